@@ -1,0 +1,81 @@
+/**
+ * Every default that fills a gap the protocol leaves open. A guess is changed here, or by a user
+ * through `WireOptions` and the client's options; nowhere else is one made. Section numbers are
+ * those of docs/protocol.md.
+ *
+ * @module
+ */
+
+import type { WireOptions } from './options.js';
+import type { OperationName } from './routes.js';
+
+/** {@link WireOptions} with nothing left open. */
+export type Wire = Readonly<Required<WireOptions>>;
+
+/** §§2 to 5: brand word, list marker, first page, timestamp and flag spellings are not shown. */
+export const assumedWire: Wire = {
+  brand: 'hosted',
+  listMarker: 'list',
+  firstPage: 'auto',
+  timestampFormat: 'iso',
+  jobTimestampFormat: 'iso',
+  jobSignatureMember: 'sec_key',
+  echoesTimestamp: false,
+  jobFlags: 'boolean',
+};
+
+/** §5: what follows timestamp and partner id in the signed text is not shown. */
+export const assumedSignatureContext = 'sid_request';
+
+/** §5: the validity window of a signature is not shown. */
+export const assumedMaxResponseAgeMs = 300_000;
+
+/**
+ * §4: which operations may run twice without harm is not shown. Get, list and job status read,
+ * though they are POST; update sets values. Create makes a second link.
+ */
+export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
+  'links.create': false,
+  'links.update': true,
+  'links.get': true,
+  'links.list': true,
+  'jobs.status': true,
+};
+
+/** §7: which statuses besides 200 occur is not shown. These are worth another try. */
+export const assumedTransientStatuses: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
+
+/** §7: what a service code says, whatever operation answered with it. */
+export type CodeMeaning = 'server' | 'authentication' | 'not_found' | 'api';
+
+/**
+ * §7 lists the codes of job status alone. Deployments use the same last two digits for link
+ * operations (22xx), with one exception: 2204 is about authentication, 2304 about a job.
+ */
+export const assumedCodes: ReadonlyMap<string, CodeMeaning> = new Map([
+  ['2201', 'server'],
+  ['2301', 'server'],
+  ['2203', 'api'],
+  ['2303', 'api'],
+  ['2204', 'authentication'],
+  ['2205', 'authentication'],
+  ['2305', 'authentication'],
+  ['2304', 'not_found'],
+  ['2213', 'api'],
+  ['2313', 'api'],
+]);
+
+/** §7: with status 429, a block on an ID number that no waiting lifts. */
+export const assumedBlockedCode = '2222';
+
+/** §8: no rate limit is shown. A wait asked for by `Retry-After` is never longer than this. */
+export const assumedMaxRetryAfterMs = 60_000;
+
+/** Not shown: a header that names the request. The first of these that is there is taken. */
+export const assumedRequestIdHeaders: readonly string[] = [
+  'x-request-id',
+  'request-id',
+  'x-amzn-requestid',
+  'x-amz-apigw-id',
+  'x-correlation-id',
+];

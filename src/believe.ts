@@ -1,0 +1,140 @@
+/**
+ * What is believed: the way from an answer that is no refusal to a clean value. Each step throws
+ * what keeps it from the next; a value that comes out was verified wherever its operation's
+ * answers are signed.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { requestIdIn, type Site } from './classify.js';
+import {
+  cannot,
+  type DisbeliefReason,
+  HostedConfigError,
+  HostedResponseError,
+  HostedSignatureError,
+  type Issue,
+  listIssues,
+  type Particulars,
+  type UnusableReason,
+} from './errors.js';
+import { issuesOf } from './issues.js';
+import { isRecord } from './json.js';
+import type { Operation } from './operation.js';
+import type { Settings } from './settings.js';
+import { signaturesIn, type Verdict, verifyAnswer } from './signing/response.js';
+import type { Answer } from './transport.js';
+
+/** An answer, and the call it is to be believed by. */
+export interface Reading<Checked, Wire, Output> {
+  readonly operation: Operation<Checked, Wire, Output>;
+  readonly asked: Checked;
+  /** The signature of the request. */
+  readonly sentSignature: string;
+  readonly answer: Answer;
+  readonly site: Site;
+  readonly settings: Settings;
+}
+
+/** The members of an answer. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * The members of an answer that can be read.
+ *
+ * @throws {HostedResponseError} when it is a redirect, too large, no JSON, or no object.
+ */
+export function membersOf(reading: Received, json: unknown): Members {
+  const { flaw } = reading.answer;
+  if (flaw === 'redirect' || flaw === 'too_large') throw unusable(reading, flaw, []);
+  if (flaw === 'not_utf8' || json === undefined) throw unusable(reading, 'malformed', []);
+  if (!isRecord(json)) throw unusable(reading, 'shape', [{ path: '', message: 'must be an object' }]);
+  return json;
+}
+
+/**
+ * When the service signed an answer; null where its operation's answers need no signature and this
+ * one has none.
+ *
+ * @throws {HostedSignatureError} when it is not believed.
+ */
+export async function verified(reading: Signed, members: Members): Promise<Date | null> {
+  const { operation, sentSignature, site, settings } = reading;
+  if (operation.signedAnswer === 'if present') {
+    // Link answers are not signed; one that hands our own signature back is not either.
+    const others = signaturesIn(members).filter((signature) => signature !== sentSignature);
+    if (others.length === 0) return null;
+  }
+  const verdict = await verifyAnswer(members, {
+    signer: settings.signer,
+    partnerId: settings.partnerId,
+    now: site.now,
+    maxAgeMs: settings.maxResponseAgeMs,
+  }).catch((): Verdict | null => null);
+  if (verdict?.believed) return verdict.signedAt;
+
+  if (verdict) {
+    const message = cannot(site.operation, disbelief[verdict.reason], true);
+    throw new HostedSignatureError(message, verdict.reason, answered(reading));
+  }
+  const issues = [{ path: 'signer', message: 'must verify without throwing, and threw' }];
+  throw new HostedConfigError(cannot(site.operation, listIssues(issues), true), issues, answered(reading));
+}
+
+/**
+ * The clean value of an answer.
+ *
+ * @throws {HostedResponseError} when its shape is wrong, or it is about something else.
+ */
+export function decoded<Checked, Wire, Output>(
+  reading: Reading<Checked, Wire, Output>,
+  { members, signedAt }: { members: Members; signedAt: Date | null },
+): Output {
+  const { operation, asked, settings } = reading;
+  const shape = z.safeParse(operation.response, members);
+  if (!shape.success) throw unusable(reading, 'shape', issuesOf(shape.error.issues));
+  const read = operation.decode(shape.data, asked, { wire: settings.wire, signedAt });
+  if ('value' in read) return read.value;
+  throw unusable(reading, read.reason, read.issues);
+}
+
+const disbelief: Readonly<Record<DisbeliefReason, string>> = {
+  missing: 'the answer is not signed',
+  malformed: 'the signature of the answer, or its timestamp, is malformed',
+  mismatch: 'the answer is not signed by the key of this client over its timestamp and partner id',
+  unkeyed: 'the answer carries a digest that anyone can compute, and no signature',
+  stale: 'the answer was signed too long ago or in the future; "maxResponseAgeMs" says how far from now it may be',
+  reflected: 'the answer carries the signature of our own request',
+  replayed: 'the signature came with another body before',
+};
+
+const unusability: Readonly<Record<UnusableReason, string>> = {
+  malformed: 'the answer is not JSON that can be read',
+  shape: 'the answer has another shape than expected',
+  mismatch: 'the answer is about something else than was asked',
+  too_large: 'the answer is larger than "maxResponseBytes"',
+  redirect: 'the service redirects, which is not followed',
+  paging: 'the pages do not advance',
+};
+
+type Received = Pick<Reading<never, never, unknown>, 'answer' | 'site'>;
+
+type Signed = Pick<Reading<never, never, unknown>, 'answer' | 'site' | 'sentSignature' | 'settings'> & {
+  readonly operation: { readonly signedAnswer: 'required' | 'if present' };
+};
+
+function unusable(received: Received, reason: UnusableReason, issues: readonly Issue[]): HostedResponseError {
+  const where = issues.length > 0 ? ` (${listIssues(issues)})` : '';
+  const message = cannot(received.site.operation, unusability[reason] + where, true);
+  return new HostedResponseError(message, reason, issues, received.answer, answered(received));
+}
+
+function answered({ answer, site }: Received): Particulars {
+  return {
+    operation: site.operation,
+    outcome: 'answered',
+    attempts: site.attempts,
+    requestId: requestIdIn(answer.headers),
+  };
+}

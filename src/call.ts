@@ -1,0 +1,172 @@
+/**
+ * What happens during a call, from top to bottom: check → encode → sign → send → read → classify →
+ * verify → shape → decode. One pipeline runs every row of the table of operations.
+ *
+ * @module
+ */
+
+import { type Answered, type ApiPromise, apiPromise } from './api-promise.js';
+import { decoded, membersOf, verified } from './believe.js';
+import { refusalIn, requestIdIn } from './classify.js';
+import { cannot, HostedConnectionError, HostedTimeoutError, isHostedError, type Outcome } from './errors.js';
+import type { Telemetry } from './events.js';
+import { parseJson } from './json.js';
+import type { Operation } from './operation.js';
+import type { CallOptions } from './options.js';
+import { addressOf, checkInput, signBody } from './request.js';
+import { retryDelay } from './retry.js';
+import type { Settings } from './settings.js';
+import { increasing } from './signing/message.js';
+import { within } from './time.js';
+import { type NoAnswer, send } from './transport.js';
+
+/** Runs an operation on some input. It starts at once, and rejects on bad input. */
+export type Call = <Checked, Wire, Output>(
+  operation: Operation<Checked, Wire, Output>,
+  input: unknown,
+  options?: CallOptions,
+) => ApiPromise<Output>;
+
+/** A call under way. */
+interface Running<Checked, Wire, Output> {
+  readonly operation: Operation<Checked, Wire, Output>;
+  readonly asked: Checked;
+  readonly options: CallOptions;
+  readonly callId: number;
+  readonly endsAt: number;
+  readonly progress: Progress;
+}
+
+/** How far it has come. */
+interface Progress {
+  attempts: number;
+  /** Whether the attempt under way has left. */
+  sent: boolean;
+  /** Whether an earlier attempt left and was never answered. */
+  unsettled: boolean;
+}
+
+/** Makes the one function through which every operation of a client runs. */
+export function createCall(settings: Settings, telemetry: Telemetry, random: () => number = Math.random): Call {
+  const { clock, wire } = settings;
+  const { report } = telemetry;
+  const nextInstant = increasing(clock.now);
+
+  return (operation, input, options) => apiPromise(run(operation, input, options));
+
+  async function run<Checked, Wire, Output>(
+    operation: Operation<Checked, Wire, Output>,
+    input: unknown,
+    given?: CallOptions,
+  ): Promise<Answered<Output>> {
+    const callId = telemetry.nextCallId();
+    const progress: Progress = { attempts: 0, sent: false, unsettled: false };
+    try {
+      const { asked, options } = checkInput(operation, { input, options: given, wire });
+      const ms = options.totalTimeoutMs ?? settings.totalTimeoutMs;
+      const running = { operation, asked, options, callId, endsAt: clock.now() + ms, progress };
+      const timedOut = () => timeout(operation, progress, 'total');
+      return await within({ clock, ms, signal: options.signal, timedOut }, (signal) => repeat(running, signal));
+    } catch (error) {
+      if (isHostedError(error)) {
+        report({ type: 'error', callId, operation: operation.name, code: error.code, attempts: progress.attempts });
+      }
+      throw error;
+    }
+  }
+
+  async function repeat<Checked, Wire, Output>(
+    running: Running<Checked, Wire, Output>,
+    signal: AbortSignal,
+  ): Promise<Answered<Output>> {
+    const { operation, options, callId, endsAt, progress } = running;
+    const maxRetries = options.maxRetries ?? settings.maxRetries;
+    for (let attempt = 1; ; attempt++) {
+      progress.attempts = attempt;
+      progress.sent = false;
+      try {
+        return await attemptOnce(running, signal);
+      } catch (error) {
+        if (!isHostedError(error) || !error.retryable || attempt > maxRetries) throw error;
+        const retryAfterMs = 'retryAfterMs' in error ? error.retryAfterMs : null;
+        const delayMs = retryDelay({ attempt, retryAfterMs, random });
+        // A wait that outlasts the call would only hide what went wrong behind a timeout.
+        if (clock.now() + delayMs >= endsAt) throw error;
+        progress.unsettled ||= error.outcome === 'unknown';
+        report({ type: 'retry', callId, operation: operation.name, attempt, delayMs, reason: error.code });
+        await clock.sleep(delayMs, signal);
+      }
+    }
+  }
+
+  async function attemptOnce<Checked, Wire, Output>(
+    { operation, asked, options, callId, progress }: Running<Checked, Wire, Output>,
+    caller: AbortSignal,
+  ): Promise<Answered<Output>> {
+    const { name, method, repeatable } = operation;
+    const { attempts } = progress;
+    const startedAt = clock.now();
+    const ms = options.timeoutMs ?? settings.timeoutMs;
+    const timedOut = () => timeout(operation, progress, 'attempt');
+
+    const { signature, answer } = await within({ clock, ms, signal: caller, timedOut }, async (signal) => {
+      const encoded = operation.encode(asked, wire);
+      const body = await signBody(operation, { encoded, instant: nextInstant() }, settings);
+      signal.throwIfAborted();
+      report({ type: 'request', callId, operation: name, attempt: attempts });
+      progress.sent = true;
+      const answer = await send({
+        url: addressOf(operation, encoded, settings),
+        method,
+        headers: { ...ownHeaders, 'user-agent': settings.userAgent, ...options.headers },
+        body: body.text,
+        fetch: settings.fetch,
+        signal,
+        maxBytes: settings.maxResponseBytes,
+      });
+      return { signature: body.signature, answer };
+    });
+    if (!('status' in answer)) throw disconnected(operation, progress, answer);
+
+    const now = clock.now();
+    const { status, headers } = answer;
+    const requestId = requestIdIn(headers);
+    const durationMs = now - startedAt;
+    report({ type: 'response', callId, operation: name, attempt: attempts, status, requestId, durationMs });
+
+    const site = { operation: name, repeatable, environment: settings.environment, attempts, now };
+    const json = parseJson(answer.text);
+    const refusal = refusalIn(answer, json, site);
+    if (refusal) throw refusal;
+    const reading = { operation, asked, sentSignature: signature, answer, site, settings };
+    const members = membersOf(reading, json);
+    const signedAt = await verified(reading, members);
+    const data = decoded(reading, { members, signedAt });
+    return { data, response: { status, headers, requestId, attempts, rawBody: () => answer.text } };
+  }
+}
+
+const ownHeaders = { accept: 'application/json', 'content-type': 'application/json' };
+
+type Attempted = Pick<Operation<never, never, never>, 'name' | 'repeatable'>;
+
+function timeout(operation: Attempted, progress: Progress, phase: 'attempt' | 'total'): HostedTimeoutError {
+  const outcome: Outcome = progress.sent || progress.unsettled ? 'unknown' : 'not_sent';
+  const option = phase === 'attempt' ? 'timeoutMs' : 'totalTimeoutMs';
+  const message = cannot(operation.name, `no answer came within "${option}"`, outcome === 'unknown');
+  return new HostedTimeoutError(message, phase, particularsOf(operation, progress, outcome));
+}
+
+function disconnected(operation: Attempted, progress: Progress, { cause, notSent }: NoAnswer): HostedConnectionError {
+  const outcome: Outcome = notSent && !progress.unsettled ? 'not_sent' : 'unknown';
+  const why = notSent ? 'no connection could be made' : 'the connection broke';
+  const message = cannot(operation.name, cause ? `${why} (${cause})` : why, outcome === 'unknown');
+  // What the platform threw may hold the request; the name of what happened is passed on alone.
+  const options = cause ? { cause: Object.assign(new Error(cause), { code: cause }) } : {};
+  return new HostedConnectionError(message, particularsOf(operation, progress, outcome), options);
+}
+
+function particularsOf(operation: Attempted, { attempts }: Progress, outcome: Outcome) {
+  const retryable = operation.repeatable || outcome === 'not_sent';
+  return { operation: operation.name, outcome, attempts, retryable };
+}

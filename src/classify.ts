@@ -1,0 +1,126 @@
+/**
+ * What an answer's HTTP status and service code mean, before anything in it is believed
+ * (docs/protocol.md §7). A forged error can cost an exception; it never makes a status.
+ *
+ * @module
+ */
+
+import {
+  assumedBlockedCode,
+  assumedCodes,
+  assumedRequestIdHeaders,
+  assumedTransientStatuses,
+  type CodeMeaning,
+} from './assumptions.js';
+import {
+  cannot,
+  HostedApiError,
+  HostedAuthenticationError,
+  type HostedError,
+  HostedNotFoundError,
+  HostedRateLimitError,
+  HostedServerError,
+  HostedTimeoutError,
+  type Particulars,
+  type Refusal,
+} from './errors.js';
+import { isRecord } from './json.js';
+import type { Environment } from './options.js';
+import { readRetryAfter } from './retry.js';
+import type { OperationName } from './routes.js';
+import type { Answer } from './transport.js';
+
+/** Which call an answer belongs to. */
+export interface Site {
+  readonly operation: OperationName;
+  readonly repeatable: boolean;
+  readonly environment: Environment;
+  readonly attempts: number;
+  readonly now: number;
+}
+
+type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
+
+/** The error an answer stands for; null where it is no error and may be verified and decoded. */
+export function refusalIn(answer: Answer, json: unknown, site: Site): HostedError | null {
+  const serviceCode = codeIn(json);
+  const meaning = meaningOf(answer.status, serviceCode, json);
+  if (meaning === null) return null;
+
+  const refusal: Refusal = {
+    ...answer,
+    serviceCode,
+    serviceMessage: messageIn(json),
+    retryAfterMs: readRetryAfter(answer.headers.get('retry-after'), site.now),
+  };
+  const retryable = isRetryable(meaning, refusal, site.repeatable);
+  const particulars: Particulars = {
+    operation: site.operation,
+    outcome: 'refused',
+    attempts: site.attempts,
+    requestId: requestIdIn(answer.headers),
+    retryable,
+  };
+  const said = serviceCode === null ? `status ${answer.status}` : `status ${answer.status}, code ${serviceCode}`;
+  const message = (why: string, mayHaveActed = false) => cannot(site.operation, `${why} (${said})`, mayHaveActed);
+
+  switch (meaning) {
+    case 'rate_limit': {
+      const why = retryable
+        ? 'the service has had too many requests'
+        : 'the service blocks this ID number, which waiting does not lift';
+      return new HostedRateLimitError(message(why), refusal, particulars);
+    }
+    case 'authentication': {
+      const why = `the service does not accept the signature; check that partner id and key are those of the ${site.environment} environment`;
+      return new HostedAuthenticationError(message(why), refusal, particulars);
+    }
+    case 'not_found':
+      return new HostedNotFoundError(message('the service knows no such link or job'), refusal, particulars);
+    case 'timeout':
+      return new HostedTimeoutError(message('the service stopped waiting for the request'), 'attempt', particulars);
+    case 'server':
+      return new HostedServerError(message('the service is in trouble', true), refusal, particulars);
+    case 'api':
+      return new HostedApiError(message('the service refused the request'), refusal, particulars);
+  }
+}
+
+/** The id the service gave a request, where it gave one that is fit to be shown. */
+export function requestIdIn(headers: Headers): string | null {
+  const ids = assumedRequestIdHeaders.map((name) => headers.get(name));
+  return ids.find((id) => id !== null && /^[\w.:=+/-]{1,128}$/.test(id)) ?? null;
+}
+
+function meaningOf(status: number, code: string | null, json: unknown): Meaning | null {
+  if (status === 429) return 'rate_limit';
+  if (status === 401 || status === 403) return 'authentication';
+  const byCode = code === null ? undefined : assumedCodes.get(code);
+  if (byCode) return byCode;
+  if (status === 404) return 'not_found';
+  if (status === 408) return 'timeout';
+  if (status >= 500) return 'server';
+  if (status >= 400) return 'api';
+  return isRecord(json) && json.error ? 'api' : null;
+}
+
+// Create too may be repeated after 429: the service says it did not act.
+function isRetryable(meaning: Meaning, { status, serviceCode }: Refusal, repeatable: boolean): boolean {
+  if (meaning === 'rate_limit') return serviceCode !== assumedBlockedCode;
+  const transient =
+    meaning === 'timeout' || (meaning === 'server' && (status < 500 || assumedTransientStatuses.has(status)));
+  return repeatable && transient;
+}
+
+// Shown in messages and logs, so nothing but digits: what else stands there may be anything.
+function codeIn(json: unknown): string | null {
+  const code =
+    isRecord(json) && (typeof json.code === 'number' || typeof json.code === 'string') ? String(json.code) : '';
+  return /^\d{1,10}$/.test(code) ? code : null;
+}
+
+function messageIn(json: unknown): string | null {
+  if (!isRecord(json)) return null;
+  const said = [json.error, json.message, json.result].find((text) => typeof text === 'string' && text !== '');
+  return typeof said === 'string' ? said : null;
+}

@@ -1,0 +1,78 @@
+/**
+ * The client: options in, namespaces out.
+ *
+ * @module
+ */
+
+import { createCall } from './call.js';
+import { createTelemetry } from './events.js';
+import { optionsFromEnvironment } from './from-env.js';
+import { createJobs, type Jobs } from './jobs/jobs.js';
+import { createLinks, type Links } from './links/links.js';
+import type { Environment, HostedClientOptions } from './options.js';
+import { readSettings } from './settings.js';
+
+/**
+ * A client of one environment of the service. It holds a secret key: keep it on the server.
+ *
+ * @example
+ * ```ts
+ * const client = new HostedClient({
+ *   partnerId: '085',
+ *   apiKey: process.env.HOSTED_API_KEY,
+ *   baseUrls: { sandbox: 'https://sandbox.hosted.test' },
+ * });
+ * ```
+ */
+export class HostedClient {
+  /** The environment this client talks to. */
+  readonly environment: Environment;
+  /** Hosted verification links. */
+  readonly links: Links;
+  /** Verification jobs. */
+  readonly jobs: Jobs;
+
+  // Private, so that no inspection, spread or JSON of a client shows a key.
+  readonly #options: HostedClientOptions;
+
+  /**
+   * Checks the options and makes a client; nothing is sent.
+   *
+   * @throws {HostedConfigError} with every problem of the options at once.
+   */
+  constructor(options: HostedClientOptions) {
+    const settings = readSettings(options);
+    const call = createCall(settings, createTelemetry(settings.onEvent, settings.logger));
+    this.#options = { ...options };
+    this.environment = settings.environment;
+    this.links = createLinks(call, settings);
+    this.jobs = createJobs(call);
+  }
+
+  /**
+   * Makes a client from the process's environment: `HOSTED_PARTNER_ID`, `HOSTED_API_KEY` (or
+   * `HOSTED_SECRET_KEY` and `HOSTED_SERVICE_PUBLIC_KEY` for Ed25519), `HOSTED_ENVIRONMENT`,
+   * `HOSTED_SANDBOX_BASE_URL`, `HOSTED_PRODUCTION_BASE_URL`.
+   *
+   * @param overrides - Options that count before the environment's.
+   * @throws {HostedConfigError} when what is there does not make a client.
+   */
+  static fromEnv(overrides: Partial<HostedClientOptions> = {}): HostedClient {
+    return new HostedClient(optionsFromEnvironment(overrides));
+  }
+
+  /**
+   * Makes a client with other options. `signer` replaces `apiKey`, and the reverse; a member that is
+   * undefined changes nothing.
+   *
+   * @throws {HostedConfigError} when the options do not go together.
+   */
+  withOptions(overrides: Partial<HostedClientOptions>): HostedClient {
+    const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
+    const names = new Set(given.map(([name]) => name));
+    const kept = Object.entries(this.#options).filter(
+      ([name]) => !(name === 'apiKey' && names.has('signer')) && !(name === 'signer' && names.has('apiKey')),
+    );
+    return new HostedClient(Object.fromEntries([...kept, ...given]) as unknown as HostedClientOptions);
+  }
+}

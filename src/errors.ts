@@ -1,0 +1,397 @@
+/**
+ * Everything that can go wrong, as one small tree. An error tells a program what happened by its
+ * `code` and `outcome`, a person by its message; keys, signatures, bodies and personal data are in
+ * neither. What a caller may want of an answer is behind methods, over private fields that
+ * neither inspection nor JSON reaches.
+ *
+ * @module
+ */
+
+import type { JobRef, PendingJob } from './jobs/types.js';
+import type { OperationName } from './routes.js';
+
+/**
+ * What became of the request:
+ * - `'not_sent'`: the service cannot have seen it;
+ * - `'refused'`: it answered with an error;
+ * - `'answered'`: it answered with something that cannot be used;
+ * - `'unknown'`: it may or may not have acted.
+ *
+ * After `'answered'` and `'unknown'`, a link that was to be created may exist.
+ */
+export type Outcome = 'not_sent' | 'refused' | 'answered' | 'unknown';
+
+/** One problem with one member; never its value where that may be personal or secret. */
+export interface Issue {
+  /** Where: `idTypes[0].country`; empty for the whole. */
+  readonly path: string;
+  /** What would be right. */
+  readonly message: string;
+}
+
+/** The facts every error carries. */
+export interface Particulars {
+  readonly operation?: OperationName | null;
+  readonly outcome?: Outcome;
+  readonly attempts?: number;
+  readonly requestId?: string | null;
+  readonly retryable?: boolean;
+}
+
+/** An answer as it came, for errors that keep it behind methods. */
+export interface ReceivedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as typeof nodeInspect;
+
+/** What every error of this package is. JSON and inspection show an allow-list of members. */
+export abstract class HostedError extends Error {
+  /** The kind of error, stable across versions and minification. */
+  abstract readonly code: string;
+  /** The operation that failed; null outside of one. */
+  readonly operation: OperationName | null;
+  /** What became of the request. */
+  readonly outcome: Outcome;
+  /** How many requests were made. */
+  readonly attempts: number;
+  /** The id the service gave the last request, where it gave one. */
+  readonly requestId: string | null;
+  /** Whether the same call may be made again without harm and may then succeed. */
+  readonly retryable: boolean;
+
+  /** @internal */
+  constructor(message: string, particulars: Particulars = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.operation = particulars.operation ?? null;
+    this.outcome = particulars.outcome ?? 'not_sent';
+    this.attempts = particulars.attempts ?? 0;
+    this.requestId = particulars.requestId ?? null;
+    this.retryable = particulars.retryable ?? false;
+  }
+
+  /** The allow-list that JSON and log lines show. */
+  toJSON(): object {
+    const { name, code, message, operation, outcome, attempts, requestId, retryable } = this;
+    return { name, code, message, operation, outcome, attempts, requestId, retryable };
+  }
+
+  // Node's inspect can be told to call getters; those of an error may answer with personal data.
+  /** @internal */
+  [nodeInspect](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+    const { name: _name, message: _message, ...facts } = this.toJSON() as Record<string, unknown>;
+    const cause = this.cause === undefined ? {} : { cause: this.cause };
+    return `${this.stack ?? `${this.name}: ${this.message}`} ${inspect({ ...facts, ...cause }, options)}`;
+  }
+}
+
+/** Something the caller gave is wrong. Nothing was sent. */
+abstract class InputError extends HostedError {
+  /** Every problem. */
+  readonly issues: readonly Issue[];
+
+  /** @internal */
+  constructor(message: string, issues: readonly Issue[], particulars?: Particulars) {
+    super(message, particulars);
+    this.issues = issues;
+  }
+
+  override toJSON(): object {
+    return { ...super.toJSON(), issues: this.issues };
+  }
+}
+
+/** The client cannot work with its options: all problems at once. Nothing was sent. */
+export class HostedConfigError extends InputError {
+  override get name(): string {
+    return 'HostedConfigError';
+  }
+  readonly code = 'config';
+}
+
+/** A call's input is wrong: all problems at once. Nothing was sent. */
+export class HostedValidationError extends InputError {
+  override get name(): string {
+    return 'HostedValidationError';
+  }
+  readonly code = 'validation';
+}
+
+/** No connection, or one that broke: `outcome` tells whether the request can have arrived. */
+export class HostedConnectionError extends HostedError {
+  override get name(): string {
+    return 'HostedConnectionError';
+  }
+  readonly code = 'connection';
+}
+
+/** Time ran out: of one attempt (also when the service says so, by status 408) or of the call. */
+export class HostedTimeoutError extends HostedError {
+  override get name(): string {
+    return 'HostedTimeoutError';
+  }
+  readonly code = 'timeout';
+  /** Whose time: see `timeoutMs` and `totalTimeoutMs`. */
+  readonly phase: 'attempt' | 'total';
+
+  /** @internal */
+  constructor(message: string, phase: 'attempt' | 'total', particulars?: Particulars) {
+    super(message, particulars);
+    this.phase = phase;
+  }
+
+  override toJSON(): object {
+    return { ...super.toJSON(), phase: this.phase };
+  }
+}
+
+/** What the service said when it refused. */
+export interface Refusal extends ReceivedAnswer {
+  readonly serviceCode: string | null;
+  readonly serviceMessage: string | null;
+  readonly retryAfterMs: number | null;
+}
+
+/** The service answered with an error. */
+abstract class ServiceAnswer extends HostedError {
+  readonly #refusal: Refusal;
+  /** The HTTP status. */
+  readonly status: number;
+  /** The service's own code, as text; null where it sent none. */
+  readonly serviceCode: string | null;
+  /** How long the service asks to wait, in milliseconds. */
+  readonly retryAfterMs: number | null;
+
+  /** @internal */
+  constructor(message: string, refusal: Refusal, particulars?: Particulars) {
+    super(message, particulars);
+    this.#refusal = refusal;
+    this.status = refusal.status;
+    this.serviceCode = refusal.serviceCode;
+    this.retryAfterMs = refusal.retryAfterMs;
+  }
+
+  /** The service's own words. They may hold personal data: not for logs. */
+  get serviceMessage(): string | null {
+    return this.#refusal.serviceMessage;
+  }
+
+  /** A header of the answer. */
+  header(name: string): string | null {
+    return this.#refusal.headers.get(name);
+  }
+
+  /** The answer's body as received, up to 64 KiB. It may hold personal data: not for logs. */
+  rawBody(): string {
+    return this.#refusal.text;
+  }
+
+  override toJSON(): object {
+    const { status, serviceCode, retryAfterMs } = this;
+    return { ...super.toJSON(), status, serviceCode, retryAfterMs };
+  }
+}
+
+/** The service refused the request: it would refuse it again. */
+export class HostedApiError extends ServiceAnswer {
+  override get name(): string {
+    return 'HostedApiError';
+  }
+  readonly code = 'api';
+}
+
+/** The service does not accept the signature: statuses 401 and 403, codes 2204, 2205 and 2305. */
+export class HostedAuthenticationError extends ServiceAnswer {
+  override get name(): string {
+    return 'HostedAuthenticationError';
+  }
+  readonly code = 'authentication';
+}
+
+/** There is no such link or job: status 404, code 2304. */
+export class HostedNotFoundError extends ServiceAnswer {
+  override get name(): string {
+    return 'HostedNotFoundError';
+  }
+  readonly code = 'not_found';
+}
+
+/** Too many requests: status 429. Not retryable with code 2222, a block that no waiting lifts. */
+export class HostedRateLimitError extends ServiceAnswer {
+  override get name(): string {
+    return 'HostedRateLimitError';
+  }
+  readonly code = 'rate_limit';
+}
+
+/** The service is in trouble: statuses 5xx, codes 2201 and 2301. */
+export class HostedServerError extends ServiceAnswer {
+  override get name(): string {
+    return 'HostedServerError';
+  }
+  readonly code = 'server';
+}
+
+/** Why an answer cannot be used. */
+export type UnusableReason = 'malformed' | 'shape' | 'mismatch' | 'too_large' | 'redirect' | 'paging';
+
+/**
+ * The answer cannot be used: not JSON (`malformed`), of another shape (`shape`), about something
+ * else than was asked (`mismatch`), over `maxResponseBytes` (`too_large`), a redirect (never
+ * followed: a signature is as good as a key to whoever gets it), or pages that do not advance
+ * (`paging`).
+ */
+export class HostedResponseError extends HostedError {
+  override get name(): string {
+    return 'HostedResponseError';
+  }
+  readonly code = 'response';
+  readonly #answer: ReceivedAnswer | null;
+  /** What is wrong with the answer. */
+  readonly reason: UnusableReason;
+  /** The HTTP status; null where there was no HTTP answer. */
+  readonly status: number | null;
+  /** Where the answer is wrong, by paths, never by values. */
+  readonly issues: readonly Issue[];
+
+  /** @internal */
+  constructor(
+    message: string,
+    reason: UnusableReason,
+    issues: readonly Issue[],
+    answer: ReceivedAnswer | null,
+    particulars?: Particulars,
+  ) {
+    super(message, particulars);
+    this.#answer = answer;
+    this.reason = reason;
+    this.status = answer?.status ?? null;
+    this.issues = issues;
+  }
+
+  /** The body as received, as far as it was read. It may hold personal data: not for logs. */
+  rawBody(): string {
+    return this.#answer?.text ?? '';
+  }
+
+  override toJSON(): object {
+    const { reason, status, issues } = this;
+    return { ...super.toJSON(), reason, status, issues };
+  }
+}
+
+/** Why a signed answer is not believed. */
+export type DisbeliefReason = 'missing' | 'malformed' | 'mismatch' | 'unkeyed' | 'stale' | 'reflected' | 'replayed';
+
+/**
+ * An answer or a callback is not believed: it carries no signature (`missing`), none that can be
+ * checked (`malformed`), one by another key or over another timestamp or partner (`mismatch`), a
+ * bare digest that anyone can compute (`unkeyed`), one that is too old or too new (`stale`), our
+ * own (`reflected`), or one that came with another body (`replayed`).
+ */
+export class HostedSignatureError extends HostedError {
+  override get name(): string {
+    return 'HostedSignatureError';
+  }
+  readonly code = 'signature';
+  /** Why it is not believed. */
+  readonly reason: DisbeliefReason;
+
+  /** @internal */
+  constructor(message: string, reason: DisbeliefReason, particulars?: Particulars) {
+    super(message, particulars);
+    this.reason = reason;
+  }
+
+  override toJSON(): object {
+    return { ...super.toJSON(), reason: this.reason };
+  }
+}
+
+/** The job was still pending at the deadline. `job` is all it takes to go on waiting later. */
+export class HostedPollTimeoutError extends HostedError {
+  override get name(): string {
+    return 'HostedPollTimeoutError';
+  }
+  readonly code = 'poll_timeout';
+  readonly #job: JobRef;
+  readonly #lastStatus: PendingJob | null;
+  /** How long was waited, in milliseconds. */
+  readonly elapsedMs: number;
+
+  /** @internal */
+  constructor(
+    message: string,
+    wait: { readonly job: JobRef; readonly lastStatus: PendingJob | null; readonly elapsedMs: number },
+    particulars?: Particulars,
+  ) {
+    super(message, particulars);
+    this.#job = wait.job;
+    this.#lastStatus = wait.lastStatus;
+    this.elapsedMs = wait.elapsedMs;
+  }
+
+  /** The job that was waited for. */
+  get job(): JobRef {
+    return this.#job;
+  }
+
+  /** The last status seen; null where no poll succeeded. */
+  get lastStatus(): PendingJob | null {
+    return this.#lastStatus;
+  }
+
+  override toJSON(): object {
+    return { ...super.toJSON(), elapsedMs: this.elapsedMs };
+  }
+}
+
+/** Any error of this package; `code` tells which. */
+export type AnyHostedError =
+  | HostedConfigError
+  | HostedValidationError
+  | HostedConnectionError
+  | HostedTimeoutError
+  | HostedApiError
+  | HostedAuthenticationError
+  | HostedNotFoundError
+  | HostedRateLimitError
+  | HostedServerError
+  | HostedResponseError
+  | HostedSignatureError
+  | HostedPollTimeoutError;
+
+/** The `code` of any error of this package. */
+export type HostedErrorCode = AnyHostedError['code'];
+
+/** Whether a caught value is an error of this package; `code` then narrows it. */
+export function isHostedError(value: unknown): value is AnyHostedError {
+  return value instanceof HostedError;
+}
+
+const undertaking: Readonly<Record<OperationName, string>> = {
+  'links.create': 'create a link',
+  'links.update': 'change a link',
+  'links.get': 'get a link',
+  'links.list': 'list links',
+  'jobs.status': 'get the status of a job',
+};
+
+/** What may have happened all the same when an operation failed, and what to do about it. */
+const aftermath: Partial<Record<OperationName, string>> = {
+  'links.create':
+    'the link may exist all the same: look for it with links.list(), by its name or user id, before creating it again',
+};
+
+/** The message of an error of a call: `Cannot list links: …`. */
+export function cannot(operation: OperationName, why: string, mayHaveActed = false): string {
+  const after = mayHaveActed ? aftermath[operation] : undefined;
+  return `Cannot ${undertaking[operation]}: ${why}${after ? `; ${after}` : ''}`;
+}
+
+/** One line of all issues: `"page" must be …; "limit" must be …`. */
+export function listIssues(issues: readonly Issue[]): string {
+  return issues.map(({ path, message }) => (path === '' ? message : `"${path}" ${message}`)).join('; ');
+}

@@ -1,0 +1,60 @@
+/**
+ * Client of a hosted identity verification service: links, job status, signing and verification.
+ *
+ * @module
+ */
+
+export type { ApiPromise, ResponseInfo } from './api-promise.js';
+export { HostedClient } from './client.js';
+export {
+  type AnyHostedError,
+  HostedApiError,
+  HostedAuthenticationError,
+  HostedConfigError,
+  HostedConnectionError,
+  HostedError,
+  type HostedErrorCode,
+  HostedNotFoundError,
+  HostedPollTimeoutError,
+  HostedRateLimitError,
+  HostedResponseError,
+  HostedServerError,
+  HostedSignatureError,
+  HostedTimeoutError,
+  HostedValidationError,
+  type Issue,
+  isHostedError,
+  type Outcome,
+} from './errors.js';
+export type { HostedEvent, Logger } from './events.js';
+export type { Jobs } from './jobs/jobs.js';
+export type {
+  CompletedJob,
+  FailedJob,
+  HistoryEntry,
+  JobQuery,
+  JobRef,
+  JobResult,
+  JobStatus,
+  JobStatusCode,
+  PartnerParams,
+  PendingJob,
+  SucceededJob,
+} from './jobs/types.js';
+export type { Links, ListOptions } from './links/links.js';
+export type {
+  CreatedLink,
+  IdType,
+  Link,
+  LinkChanges,
+  LinkPage,
+  NewLink,
+  PageMeta,
+  UpdatedLink,
+  VerificationMethod,
+} from './links/types.js';
+export type { CallOptions, Clock, Environment, HostedClientOptions, WireOptions } from './options.js';
+export type { OperationName } from './routes.js';
+export { type Ed25519Options, ed25519 } from './signing/ed25519.js';
+export { type HmacSha256Options, hmacSha256 } from './signing/hmac-sha256.js';
+export type { SignatureInput, Signer } from './signing/signer.js';

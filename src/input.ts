@@ -1,0 +1,163 @@
+/**
+ * What callers may pass, as schemas: each one says what would be right, and none repeats a value
+ * that may be personal or secret.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { parseDateTime } from './date-time.js';
+import type { CallOptions } from './options.js';
+
+// A timer takes 32 bits; a longer one fires at once.
+const maxTimerMs = 2 ** 31 - 1;
+
+/** Text with something in it. */
+export const text = z.string('must be a text').check(z.refine((value) => value.trim() !== '', 'must not be blank'));
+
+/** Any text. */
+export const anyText = z.string('must be a text');
+
+/** True or false. */
+export const flag = z.boolean('must be true or false');
+
+/** A whole number of `least` or more that shows itself in the message. */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
+  return z.custom<number>(
+    (value) => typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most,
+    { error: (issue) => `must be a whole number ${range}, got ${kindOf(issue.input)}` },
+  );
+}
+
+/** A time in milliseconds that a timer can take. */
+export const duration = z.custom<number>(
+  (value) => typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= maxTimerMs,
+  { error: (issue) => `must be a whole number of milliseconds from 1 to ${maxTimerMs}, got ${kindOf(issue.input)}` },
+);
+
+/** An absolute http(s) address, as it will be sent: text as written. */
+export const httpUrl = z.pipe(
+  z.custom<string | URL>(isHttpUrl, 'must be an absolute http(s) address'),
+  z.transform((value: string | URL) => (typeof value === 'string' ? value : value.href)),
+);
+
+/** A point in time, as it will be sent: text with an offset as written. */
+export const dateTime = z.pipe(
+  z.custom<Date | string>(
+    (value) =>
+      value instanceof Date
+        ? !Number.isNaN(value.getTime())
+        : typeof value === 'string' && parseDateTime(value, { offset: 'required' }) !== null,
+    'must be a valid Date, or ISO 8601 text with an offset such as "2030-01-31T12:00:00Z"',
+  ),
+  z.transform((value: Date | string) => (typeof value === 'string' ? value : value.toISOString())),
+);
+
+/**
+ * Members that travel as they are. They are copied as JSON once, so that neither a `toJSON` nor a
+ * getter can put a `reserved` name in after the check.
+ */
+export function extraMembers(reserved: ReadonlySet<string>) {
+  return z.pipe(
+    z.unknown(),
+    z.transform((value: unknown, check): Record<string, unknown> => {
+      const members = jsonCopy(value);
+      if (members === null) {
+        check.issues.push({ code: 'custom', input: value, message: 'must be an object that JSON can carry' });
+        return {};
+      }
+      for (const name of Object.keys(members).filter((member) => reserved.has(member))) {
+        check.issues.push({
+          code: 'custom',
+          input: value,
+          path: [name],
+          message: 'is a member of its own, not an extra',
+        });
+      }
+      return members;
+    }),
+  );
+}
+
+/** What any call may be told beside its input. */
+export const callOptions = {
+  signal: z.optional(z.custom<AbortSignal>(isAbortSignal, 'must be an AbortSignal')),
+  timeoutMs: z.optional(duration),
+  totalTimeoutMs: z.optional(duration),
+  maxRetries: z.optional(wholeNumber(0, 100)),
+  headers: z.optional(
+    z.pipe(
+      z.custom<Record<string, string>>(
+        isHeaders,
+        'must map header names to single-line texts, without those of the client or the connection (content-type, content-length, host, …)',
+      ),
+      z.transform((headers: Record<string, string>) => ({ ...headers })),
+    ),
+  ),
+} satisfies Record<keyof CallOptions, unknown>;
+
+/** A number as it is; anything else by its kind alone. */
+export function kindOf(value: unknown): string {
+  if (typeof value === 'number') return String(value);
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : value === undefined ? 'nothing' : `a ${typeof value}`;
+}
+
+/** Whether a value is an absolute http(s) address. */
+export function isHttpUrl(value: unknown): value is string | URL {
+  if (value instanceof URL) return isHttp(value);
+  // The platform's parser forgives blanks and line ends that the service's may not.
+  if (typeof value !== 'string' || /[\s\p{Cc}]/u.test(value)) return false;
+  const url = URL.parse(value);
+  return url !== null && isHttp(url) && /^https?:\/\//i.test(value);
+}
+
+function jsonCopy(value: unknown): Record<string, unknown> | null {
+  try {
+    const copy: unknown = JSON.parse(JSON.stringify(value));
+    return typeof copy === 'object' && copy !== null && !Array.isArray(copy) ? (copy as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function isHttp(url: URL): boolean {
+  return url.protocol === 'https:' || url.protocol === 'http:';
+}
+
+function isAbortSignal(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'aborted' in value &&
+    'addEventListener' in value &&
+    typeof value.addEventListener === 'function'
+  );
+}
+
+const ownedHeaders = new Set([
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'host',
+  'connection',
+  'expect',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+function isHeaders(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.entries(value).every(
+    ([name, content]) =>
+      /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) &&
+      !ownedHeaders.has(name.toLowerCase()) &&
+      typeof content === 'string' &&
+      // What a header can carry: visible bytes, blanks and tabs.
+      /^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(content),
+  );
+}

@@ -1,0 +1,43 @@
+/**
+ * Turns what a schema found into the issues an error shows: paths and what would be right, never a
+ * value.
+ *
+ * @module
+ */
+
+import type { Issue } from './errors.js';
+
+/** What zod reports, as far as it is used here. */
+export interface SchemaIssue {
+  readonly code: string;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly keys?: readonly string[];
+  readonly errors?: readonly (readonly SchemaIssue[])[];
+}
+
+/** The issues of a failed check, one for each member. */
+export function issuesOf(found: readonly SchemaIssue[], under: readonly PropertyKey[] = []): Issue[] {
+  return found.flatMap((issue) => {
+    const path = [...under, ...issue.path];
+    if (issue.keys)
+      return issue.keys.map((key) => ({ path: pathOf([...path, key]), message: 'is not a known member' }));
+    // Of several forms a value may have, the one it nearly has says most about what is wrong.
+    const nearest = issue.errors?.find((branch) => branch.every((inner) => inner.path.length > 0));
+    return nearest ? issuesOf(nearest, path) : [{ path: pathOf(path), message: issue.message }];
+  });
+}
+
+/** `['idTypes', 0, 'country']` as `idTypes[0].country`. */
+export function pathOf(keys: readonly PropertyKey[]): string {
+  return keys.reduce<string>((path, key) => {
+    if (typeof key === 'number') return `${path}[${key}]`;
+    const name = memberName(String(key));
+    return path === '' ? name : `${path}.${name}`;
+  }, '');
+}
+
+// A member name that does not look like one somebody chose for a program may be data: it is not shown.
+function memberName(key: string): string {
+  return /^[A-Za-z_]{1,40}$/.test(key) ? key : '(a member)';
+}

@@ -1,0 +1,77 @@
+/**
+ * Job status, described once (docs/protocol.md §4.5).
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { assumedRepeatable, type Wire } from '../assumptions.js';
+import type { Issue } from '../errors.js';
+import { flag, text } from '../input.js';
+import type { Operation } from '../operation.js';
+import { jobStatusRoute } from '../routes.js';
+import { toBoolean, toCode, wireBoolean } from '../scalars.js';
+import { normaliseRecord } from './normalise.js';
+import type { JobRef, JobStatus } from './types.js';
+import { type WireJobStatus, wireJobStatus } from './wire.js';
+
+const jobQuery = z.strictObject(
+  { userId: text, jobId: text, imageLinks: z.optional(flag), history: z.optional(flag) },
+  'must be an object',
+);
+
+/** §4.5 */
+export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobStatus> = {
+  ...jobStatusRoute,
+  host: 'jobs',
+  repeatable: assumedRepeatable['jobs.status'],
+  signedAnswer: 'required',
+  request: jobQuery,
+  encode: ({ userId, jobId, imageLinks, history }, wire) => ({
+    body: {
+      user_id: userId,
+      job_id: jobId,
+      ...(imageLinks && { image_links: asked(wire) }),
+      ...(history && { history: asked(wire) }),
+    },
+  }),
+  response: wireJobStatus,
+  decode: (answer, { userId, jobId }, { wire, signedAt }) => {
+    const issues = otherJob(answer, { userId, jobId });
+    if (issues.length > 0) return { reason: 'mismatch', issues };
+    const status = { userId, jobId, ...normaliseRecord(answer, wire.brand), signedAt };
+    // §2.4: whatever else an answer says, a job without a final status is pending.
+    if (toBoolean(answer.job_complete) !== true) {
+      return { value: { state: 'pending', complete: false, success: false, ...status } };
+    }
+    const success = z.safeParse(wireBoolean, answer.job_success);
+    if (!success.success) {
+      const message = 'must be true or false, or their text, once the job is complete';
+      return { reason: 'shape', issues: [{ path: 'job_success', message }] };
+    }
+    return toBoolean(success.data) === true
+      ? { value: { state: 'succeeded', complete: true, success: true, ...status } }
+      : { value: { state: 'failed', complete: true, success: false, ...status } };
+  },
+};
+
+function asked(wire: Wire): boolean | string {
+  return wire.jobFlags === 'string' ? 'true' : true;
+}
+
+// The signature does not cover the body: what an answer says it is about is compared with what was
+// asked. History entries do differ in honest answers, and are not.
+function otherJob(answer: WireJobStatus, job: JobRef): readonly Issue[] {
+  const { result } = answer;
+  const params =
+    typeof result === 'object' && result !== null && 'PartnerParams' in result ? result.PartnerParams : null;
+  const said = [
+    ['user_id', answer.user_id, job.userId],
+    ['job_id', answer.job_id, job.jobId],
+    ['result.PartnerParams.user_id', params?.user_id, job.userId],
+    ['result.PartnerParams.job_id', params?.job_id, job.jobId],
+  ] as const;
+  return said
+    .filter(([, id, expected]) => ![null, expected].includes(toCode(id)))
+    .map(([path]) => ({ path, message: 'must be that of the job that was asked for' }));
+}

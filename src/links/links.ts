@@ -1,0 +1,153 @@
+/**
+ * The `links` namespace: what partners call, each method one operation (docs/protocol.md §4.1 to
+ * §4.4).
+ *
+ * @module
+ */
+
+import { type Answered, type ApiPromise, apiPromise } from '../api-promise.js';
+import type { Call } from '../call.js';
+import { quietly } from '../events.js';
+import type { CallOptions } from '../options.js';
+import { createFirstPage, isFollowed } from '../paging.js';
+import type { Settings } from '../settings.js';
+import { createLink, getLink, listLinks, type ReadPage, updateLink } from './operations.js';
+import type { CreatedLink, Link, LinkChanges, LinkPage, NewLink, UpdatedLink } from './types.js';
+
+/** Options of {@link Links.list}. */
+export interface ListOptions extends CallOptions {
+  /** The page to fetch, as the service counts. Default: the first. */
+  page?: number;
+}
+
+/** Hosted verification links. */
+export interface Links {
+  /**
+   * Creates a link.
+   *
+   * It is repeated only when the service cannot have seen the request, or answered 429: a second
+   * link would be worse than an error. After an error whose `outcome` is `'unknown'` or
+   * `'answered'` the link may exist.
+   *
+   * @param link - The link; `callbackUrl` defaults to the client's `defaultCallbackUrl`.
+   * @returns The link's address, to be given to the end user, and its reference id.
+   * @throws {HostedValidationError} when the link is not fit to be sent; nothing was sent.
+   * @throws {HostedAuthenticationError} when partner id and key do not belong together.
+   * @throws {HostedResponseError} when the answer cannot be used.
+   *
+   * @example A single-use link
+   * ```ts
+   * const { url, refId } = await client.links.create({
+   *   companyName: 'Example Ltd',
+   *   dataPrivacyPolicyUrl: 'https://example.test/privacy',
+   *   callbackUrl: 'https://example.test/callbacks',
+   *   idTypes: [{ country: 'NG', idType: 'PASSPORT', verificationMethod: 'doc_verification' }],
+   *   isSingleUse: true,
+   * });
+   * ```
+   *
+   * docs/protocol.md §4.1
+   */
+  create(link: NewLink, options?: CallOptions): ApiPromise<CreatedLink>;
+
+  /**
+   * Changes a link: disables it, or replaces its ID types. Safe to repeat, and repeated.
+   *
+   * @param refId - The link's reference id.
+   * @param changes - At least one; `idTypes` replaces the whole list.
+   * @throws {HostedValidationError} when there is no change, or one that is not fit to be sent.
+   * @throws {HostedResponseError} when the answer is about another link, or shows the link active
+   *   though it was to be disabled (`mismatch`).
+   *
+   * @example Add an ID type
+   * ```ts
+   * const link = await client.links.get(refId);
+   * await client.links.update(refId, { idTypes: [...link.idTypes, another] });
+   * ```
+   *
+   * docs/protocol.md §4.2
+   */
+  update(refId: string, changes: LinkChanges, options?: CallOptions): ApiPromise<UpdatedLink>;
+
+  /**
+   * Disables a link: short for `update(refId, { isDisabled: true })`. Whether a link can be enabled
+   * again is not shown.
+   *
+   * @throws {HostedResponseError} when the answer does not show the link disabled (`mismatch`).
+   *
+   * docs/protocol.md §3, §4.2
+   */
+  disable(refId: string, options?: CallOptions): ApiPromise<UpdatedLink>;
+
+  /**
+   * Fetches one link.
+   *
+   * @throws {HostedValidationError} when `refId` cannot be one; nothing was sent.
+   * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
+   *
+   * docs/protocol.md §4.3
+   */
+  get(refId: string, options?: CallOptions): ApiPromise<Link>;
+
+  /**
+   * Fetches a page of links.
+   *
+   * @param options - Which page, and the options of any call.
+   * @throws {HostedValidationError} when `page` is no whole number of 0 or more.
+   *
+   * docs/protocol.md §4.4
+   */
+  list(options?: ListOptions): ApiPromise<LinkPage>;
+}
+
+/**
+ * Makes the namespace over a way to call.
+ *
+ * @internal
+ */
+export function createLinks(call: Call, { defaultCallbackUrl, logger, wire }: Settings): Links {
+  const firstPage = createFirstPage(wire.firstPage);
+  return {
+    create: (link, options) => {
+      if (logger) warnOfMissingCallback(link, logger.warn.bind(logger));
+      return call(createLink, withDefault(link, defaultCallbackUrl), options);
+    },
+    update: (refId, changes, options) => call(updateLink, { ...changes, refId }, options),
+    disable: (refId, options) => call(updateLink, { refId, isDisabled: true }, options),
+    get: (refId, options) => call(getLink, { refId }, options),
+    list: (options) => apiPromise(fetchPage(options)),
+  };
+
+  async function fetchPage(options: ListOptions | undefined): Promise<Answered<LinkPage>> {
+    const { page, ...rest } = options ?? {};
+    const { data, response } = await call(listLinks, { page }, rest).withResponse();
+    if (page === undefined) firstPage.learn(data.meta);
+    return { data: linkPage(data), response };
+  }
+
+  function linkPage({ links, meta }: ReadPage): LinkPage {
+    const hasNextPage = isFollowed(meta, firstPage.current());
+    const next = (options?: CallOptions) => fetchPage({ ...options, page: meta.currentPage + 1 });
+    const nextPage = async (options?: CallOptions) => (hasNextPage ? (await next(options)).data : null);
+    return Object.freeze({ links: Object.freeze(links), meta: Object.freeze(meta), hasNextPage, nextPage });
+  }
+}
+
+// Whatever a caller without types gave is passed on as it is, for the check to judge.
+function withDefault(link: NewLink, defaultCallbackUrl: string | undefined): unknown {
+  return defaultCallbackUrl === undefined || link?.callbackUrl !== undefined
+    ? link
+    : { ...link, callbackUrl: defaultCallbackUrl };
+}
+
+// §4.1: without a valid callback address jobs of this method fail.
+function warnOfMissingCallback(link: NewLink, warn: (message: string) => void): void {
+  quietly(() => {
+    const enhanced = link.idTypes?.some(({ verificationMethod }) => verificationMethod === 'enhanced_kyc');
+    if (link.callbackUrl === null && enhanced) {
+      warn(
+        'hosted-client: a link for enhanced_kyc without a callbackUrl relies on the default callback of the account',
+      );
+    }
+  });
+}

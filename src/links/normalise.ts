@@ -1,0 +1,101 @@
+/**
+ * From the wire's links to clean ones (docs/protocol.md, "Spellings").
+ *
+ * @module
+ */
+
+import type { Issue } from '../errors.js';
+import { extraOf, toBoolean, toCode, toCount, toDate, toText, toUrl } from '../scalars.js';
+import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.js';
+import type { WireCreatedLink, WireIdType, WireLink, WireLinkPage, WireUpdatedLink } from './wire.js';
+import { wireLink } from './wire.js';
+
+const named: ReadonlySet<string> = new Set(Object.keys(wireLink.shape));
+const addresses = ['callback_url', 'data_privacy_policy_url', 'logo_url'];
+
+/** A link that stands for itself: without an id or an address it means nothing. */
+export function normaliseLink(wire: WireLink): { value: Link } | { issues: readonly Issue[] } {
+  const url = toUrl(wire.link_url || wire.link);
+  const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
+  if (url === null || refId === null) return { issues: missing(url, 'link_url', refId) };
+  return {
+    value: {
+      url,
+      linkId: toCode(wire.link_id) ?? refId,
+      refId,
+      name: toText(wire.name),
+      idTypes: normaliseIdTypes(wire.id_types),
+      isSingleUse: toBoolean(wire.is_single_use),
+      callbackUrl: toUrl(wire.callback_url),
+      dataPrivacyPolicyUrl: toUrl(wire.data_privacy_policy_url),
+      logoUrl: toUrl(wire.logo_url),
+      userIds: userIdsOf(wire),
+      jobs: {
+        total: toCount(wire.total_jobs),
+        failed: toCount(wire.failed_jobs),
+        successful: toCount(wire.successful_jobs),
+      },
+      companyName: toText(wire.company_name),
+      partnerId: toCode(wire.partner_id),
+      createdAt: toDate(wire.created_at),
+      updatedAt: toDate(wire.updated_at),
+      expiresAt: toDate(wire.expires_at),
+      ...disabledOf(wire.disabled_at),
+      extra: extraOf(wire, named, addresses),
+    },
+  };
+}
+
+/** The answer to creating a link. */
+export function normaliseCreatedLink(wire: WireCreatedLink): { value: CreatedLink } | { issues: readonly Issue[] } {
+  const url = toUrl(wire.link || wire.link_url);
+  const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
+  return url === null || refId === null ? { issues: missing(url, 'link', refId) } : { value: { url, refId } };
+}
+
+/** The answer to changing the link `refId`. */
+export function normaliseUpdatedLink(
+  wire: WireUpdatedLink,
+  asked: string,
+): { value: UpdatedLink } | { issues: readonly Issue[] } {
+  const url = toUrl(wire.link_url || wire.link);
+  if (url === null) return { issues: missing(url, 'link_url', asked) };
+  const refId = toCode(wire.ref_id) ?? toCode(wire.link_id) ?? asked;
+  return { value: { refId, url, idTypes: normaliseIdTypes(wire.id_types), ...disabledOf(wire.disabled_at) } };
+}
+
+/** Where a page stands. */
+export function normaliseMeta(wire: WireLinkPage['meta']): PageMeta {
+  return {
+    currentPage: toCount(wire.currentPage),
+    limit: toCount(wire.limit),
+    totalCount: toCount(wire.totalCount),
+    totalPages: toCount(wire.totalPages),
+  };
+}
+
+function normaliseIdTypes(wire: readonly WireIdType[] | null | undefined): readonly IdType[] {
+  return (wire ?? []).map((entry) => ({
+    country: entry.country ?? '',
+    idType: entry.id_type ?? '',
+    verificationMethod: entry.verification_method ?? '',
+  }));
+}
+
+function userIdsOf({ user_id, user_ids }: WireLink): readonly string[] {
+  const all = [toCode(user_id), ...(typeof user_ids === 'string' ? [user_ids] : (user_ids ?? []))];
+  return [...new Set(all.filter((id): id is string => id !== null && id !== ''))];
+}
+
+// A time that cannot be read must never make a disabled link look active.
+function disabledOf(wire: unknown): Pick<Link, 'disabledAt' | 'state'> {
+  const active = wire === undefined || wire === null || wire === '';
+  return { disabledAt: toDate(wire), state: active ? 'active' : 'disabled' };
+}
+
+function missing(url: string | null, urlMember: string, refId: string | null): readonly Issue[] {
+  return [
+    ...(url === null ? [{ path: urlMember, message: 'must be an http(s) address' }] : []),
+    ...(refId === null ? [{ path: 'ref_id', message: 'must be there' }] : []),
+  ];
+}

@@ -1,0 +1,233 @@
+/**
+ * The four link operations, each described once (docs/protocol.md §4.1 to §4.4).
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { assumedRepeatable } from '../assumptions.js';
+import type { Issue } from '../errors.js';
+import { anyText, dateTime, extraMembers, flag, httpUrl, text, wholeNumber } from '../input.js';
+import { isRecord } from '../json.js';
+import type { Decoded, Operation } from '../operation.js';
+import { createLinkRoute, getLinkRoute, listLinksRoute, updateLinkRoute } from '../routes.js';
+import { toCode } from '../scalars.js';
+import { normaliseCreatedLink, normaliseLink, normaliseMeta, normaliseUpdatedLink } from './normalise.js';
+import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink, VerificationMethod } from './types.js';
+import {
+  type WireCreatedLink,
+  type WireLink,
+  type WireLinkPage,
+  type WireUpdatedLink,
+  wireCreatedLink,
+  wireLink,
+  wireLinkPage,
+  wireUpdatedLink,
+} from './wire.js';
+
+/** One page as it is read, before it can fetch the next. */
+export interface ReadPage {
+  readonly links: readonly Link[];
+  readonly meta: PageMeta;
+}
+
+const verificationMethods: readonly VerificationMethod[] = [
+  'biometric_kyc',
+  'doc_verification',
+  'enhanced_document_verification',
+  'enhanced_kyc',
+];
+
+const country = z.pipe(
+  z.string('must be a text').check(z.regex(/^[A-Za-z]{2}$/, 'must be a two-letter country code')),
+  z.transform((code: string) => code.toUpperCase()),
+);
+
+const newIdTypes = idTypeList(z.enum(verificationMethods, `must be one of ${verificationMethods.join(', ')}`));
+
+// The service's own list grows: what it sent must be accepted back.
+const sentIdTypes = idTypeList(text);
+
+/** Every member that has a place of its own in the body (§4.1), and what would reach a prototype. */
+const namedMembers: ReadonlySet<string> = new Set([
+  'partner_id',
+  'signature',
+  'sec_key',
+  'timestamp',
+  'name',
+  'id_types',
+  'callback_url',
+  'company_name',
+  'data_privacy_policy_url',
+  'logo_url',
+  'is_single_use',
+  'user_id',
+  'expires_at',
+  '__proto__',
+]);
+
+// §4.3 and §4.4 share the shape of their paths: an id that is empty, `..` or has a slash would
+// reach another operation. The list marker itself is refused where it is known, in the pipeline.
+const linkId = z
+  .string('must be a text')
+  .check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"'));
+
+const newLink = z.strictObject(
+  {
+    companyName: text,
+    dataPrivacyPolicyUrl: httpUrl,
+    callbackUrl: z.union(
+      [z.null(), httpUrl],
+      'must be an absolute http(s) address, or null to leave it to the service',
+    ),
+    name: z.optional(anyText),
+    idTypes: z.optional(newIdTypes),
+    logoUrl: z.optional(httpUrl),
+    isSingleUse: z.optional(flag),
+    userId: z.optional(text),
+    expiresAt: z.optional(dateTime),
+    extra: z.optional(extraMembers(namedMembers)),
+  },
+  'must be an object',
+);
+
+/** §4.1 */
+export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, CreatedLink> = {
+  ...createLinkRoute,
+  host: 'links',
+  repeatable: assumedRepeatable['links.create'],
+  signedAnswer: 'if present',
+  request: newLink,
+  encode: ({ extra, ...link }) => ({
+    body: present({
+      ...extra,
+      name: link.name,
+      id_types: link.idTypes?.map(encodeIdType),
+      callback_url: link.callbackUrl ?? undefined,
+      company_name: link.companyName,
+      data_privacy_policy_url: link.dataPrivacyPolicyUrl,
+      logo_url: link.logoUrl,
+      is_single_use: link.isSingleUse,
+      user_id: link.userId,
+      expires_at: link.expiresAt,
+    }),
+  }),
+  response: wireCreatedLink,
+  decode: (answer) => shaped(normaliseCreatedLink(answer)),
+};
+
+const linkChanges = z
+  .strictObject({ refId: linkId, isDisabled: z.optional(flag), idTypes: z.optional(sentIdTypes) }, 'must be an object')
+  .check(
+    z.refine((changes) => changes.isDisabled !== undefined || changes.idTypes !== undefined, {
+      error: 'at least one of "isDisabled" and "idTypes" must be there',
+      // Also beside other problems: all are named at once.
+      when: ({ value }) => isRecord(value),
+    }),
+  );
+
+/** §4.2 */
+export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink, UpdatedLink> = {
+  ...updateLinkRoute,
+  host: 'links',
+  repeatable: assumedRepeatable['links.update'],
+  signedAnswer: 'if present',
+  request: linkChanges,
+  encode: ({ refId, isDisabled, idTypes }) => ({
+    linkId: refId,
+    body: present({ is_disabled: isDisabled, id_types: idTypes?.map(encodeIdType) }),
+  }),
+  response: wireUpdatedLink,
+  decode: (answer, { refId, isDisabled }) => {
+    const issues = otherLink(answer, refId);
+    if (issues.length > 0) return { reason: 'mismatch', issues };
+    const updated = normaliseUpdatedLink(answer, refId);
+    // §3: disabling sets disabled_at. An answer without it did something else than was asked.
+    if (isDisabled && 'value' in updated && updated.value.state !== 'disabled') {
+      return {
+        reason: 'mismatch',
+        issues: [{ path: 'disabled_at', message: 'must be there once the link is disabled' }],
+      };
+    }
+    return shaped(updated);
+  },
+};
+
+const linkQuery = z.strictObject({ refId: linkId }, 'must be an object');
+
+/** §4.3 */
+export const getLink: Operation<z.output<typeof linkQuery>, WireLink, Link> = {
+  ...getLinkRoute,
+  host: 'links',
+  repeatable: assumedRepeatable['links.get'],
+  signedAnswer: 'if present',
+  request: linkQuery,
+  encode: ({ refId }) => ({ linkId: refId, body: {} }),
+  response: wireLink,
+  decode: (answer, { refId }) => {
+    const issues = otherLink(answer, refId);
+    return issues.length > 0 ? { reason: 'mismatch', issues } : shaped(normaliseLink(answer));
+  },
+};
+
+const pageQuery = z.strictObject({ page: z.optional(wholeNumber(0)) }, 'must be an object');
+
+/** §4.4 */
+export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, ReadPage> = {
+  ...listLinksRoute,
+  host: 'links',
+  repeatable: assumedRepeatable['links.list'],
+  signedAnswer: 'if present',
+  request: pageQuery,
+  encode: ({ page }) => ({ body: present({ page }) }),
+  response: wireLinkPage,
+  decode: (answer) => {
+    const read = answer.links.map(normaliseLink);
+    const issues = read.flatMap((link, index) =>
+      'issues' in link ? link.issues.map(({ path, message }) => ({ path: `links[${index}].${path}`, message })) : [],
+    );
+    if (issues.length > 0) return { reason: 'shape', issues };
+    const links = read.flatMap((link) => ('value' in link ? [link.value] : []));
+    return { value: { links, meta: normaliseMeta(answer.meta) } };
+  },
+};
+
+// One method for each kind of ID (§2.1): the same entry twice is dropped, another method refused.
+function idTypeList(method: z.ZodMiniType<string>) {
+  const entry = z.strictObject({ country, idType: anyText, verificationMethod: method }, 'must be an object');
+  return z.pipe(
+    z.array(entry, 'must be a list'),
+    z.transform((entries: IdType[], check) => {
+      const methods = new Map<string, string>();
+      return entries.filter((idType, index) => {
+        const kind = JSON.stringify([idType.country, idType.idType]);
+        const known = methods.get(kind);
+        if (known === undefined) methods.set(kind, idType.verificationMethod);
+        else if (known !== idType.verificationMethod) {
+          const message = 'must be the only verification method of its country and ID type';
+          check.issues.push({ code: 'custom', input: entries, path: [index, 'verificationMethod'], message });
+        }
+        return known === undefined;
+      });
+    }),
+  );
+}
+
+function encodeIdType(entry: IdType) {
+  return { country: entry.country, id_type: entry.idType, verification_method: entry.verificationMethod };
+}
+
+function present(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+function shaped<T>(read: { value: T } | { issues: readonly Issue[] }): Decoded<T> {
+  return 'value' in read ? read : { reason: 'shape', issues: read.issues };
+}
+
+// Nothing ties an answer to its request but what it says it is about (§5).
+function otherLink(answer: { ref_id?: unknown; link_id?: unknown }, refId: string): readonly Issue[] {
+  return (['ref_id', 'link_id'] as const)
+    .filter((member) => ![null, refId].includes(toCode(answer[member] as string | number | null | undefined)))
+    .map((path) => ({ path, message: 'must be the id of the link that was asked for' }));
+}

@@ -1,0 +1,121 @@
+/**
+ * What a client and a call can be told: the option types, and nothing that acts on them.
+ *
+ * @module
+ */
+
+import type { HostedEvent, Logger } from './events.js';
+import type { Signer } from './signing/signer.js';
+
+/** The two environments of the service. Keys, links and jobs of one are unknown to the other. */
+export type Environment = 'sandbox' | 'production';
+
+/**
+ * Time, as the client sees it. Give one to make time stand still in a test.
+ *
+ * @example Wait without waiting
+ * ```ts
+ * const clock: Clock = { now: () => 0, sleep: () => Promise.resolve() };
+ * ```
+ */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /**
+   * Resolves after `ms` milliseconds; rejects with `signal.reason` as soon as `signal` aborts.
+   * Left out: the platform's timers.
+   */
+  sleep?(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/**
+ * Every guess this package makes where the protocol is silent, to be changed in one place. What is
+ * assumed when a member is left out stands in `assumptions.ts` and in docs/protocol.md, "What is
+ * not known".
+ */
+export interface WireOptions {
+  /** The brand word in path and member names: `v1/${brand}_links`, `${Brand}JobID`. Default `'hosted'`. */
+  brand?: string;
+  /** The last path segment of the list operation (docs/protocol.md §4.4). Default `'list'`. */
+  listMarker?: string;
+  /** The number of the first page. `'auto'` learns it from the first answer. Default `'auto'`. */
+  firstPage?: 'auto' | 0 | 1;
+  /** How the timestamp of a link operation is written; an epoch travels as text. Default `'iso'`. */
+  timestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
+  /**
+   * How the timestamp of a job status request is written; an epoch travels as a number and is
+   * signed as its decimal text. Default `'iso'`.
+   */
+  jobTimestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
+  /** The member that carries the signature of a job status request. Default `'sec_key'`. */
+  jobSignatureMember?: 'sec_key' | 'signature';
+  /**
+   * Whether the service answers with the timestamp of the request, so that our own signature
+   * coming back is honest. Default `false`.
+   */
+  echoesTimestamp?: boolean;
+  /** How `image_links` and `history` are asked for. Default `'boolean'`. */
+  jobFlags?: 'boolean' | 'string';
+}
+
+/** Options of {@link HostedClient}. `apiKey` or `signer`: exactly one of the two. */
+export interface HostedClientOptions {
+  /** The partner id, as text and exactly as the service wrote it: leading zeros are signed. */
+  partnerId: string;
+  /** The key of the chosen environment; short for `signer: hmacSha256({ apiKey })`. */
+  apiKey?: string;
+  /** Anything that signs and verifies: `hmacSha256`, `ed25519`, or your own. */
+  signer?: Signer;
+  /** Default `'sandbox'`: production is never reached by leaving something out. */
+  environment?: Environment;
+  /**
+   * The base address of each environment; the chosen one's must be there. `https`, or `http` on
+   * loopback; a path is kept, and the version (`/v1`) is added by the client.
+   */
+  baseUrls: Partial<Record<Environment, string | URL>>;
+  /** Base addresses for job status alone. Default `baseUrls`: the protocol shows no production address (§4.5). */
+  jobStatusBaseUrls?: Partial<Record<Environment, string | URL>>;
+  /** Used by `links.create` when `callbackUrl` is left out. */
+  defaultCallbackUrl?: string;
+  /** Milliseconds one attempt may take, its body included. Default 30,000. */
+  timeoutMs?: number;
+  /** Milliseconds all attempts and waits of one call may take together. Default 120,000. */
+  totalTimeoutMs?: number;
+  /** How often a call that is safe to repeat is tried again. Default 2; 0 never repeats. */
+  maxRetries?: number;
+  /** Sends the requests. Default: the platform's `fetch`, looked up at each call. */
+  fetch?: typeof globalThis.fetch;
+  /** Default: the platform's time and timers. */
+  clock?: Clock;
+  /** `'auto'` learns the difference between the service's clock and ours from the `Date` header. Default `'auto'`. */
+  clockSkew?: 'auto' | 'off';
+  /**
+   * How far, in milliseconds and both ways, the timestamp of a signed answer may be from now.
+   * Default 300,000; `false` accepts any age.
+   */
+  maxResponseAgeMs?: number | false;
+  /** The largest body accepted, in bytes after decompression. Default 8 MiB. */
+  maxResponseBytes?: number;
+  /** Corrections to what is assumed where the protocol is silent. */
+  wire?: WireOptions;
+  /** Receives lines without bodies, keys, ids or addresses. Default: none. */
+  logger?: Logger;
+  /** Receives what happens during calls, for metrics and traces. What it throws is ignored. */
+  onEvent?: (event: HostedEvent) => void;
+  /** Appended to the `user-agent` header. */
+  userAgentSuffix?: string;
+}
+
+/** Options of a single call; each one overrides the client's. */
+export interface CallOptions {
+  /** Ends the call at once; it then rejects with `signal.reason` itself. */
+  signal?: AbortSignal;
+  /** Milliseconds one attempt may take, its body included. */
+  timeoutMs?: number;
+  /** Milliseconds all attempts and waits may take together. */
+  totalTimeoutMs?: number;
+  /** How often the call may be tried again, if it is safe to repeat. */
+  maxRetries?: number;
+  /** Headers to add; not those that the client or the platform owns (`content-type`, `host`, …). */
+  headers?: Record<string, string>;
+}

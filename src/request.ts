@@ -1,0 +1,95 @@
+/**
+ * What is sent: input checked before anything leaves, then a body, an address and a signature of
+ * its own for every attempt.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import type { Wire } from './assumptions.js';
+import { cannot, HostedConfigError, HostedError, HostedValidationError, type Issue, listIssues } from './errors.js';
+import { callOptions } from './input.js';
+import { issuesOf } from './issues.js';
+import type { Encoded, Operation } from './operation.js';
+import type { CallOptions } from './options.js';
+import type { Route } from './routes.js';
+import type { Settings } from './settings.js';
+import { writeTimestamp } from './signing/message.js';
+
+const checkedOptions = z.optional(z.strictObject(callOptions, 'must be an object'));
+
+/**
+ * Checks input and options of a call, and copies them: what the caller changes later is not sent.
+ *
+ * @throws {HostedValidationError} with every problem of both.
+ */
+export function checkInput<Checked>(
+  operation: Route & Pick<Operation<Checked, never, never>, 'request'>,
+  { input, options, wire }: { input: unknown; options: unknown; wire: Wire },
+): { readonly asked: Checked; readonly options: CallOptions } {
+  const checked = z.safeParse(operation.request, input);
+  const given = z.safeParse(checkedOptions, options);
+  const issues: readonly Issue[] = [
+    ...(checked.success ? [] : issuesOf(checked.error.issues)),
+    ...markerIssues(operation, input, wire),
+    ...(given.success ? [] : issuesOf(given.error.issues)),
+  ];
+  if (checked.success && given.success && issues.length === 0) {
+    return { asked: checked.data, options: (given.data ?? {}) as CallOptions };
+  }
+  throw new HostedValidationError(cannot(operation.name, listIssues(issues)), issues, { operation: operation.name });
+}
+
+type Hosted = Route & { readonly host: 'links' | 'jobs' };
+
+/** The address of an operation. */
+export function addressOf({ path, host }: Hosted, encoded: Encoded, { baseUrls, wire }: Settings): string {
+  const filled = path
+    .replace('{brand}', wire.brand)
+    .replace('{list}', wire.listMarker)
+    .replace('{linkId}', encoded.linkId ?? '');
+  return baseUrls[host] + filled;
+}
+
+/** A body that is signed, and the signature in it. */
+export interface SignedBody {
+  readonly text: string;
+  readonly signature: string;
+}
+
+/**
+ * Signs a body for one point in time. The text that is signed is the text that is sent.
+ *
+ * @throws {HostedConfigError} when the signer fails, or signs with anything but a text.
+ */
+export async function signBody(
+  operation: Hosted,
+  { encoded, instant }: { encoded: Encoded; instant: number },
+  { partnerId, signer, wire }: Settings,
+): Promise<SignedBody> {
+  const timestamp = writeTimestamp(instant, operation.host, wire);
+  const signature = await sign(() => signer.sign({ partnerId, timestamp: timestamp.signed }), operation);
+  const member = operation.host === 'links' ? 'signature' : wire.jobSignatureMember;
+  const body = { ...encoded.body, partner_id: partnerId, timestamp: timestamp.sent, [member]: signature };
+  return { text: JSON.stringify(body), signature };
+}
+
+// What somebody's signer throws may hold a key: it is neither shown nor passed on.
+async function sign(run: () => string | Promise<string>, { name }: Route): Promise<string> {
+  let signature: unknown;
+  try {
+    signature = await run();
+  } catch (error) {
+    if (error instanceof HostedError) throw error;
+  }
+  if (typeof signature === 'string' && signature !== '') return signature;
+  const issues = [{ path: 'signer', message: 'must sign with a text, and failed to' }];
+  throw new HostedConfigError(cannot(name, listIssues(issues)), issues, { operation: name });
+}
+
+// §4.3 and §4.4 share the shape of their paths: to get the marker would be to list everything.
+function markerIssues({ path }: Route, input: unknown, { listMarker }: Wire): readonly Issue[] {
+  const { refId } = Object(input) as { refId?: unknown };
+  if (!path.includes('{linkId}') || refId !== listMarker) return [];
+  return [{ path: 'refId', message: 'must not be the marker of the list operation' }];
+}

@@ -1,0 +1,107 @@
+/**
+ * The spellings single values take on the wire, each as a schema of what may travel and a function
+ * to the one clean value (docs/protocol.md, "Spellings"). What is neither is an issue, not a guess.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { parseDateTime } from './date-time.js';
+import { isHttpUrl } from './input.js';
+
+/** A member that may be missing or null, of which nothing is said: see {@link toDate}, {@link toUrl}. */
+export const wireAnything = z.optional(z.unknown());
+
+/** Text, null or missing. */
+export const wireText = z.nullish(z.string('must be a text'));
+
+/** An id or a code: text, or a whole number; null or missing. */
+export const wireCode = z.nullish(
+  z.union([z.string(), z.number().check(z.refine(Number.isSafeInteger))], 'must be a text or a whole number'),
+);
+
+/** `true`, `"true"`, `"TRUE"`, …; nothing else, so that 1 and "yes" are never guessed at. */
+export const wireBoolean = z.union(
+  [z.boolean(), z.string().check(z.regex(/^(?:true|false)$/i))],
+  'must be true or false, or their text',
+);
+
+/** A count: 3, 3.0, `"3"`. */
+export const wireCount = z.union(
+  [z.number().check(z.refine(isCount)), z.string().check(z.refine((value) => isCount(countIn(value))))],
+  'must be a count',
+);
+
+/** Members by name, whatever they hold; an empty list is how some languages write an empty one. */
+export const wireMembers = z.nullish(
+  z.union([z.record(z.string(), z.unknown()), z.array(z.unknown()).check(z.maxLength(0))], 'must be an object'),
+);
+
+/** Text as it is; null where there is none. */
+export function toText(wire: string | null | undefined): string | null {
+  return wire ?? null;
+}
+
+/** A code or id as text, without inventing or losing a zero; null where there is none. */
+export function toCode(wire: string | number | null | undefined): string | null {
+  return wire === null || wire === undefined || wire === '' ? null : String(wire);
+}
+
+/** True or false; null where there is neither. */
+export function toBoolean(wire: boolean | string | null | undefined): boolean | null {
+  if (wire === null || wire === undefined) return null;
+  return typeof wire === 'boolean' ? wire : wire.toLowerCase() === 'true';
+}
+
+/** A count; 0 where there is none. */
+export function toCount(wire: number | string | null | undefined): number {
+  if (wire === null || wire === undefined) return 0;
+  return typeof wire === 'number' ? wire : countIn(wire);
+}
+
+/** A number written as number or text; null for anything else, such as "N/A". */
+export function toNumber(wire: unknown): number | null {
+  if (typeof wire === 'number') return wire;
+  return typeof wire === 'string' && /^-?\d{1,15}(?:\.\d+)?$/.test(wire) ? Number(wire) : null;
+}
+
+/** A time; null for anything that is none, such as "Not Available". */
+export function toDate(wire: unknown): Date | null {
+  return typeof wire === 'string' ? parseDateTime(wire) : null;
+}
+
+/** An http(s) address; null for anything else. */
+export function toUrl(wire: unknown): string | null {
+  return typeof wire === 'string' && isHttpUrl(wire) ? wire : null;
+}
+
+/** Members by name as text: what is no text is written as JSON, what is null is left out. */
+export function toTexts(members: object): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(members)
+      .filter(([, value]) => value !== null)
+      .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  );
+}
+
+/**
+ * The members of a record that nobody named: kept as they came. An address that is none stands
+ * here too, under its wire name, as the clean value is null.
+ */
+export function extraOf(
+  record: Readonly<Record<string, unknown>>,
+  named: ReadonlySet<string>,
+  addresses: readonly string[] = [],
+): Readonly<Record<string, unknown>> {
+  const unreadable = (name: string) =>
+    addresses.includes(name) && record[name] !== null && record[name] !== '' && toUrl(record[name]) === null;
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !named.has(name) || unreadable(name)));
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+function countIn(text: string): number {
+  return /^\d{1,16}(?:\.0+)?$/.test(text) ? Number(text) : Number.NaN;
+}

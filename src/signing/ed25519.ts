@@ -1,0 +1,102 @@
+/**
+ * Ed25519 (RFC 8032) over the same text, for services that sign with a key pair of their own.
+ *
+ * @module
+ */
+
+import { assumedSignatureContext } from '../assumptions.js';
+import { decodeBase64, encodeBase64 } from '../base64.js';
+import { HostedConfigError, type Issue, listIssues } from '../errors.js';
+import { keyBytes } from './keys.js';
+import { signedText } from './message.js';
+import type { Signer } from './signer.js';
+import { isStrictPublicKey, isStrictSignature } from './strict-ed25519.js';
+
+/** Options of {@link ed25519}. Keys are base64 or bytes. */
+export interface Ed25519Options {
+  /** Our own: the 32-byte seed, or the 64 bytes of seed and public key. */
+  secretKey: string | Uint8Array;
+  /** The service's, 32 bytes. Several: each one verifies. */
+  servicePublicKey: string | Uint8Array | readonly (string | Uint8Array)[];
+  /** What follows timestamp and partner id in the signed text. Default `'sid_request'`. */
+  context?: string;
+}
+
+/**
+ * Signs with our secret key, and verifies with the service's public one; base64 on the wire.
+ *
+ * Verification follows one strict profile, the same on every platform: 64-byte signatures, S below
+ * the group order, canonical public keys, no point of small order.
+ *
+ * @param options - The keys, and the context.
+ * @returns A signer; nothing of it shows a key.
+ * @throws {HostedConfigError} when a key has the wrong length or form, or is a weak point.
+ *
+ * @example
+ * ```ts
+ * const signer = ed25519({ secretKey: seed, servicePublicKey });
+ * ```
+ *
+ * The protocol does not show the scheme (docs/protocol.md §5); see `assumptions.ts`.
+ */
+export function ed25519(options: Ed25519Options): Signer {
+  const { secretKey, publicKeys } = checkedKeys(options);
+  const context = options.context ?? assumedSignatureContext;
+
+  let pair: Promise<Uint8Array> | undefined;
+  const signingKey = () => {
+    pair ??= expand(secretKey);
+    return pair;
+  };
+
+  return {
+    name: 'ed25519',
+    async sign(input) {
+      const key = await signingKey();
+      const { sign } = await arithmetic();
+      return encodeBase64(sign.detached(signedText(input, context), key));
+    },
+    async verify(signature, input) {
+      const bytes = typeof signature === 'string' ? decodeBase64(signature) : null;
+      if (bytes === null || !isStrictSignature(bytes)) return false;
+      const { sign } = await arithmetic();
+      const message = signedText(input, context);
+      return publicKeys.map((key) => sign.detached.verify(message, bytes, key)).includes(true);
+    },
+  };
+}
+
+// As it loads it asks for a module system that a bundle may not have; only who signs this way needs it.
+async function arithmetic() {
+  return (await import('tweetnacl')).default;
+}
+
+// A public half that is not the seed's would give the secret away with the first signature.
+async function expand(secretKey: Uint8Array): Promise<Uint8Array> {
+  const { sign } = await arithmetic();
+  const expanded = sign.keyPair.fromSeed(secretKey.slice(0, 32)).secretKey;
+  if (secretKey.length === 64 && !secretKey.every((byte, index) => byte === expanded[index])) {
+    const issues = [{ path: 'secretKey', message: 'must be a seed followed by the public key that belongs to it' }];
+    throw new HostedConfigError(`Cannot sign with Ed25519: ${listIssues(issues)}`, issues);
+  }
+  return expanded;
+}
+
+function checkedKeys(options: Ed25519Options): { secretKey: Uint8Array; publicKeys: readonly Uint8Array[] } {
+  const { secretKey, servicePublicKey } = options;
+  const given = Array.isArray(servicePublicKey) ? servicePublicKey : [servicePublicKey];
+  const secret = keyBytes(secretKey, [32, 64]);
+  const publicKeys = given.map((key: unknown) => keyBytes(key, [32])).filter((key) => key !== null);
+
+  const issues: Issue[] = [];
+  if (secret === null) issues.push({ path: 'secretKey', message: 'must be 32 or 64 bytes, or their base64' });
+  if (publicKeys.length === 0 || publicKeys.length < given.length) {
+    issues.push({ path: 'servicePublicKey', message: 'must be 32 bytes, or their base64' });
+  } else if (!publicKeys.every(isStrictPublicKey)) {
+    issues.push({ path: 'servicePublicKey', message: 'must be a canonical point that is not of small order' });
+  }
+  if (secret === null || issues.length > 0) {
+    throw new HostedConfigError(`Cannot sign with Ed25519: ${listIssues(issues)}`, issues);
+  }
+  return { secretKey: secret, publicKeys };
+}

@@ -1,0 +1,23 @@
+/**
+ * Checks of key material that name what is wrong without repeating any of it.
+ *
+ * @module
+ */
+
+import { decodeBase64 } from '../base64.js';
+import type { Issue } from '../errors.js';
+
+/** What is wrong with an API key, given as `path`. */
+export function apiKeyIssues(key: unknown, path: string): readonly Issue[] {
+  if (typeof key !== 'string') return [{ path, message: 'must be a text' }];
+  if (key.trim() === '') return [{ path, message: 'must not be blank' }];
+  // A key read from a file, line end and all, signs; but nothing it signs is ever accepted.
+  if (/[\r\n]/.test(key)) return [{ path, message: 'must not contain a line end' }];
+  return [];
+}
+
+/** Key bytes given as base64 or as bytes, of one of the `lengths`; null for anything else. */
+export function keyBytes(key: unknown, lengths: readonly number[]): Uint8Array | null {
+  const bytes = typeof key === 'string' ? decodeBase64(key.trim()) : key instanceof Uint8Array ? key.slice() : null;
+  return bytes !== null && lengths.includes(bytes.length) ? bytes : null;
+}

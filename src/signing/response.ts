@@ -1,0 +1,95 @@
+/**
+ * Whether a signed answer is believed (docs/protocol.md §5). The signature covers the answer's
+ * timestamp and the partner id: it proves who answered and when, not what.
+ *
+ * @module
+ */
+
+import { parseDateTime } from '../date-time.js';
+import type { DisbeliefReason } from '../errors.js';
+import type { Signer } from './signer.js';
+
+/** With what an answer is verified. */
+export interface Verification {
+  readonly signer: Signer;
+  readonly partnerId: string;
+  /** The time, in ms since the epoch, as known before this answer. */
+  readonly now: number;
+  /** How far from `now` the answer's timestamp may be, in ms; false for any age. */
+  readonly maxAgeMs: number | false;
+}
+
+/** Whether the answer is believed, and from when it is. */
+export type Verdict =
+  | { readonly believed: true; readonly signedAt: Date | null }
+  | { readonly believed: false; readonly reason: DisbeliefReason };
+
+/** The signatures an answer carries: the protocol names the member in two ways (§2.4). */
+export function signaturesIn(answer: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return [answer.sec_key, answer.signature].filter(
+    (signature) => signature !== undefined && signature !== null && signature !== '',
+  );
+}
+
+/**
+ * Verifies every signature that is there, over the answer's own timestamp, and then its age.
+ *
+ * @param answer - The answer's own members.
+ * @throws what the signer throws, which is not a verdict.
+ */
+export async function verifyAnswer(answer: Readonly<Record<string, unknown>>, by: Verification): Promise<Verdict> {
+  const signatures = signaturesIn(answer);
+  if (signatures.length === 0) return { believed: false, reason: 'missing' };
+  const texts = textsOf(answer.timestamp);
+  if (texts.length === 0 || !signatures.every((signature) => typeof signature === 'string')) {
+    return { believed: false, reason: 'malformed' };
+  }
+  for (const signature of signatures) {
+    if (!(await isSignedBy(signature, texts, by))) {
+      const unkeyed = await isUnkeyed(signature, texts, by.partnerId);
+      return { believed: false, reason: unkeyed ? 'unkeyed' : 'mismatch' };
+    }
+  }
+  const signedAt = timeOf(answer.timestamp);
+  if (by.maxAgeMs === false) return { believed: true, signedAt };
+  if (signedAt === null) return { believed: false, reason: 'malformed' };
+  const fresh = Math.abs(by.now - signedAt.getTime()) <= by.maxAgeMs;
+  return fresh ? { believed: true, signedAt } : { believed: false, reason: 'stale' };
+}
+
+async function isSignedBy(signature: string, texts: readonly string[], by: Verification): Promise<boolean> {
+  for (const timestamp of texts) {
+    if ((await by.signer.verify(signature, { partnerId: by.partnerId, timestamp })) === true) return true;
+  }
+  return false;
+}
+
+// A timestamp counts as it stands. A number is signed as its decimal text by some, and as the ISO
+// form of its milliseconds by others.
+function textsOf(timestamp: unknown): readonly string[] {
+  if (typeof timestamp === 'string' && timestamp !== '') return [timestamp];
+  if (typeof timestamp !== 'number' || !Number.isSafeInteger(timestamp)) return [];
+  const date = new Date(timestamp);
+  return Number.isNaN(date.getTime()) ? [String(timestamp)] : [String(timestamp), date.toISOString()];
+}
+
+// Epochs come as numbers or text, in seconds or milliseconds: eleven digits of milliseconds end in
+// 1973, eleven digits of seconds begin in 2286.
+function timeOf(timestamp: unknown): Date | null {
+  const text = String(timestamp);
+  if (!/^\d{1,15}$/.test(text)) return parseDateTime(text);
+  return new Date(text.length <= 11 ? Number(text) * 1000 : Number(text));
+}
+
+// Some services answer with sha256(partner as a number + ":" + timestamp): anyone can compute it.
+async function isUnkeyed(signature: string, texts: readonly string[], partnerId: string): Promise<boolean> {
+  if (!/^[0-9a-f]{64}$/i.test(signature)) return false;
+  const partner = Number.parseInt(partnerId, 10);
+  const digests = await Promise.all(texts.map((timestamp) => sha256Hex(`${partner}:${timestamp}`)));
+  return digests.includes(signature.toLowerCase());
+}
+
+async function sha256Hex(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

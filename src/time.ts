@@ -1,0 +1,91 @@
+/**
+ * Waiting, on a clock that can be given: sleeps and time limits that end at once when a signal
+ * aborts, and leave no timer and no listener behind.
+ *
+ * @module
+ */
+
+import type { Clock } from './options.js';
+
+/** A clock that can wait. */
+export type WaitingClock = Required<Clock>;
+
+/** The platform's time and timers. */
+export const platformClock: WaitingClock = { now: () => Date.now(), sleep: platformSleep };
+
+/** A given clock; one that cannot wait waits on the platform's timers. */
+export function waitingClock(clock: Clock): WaitingClock {
+  return {
+    now: () => clock.now(),
+    sleep: (ms, signal) => (clock.sleep ? clock.sleep(ms, signal) : platformSleep(ms, signal)),
+  };
+}
+
+/** How long some work may take, and what ends it before. */
+export interface Limits {
+  readonly clock: WaitingClock;
+  readonly ms: number;
+  /** The caller's signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** Makes the error for when time runs out. */
+  readonly timedOut: () => Error;
+}
+
+/**
+ * Runs `work` with a signal of its own, until it settles, the time is over, or the caller's signal
+ * aborts: then it rejects at once, with that signal's own reason, whether the work listens or not.
+ */
+export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { clock, ms, signal: caller, timedOut } = limits;
+  return new Promise<T>((resolve, reject) => {
+    if (caller?.aborted) {
+      reject(caller.reason);
+      return;
+    }
+    const ending = new AbortController();
+    const timer = new AbortController();
+    const end = (reason: unknown) => {
+      release();
+      reject(reason);
+      ending.abort(reason);
+    };
+    const onAbort = () => end(caller?.reason);
+    const release = () => {
+      caller?.removeEventListener('abort', onAbort);
+      timer.abort();
+    };
+    caller?.addEventListener('abort', onAbort);
+    clock.sleep(ms, timer.signal).then(
+      () => end(timedOut()),
+      () => undefined,
+    );
+    work(ending.signal).then(
+      (value) => {
+        release();
+        resolve(value);
+      },
+      (error: unknown) => {
+        release();
+        reject(error);
+      },
+    );
+  });
+}
+
+function platformSleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

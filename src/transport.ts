@@ -1,0 +1,191 @@
+/**
+ * Sends one request and reads its answer whole: the only file that knows how requests travel. It
+ * tells what came; what that means is decided in `classify.ts`.
+ *
+ * @module
+ */
+
+import ky from 'ky';
+import type { ReceivedAnswer } from './errors.js';
+
+/** One request, signed and ready. */
+export interface Sending {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly signal: AbortSignal;
+  /** The largest body to read, in decoded bytes. */
+  readonly maxBytes: number;
+}
+
+/** An answer that came, usable or not. */
+export interface Answer extends ReceivedAnswer {
+  /** Why the body is not all there, or is no text. */
+  readonly flaw: 'too_large' | 'not_utf8' | 'redirect' | null;
+}
+
+/** A request that got no answer. */
+export interface NoAnswer {
+  /** The platform's name for what happened, where it is one that is known. */
+  readonly cause: string | null;
+  /** Whether the service cannot have seen the request. */
+  readonly notSent: boolean;
+}
+
+/** The largest body of an error that is read; the rest says nothing more. */
+const maxErrorBytes = 64 * 1024;
+
+/**
+ * Sends a request, once.
+ *
+ * @returns The answer, or why there is none.
+ * @throws the signal's reason when it aborts.
+ */
+export async function send(sending: Sending): Promise<Answer | NoAnswer> {
+  // A method call would give the platform's fetch a `this` it refuses.
+  const { fetch } = sending;
+  try {
+    const response = await ky(sending.url, {
+      method: sending.method,
+      headers: sending.headers,
+      body: sending.body,
+      redirect: 'manual',
+      // Attempts, waits and time limits are the pipeline's: each attempt needs a signature of its
+      // own, Retry-After must not be slept out past the deadline, and the clock can be given.
+      retry: 0,
+      timeout: false,
+      throwHttpErrors: false,
+      // ky hands over a Request, which not every fetch takes (undici's own does not), and which
+      // would send a stream where there is a text.
+      fetch: (request) => {
+        const { url, method, headers } = request as Request;
+        return fetch(url, {
+          method,
+          headers,
+          body: sending.body,
+          redirect: 'manual',
+          signal: sending.signal,
+        });
+      },
+    });
+    return await read(response, sending.maxBytes);
+  } catch (error) {
+    if (sending.signal.aborted) throw sending.signal.reason;
+    return noAnswer(error);
+  }
+}
+
+async function read(response: Response, maxBytes: number): Promise<Answer> {
+  const { status, headers } = response;
+  if (response.redirected || response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
+    response.body?.cancel().catch(() => undefined);
+    return { status, headers, text: '', flaw: 'redirect' };
+  }
+  const limit = response.ok ? maxBytes : Math.min(maxBytes, maxErrorBytes);
+  const { bytes, whole } = await readBytes(response.body, limit);
+  if (!whole) return { status, headers, text: lossyUtf8.decode(bytes), flaw: 'too_large' };
+  try {
+    return { status, headers, text: utf8.decode(bytes), flaw: null };
+  } catch {
+    // A byte replaced in silence can change a person's name.
+    return { status, headers, text: lossyUtf8.decode(bytes), flaw: 'not_utf8' };
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const lossyUtf8 = new TextDecoder('utf-8');
+
+async function readBytes(
+  body: ReadableStream<Uint8Array> | null,
+  limit: number,
+): Promise<{ bytes: Uint8Array; whole: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const reader = body?.getReader();
+  for (;;) {
+    const chunk = await reader?.read();
+    if (chunk?.value === undefined) break;
+    length += chunk.value.length;
+    if (length > limit) {
+      // Not waited for: a sender that does not stop must not hold the caller.
+      reader?.cancel().catch(() => undefined);
+      return { bytes: concat(chunks, length - chunk.value.length), whole: false };
+    }
+    chunks.push(chunk.value);
+  }
+  return { bytes: concat(chunks, length), whole: true };
+}
+
+function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [only] = chunks;
+  if (chunks.length === 1 && only) return only;
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}
+
+/** What happens before a request can leave: no address, no connection, no TLS session. */
+const notSentCodes: ReadonlySet<string> = new Set([
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EAI_FAIL',
+  'EAI_NODATA',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_UNSUPPORTED_PROTOCOL',
+  'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
+  'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
+  // Bun's names.
+  'ConnectionRefused',
+  'FailedToOpenSocket',
+  'UNKNOWN_CERTIFICATE_VERIFICATION_ERROR',
+]);
+
+/** What can happen once a request is on its way. */
+const brokenCodes: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'UND_ERR_SOCKET',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ConnectionClosed',
+]);
+
+function noAnswer(error: unknown): NoAnswer {
+  const codes = codesOf(error);
+  const notSent =
+    (codes.length > 0 && codes.every((code) => notSentCodes.has(code))) ||
+    // Deno has no codes, but says at which step it stopped.
+    (error instanceof TypeError && /^error sending request .*client error \(Connect\)/s.test(error.message));
+  // Only names that are known are shown: what else an error of somebody's fetch says may be anything.
+  const cause = codes.find((code) => notSentCodes.has(code) || brokenCodes.has(code)) ?? null;
+  return { cause, notSent };
+}
+
+// The code stands on the error, on its causes, or on each of the addresses that were tried.
+function codesOf(error: unknown, depth = 0): readonly string[] {
+  if (typeof error !== 'object' || error === null || depth > 4) return [];
+  const { errors, code, cause } = error as { errors?: unknown; code?: unknown; cause?: unknown };
+  if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => codesOf(each, depth + 1));
+  if (typeof code === 'string') return [code];
+  return codesOf(cause, depth + 1);
+}
