@@ -1,0 +1,89 @@
+/**
+ * One environment of the service: its memory, its door and its controls.
+ *
+ * @module
+ */
+
+import type { Wire } from '../assumptions.js';
+import type { Clock, Environment, HostedClientOptions } from '../options.js';
+import { createDispatch } from './callbacks.js';
+import { type Backstage, createJobControls, createLinkControls } from './controls.js';
+import { type Desk, exchange } from './exchange.js';
+import { createFaultQueue } from './faults.js';
+import { createRandom } from './random.js';
+import type { Keys } from './signatures.js';
+import { createSay } from './spelling.js';
+import { createStore } from './store.js';
+import type { MockEnvironment, MockServiceOptions } from './types.js';
+
+/** What an environment is made from. */
+export interface EnvironmentSettings {
+  readonly name: Environment;
+  readonly baseUrl: string;
+  readonly clientOptions: HostedClientOptions;
+  readonly partnerId: string;
+  readonly wire: Wire;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly seed: number;
+  readonly spelling: NonNullable<MockServiceOptions['spelling']>;
+  readonly pageSize: number;
+  readonly firstPage: 0 | 1;
+  readonly latencyMs: number;
+}
+
+/** An environment, and the way in for requests. */
+export interface RunningEnvironment {
+  readonly environment: MockEnvironment;
+  receive(request: Request, signal: AbortSignal | undefined): Promise<Response>;
+}
+
+/** Creates an environment without links and jobs. */
+export function createEnvironment(settings: EnvironmentSettings): RunningEnvironment {
+  let state = begin(settings);
+  const backstage = (): Backstage => state.backstage;
+  return {
+    receive: (request, signal) => exchange(request, signal, state.desk),
+    environment: {
+      baseUrl: settings.baseUrl,
+      clientOptions: settings.clientOptions,
+      get requests() {
+        return state.desk.requests;
+      },
+      links: createLinkControls(backstage),
+      jobs: createJobControls(backstage),
+      failNext: (operation, fault, times = 1) => state.desk.faults.add(operation, fault, times),
+      reset() {
+        state = begin(settings);
+      },
+    },
+  };
+}
+
+/** Everything that a reset throws away. */
+function begin(settings: EnvironmentSettings): { readonly desk: Desk; readonly backstage: Backstage } {
+  const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs } = settings;
+  const now = (): number => clock.now();
+  const ids = createRandom(seed, `${name} ids`);
+  // A course of its own: the spelling changes no id.
+  const say = createSay(settings.spelling, createRandom(seed, `${name} spelling`));
+  const store = createStore({ linkBaseUrl: `https://links.hosted.test/${name}/${partnerId}`, ids, now });
+  let requestCount = 0;
+  return {
+    desk: {
+      gate: { partnerId, wire, keys, now },
+      office: { store, say, wire, partnerId, pageSize, firstPage, now },
+      faults: createFaultQueue(),
+      requests: [],
+      clock,
+      latencyMs,
+      nextRequestId: () => `${name}-${++requestCount}`,
+    },
+    backstage: {
+      store,
+      ids,
+      partnerId,
+      dispatch: createDispatch({ keys, writing: { brand: wire.brand, say }, now }),
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * The ways for a request to go wrong that a test can order.
+ *
+ * @module
+ */
+
+import type { OperationName } from '../routes.js';
+import { type Answer, type Signing, serviceCode } from './answers.js';
+import type { MockFault } from './types.js';
+
+/** Faults in waiting, for each operation in the order they were asked for. */
+export interface FaultQueue {
+  add(operation: OperationName, fault: MockFault, times: number): void;
+  /** The fault of the request that has just arrived; null where it has none. */
+  take(operation: OperationName): MockFault | null;
+}
+
+/** Creates an empty queue. */
+export function createFaultQueue(): FaultQueue {
+  const waiting = new Map<OperationName, { readonly fault: MockFault; left: number }[]>();
+
+  function add(operation: OperationName, fault: MockFault, times: number): void {
+    if (!(times >= 0)) throw new RangeError(`Cannot fail requests: "times" must be 0 or more, got ${times}`);
+    const queue = waiting.get(operation) ?? [];
+    waiting.set(operation, [...queue, { fault, left: times }]);
+  }
+
+  function take(operation: OperationName): MockFault | null {
+    const queue = (waiting.get(operation) ?? []).filter(({ left }) => left > 0);
+    waiting.set(operation, queue);
+    const [next] = queue;
+    if (next === undefined) return null;
+    next.left -= 1;
+    return next.fault;
+  }
+
+  return { add, take };
+}
+
+/** The answer of a `'status'` fault. */
+export function faultyStatus(fault: MockFault & { kind: 'status' }, operation: OperationName): Answer {
+  return {
+    status: fault.status,
+    body: fault.body === undefined ? defaultBody(fault.status, operation) : fault.body,
+    ...(fault.retryAfter !== undefined && { headers: { 'retry-after': fault.retryAfter } }),
+  };
+}
+
+function defaultBody(status: number, operation: OperationName): object {
+  if (status >= 500) return { error: 'System error', code: serviceCode(operation, '01') };
+  if (status === 401 || status === 403) return { error: 'Not authorised', code: serviceCode(operation, '05') };
+  return { error: `Refused with status ${status}` };
+}
+
+/** What a fault does to the signature of an answer that would be signed like `usual`. */
+export function faultySigning(fault: MockFault | null, usual: Signing): Signing {
+  if (fault?.kind === 'bad-signature') return 'forged';
+  if (fault?.kind === 'stale-timestamp') return 'stale';
+  if (fault?.kind === 'missing-signature' && usual !== 'not at all') return 'timestamp alone';
+  return usual;
+}
+
+/** A proxy's page, in place of an answer. */
+export const htmlPage: Answer = { status: 200, body: '<!doctype html><title>Welcome</title><p>Please sign in.</p>' };
+
+/** A connection that breaks, as Node's fetch reports it. */
+export function networkFailure(): TypeError {
+  const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+  return new TypeError('fetch failed', { cause });
+}
+
+/** Never answers: rejects with the signal's reason when it aborts. */
+export function stall(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+/** The same response, whose body breaks off in the middle. */
+export async function truncate(response: Response): Promise<Response> {
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  let isSent = false;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      // Not both in one pull: an error throws away what is still queued.
+      if (isSent) controller.error(new TypeError('terminated', { cause: networkFailure().cause }));
+      else controller.enqueue(bytes.subarray(0, Math.ceil(bytes.length / 2)));
+      isSent = true;
+    },
+  });
+  return new Response(body, { status: response.status, headers: response.headers });
+}

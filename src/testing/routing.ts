@@ -1,0 +1,55 @@
+/**
+ * Which operation a request is for (docs/protocol.md §4).
+ *
+ * @module
+ */
+
+import type { Wire } from '../assumptions.js';
+import {
+  createLinkRoute,
+  getLinkRoute,
+  jobStatusRoute,
+  listLinksRoute,
+  type OperationName,
+  updateLinkRoute,
+} from '../routes.js';
+
+/** What a request is for: an operation, or nothing the service has. */
+export type Destination =
+  | { readonly operation: OperationName; readonly linkId: string }
+  | { readonly operation: null; readonly status: 404 | 405 };
+
+/** List before get: the marker has the shape of a link's id (§4.3, §4.4). */
+const routes = [createLinkRoute, updateLinkRoute, listLinksRoute, getLinkRoute, jobStatusRoute];
+
+/** Finds the operation behind a method and a path. `linkId` is empty where the path has none. */
+export function findDestination(method: string, pathname: string, wire: Wire): Destination {
+  const found = routes.flatMap((route) => {
+    const linkId = matchPath(route.path, pathname, wire);
+    return linkId === null ? [] : [{ route, linkId }];
+  });
+  const match = found.find(({ route }) => route.method === method);
+  if (match !== undefined) return { operation: match.route.name, linkId: match.linkId };
+  return { operation: null, status: found.length === 0 ? 404 : 405 };
+}
+
+/** The link's id in the path, empty where the template has none; null where the path is another. */
+function matchPath(template: string, pathname: string, { brand, listMarker }: Wire): string | null {
+  const expected = template.replace('{brand}', brand).replace('{list}', listMarker).split('/');
+  const segments = pathname.split('/').map(decodeSegment);
+  if (segments.length !== expected.length) return null;
+  let linkId = '';
+  for (const [index, segment] of segments.entries()) {
+    if (expected[index] === '{linkId}' && segment !== '') linkId = segment;
+    else if (expected[index] !== segment) return null;
+  }
+  return linkId;
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

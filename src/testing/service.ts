@@ -1,0 +1,111 @@
+/**
+ * The service as a whole: both environments behind one fetch.
+ *
+ * @module
+ */
+
+import { assumedWire, type Wire } from '../assumptions.js';
+import type { Environment } from '../options.js';
+import { createEnvironment, type RunningEnvironment } from './environment.js';
+import { createKeys } from './signatures.js';
+import type { MockService, MockServiceOptions } from './types.js';
+
+/** RFC 6761 §6.4: nothing under .test is anybody's. */
+const baseUrls: Readonly<Record<Environment, string>> = {
+  sandbox: 'https://sandbox.hosted.test',
+  production: 'https://production.hosted.test',
+};
+
+/**
+ * Creates a complete service for tests, without network: it checks every request as the real one
+ * would, remembers links and jobs, signs its answers and callbacks, and fails on request.
+ *
+ * @param options - Partner, scheme, spelling and the rest; every one has a default.
+ * @returns The service, without links and jobs.
+ * @throws {RangeError} when `pageSize` is no whole number of 1 or more.
+ *
+ * @example Test against it
+ * ```ts
+ * const service = createMockService();
+ * const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+ * const link = await client.links.create({
+ *   companyName: 'Example Partner',
+ *   dataPrivacyPolicyUrl: 'https://partner.example/privacy',
+ *   callbackUrl: 'https://partner.example/callbacks',
+ * });
+ * const job = service.sandbox.jobs.start({ linkRefId: link.refId });
+ * service.sandbox.jobs.complete(job, 'approved');
+ * console.log((await client.jobs.status(job)).state); // succeeded
+ * ```
+ *
+ * It stands in for docs/protocol.md §§2 to 7; where the protocol is silent, see `assumptions.ts`.
+ */
+export function createMockService(options: MockServiceOptions = {}): MockService {
+  const sandbox = createOne('sandbox', options);
+  const production = createOne('production', options);
+
+  // async, so that a bad address rejects, as it does from the platform's fetch.
+  const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
+    const { signal: ownSignal, ...rest } = init ?? {};
+    const signal = ownSignal === undefined && input instanceof Request ? input.signal : ownSignal;
+    // The signal stays outside: a Request that is given one listens to it until it is collected.
+    const request = new Request(input, rest);
+    return running(new URL(request.url).origin).receive(request, signal ?? undefined);
+  };
+
+  function running(origin: string): RunningEnvironment {
+    if (origin === baseUrls.sandbox) return sandbox;
+    if (origin === baseUrls.production) return production;
+    throw noSuchAddress(origin);
+  }
+
+  return {
+    sandbox: sandbox.environment,
+    production: production.environment,
+    fetch,
+    reset() {
+      sandbox.environment.reset();
+      production.environment.reset();
+    },
+  };
+}
+
+function createOne(name: Environment, options: MockServiceOptions): RunningEnvironment {
+  const { partnerId = '085', pageSize = 20, clock } = options;
+  if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
+    throw new RangeError(
+      `Cannot create the mock service: "pageSize" must be a whole number of 1 or more, got ${pageSize}`,
+    );
+  }
+  const wire: Wire = { ...assumedWire, ...options.wire };
+  const keys = createKeys(options.scheme ?? 'hmac-sha256', name, partnerId);
+  return createEnvironment({
+    name,
+    baseUrl: baseUrls[name],
+    clientOptions: {
+      partnerId,
+      environment: name,
+      ...keys.clientOptions,
+      baseUrls: { ...baseUrls },
+      ...(options.wire !== undefined && { wire: options.wire }),
+      ...(clock !== undefined && { clock }),
+    },
+    partnerId,
+    wire,
+    keys,
+    // Looked up each time, so that a test runner's fake Date is followed.
+    clock: clock ?? { now: () => Date.now() },
+    seed: options.seed ?? 1,
+    spelling: options.spelling ?? 'table',
+    pageSize,
+    firstPage: options.firstPage ?? (wire.firstPage === 'auto' ? 1 : wire.firstPage),
+    latencyMs: options.latencyMs ?? 0,
+  });
+}
+
+/** What the platform's fetch rejects with where there is no such host. */
+function noSuchAddress(origin: string): TypeError {
+  const addresses = `${baseUrls.sandbox} or ${baseUrls.production}`;
+  const cause = Object.assign(new Error(`getaddrinfo ENOTFOUND ${origin}`), { code: 'ENOTFOUND' });
+  return new TypeError(`The mock service answers for ${addresses}, got a request to ${origin}`, { cause });
+}

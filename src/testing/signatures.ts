@@ -1,0 +1,137 @@
+/**
+ * The keys of one environment, and what the service does with them: it verifies requests, and signs
+ * its answers and callbacks (docs/protocol.md §5). Written against the protocol, not against the
+ * client's signers, so that a mistake in either shows.
+ *
+ * @module
+ */
+
+import { assumedSignatureContext } from '../assumptions.js';
+import type { Environment, HostedClientOptions } from '../options.js';
+import { ed25519 } from '../signing/ed25519.js';
+import type { MockServiceOptions } from './types.js';
+
+/** What the service knows to be, by its keys. */
+export interface Keys {
+  /** The partner's half, as options of a client. */
+  readonly clientOptions: Pick<HostedClientOptions, 'apiKey' | 'signer'>;
+  /** Whether the partner signed this timestamp. */
+  verify(signature: string, timestamp: string): Promise<boolean>;
+  /** The service's signature of a timestamp. */
+  sign(timestamp: string): Promise<string>;
+  /** A signature that looks like the service's, by a key that is nobody's. */
+  forge(timestamp: string): Promise<string>;
+}
+
+const apiKeys: Readonly<Record<Environment | 'nobody', string>> = {
+  sandbox: 'sandbox-test-key',
+  production: 'production-test-key',
+  nobody: 'forged-test-key',
+};
+
+/** A key pair; the seed is one byte 32 times over, so that nobody takes it for a secret. */
+interface Pair {
+  readonly seedByte: number;
+  readonly publicKey: string;
+}
+
+const pairs: Readonly<Record<Environment, { readonly partner: Pair; readonly service: Pair }>> = {
+  sandbox: {
+    partner: { seedByte: 1, publicKey: 'iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=' },
+    service: { seedByte: 2, publicKey: 'gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=' },
+  },
+  production: {
+    partner: { seedByte: 3, publicKey: '7UkoxijRwsbq6QM4kFmVYSlZJzpcY/k2NsFGFKyHN9E=' },
+    service: { seedByte: 4, publicKey: 'ypOsFwUYcHHWe4PH/w7+gQjo7EUwV113JoeTM9vavnw=' },
+  },
+};
+const nobodysSeedByte = 5;
+
+/** The keys of `environment` in `scheme`. */
+export function createKeys(
+  scheme: NonNullable<MockServiceOptions['scheme']>,
+  environment: Environment,
+  partnerId: string,
+): Keys {
+  const messageOf = (timestamp: string): Uint8Array<ArrayBuffer> =>
+    new TextEncoder().encode(timestamp + partnerId + assumedSignatureContext);
+  return scheme === 'ed25519' ? ed25519Keys(environment, messageOf) : hmacKeys(environment, messageOf);
+}
+
+type MessageOf = (timestamp: string) => Uint8Array<ArrayBuffer>;
+
+function hmacKeys(environment: Environment, messageOf: MessageOf): Keys {
+  const key = once(() => importHmacKey(apiKeys[environment]));
+  const nobodysKey = once(() => importHmacKey(apiKeys.nobody));
+  const signWith = async (signingKey: () => Promise<CryptoKey>, timestamp: string): Promise<string> =>
+    toBase64(await crypto.subtle.sign('HMAC', await signingKey(), messageOf(timestamp)));
+  return {
+    clientOptions: { apiKey: apiKeys[environment] },
+    verify: async (signature, timestamp) => signature === (await signWith(key, timestamp)),
+    sign: (timestamp) => signWith(key, timestamp),
+    forge: (timestamp) => signWith(nobodysKey, timestamp),
+  };
+}
+
+function ed25519Keys(environment: Environment, messageOf: MessageOf): Keys {
+  const { partner, service } = pairs[environment];
+  const partnersKey = once(() => importPublicKey(partner.publicKey));
+  const servicesKey = once(() => importSeed(service.seedByte));
+  const nobodysKey = once(() => importSeed(nobodysSeedByte));
+  const signWith = async (key: () => Promise<CryptoKey>, timestamp: string): Promise<string> =>
+    toBase64(await crypto.subtle.sign('Ed25519', await key(), messageOf(timestamp)));
+  return {
+    clientOptions: {
+      signer: ed25519({ secretKey: new Uint8Array(32).fill(partner.seedByte), servicePublicKey: service.publicKey }),
+    },
+    verify: async (signature, timestamp) => {
+      const bytes = fromBase64(signature);
+      if (bytes === null) return false;
+      return crypto.subtle.verify('Ed25519', await partnersKey(), bytes, messageOf(timestamp));
+    },
+    sign: (timestamp) => signWith(servicesKey, timestamp),
+    forge: (timestamp) => signWith(nobodysKey, timestamp),
+  };
+}
+
+/** At first use, as Workers allow no cryptography while a module loads. */
+function once(make: () => Promise<CryptoKey>): () => Promise<CryptoKey> {
+  let made: Promise<CryptoKey> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+function importHmacKey(apiKey: string): Promise<CryptoKey> {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  return crypto.subtle.importKey('raw', new TextEncoder().encode(apiKey), algorithm, false, ['sign']);
+}
+
+/** RFC 8410 §7: a private key is its seed behind these bytes of PKCS #8. */
+const pkcs8Prefix = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+
+function importSeed(seedByte: number): Promise<CryptoKey> {
+  const pkcs8 = new Uint8Array([...pkcs8Prefix, ...new Array<number>(32).fill(seedByte)]);
+  return crypto.subtle.importKey('pkcs8', pkcs8, 'Ed25519', false, ['sign']);
+}
+
+function importPublicKey(publicKey: string): Promise<CryptoKey> {
+  const bytes = fromBase64(publicKey) ?? new Uint8Array();
+  return crypto.subtle.importKey('raw', bytes, 'Ed25519', false, ['verify']);
+}
+
+function toBase64(bytes: ArrayBuffer): string {
+  return btoa(String.fromCharCode(...new Uint8Array(bytes)));
+}
+
+/** Null where the text is not the one base64 text of its bytes. */
+function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    const binary = atob(text);
+    if (btoa(binary) !== text) return null;
+    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  } catch {
+    return null;
+  }
+}
