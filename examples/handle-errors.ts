@@ -1,0 +1,22 @@
+/** Tells a link that was not made from one that may have been. */
+
+import { HostedClient, isHostedError } from 'hosted-client';
+
+const client = HostedClient.fromEnv();
+
+try {
+  await client.links.create({
+    companyName: 'Example Ltd',
+    dataPrivacyPolicyUrl: 'https://example.test/privacy',
+    callbackUrl: 'https://example.test/callbacks',
+  });
+} catch (error) {
+  if (!isHostedError(error)) throw error;
+  console.error(error.message);
+  if (error.code === 'validation') console.error(error.issues);
+  if (error.outcome === 'unknown' || error.outcome === 'answered') {
+    console.error('The link may exist: look for it before creating it again.');
+  } else if (error.retryable) {
+    console.error('There is no link, and another try may succeed.');
+  }
+}

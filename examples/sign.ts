@@ -1,0 +1,30 @@
+/** The ways to sign: the service's own scheme with keys in rotation, Ed25519, or a signer of your own. */
+
+import { createHmac } from 'node:crypto';
+import { ed25519, HostedClient, hmacSha256, type Signer } from 'hosted-client';
+
+const baseUrls = { sandbox: 'https://sandbox.hosted.test' };
+
+// The first key signs; answers signed with either are believed.
+const rotating = hmacSha256({ apiKey: ['the-new-key', 'the-old-key'] });
+
+const keyPair = ed25519({
+  secretKey: 'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=',
+  servicePublicKey: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+});
+
+// Stands for a key service: both methods may be asynchronous.
+const remote: Signer = {
+  name: 'key-service',
+  sign: async ({ timestamp, partnerId }) => mac(`${timestamp}${partnerId}sid_request`),
+  verify: async (signature, { timestamp, partnerId }) => signature === mac(`${timestamp}${partnerId}sid_request`),
+};
+
+for (const signer of [rotating, keyPair, remote]) {
+  const client = new HostedClient({ partnerId: '085', signer, baseUrls });
+  console.log(signer.name, client.environment);
+}
+
+function mac(text: string): string {
+  return createHmac('sha256', 'a-key-that-stays-there').update(text).digest('base64');
+}

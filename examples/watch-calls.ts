@@ -1,0 +1,15 @@
+/** Counts requests and failures, and logs what happens, without a name or a key in it. */
+
+import { HostedClient } from 'hosted-client';
+
+const counts = { request: 0, response: 0, retry: 0, poll: 0, error: 0 };
+
+const client = HostedClient.fromEnv({
+  logger: console,
+  onEvent: (event) => {
+    counts[event.type] += 1;
+  },
+});
+
+const { response } = await client.links.list().withResponse();
+console.log(response.status, response.requestId, response.attempts, counts);

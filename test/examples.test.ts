@@ -1,0 +1,72 @@
+/** The examples run as they stand, on the mock service under msw, as on a partner's machine. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { createMockService } from 'hosted-client/testing';
+import { mswHandlers } from 'hosted-client/testing/msw';
+import { setupServer } from 'msw/node';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+
+const service = createMockService();
+const server = setupServer(...mswHandlers(service));
+const printed: string[] = [];
+
+beforeAll(() => server.listen({ onUnhandledFrame: 'error' }));
+afterAll(() => server.close());
+
+beforeEach(() => {
+  service.reset();
+  service.sandbox.links.seed(25);
+  const [link] = service.sandbox.links.all() as readonly { ref_id: string }[];
+  const job = service.sandbox.jobs.start({ linkRefId: link?.ref_id ?? '' });
+  service.sandbox.jobs.complete(job, 'approved');
+  vi.stubEnv('HOSTED_PARTNER_ID', service.sandbox.clientOptions.partnerId);
+  vi.stubEnv('HOSTED_API_KEY', service.sandbox.clientOptions.apiKey ?? '');
+  vi.stubEnv('HOSTED_SANDBOX_BASE_URL', service.sandbox.baseUrl);
+  vi.stubEnv('REF_ID', link?.ref_id ?? '');
+  vi.stubEnv('USER_ID', job.userId);
+  vi.stubEnv('JOB_ID', job.jobId);
+  printed.length = 0;
+  for (const level of ['log', 'error', 'debug', 'info', 'warn'] as const) {
+    vi.spyOn(console, level).mockImplementation((...words: unknown[]) => {
+      printed.push(words.map((word) => (typeof word === 'object' ? JSON.stringify(word) : String(word))).join(' '));
+    });
+  }
+});
+
+const outputs: Readonly<Record<string, RegExp>> = {
+  'create-link': /^Keep \S+, and send the end user to https:\/\//m,
+  'change-link': /^disabled /m,
+  'list-page': /^25 links on 2 pages\nthe next page has 5$/m,
+  'check-job': /^verified: /m,
+  'handle-errors': /^The link may exist: look for it/m,
+  sign: /^hmac-sha256 sandbox\ned25519 sandbox\nkey-service sandbox$/m,
+  'watch-calls': /^200 .*"request":1,"response":1/m,
+};
+
+test.each(Object.entries(outputs))('examples/%s.ts runs', async (name, output) => {
+  if (name === 'handle-errors') service.sandbox.failNext('links.create', { kind: 'truncate' });
+
+  await import(`../examples/${name}.ts`);
+
+  expect(printed.join('\n')).toMatch(output);
+});
+
+test('every example is run', () => {
+  const files = readdirSync('examples').filter((file) => !file.endsWith('.test.ts') && file !== 'demo.ts');
+
+  expect(
+    Object.keys(outputs)
+      .map((name) => `${name}.ts`)
+      .toSorted(),
+  ).toEqual(files.toSorted());
+});
+
+test('every block of the README stands word for word in an example', () => {
+  const blocks = [...readFileSync('README.md', 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '');
+  const sources = readdirSync('examples').map((file) => readFileSync(`examples/${file}`, 'utf8'));
+
+  const strangers = blocks.filter((block) => !sources.some((source) => source.includes(block.trim())));
+
+  expect(blocks.length).toBeGreaterThan(5);
+  expect(strangers).toEqual([]);
+});
