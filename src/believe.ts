@@ -9,18 +9,17 @@
 import * as z from 'zod/mini';
 import { requestIdIn, type Site } from './classify.js';
 import {
-  cannot,
   type DisbeliefReason,
   HostedConfigError,
   HostedResponseError,
   HostedSignatureError,
   type Issue,
-  listIssues,
   type Particulars,
   type UnusableReason,
 } from './errors.js';
 import { issuesOf } from './issues.js';
 import { isRecord } from './json.js';
+import { cannot, listIssues } from './messages.js';
 import type { Operation } from './operation.js';
 import type { Settings } from './settings.js';
 import { signaturesIn, type Verdict, verifyAnswer } from './signing/response.js';

@@ -13,7 +13,6 @@ import {
   type CodeMeaning,
 } from './assumptions.js';
 import {
-  cannot,
   HostedApiError,
   HostedAuthenticationError,
   type HostedError,
@@ -25,6 +24,7 @@ import {
   type Refusal,
 } from './errors.js';
 import { isRecord } from './json.js';
+import { cannot } from './messages.js';
 import type { Environment } from './options.js';
 import { readRetryAfter } from './retry.js';
 import type { OperationName } from './routes.js';
@@ -107,8 +107,8 @@ function meaningOf(status: number, code: string | null, json: unknown): Meaning 
 // Create too may be repeated after 429: the service says it did not act.
 function isRetryable(meaning: Meaning, { status, serviceCode }: Refusal, repeatable: boolean): boolean {
   if (meaning === 'rate_limit') return serviceCode !== assumedBlockedCode;
-  const transient =
-    meaning === 'timeout' || (meaning === 'server' && (status < 500 || assumedTransientStatuses.has(status)));
+  const said = serviceCode !== null && assumedCodes.get(serviceCode) === 'server';
+  const transient = meaning === 'timeout' || (meaning === 'server' && (said || assumedTransientStatuses.has(status)));
   return repeatable && transient;
 }
 

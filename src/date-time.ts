@@ -26,20 +26,34 @@ export function parseDateTime(text: string, reading: DateTimeReading = { offset:
   const [, year, month, day, hour, minute, second = '0', fraction = '', zulu, sign, offsetHour, offsetMinute] = match;
   if (!zulu && !sign && reading.offset === 'required') return null;
 
-  const wall = new Date(0);
-  wall.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  wall.setUTCHours(Number(hour), Number(minute), Number(second), Number(fraction.slice(0, 3).padEnd(3, '0')));
-  // Whatever the calendar or the day does not have rolled over into something else.
-  const kept =
-    wall.getUTCMonth() === Number(month) - 1 &&
-    wall.getUTCDate() === Number(day) &&
-    wall.getUTCHours() === Number(hour) &&
-    wall.getUTCMinutes() === Number(minute) &&
-    wall.getUTCSeconds() === Number(second);
-  if (!kept) return null;
+  const wall = wallTime(
+    { year: Number(year), month: Number(month), day: Number(day) },
+    {
+      hour: Number(hour),
+      minute: Number(minute),
+      second: Number(second),
+      ms: Number(fraction.slice(0, 3).padEnd(3, '0')),
+    },
+  );
+  if (wall === null) return null;
 
-  if (!sign) return wall;
+  if (!sign) return new Date(wall);
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null;
   const offsetMs = (Number(offsetHour) * 60 + Number(offsetMinute)) * 60_000;
-  return new Date(wall.getTime() + (sign === '-' ? offsetMs : -offsetMs));
+  return new Date(wall + (sign === '-' ? offsetMs : -offsetMs));
+}
+
+const daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+// The platform would roll what the calendar or the day does not have over into something else.
+function wallTime(
+  { year, month, day }: { year: number; month: number; day: number },
+  { hour, minute, second, ms }: { hour: number; minute: number; second: number; ms: number },
+): number | null {
+  const leapDay = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 1 : 0;
+  const days = (daysInMonth[month - 1] ?? 0) + leapDay;
+  if (day < 1 || day > days || hour > 23 || minute > 59 || second > 59) return null;
+  const time = Date.UTC(year, month - 1, day, hour, minute, second, ms);
+  // Years below 100 stand for those of the last century there.
+  return year > 99 ? time : new Date(time).setUTCFullYear(year, month - 1, day);
 }

@@ -7,6 +7,7 @@
 
 import * as z from 'zod/mini';
 import { parseDateTime } from './date-time.js';
+import { isHttpUrl } from './http-url.js';
 import type { CallOptions } from './options.js';
 
 // A timer takes 32 bits; a longer one fires at once.
@@ -104,15 +105,6 @@ export function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'an array' : value === undefined ? 'nothing' : `a ${typeof value}`;
 }
 
-/** Whether a value is an absolute http(s) address. */
-export function isHttpUrl(value: unknown): value is string | URL {
-  if (value instanceof URL) return isHttp(value);
-  // The platform's parser forgives blanks and line ends that the service's may not.
-  if (typeof value !== 'string' || /[\s\p{Cc}]/u.test(value)) return false;
-  const url = URL.parse(value);
-  return url !== null && isHttp(url) && /^https?:\/\//i.test(value);
-}
-
 function jsonCopy(value: unknown): Record<string, unknown> | null {
   try {
     const copy: unknown = JSON.parse(JSON.stringify(value));
@@ -120,10 +112,6 @@ function jsonCopy(value: unknown): Record<string, unknown> | null {
   } catch {
     return null;
   }
-}
-
-function isHttp(url: URL): boolean {
-  return url.protocol === 'https:' || url.protocol === 'http:';
 }
 
 function isAbortSignal(value: unknown): boolean {

@@ -7,9 +7,10 @@
 
 import * as z from 'zod/mini';
 import type { Wire } from './assumptions.js';
-import { cannot, HostedConfigError, HostedError, HostedValidationError, type Issue, listIssues } from './errors.js';
+import { HostedConfigError, HostedError, HostedValidationError, type Issue } from './errors.js';
 import { callOptions } from './input.js';
 import { issuesOf } from './issues.js';
+import { cannot, listIssues } from './messages.js';
 import type { Encoded, Operation } from './operation.js';
 import type { CallOptions } from './options.js';
 import type { Route } from './routes.js';

@@ -7,7 +7,7 @@
 
 import * as z from 'zod/mini';
 import { parseDateTime } from './date-time.js';
-import { isHttpUrl } from './input.js';
+import { isHttpUrl } from './http-url.js';
 
 /** A member that may be missing or null, of which nothing is said: see {@link toDate}, {@link toUrl}. */
 export const wireAnything = z.optional(z.unknown());
@@ -15,27 +15,39 @@ export const wireAnything = z.optional(z.unknown());
 /** Text, null or missing. */
 export const wireText = z.nullish(z.string('must be a text'));
 
+// Each form of a value says the same of what is right: zod passes on the words of the nearest one.
+const mustBeCode = 'must be a text or a whole number';
+const mustBeBoolean = 'must be true or false, or their text';
+const mustBeCount = 'must be a count';
+
 /** An id or a code: text, or a whole number; null or missing. */
 export const wireCode = z.nullish(
-  z.union([z.string(), z.number().check(z.refine(Number.isSafeInteger))], 'must be a text or a whole number'),
+  z.union([z.string(), z.number().check(z.refine(Number.isSafeInteger, mustBeCode))], mustBeCode),
 );
+
+/** A version: text or any number; null or missing. */
+export const wireVersion = z.nullish(z.union([z.string(), z.number()], 'must be a text or a number'));
 
 /** `true`, `"true"`, `"TRUE"`, …; nothing else, so that 1 and "yes" are never guessed at. */
 export const wireBoolean = z.union(
-  [z.boolean(), z.string().check(z.regex(/^(?:true|false)$/i))],
-  'must be true or false, or their text',
+  [z.boolean(), z.string().check(z.regex(/^(?:true|false)$/i, mustBeBoolean))],
+  mustBeBoolean,
 );
 
 /** A count: 3, 3.0, `"3"`. */
 export const wireCount = z.union(
-  [z.number().check(z.refine(isCount)), z.string().check(z.refine((value) => isCount(countIn(value))))],
-  'must be a count',
+  [
+    z.number().check(z.refine(isCount, mustBeCount)),
+    z.string().check(z.refine((value) => isCount(countIn(value)), mustBeCount)),
+  ],
+  mustBeCount,
 );
 
-/** Members by name, whatever they hold; an empty list is how some languages write an empty one. */
-export const wireMembers = z.nullish(
-  z.union([z.record(z.string(), z.unknown()), z.array(z.unknown()).check(z.maxLength(0))], 'must be an object'),
-);
+/** A list without entries, which is how some languages write an object without members. */
+export const wireEmptyList = z.array(z.unknown()).check(z.maxLength(0, 'must be an object'));
+
+/** Members by name, whatever they hold. */
+export const wireMembers = z.nullish(z.union([z.record(z.string(), z.unknown()), wireEmptyList], 'must be an object'));
 
 /** Text as it is; null where there is none. */
 export function toText(wire: string | null | undefined): string | null {
@@ -61,7 +73,7 @@ export function toCount(wire: number | string | null | undefined): number {
 
 /** A number written as number or text; null for anything else, such as "N/A". */
 export function toNumber(wire: unknown): number | null {
-  if (typeof wire === 'number') return wire;
+  if (typeof wire === 'number') return Number.isFinite(wire) ? wire : null;
   return typeof wire === 'string' && /^-?\d{1,15}(?:\.\d+)?$/.test(wire) ? Number(wire) : null;
 }
 
@@ -95,8 +107,11 @@ export function extraOf(
 ): Readonly<Record<string, unknown>> {
   const unreadable = (name: string) =>
     addresses.includes(name) && record[name] !== null && record[name] !== '' && toUrl(record[name]) === null;
-  return Object.fromEntries(Object.entries(record).filter(([name]) => !named.has(name) || unreadable(name)));
+  const names = Object.keys(record).filter((name) => !named.has(name) || unreadable(name));
+  return names.length === 0 ? nothing : Object.fromEntries(names.map((name) => [name, record[name]]));
 }
+
+const nothing: Readonly<Record<string, unknown>> = Object.freeze({});
 
 function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;

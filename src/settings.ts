@@ -7,10 +7,11 @@
 
 import * as z from 'zod/mini';
 import { assumedMaxResponseAgeMs, assumedWire, type Wire } from './assumptions.js';
-import { HostedConfigError, type Issue, listIssues } from './errors.js';
+import { HostedConfigError, type Issue } from './errors.js';
 import type { Logger } from './events.js';
 import { duration, httpUrl, wholeNumber } from './input.js';
 import { issuesOf } from './issues.js';
+import { listIssues } from './messages.js';
 import type { Clock, Environment, HostedClientOptions } from './options.js';
 import { hmacSha256 } from './signing/hmac-sha256.js';
 import { apiKeyIssues } from './signing/keys.js';

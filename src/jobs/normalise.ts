@@ -7,28 +7,22 @@
 
 import { extraOf, toBoolean, toCode, toDate, toNumber, toText, toTexts, toUrl } from '../scalars.js';
 import type { HistoryEntry, JobResult, JobStatus, PartnerParams } from './types.js';
-import {
-  type WireHistoryEntry,
-  type WireJobStatus,
-  type WirePartnerParams,
-  type WireResult,
-  wireHistoryEntry,
-  wirePartnerParams,
-  wireResult,
-} from './wire.js';
+import { type WireHistoryEntry, type WireJobStatus, type WireResult, wirePartnerParams, wireResult } from './wire.js';
 
-const ofResult: ReadonlySet<string> = new Set(Object.keys(wireResult.shape));
-const ofPartnerParams: ReadonlySet<string> = new Set(Object.keys(wirePartnerParams.shape));
-// Not personal, but as good as a key to whoever gets them within their five minutes.
+// Signatures are as good as keys to whoever gets them within their five minutes.
 const signatures = ['signature', 'sec_key'];
-const ofHistoryEntry: ReadonlySet<string> = new Set([...Object.keys(wireHistoryEntry.shape), ...signatures]);
+const results = Object.keys(wireResult.shape).filter((name) => !name.endsWith('IDNumber'));
+const ofResult: ReadonlySet<string> = new Set([...results, ...signatures]);
+const identities = ['FullName', 'DOB', 'IDNumber', 'IDType', 'Country', 'ExpirationDate'];
+const ofHistoryEntry: ReadonlySet<string> = new Set([...ofResult, ...identities]);
+const ofPartnerParams: ReadonlySet<string> = new Set(Object.keys(wirePartnerParams.shape));
 const ofImageLinks: ReadonlySet<string> = new Set(['selfie_image']);
 
 /** What an answer says of the job, apart from its state. */
 export function normaliseRecord(wire: WireJobStatus, brand: string) {
   return {
     code: toCode(wire.code),
-    message: typeof wire.result === 'string' ? wire.result : null,
+    message: typeof wire.result === 'string' && wire.result !== '' ? wire.result : null,
     result: resultOf(wire.result, brand),
     imageLinks: imageLinksOf(wire.image_links),
     history: historyOf(wire.history, brand),
@@ -56,19 +50,21 @@ export function hostedJobIdMember(brand: string): string {
 
 function normaliseResult(wire: WireResult, brand: string, named: ReadonlySet<string>): JobResult {
   const idMember = hostedJobIdMember(brand);
-  const { [idMember]: hostedJobId, ...rest } = wire as Record<string, unknown>;
+  const { [idMember]: id, ...rest } = wire as Record<string, unknown>;
+  // The brand word is the user's to say, so the schema does not know this member. What is no id stays in `extra`.
+  const isId = typeof id === 'string' || Number.isSafeInteger(id);
   return {
     resultCode: toCode(wire.ResultCode),
     resultText: toText(wire.ResultText),
     resultType: toText(wire.ResultType),
-    hostedJobId: typeof hostedJobId === 'string' || typeof hostedJobId === 'number' ? toCode(hostedJobId) : null,
+    hostedJobId: isId ? toCode(id as string | number) : null,
     jsonVersion: toCode(wire.JSONVersion),
     isFinal: toBoolean(wire.IsFinalResult),
     isMachine: toBoolean(wire.IsMachineResult),
     confidence: toNumber(wire.ConfidenceValue),
     actions: toTexts(wire.Actions ?? {}),
     partnerParams: partnerParamsOf(wire.PartnerParams),
-    extra: extraOf(rest, named),
+    extra: extraOf(isId ? rest : wire, named),
   };
 }
 
@@ -83,8 +79,8 @@ function historyOf(wire: WireJobStatus['history'], brand: string): readonly Hist
   return entries.map((entry) => normaliseHistoryEntry(entry, brand));
 }
 
-function partnerParamsOf(wire: WirePartnerParams | null | undefined): PartnerParams | null {
-  if (!wire) return null;
+function partnerParamsOf(wire: WireResult['PartnerParams']): PartnerParams | null {
+  if (!wire || Array.isArray(wire)) return null;
   return {
     userId: toCode(wire.user_id),
     jobId: toCode(wire.job_id),

@@ -15,7 +15,8 @@ import { normaliseRecord } from './normalise.js';
 import type { JobRef, JobStatus } from './types.js';
 import { type WireJobStatus, wireJobStatus } from './wire.js';
 
-const jobQuery = z.strictObject(
+// Whatever carries the ids of a job can be asked about: a job reference, a callback, a row of one's own.
+const jobQuery = z.object(
   { userId: text, jobId: text, imageLinks: z.optional(flag), history: z.optional(flag) },
   'must be an object',
 );
@@ -63,8 +64,8 @@ function asked(wire: Wire): boolean | string {
 // asked. History entries do differ in honest answers, and are not.
 function otherJob(answer: WireJobStatus, job: JobRef): readonly Issue[] {
   const { result } = answer;
-  const params =
-    typeof result === 'object' && result !== null && 'PartnerParams' in result ? result.PartnerParams : null;
+  const sent = typeof result === 'object' && result !== null && 'PartnerParams' in result ? result.PartnerParams : null;
+  const params = Array.isArray(sent) ? null : sent;
   const said = [
     ['user_id', answer.user_id, job.userId],
     ['job_id', answer.job_id, job.jobId],

@@ -7,40 +7,44 @@
  */
 
 import * as z from 'zod/mini';
-import { wireAnything, wireBoolean, wireCode, wireMembers, wireText } from '../scalars.js';
+import { wireAnything, wireBoolean, wireCode, wireEmptyList, wireMembers, wireText, wireVersion } from '../scalars.js';
 
 /** What the service sends back of what the partner sent along. */
-export const wirePartnerParams = z.looseObject({
-  user_id: wireCode,
-  job_id: wireCode,
-  job_type: wireCode,
-  link_id: wireCode,
-});
+export const wirePartnerParams = z.looseObject(
+  { user_id: wireCode, job_id: wireCode, job_type: wireCode, link_id: wireCode },
+  'must be an object',
+);
 
-/** One result. */
-export const wireResult = z.looseObject({
+// An ID number written as a number has lost digits: it is refused.
+const resultMembers = {
   ResultCode: wireCode,
   ResultText: wireText,
   ResultType: wireText,
-  JSONVersion: wireCode,
+  JSONVersion: wireVersion,
   IsFinalResult: z.nullish(wireBoolean),
   IsMachineResult: z.nullish(wireBoolean),
   ConfidenceValue: wireAnything,
   Actions: wireMembers,
-  PartnerParams: z.nullish(wirePartnerParams),
-});
-
-/** One result as it was sent to the callback. An ID number written as a number has lost digits. */
-export const wireHistoryEntry = z.extend(wireResult, {
-  FullName: wireText,
-  DOB: wireText,
+  PartnerParams: z.nullish(z.union([wirePartnerParams, wireEmptyList], 'must be an object')),
   IDNumber: wireText,
-  IDType: wireText,
-  Country: wireText,
-  ExpirationDate: wireText,
-});
+  SecondaryIDNumber: wireText,
+};
 
-const emptyList = z.array(z.unknown()).check(z.maxLength(0));
+/** One result. */
+export const wireResult = z.looseObject(resultMembers, 'must be an object');
+
+/** One result as it was sent to the callback. */
+export const wireHistoryEntry = z.looseObject(
+  {
+    ...resultMembers,
+    FullName: wireText,
+    DOB: wireText,
+    IDType: wireText,
+    Country: wireText,
+    ExpirationDate: wireText,
+  },
+  'must be an object',
+);
 
 /** The answer to job status, its signature aside (`signing/response.ts`). */
 export const wireJobStatus = z.looseObject({
@@ -49,7 +53,7 @@ export const wireJobStatus = z.looseObject({
   job_complete: wireBoolean,
   job_success: wireAnything,
   code: wireCode,
-  result: z.nullish(z.union([z.string(), wireResult, emptyList], 'must be a result or a text')),
+  result: z.nullish(z.union([z.string(), wireResult, wireEmptyList], 'must be a result or a text')),
   history: z.nullish(z.union([z.array(wireHistoryEntry), wireHistoryEntry], 'must be a list of results')),
   image_links: wireMembers,
 });

@@ -83,8 +83,8 @@ function normaliseIdTypes(wire: readonly WireIdType[] | null | undefined): reado
 }
 
 function userIdsOf({ user_id, user_ids }: WireLink): readonly string[] {
-  const all = [toCode(user_id), ...(typeof user_ids === 'string' ? [user_ids] : (user_ids ?? []))];
-  return [...new Set(all.filter((id): id is string => id !== null && id !== ''))];
+  const all = [user_id, ...(typeof user_ids === 'string' ? [user_ids] : (user_ids ?? []))].map(toCode);
+  return [...new Set(all.filter((id) => id !== null))];
 }
 
 // A time that cannot be read must never make a disabled link look active.

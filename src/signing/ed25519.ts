@@ -5,8 +5,9 @@
  */
 
 import { assumedSignatureContext } from '../assumptions.js';
-import { decodeBase64, encodeBase64 } from '../base64.js';
-import { HostedConfigError, type Issue, listIssues } from '../errors.js';
+import { HostedConfigError, type Issue } from '../errors.js';
+import { listIssues } from '../messages.js';
+import { decodeBase64, encodeBase64 } from './base64.js';
 import { keyBytes } from './keys.js';
 import { signedText } from './message.js';
 import type { Signer } from './signer.js';

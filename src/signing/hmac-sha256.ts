@@ -5,8 +5,9 @@
  */
 
 import { assumedSignatureContext } from '../assumptions.js';
-import { encodeBase64 } from '../base64.js';
-import { HostedConfigError, listIssues } from '../errors.js';
+import { HostedConfigError } from '../errors.js';
+import { listIssues } from '../messages.js';
+import { encodeBase64 } from './base64.js';
 import { apiKeyIssues } from './keys.js';
 import { signedText } from './message.js';
 import type { SignatureInput, Signer } from './signer.js';

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { decodeBase64 } from '../base64.js';
 import type { Issue } from '../errors.js';
+import { decodeBase64 } from './base64.js';
 
 /** What is wrong with an API key, given as `path`. */
 export function apiKeyIssues(key: unknown, path: string): readonly Issue[] {

@@ -1,0 +1,558 @@
+/** Links as the wire spells them, and the one clean link each spelling comes out as. */
+
+import { inspect } from 'node:util';
+import { HostedResponseError, type Link } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { readableTimes, unreadableTimes } from './fixtures/date-times.js';
+import { linkInSampleSpelling, linkInTableSpelling, linkRefId, linkUrl, linkUserId } from './fixtures/records.js';
+import { clientOf, type Reply, rejection } from './support/fake-fetch.js';
+
+const refId = 'ref-1';
+const url = 'https://links.hosted.test/085/ref-1';
+const minimal = { link_url: url, ref_id: refId };
+const oneMeta = { currentPage: 1, limit: 20, totalCount: 1, totalPages: 1 };
+const newLink = {
+  companyName: 'Example Partner',
+  dataPrivacyPolicyUrl: 'https://partner.example/privacy',
+  callbackUrl: 'https://partner.example/callbacks',
+};
+
+const get = (answer: Reply, id = refId) => clientOf(answer).client.links.get(id);
+const getWith = (members: object) => get({ ...minimal, ...members });
+const create = (answer: Reply) => clientOf(answer).client.links.create(newLink);
+const update = (answer: Reply) => clientOf(answer).client.links.update(refId, { idTypes: [] });
+const list = (answer: Reply) => clientOf(answer).client.links.list();
+
+/** An answer as it is written, where an object of ours could not say it. */
+const raw = (text: string) => new Response(text, { headers: { 'content-type': 'application/json' } });
+
+/** The refusal of an answer for its shape. */
+async function misshapen(promise: Promise<unknown>): Promise<HostedResponseError> {
+  const error = await rejection(promise);
+  if (!(error instanceof HostedResponseError)) throw error;
+  expect(error).toMatchObject({ code: 'response', reason: 'shape', outcome: 'answered' });
+  return error;
+}
+
+const pathsOf = (error: HostedResponseError) => error.issues.map(({ path }) => path);
+
+/** Everything of an error that ends in a log. */
+const shown = (error: Error) => [error.message, JSON.stringify(error), inspect(error, { showHidden: true })].join('\n');
+
+const fullLink: Link = {
+  url: linkUrl,
+  linkId: linkRefId,
+  refId: linkRefId,
+  name: 'Onboarding',
+  idTypes: [
+    { country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' },
+    { country: 'KE', idType: 'PASSPORT', verificationMethod: 'doc_verification' },
+  ],
+  isSingleUse: true,
+  callbackUrl: 'https://partner.example/callbacks',
+  dataPrivacyPolicyUrl: 'https://partner.example/privacy',
+  logoUrl: 'https://partner.example/logo.svg',
+  userIds: [linkUserId],
+  jobs: { total: 3, failed: 1, successful: 2 },
+  companyName: 'Example Partner',
+  partnerId: '085',
+  createdAt: new Date('2026-01-01T08:00:00.000Z'),
+  updatedAt: new Date('2026-01-02T09:30:00.250Z'),
+  expiresAt: new Date('2026-04-01T08:00:00.000Z'),
+  disabledAt: null,
+  state: 'active',
+  extra: {},
+};
+
+const spellings = [
+  ['table', linkInTableSpelling],
+  ['sample', linkInSampleSpelling],
+] as const;
+
+// Whole records
+
+test.each(spellings)('links.get() reads every member of a link in the %s spelling', async (_spelling, record) => {
+  expect(await get(record, linkRefId)).toEqual(fullLink);
+});
+
+test.each(spellings)('links.list() reads every member of a link in the %s spelling', async (_spelling, record) => {
+  const page = await list({ links: [record], meta: oneMeta });
+
+  expect(page.links).toEqual([fullLink]);
+  expect(page.meta).toEqual(oneMeta);
+});
+
+test.each(spellings)('links.update() reads its answer in the %s spelling', async (_spelling, record) => {
+  const { link_url, ref_id, id_types } = record;
+  const disabled_at = '2026-01-02T03:00:00+00:00';
+
+  const updated = await clientOf({ link_url, ref_id, id_types, disabled_at }).client.links.disable(linkRefId);
+
+  expect(updated).toEqual({
+    refId: linkRefId,
+    url: linkUrl,
+    idTypes: fullLink.idTypes,
+    disabledAt: new Date('2026-01-02T03:00:00.000Z'),
+    state: 'disabled',
+  });
+});
+
+test('links.get() reads members that are missing as nothing', async () => {
+  expect(await get(minimal)).toEqual({
+    url,
+    linkId: refId,
+    refId,
+    name: null,
+    idTypes: [],
+    isSingleUse: null,
+    callbackUrl: null,
+    dataPrivacyPolicyUrl: null,
+    logoUrl: null,
+    userIds: [],
+    jobs: { total: 0, failed: 0, successful: 0 },
+    companyName: null,
+    partnerId: null,
+    createdAt: null,
+    updatedAt: null,
+    expiresAt: null,
+    disabledAt: null,
+    state: 'active',
+    extra: {},
+  });
+});
+
+// user_id, user_ids
+
+test.each<[string, object, readonly string[]]>([
+  ['user_id as text', { user_id: 'u1' }, ['u1']],
+  ['user_id null', { user_id: null }, []],
+  ['no user at all', {}, []],
+  ['user_id empty', { user_id: '' }, []],
+  ['user_ids as a list', { user_ids: ['u1', 'u2'] }, ['u1', 'u2']],
+  ['user_ids as text', { user_ids: 'u1' }, ['u1']],
+  ['user_ids null', { user_ids: null }, []],
+  ['user_ids empty', { user_ids: [] }, []],
+  ['user_ids an empty text', { user_ids: '' }, []],
+  ['user_ids with an empty text', { user_ids: ['', 'u1'] }, ['u1']],
+  ['both', { user_id: 'u1', user_ids: ['u2', 'u3'] }, ['u1', 'u2', 'u3']],
+  ['both with the same user', { user_id: 'u1', user_ids: ['u1', 'u2'] }, ['u1', 'u2']],
+  ['user_id null beside user_ids', { user_id: null, user_ids: ['u1'] }, ['u1']],
+  ['user_id beside empty user_ids', { user_id: 'u1', user_ids: '' }, ['u1']],
+])('links.get() merges users: %s', async (_case, members, userIds) => {
+  expect((await getWith(members)).userIds).toEqual(userIds);
+});
+
+// link, link_url
+
+test.each(['link', 'link_url'])('links.create(), get(), update() and list() take the url from "%s"', async (member) => {
+  const answer = { [member]: url, ref_id: refId };
+
+  expect((await create(answer)).url).toBe(url);
+  expect((await get(answer)).url).toBe(url);
+  expect((await update(answer)).url).toBe(url);
+  expect((await list({ links: [answer], meta: oneMeta })).links[0]?.url).toBe(url);
+});
+
+test.each(['link', 'link_url'])('links.get() takes the url from "%s" where the other one is empty', async (member) => {
+  expect((await get({ link: '', link_url: '', ref_id: refId, [member]: url })).url).toBe(url);
+  expect((await get({ link: null, link_url: null, ref_id: refId, [member]: url })).url).toBe(url);
+});
+
+// link_id, ref_id
+
+test.each<[string, object]>([
+  ['ref_id alone', { ref_id: refId }],
+  ['link_id alone', { link_id: refId }],
+  ['both', { ref_id: refId, link_id: refId }],
+  ['ref_id beside an empty link_id', { ref_id: refId, link_id: '' }],
+  ['link_id beside a null ref_id', { ref_id: null, link_id: refId }],
+])('links fill both ids: %s', async (_case, ids) => {
+  const answer = { link_url: url, ...ids };
+
+  expect(await get(answer)).toMatchObject({ refId, linkId: refId });
+  expect((await list({ links: [answer], meta: oneMeta })).links[0]).toMatchObject({ refId, linkId: refId });
+  expect((await create(answer)).refId).toBe(refId);
+  expect((await update(answer)).refId).toBe(refId);
+});
+
+test('links.get() reads a numeric id as its digits', async () => {
+  expect(await get({ link_url: url, ref_id: 123456 }, '123456')).toMatchObject({ refId: '123456', linkId: '123456' });
+});
+
+test('links.update() gives the id that was asked for where the answer has none', async () => {
+  expect((await update({ link_url: url })).refId).toBe(refId);
+});
+
+// is_single_use
+
+test.each<[unknown, boolean]>([
+  [true, true],
+  ['true', true],
+  ['TRUE', true],
+  ['True', true],
+  [false, false],
+  ['false', false],
+  ['FALSE', false],
+])('links.get() reads is_single_use %j as %j', async (is_single_use, expected) => {
+  expect((await getWith({ is_single_use })).isSingleUse).toBe(expected);
+});
+
+test('links.get() does not take a missing or null is_single_use for false', async () => {
+  expect((await get(minimal)).isSingleUse).toBeNull();
+  expect((await getWith({ is_single_use: null })).isSingleUse).toBeNull();
+});
+
+test.each([[1], [0], ['1'], ['yes'], ['no'], [' true'], [[]], [{}]])(
+  'links.get() refuses is_single_use %j instead of guessing',
+  async (is_single_use) => {
+    const error = await misshapen(getWith({ is_single_use }));
+
+    expect(pathsOf(error)).toEqual(['is_single_use']);
+  },
+);
+
+test('links.list() refuses a boolean that is none with its path and without its value', async () => {
+  const records = [minimal, { ...minimal, is_single_use: 'Ada Example' }];
+
+  const error = await misshapen(list({ links: records, meta: oneMeta }));
+
+  expect(pathsOf(error)).toEqual(['links[1].is_single_use']);
+  expect(error.message).toContain('links[1].is_single_use');
+  expect(shown(error)).not.toContain('Ada Example');
+});
+
+// Counts
+
+const counts = [
+  ['total_jobs', 'total'],
+  ['failed_jobs', 'failed'],
+  ['successful_jobs', 'successful'],
+] as const;
+
+test.each(counts)('links.get() reads "%s" as a count in every spelling', async (member, clean) => {
+  const written = (value: string) => raw(`{"link_url":"${url}","ref_id":"${refId}","${member}":${value}}`);
+
+  expect((await get(written('3.0'))).jobs[clean]).toBe(3);
+  expect((await get(written('3'))).jobs[clean]).toBe(3);
+  expect((await get(written('"3"'))).jobs[clean]).toBe(3);
+  expect((await get(written('"3.0"'))).jobs[clean]).toBe(3);
+  expect((await get(written('0'))).jobs[clean]).toBe(0);
+  expect((await get(written('null'))).jobs[clean]).toBe(0);
+  expect((await get(minimal)).jobs[clean]).toBe(0);
+});
+
+test('links.get() reads counts up to the largest exact one', async () => {
+  expect((await getWith({ total_jobs: 9_007_199_254_740_991 })).jobs.total).toBe(9_007_199_254_740_991);
+  expect((await getWith({ total_jobs: '9007199254740991' })).jobs.total).toBe(9_007_199_254_740_991);
+});
+
+test.each([
+  ['9007199254740992'],
+  ['9007199254740993'],
+  ['"9007199254740992"'],
+  ['"9007199254740993"'],
+  ['1e400'],
+  ['3.5'],
+  ['"3.5"'],
+  ['-1'],
+  ['"-1"'],
+  ['"three"'],
+  ['true'],
+  ['[]'],
+])('links.get() refuses %s as a count', async (written) => {
+  const error = await misshapen(get(raw(`{"link_url":"${url}","ref_id":"${refId}","total_jobs":${written}}`)));
+
+  expect(pathsOf(error)).toEqual(['total_jobs']);
+});
+
+test('links.list() reads where a page stands from numbers and from text', async () => {
+  const meta = { currentPage: '2', limit: '20', totalCount: '41', totalPages: '3' };
+  const read = { currentPage: 2, limit: 20, totalCount: 41, totalPages: 3 };
+
+  for (const written of [meta, read]) {
+    const { client } = clientOf({ links: [], meta: written });
+    expect((await client.links.list({ page: 2 })).meta).toEqual(read);
+  }
+});
+
+test.each(['currentPage', 'limit', 'totalCount', 'totalPages'])(
+  'links.list() refuses a meta.%s beyond 2^53 or missing',
+  async (member) => {
+    const beyond = await misshapen(list({ links: [], meta: { ...oneMeta, [member]: 2 ** 53 } }));
+    const missing = await misshapen(list({ links: [], meta: { ...oneMeta, [member]: undefined } }));
+
+    expect(pathsOf(beyond)).toEqual([`meta.${member}`]);
+    expect(pathsOf(missing)).toEqual([`meta.${member}`]);
+  },
+);
+
+// Times
+
+test.each(readableTimes)('links.get() reads the time %s', async (written, utc) => {
+  expect((await getWith({ created_at: written })).createdAt).toEqual(new Date(utc));
+});
+
+test.each([
+  ['created_at', 'createdAt'],
+  ['updated_at', 'updatedAt'],
+  ['expires_at', 'expiresAt'],
+  ['disabled_at', 'disabledAt'],
+] as const)('links.get() reads "%s" as a time', async (member, clean) => {
+  const link = await getWith({ [member]: '2026-01-02T05:04:05.678+02:00' });
+
+  expect(link[clean]).toEqual(new Date('2026-01-02T03:04:05.678Z'));
+});
+
+test.each(unreadableTimes.map((written) => [written]))('links.get() reads %j as no time', async (written) => {
+  const link = await getWith({ created_at: written, updated_at: written, expires_at: written });
+
+  expect(link).toMatchObject({ createdAt: null, updatedAt: null, expiresAt: null });
+});
+
+test('links.get() reads null and the empty text as no time', async () => {
+  expect(await getWith({ created_at: null, expires_at: '' })).toMatchObject({ createdAt: null, expiresAt: null });
+});
+
+// disabled_at
+
+test.each<[string, object]>([
+  ['missing', {}],
+  ['null', { disabled_at: null }],
+  ['empty', { disabled_at: '' }],
+])('a link whose disabled_at is %s is active', async (_case, members) => {
+  const active = { state: 'active', disabledAt: null };
+
+  expect(await getWith(members)).toMatchObject(active);
+  expect(await update({ ...minimal, ...members })).toMatchObject(active);
+});
+
+test('a link whose disabled_at is a time is disabled since then', async () => {
+  const disabled = { state: 'disabled', disabledAt: new Date('2026-01-02T03:04:05.678Z') };
+  const disabled_at = '2026-01-02T03:04:05.678Z';
+
+  expect(await getWith({ disabled_at })).toMatchObject(disabled);
+  expect(await update({ ...minimal, disabled_at })).toMatchObject(disabled);
+});
+
+test.each<[unknown]>([
+  ['Not Available'],
+  ['NaN-NaN-NaN'],
+  ['2026-02-30T00:00:00Z'],
+  ['yesterday'],
+  [1_767_323_045_678],
+  [0],
+  [true],
+  [false],
+  [{}],
+  [[]],
+])('a link whose disabled_at is %j is disabled, at no time', async (disabled_at) => {
+  const disabled = { state: 'disabled', disabledAt: null };
+
+  expect(await getWith({ disabled_at })).toMatchObject(disabled);
+  expect(await update({ ...minimal, disabled_at })).toMatchObject(disabled);
+  const [listed] = (await list({ links: [{ ...minimal, disabled_at }], meta: oneMeta })).links;
+  expect(listed).toMatchObject(disabled);
+});
+
+test.each<[string, object]>([
+  ['has none', {}],
+  ['has null', { disabled_at: null }],
+  ['has an empty one', { disabled_at: '' }],
+])('links.disable() rejects where disabled_at shows no effect: the answer %s', async (_case, members) => {
+  const error = await rejection(clientOf({ ...minimal, ...members }).client.links.disable(refId));
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ reason: 'mismatch', issues: [{ path: 'disabled_at' }] });
+});
+
+test('links.disable() believes a disabled_at that is no readable time', async () => {
+  const updated = await clientOf({ ...minimal, disabled_at: 'Not Available' }).client.links.disable(refId);
+
+  expect(updated).toMatchObject({ state: 'disabled', disabledAt: null });
+});
+
+// Addresses
+
+const noAddresses = ['javascript:alert(1)', 'ftp://links.hosted.test/1', '/1111/123456', 'links.hosted.test', 'none'];
+
+test.each(noAddresses.map((address) => [address]))('links refuse %j as their own url', async (address) => {
+  const record = { link_url: address, ref_id: refId };
+
+  const refusals = [
+    [await misshapen(create({ link: address, ref_id: refId })), 'link'],
+    [await misshapen(get(record)), 'link_url'],
+    [await misshapen(update(record)), 'link_url'],
+    [await misshapen(list({ links: [minimal, record], meta: { ...oneMeta, totalCount: 2 } })), 'links[1].link_url'],
+  ] as const;
+
+  for (const [error, path] of refusals) {
+    expect(pathsOf(error)).toEqual([path]);
+    if (address !== 'none') expect(shown(error)).not.toContain(address);
+  }
+});
+
+test.each(['http://links.hosted.test/1', 'https://links.hosted.test/1?a=b#c'])(
+  'links take %j as it is',
+  async (own) => {
+    expect((await get({ link_url: own, ref_id: refId })).url).toBe(own);
+  },
+);
+
+const addresses = [
+  ['callback_url', 'callbackUrl'],
+  ['data_privacy_policy_url', 'dataPrivacyPolicyUrl'],
+  ['logo_url', 'logoUrl'],
+] as const;
+
+test.each(addresses)('links.get() reads "%s" where it is an http(s) address', async (member, clean) => {
+  const link = await getWith({ [member]: 'http://partner.example/a' });
+
+  expect(link[clean]).toBe('http://partner.example/a');
+  expect(link.extra).toEqual({});
+});
+
+test.each(addresses)('links.get() reads any other "%s" as null and keeps its text in extra', async (member, clean) => {
+  for (const address of noAddresses) {
+    const link = await getWith({ [member]: address });
+
+    expect(link[clean]).toBeNull();
+    expect(link.extra).toEqual({ [member]: address });
+  }
+});
+
+test.each(addresses)('links.get() keeps nothing of a "%s" that is not there', async (member, clean) => {
+  for (const nothing of [undefined, null, '']) {
+    const link = await getWith({ [member]: nothing });
+
+    expect(link[clean]).toBeNull();
+    expect(link.extra).toEqual({});
+  }
+});
+
+// What is not there
+
+test('links refuse an answer without id and address, naming both', async () => {
+  const empty = { name: 'Onboarding' };
+
+  expect(pathsOf(await misshapen(create(empty)))).toEqual(['link', 'ref_id']);
+  expect(pathsOf(await misshapen(get(empty)))).toEqual(['link_url', 'ref_id']);
+  expect(pathsOf(await misshapen(list({ links: [minimal, empty], meta: oneMeta })))).toEqual([
+    'links[1].link_url',
+    'links[1].ref_id',
+  ]);
+});
+
+test('links refuse an answer without an id', async () => {
+  expect(pathsOf(await misshapen(create({ link: url })))).toEqual(['ref_id']);
+  expect(pathsOf(await misshapen(get({ link_url: url, ref_id: '', link_id: null })))).toEqual(['ref_id']);
+});
+
+test('links refuse an answer without an address', async () => {
+  expect(pathsOf(await misshapen(create({ ref_id: refId })))).toEqual(['link']);
+  expect(pathsOf(await misshapen(get({ ref_id: refId })))).toEqual(['link_url']);
+  expect(pathsOf(await misshapen(update({ ref_id: refId })))).toEqual(['link_url']);
+});
+
+test('links.list() refuses an answer without a list of links', async () => {
+  expect(pathsOf(await misshapen(list({ meta: oneMeta })))).toEqual(['links']);
+  expect(pathsOf(await misshapen(list({ links: minimal, meta: oneMeta })))).toEqual(['links']);
+});
+
+test.each<[string, object]>([
+  ['is_single_use', { is_single_use: 'yes' }],
+  ['is_single_use', { is_single_use: 1 }],
+  ['total_jobs', { total_jobs: 'three' }],
+  ['total_jobs', { total_jobs: 3.5 }],
+  ['name', { name: 5 }],
+  ['link_id', { link_id: 1.5 }],
+  ['id_types', { id_types: {} }],
+  ['id_types[0]', { id_types: ['NG'] }],
+  ['id_types[0].country', { id_types: [{ country: 5 }] }],
+  ['user_ids', { user_ids: {} }],
+  ['user_ids[1]', { user_ids: ['u1', {}] }],
+])('links.get() says of a misshapen "%s" what it must be', async (path, members) => {
+  const error = await misshapen(getWith(members));
+
+  expect(error.issues).toEqual([{ path, message: expect.stringMatching(/^must be /) }]);
+});
+
+test.each<[string, object]>([
+  ['meta', { links: [] }],
+  ['meta', { links: [], meta: [] }],
+  ['meta.limit', { links: [], meta: { ...oneMeta, limit: 'twenty' } }],
+  ['links', { meta: oneMeta }],
+  ['links[0]', { links: [null], meta: oneMeta }],
+])('links.list() says of a misshapen "%s" what it must be', async (path, answer) => {
+  const error = await misshapen(list(answer));
+
+  expect(error.issues).toEqual([{ path, message: expect.stringMatching(/^must be /) }]);
+});
+
+// What nobody named
+
+test('links.get() keeps members it does not know in extra, as they came', async () => {
+  const unknown = {
+    partner_params: { order: 4711, tags: ['a', 'b'] },
+    redirect_url: 'https://partner.example/done',
+    flow: null,
+    retries: 2,
+  };
+
+  expect((await getWith(unknown)).extra).toEqual(unknown);
+});
+
+test('links.list() keeps members it does not know in the extra of each link', async () => {
+  const page = await list({ links: [{ ...minimal, flow: 'a' }, minimal], meta: { ...oneMeta, pages: 'many' } });
+
+  expect(page.links.map(({ extra }) => extra)).toEqual([{ flow: 'a' }, {}]);
+});
+
+test('links.get() passes ID types it has never heard of', async () => {
+  const { idTypes } = await getWith({
+    id_types: [
+      { country: 'XK', id_type: 'RESIDENCE', verification_method: 'palm_reading' },
+      { country: 'NG', id_type: '', verification_method: 'doc_verification' },
+    ],
+  });
+
+  expect(idTypes).toEqual([
+    { country: 'XK', idType: 'RESIDENCE', verificationMethod: 'palm_reading' },
+    { country: 'NG', idType: '', verificationMethod: 'doc_verification' },
+  ]);
+});
+
+test.each([[undefined], [null], [[]]])('links read id_types %j as an empty list', async (id_types) => {
+  expect((await getWith({ id_types })).idTypes).toEqual([]);
+  expect((await update({ ...minimal, id_types })).idTypes).toEqual([]);
+});
+
+test('members named __proto__, constructor and then touch no prototype and break no awaiting', async () => {
+  const link = await get(
+    raw(`{"link_url":"${url}","ref_id":"${refId}","__proto__":{"polluted":true,"disabled_at":"2026-01-01T00:00:00Z"},
+      "constructor":{"prototype":{"polluted":true}},"then":"later","id_types":[{"country":"NG","id_type":"BVN",
+      "verification_method":"enhanced_kyc","__proto__":{"polluted":true},"then":"later"}]}`),
+  );
+
+  expect(link).toMatchObject({ url, refId, state: 'active' });
+  expect(link.extra.then).toBe('later');
+  expect(Object.getOwnPropertyDescriptor(link.extra, 'constructor')?.value).toEqual({ prototype: { polluted: true } });
+  for (const value of [{}, link, link.extra, link.jobs, ...link.idTypes]) {
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect('polluted' in value).toBe(false);
+  }
+});
+
+test('what stands under __proto__ stands for no member', async () => {
+  const hidden = raw(`{"__proto__":{"link_url":"${url}","link":"${url}","ref_id":"${refId}","link_id":"${refId}"}}`);
+
+  expect(pathsOf(await misshapen(get(hidden)))).toEqual(['link_url', 'ref_id']);
+  expect(pathsOf(await misshapen(create(hidden)))).toEqual(['link', 'ref_id']);
+});
+
+test('links.create() and list() await answers with a member named then', async () => {
+  const record = `"link":"${url}","ref_id":"${refId}","then":"later"`;
+  const page = `{"links":[{${record}}],"meta":${JSON.stringify(oneMeta)},"then":"later"}`;
+
+  expect(await create(raw(`{${record}}`))).toEqual({ url, refId });
+  expect((await list(raw(page))).links).toHaveLength(1);
+});
