@@ -8,9 +8,10 @@
 import { type Answered, type ApiPromise, apiPromise } from './api-promise.js';
 import { decoded, membersOf, verified } from './believe.js';
 import { refusalIn, requestIdIn } from './classify.js';
-import { cannot, HostedConnectionError, HostedTimeoutError, isHostedError, type Outcome } from './errors.js';
+import { HostedConnectionError, HostedTimeoutError, isHostedError, type Outcome } from './errors.js';
 import type { Telemetry } from './events.js';
 import { parseJson } from './json.js';
+import { cannot } from './messages.js';
 import type { Operation } from './operation.js';
 import type { CallOptions } from './options.js';
 import { addressOf, checkInput, signBody } from './request.js';
@@ -47,7 +48,7 @@ interface Progress {
 }
 
 /** Makes the one function through which every operation of a client runs. */
-export function createCall(settings: Settings, telemetry: Telemetry, random: () => number = Math.random): Call {
+export function createCall(settings: Settings, telemetry: Telemetry, random: () => number): Call {
   const { clock, wire } = settings;
   const { report } = telemetry;
   const nextInstant = increasing(clock.now);

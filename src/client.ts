@@ -42,11 +42,12 @@ export class HostedClient {
    */
   constructor(options: HostedClientOptions) {
     const settings = readSettings(options);
-    const call = createCall(settings, createTelemetry(settings.onEvent, settings.logger));
+    const telemetry = createTelemetry(settings.onEvent, settings.logger);
+    const call = createCall(settings, telemetry, Math.random);
     this.#options = { ...options };
     this.environment = settings.environment;
     this.links = createLinks(call, settings);
-    this.jobs = createJobs(call);
+    this.jobs = createJobs(call, { clock: settings.clock, telemetry, random: Math.random });
   }
 
   /**

@@ -28,6 +28,7 @@ export {
 } from './errors.js';
 export type { HostedEvent, Logger } from './events.js';
 export type { Jobs } from './jobs/jobs.js';
+export type { WaitEntry } from './jobs/schedule.js';
 export type {
   CompletedJob,
   FailedJob,
@@ -41,7 +42,9 @@ export type {
   PendingJob,
   SucceededJob,
 } from './jobs/types.js';
-export type { Links, ListOptions } from './links/links.js';
+export type { PollReport, WaitOptions } from './jobs/wait-options.js';
+export type { LinkList, ListOptions } from './links/link-list.js';
+export type { Links } from './links/links.js';
 export type {
   CreatedLink,
   IdType,

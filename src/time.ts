@@ -52,7 +52,7 @@ export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise
     const onAbort = () => end(caller?.reason);
     const release = () => {
       caller?.removeEventListener('abort', onAbort);
-      timer.abort();
+      timer.abort(inTime);
     };
     caller?.addEventListener('abort', onAbort);
     clock.sleep(ms, timer.signal).then(
@@ -71,6 +71,9 @@ export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise
     );
   });
 }
+
+// A reason of one's own spares the making of one, with its stack, in every call.
+const inTime = new Error('the work ended in time');
 
 function platformSleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -5,20 +5,15 @@
  * @module
  */
 
-import { type Answered, type ApiPromise, apiPromise } from '../api-promise.js';
+import type { ApiPromise } from '../api-promise.js';
 import type { Call } from '../call.js';
 import { quietly } from '../events.js';
 import type { CallOptions } from '../options.js';
-import { createFirstPage, isFollowed } from '../paging.js';
 import type { Settings } from '../settings.js';
-import { createLink, getLink, listLinks, type ReadPage, updateLink } from './operations.js';
-import type { CreatedLink, Link, LinkChanges, LinkPage, NewLink, UpdatedLink } from './types.js';
-
-/** Options of {@link Links.list}. */
-export interface ListOptions extends CallOptions {
-  /** The page to fetch, as the service counts. Default: the first. */
-  page?: number;
-}
+import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
+import { createLink, getLink, listLinks, updateLink } from './operations.js';
+import { createFirstPage, type FetchedPage } from './paging.js';
+import type { CreatedLink, Link, LinkChanges, NewLink, UpdatedLink } from './types.js';
 
 /** Hosted verification links. */
 export interface Links {
@@ -90,14 +85,21 @@ export interface Links {
   get(refId: string, options?: CallOptions): ApiPromise<Link>;
 
   /**
-   * Fetches a page of links.
+   * Lists links: awaited it is one page, iterated it is every link. Nothing is sent before.
    *
-   * @param options - Which page, and the options of any call.
-   * @throws {HostedValidationError} when `page` is no whole number of 0 or more.
+   * @param options - Where to begin, how far to go, how much to fetch ahead, and the options of any
+   *   call; `totalTimeoutMs` counts for each page.
+   * @throws {HostedValidationError} when `page`, `prefetch` or `maxPages` is out of range.
+   * @throws {HostedResponseError} when the pages do not advance (`paging`).
+   *
+   * @example Every link, four pages ahead
+   * ```ts
+   * for await (const link of client.links.list({ prefetch: 4 })) console.log(link.refId);
+   * ```
    *
    * docs/protocol.md §4.4
    */
-  list(options?: ListOptions): ApiPromise<LinkPage>;
+  list(options?: ListOptions): LinkList;
 }
 
 /**
@@ -115,21 +117,11 @@ export function createLinks(call: Call, { defaultCallbackUrl, logger, wire }: Se
     update: (refId, changes, options) => call(updateLink, { ...changes, refId }, options),
     disable: (refId, options) => call(updateLink, { refId, isDisabled: true }, options),
     get: (refId, options) => call(getLink, { refId }, options),
-    list: (options) => apiPromise(fetchPage(options)),
+    list: (options) => createLinkList({ options, firstPage, fetch: fetchPage }),
   };
 
-  async function fetchPage(options: ListOptions | undefined): Promise<Answered<LinkPage>> {
-    const { page, ...rest } = options ?? {};
-    const { data, response } = await call(listLinks, { page }, rest).withResponse();
-    if (page === undefined) firstPage.learn(data.meta);
-    return { data: linkPage(data), response };
-  }
-
-  function linkPage({ links, meta }: ReadPage): LinkPage {
-    const hasNextPage = isFollowed(meta, firstPage.current());
-    const next = (options?: CallOptions) => fetchPage({ ...options, page: meta.currentPage + 1 });
-    const nextPage = async (options?: CallOptions) => (hasNextPage ? (await next(options)).data : null);
-    return Object.freeze({ links: Object.freeze(links), meta: Object.freeze(meta), hasNextPage, nextPage });
+  function fetchPage(query: unknown, options: CallOptions | undefined): Promise<FetchedPage> {
+    return call(listLinks, query, options).withResponse();
   }
 }
 

@@ -170,7 +170,10 @@ export const getLink: Operation<z.output<typeof linkQuery>, WireLink, Link> = {
   },
 };
 
-const pageQuery = z.strictObject({ page: z.optional(wholeNumber(0)) }, 'must be an object');
+const pageQuery = z.strictObject(
+  { page: z.optional(wholeNumber(0)), prefetch: z.optional(wholeNumber(0, 16)), maxPages: z.optional(wholeNumber(1)) },
+  'must be an object',
+);
 
 /** §4.4 */
 export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, ReadPage> = {

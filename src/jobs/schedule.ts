@@ -1,0 +1,236 @@
+/**
+ * Waiting for very many jobs at once: one timer for all of them, a bounded number of requests in
+ * flight, and for each waiting job one small record.
+ *
+ * @module
+ */
+
+import type { AnyHostedError } from '../errors.js';
+import type { WaitingClock } from '../time.js';
+import type { Poller, Wait } from './polling.js';
+import type { CompletedJob, JobRef } from './types.js';
+
+/** How one job ended: its final status, or why there is none. `job` is the caller's own object. */
+export type WaitEntry<J extends JobRef> =
+  | { job: J; status: CompletedJob; error?: undefined }
+  | { job: J; status?: undefined; error: AnyHostedError };
+
+/** What the schedule needs. */
+export interface Scheduling {
+  readonly poller: Poller;
+  readonly clock: WaitingClock;
+  readonly concurrency: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Waits for jobs, and gives each one's end in order of completion. A job is admitted when a request
+ * is free for its first poll; admissions and polls that are due take turns.
+ *
+ * @throws what the source of jobs throws, once the jobs that it gave have ended; the signal's reason.
+ */
+export async function* waitForEach<J extends JobRef>(
+  jobs: Iterable<J> | AsyncIterable<J>,
+  { poller, clock, concurrency, signal }: Scheduling,
+): AsyncGenerator<WaitEntry<J>, void, undefined> {
+  const source = createSource(jobs);
+  const waiting = createDueQueue<J>();
+  const ending = new AbortController();
+  let ended: WaitEntry<J>[] = [];
+  let inFlight = 0;
+  let failure: { readonly reason: unknown } | null = null;
+  let notify: () => void = () => undefined;
+  let alarm: { readonly at: number; readonly off: AbortController } | null = null;
+  let admitNext = true;
+
+  const onAbort = () => fail(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    fill();
+    for (;;) {
+      const entries = ended;
+      ended = [];
+      for (const entry of entries) {
+        throwFailure();
+        yield entry;
+      }
+      throwFailure();
+      if (ended.length > 0) continue;
+      if (isDone()) break;
+      await new Promise<void>((resolve) => {
+        notify = resolve;
+      });
+    }
+    source.throwFailure();
+  } finally {
+    release();
+    ending.abort();
+    source.close();
+  }
+
+  // Fills the free requests with what is due and what is new, and sets the alarm for what is next.
+  function fill(): void {
+    while (!failure && inFlight < concurrency) {
+      const dueAt = waiting.nextDueAt();
+      const isDue = dueAt !== null && dueAt <= clock.now();
+      const job = !isDue || admitNext ? source.take(fill) : null;
+      admitNext = isDue && !job;
+      if (job) admit(job.value);
+      else if (isDue) run(waiting.take());
+      else break;
+    }
+    setAlarm();
+    if (isDone()) {
+      release();
+      notify();
+    }
+  }
+
+  function admit(job: J): void {
+    const wait = poller.begin(job);
+    if (wait.dueAt > wait.startedAt) waiting.add(wait);
+    else run(wait);
+  }
+
+  function run(wait: Wait<J>): void {
+    inFlight += 1;
+    poller
+      .poll(wait, ending.signal)
+      .then(({ status, error, over }) => {
+        inFlight -= 1;
+        if (!over) waiting.add(wait);
+        else ended.push(error ? { job: wait.job, error } : { job: wait.job, status });
+        fill();
+        if (over) notify();
+      })
+      .catch(fail);
+  }
+
+  function setAlarm(): void {
+    const at = waiting.nextDueAt();
+    if (at === null || inFlight >= concurrency || failure || (alarm && alarm.at <= at)) return;
+    alarm?.off.abort();
+    const off = new AbortController();
+    alarm = { at, off };
+    clock.sleep(Math.max(0, at - clock.now()), off.signal).then(
+      () => {
+        if (alarm?.off === off) alarm = null;
+        fill();
+      },
+      () => undefined,
+    );
+  }
+
+  function isDone(): boolean {
+    return inFlight === 0 && waiting.nextDueAt() === null && source.isExhausted();
+  }
+
+  function fail(reason: unknown): void {
+    failure ??= { reason };
+    release();
+    ending.abort(reason);
+    notify();
+  }
+
+  function throwFailure(): void {
+    if (failure) throw failure.reason;
+  }
+
+  function release(): void {
+    signal?.removeEventListener('abort', onAbort);
+    alarm?.off.abort();
+    alarm = null;
+  }
+}
+
+/** Where jobs come from: taken one by one, none before there is a place for it. */
+interface Source<J> {
+  /** The next job, if there is one now; calls `ready` once when there may be one later. */
+  take(ready: () => void): { readonly value: J } | null;
+  isExhausted(): boolean;
+  throwFailure(): void;
+  close(): void;
+}
+
+function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
+  const iterator = Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
+  let arrived: { readonly value: J } | null = null;
+  let underway = false;
+  let exhausted = false;
+  let failure: { readonly reason: unknown } | null = null;
+
+  function end(reason?: { readonly reason: unknown }): void {
+    exhausted = true;
+    failure = reason ?? null;
+  }
+
+  function receive(result: IteratorResult<J>): void {
+    if (result.done) end();
+    else arrived = { value: result.value };
+  }
+
+  function ask(ready: () => void): void {
+    try {
+      const result = iterator.next();
+      if (!('then' in result)) {
+        receive(result);
+        return;
+      }
+      underway = true;
+      void result
+        .then(receive, (reason: unknown) => end({ reason }))
+        .then(() => {
+          underway = false;
+          ready();
+        });
+    } catch (reason) {
+      end({ reason });
+    }
+  }
+
+  return {
+    take(ready) {
+      if (!arrived && !underway && !exhausted) ask(ready);
+      const job = arrived;
+      arrived = null;
+      return job;
+    },
+    isExhausted: () => exhausted && !arrived,
+    throwFailure() {
+      if (failure) throw failure.reason;
+    },
+    close() {
+      if (exhausted) return;
+      end();
+      // The source is told that nothing more is wanted; how it takes that changes nothing here.
+      Promise.resolve(iterator.return?.()).catch(() => undefined);
+    },
+  };
+}
+
+/** Waits by the time they are due. */
+interface DueQueue<J extends JobRef> {
+  add(wait: Wait<J>): void;
+  nextDueAt(): number | null;
+  take(): Wait<J>;
+}
+
+// Kept with the first due at the end, where taking it moves nothing.
+function createDueQueue<J extends JobRef>(): DueQueue<J> {
+  const waits: Wait<J>[] = [];
+  return {
+    add(wait) {
+      let low = 0;
+      let high = waits.length;
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        if ((waits[middle] as Wait<J>).dueAt > wait.dueAt) low = middle + 1;
+        else high = middle;
+      }
+      waits.splice(low, 0, wait);
+    },
+    nextDueAt: () => waits.at(-1)?.dueAt ?? null,
+    take: () => waits.pop() as Wait<J>,
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * How to wait for jobs: the options, and what they are when nothing is said.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { type HostedError, HostedValidationError } from '../errors.js';
+import { callOptions, flag, wholeNumber } from '../input.js';
+import { issuesOf } from '../issues.js';
+import { cannot, listIssues } from '../messages.js';
+import type { CallOptions } from '../options.js';
+import { jobStatusRoute } from '../routes.js';
+import type { JobStatus } from './types.js';
+
+/** What `onPoll` is told after each poll. */
+export interface PollReport {
+  /** Which poll of the wait, from 1. */
+  attempt: number;
+  /** Since the wait began, in milliseconds. */
+  elapsedMs: number;
+  /** Until the next poll, in milliseconds; null when this was the last one. */
+  nextDelayMs: number | null;
+  /** What the service says; null where the poll failed. */
+  status: JobStatus | null;
+  /** Why the poll failed; null where it did not. */
+  error: HostedError | null;
+}
+
+/** Options of a wait. Of a call's options `maxRetries` is 0 inside a wait: polling is the retry. */
+export interface WaitOptions extends CallOptions {
+  /**
+   * How long to wait for a job, in milliseconds, from when its turn comes. One more poll is made at
+   * the deadline. Default 600,000; `Infinity` waits for ever.
+   */
+  deadlineMs?: number;
+  /** Before the first poll, in milliseconds. Default 0. */
+  initialDelayMs?: number;
+  /** Between the first two polls, in milliseconds. Default 2,000. */
+  minDelayMs?: number;
+  /** Between any two polls at the most, in milliseconds. Default 30,000. */
+  maxDelayMs?: number;
+  /** By how much each delay is longer than the one before. Default 1.5. */
+  backoffFactor?: number;
+  /** Draws each delay by chance from its upper half, so that many waits do not poll at once. Default `true`. */
+  jitter?: boolean;
+  /**
+   * How long a job that the service does not know is waited for, in milliseconds: one may be asked
+   * for before it has arrived. Only until it was first seen; 0 for not at all. Default 30,000.
+   */
+  notFoundGraceMs?: number;
+  /** How many transient errors in a row are borne. Default 3. */
+  maxConsecutiveErrors?: number;
+  /** Asks for image links with every poll. Default `false`. */
+  imageLinks?: boolean;
+  /** Asks for the history with every poll. Default `false`. */
+  history?: boolean;
+  /** Is told of every poll. What it throws is ignored. */
+  onPoll?: (poll: PollReport) => void;
+}
+
+/** Options with nothing left open. */
+export interface WaitPlan {
+  readonly deadlineMs: number;
+  readonly initialDelayMs: number;
+  readonly minDelayMs: number;
+  readonly maxDelayMs: number;
+  readonly backoffFactor: number;
+  readonly jitter: boolean;
+  readonly notFoundGraceMs: number;
+  readonly maxConsecutiveErrors: number;
+  /** How many requests may be in flight at once. */
+  readonly concurrency: number;
+  readonly onPoll: WaitOptions['onPoll'];
+  /** What every poll asks for beside the job. */
+  readonly asked: { readonly imageLinks?: boolean; readonly history?: boolean };
+  /** What every poll is called with, its signal aside. */
+  readonly call: CallOptions;
+  readonly signal: AbortSignal | undefined;
+}
+
+// A timer takes 32 bits; a longer one fires at once.
+const maxDelay = 2 ** 31 - 1;
+
+const waitOptions = z.strictObject(
+  {
+    ...callOptions,
+    deadlineMs: z.optional(
+      z.union(
+        [wholeNumber(0, maxDelay), z.literal(Number.POSITIVE_INFINITY)],
+        'must be whole milliseconds, or Infinity',
+      ),
+    ),
+    initialDelayMs: z.optional(wholeNumber(0, maxDelay)),
+    minDelayMs: z.optional(wholeNumber(1, maxDelay)),
+    maxDelayMs: z.optional(wholeNumber(1, maxDelay)),
+    backoffFactor: z.optional(
+      z
+        .number('must be a number of 1 or more')
+        .check(z.refine((factor) => factor >= 1, 'must be a number of 1 or more')),
+    ),
+    jitter: z.optional(flag),
+    notFoundGraceMs: z.optional(wholeNumber(0, maxDelay)),
+    maxConsecutiveErrors: z.optional(wholeNumber(0)),
+    imageLinks: z.optional(flag),
+    history: z.optional(flag),
+    onPoll: z.optional(
+      z.custom<(poll: PollReport) => void>((value) => typeof value === 'function', 'must be a function'),
+    ),
+    concurrency: z.optional(wholeNumber(1, 1_000)),
+  },
+  'must be an object',
+);
+
+/**
+ * Checks the options of a wait.
+ *
+ * @throws {HostedValidationError} with every problem.
+ */
+export function readWaitOptions(options: (WaitOptions & { concurrency?: number }) | undefined): WaitPlan {
+  const checked = z.safeParse(waitOptions, options ?? {});
+  if (!checked.success) {
+    const issues = issuesOf(checked.error.issues);
+    const { name } = jobStatusRoute;
+    throw new HostedValidationError(cannot(name, listIssues(issues)), issues, { operation: name });
+  }
+  const { signal, timeoutMs, totalTimeoutMs, headers, imageLinks, history, onPoll, ...given } = checked.data;
+  return {
+    deadlineMs: given.deadlineMs ?? 600_000,
+    initialDelayMs: given.initialDelayMs ?? 0,
+    minDelayMs: given.minDelayMs ?? 2_000,
+    maxDelayMs: given.maxDelayMs ?? 30_000,
+    backoffFactor: given.backoffFactor ?? 1.5,
+    jitter: given.jitter ?? true,
+    notFoundGraceMs: given.notFoundGraceMs ?? 30_000,
+    maxConsecutiveErrors: given.maxConsecutiveErrors ?? 3,
+    concurrency: given.concurrency ?? 10,
+    onPoll,
+    asked: { ...(imageLinks && { imageLinks }), ...(history && { history }) },
+    call: {
+      maxRetries: 0,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
+      ...(headers && { headers }),
+    },
+    signal,
+  };
+}

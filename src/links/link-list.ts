@@ -1,0 +1,163 @@
+/**
+ * The links of an account, as one asks for them: awaited a page, iterated every link.
+ *
+ * @module
+ */
+
+import { type Answered, type ApiPromise, apiPromise } from '../api-promise.js';
+import { HostedValidationError } from '../errors.js';
+import { isRecord } from '../json.js';
+import { cannot } from '../messages.js';
+import type { CallOptions } from '../options.js';
+import { listLinksRoute } from '../routes.js';
+import { type FetchedPage, type FirstPage, type PlacedPage, placePage, walkPages } from './paging.js';
+import type { Link, LinkPage } from './types.js';
+
+/** Options of {@link Links.list}. */
+export interface ListOptions extends CallOptions {
+  /** The page to begin with, as the service counts. Default: the first. */
+  page?: number;
+  /** How many pages may be on their way ahead of the one being read: 0 to 16, default 0. They still come in order. */
+  prefetch?: number;
+  /** How many pages a walk may read before it ends. Default: all. */
+  maxPages?: number;
+}
+
+/**
+ * The links of an account. Nothing is sent before the first await or iteration; these share the
+ * first page, and every later iteration asks anew. `totalTimeoutMs` counts for each page.
+ *
+ * A link that stood on the page before, where newer links shifted it, is dropped; one that comes
+ * again later is the caller's to notice. Pages that do not advance are a `HostedResponseError`
+ * (`paging`).
+ *
+ * @example Every link
+ * ```ts
+ * for await (const link of client.links.list()) console.log(link.refId, link.state);
+ * ```
+ */
+export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
+  /** Every page, in order. */
+  pages(): AsyncIterable<LinkPage>;
+  /**
+   * The first links, as an array.
+   *
+   * @param options - `limit`: how many at the most; `Infinity` for all there are.
+   * @throws {HostedValidationError} when `limit` is no whole number of 0 or more.
+   */
+  toArray(options: { limit: number }): Promise<Link[]>;
+}
+
+/** How a list gets its pages. */
+export interface Listing {
+  /** As the caller gave them; they are checked with the first request. */
+  readonly options: ListOptions | undefined;
+  readonly firstPage: FirstPage;
+  readonly fetch: (query: unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
+}
+
+/**
+ * Makes a list that has sent nothing yet.
+ *
+ * @internal
+ */
+export function createLinkList({ options, firstPage, fetch }: Listing): LinkList {
+  const { page, prefetch, maxPages, ...callOptions }: ListOptions = isRecord(options) ? options : {};
+  const { signal } = callOptions;
+  let begun: Promise<FetchedPage> | undefined;
+  let first: ApiPromise<LinkPage> | undefined;
+  let shared = false;
+
+  function ask(): Promise<FetchedPage> {
+    return isRecord(options ?? {}) ? fetch({ page, prefetch, maxPages }, callOptions) : fetch(options, undefined);
+  }
+
+  function begin(): Promise<FetchedPage> {
+    begun ??= ask();
+    return begun;
+  }
+
+  function awaited(): ApiPromise<LinkPage> {
+    first ??= apiPromise(
+      begin().then((fetched) => answered(fetched, placePage(fetched, { page, after: null }, firstPage))),
+    );
+    return first;
+  }
+
+  // Generators, so that an iteration that is never begun sends nothing.
+  async function* walk(): AsyncGenerator<PlacedPage, void, undefined> {
+    const first = shared ? ask() : begin();
+    shared = true;
+    yield* walkPages({
+      fetch: (number, ending) => fetch({ page: number }, { ...callOptions, ...(ending && { signal: ending }) }),
+      firstPage,
+      first,
+      page,
+      prefetch: prefetch ?? 0,
+      maxPages: maxPages ?? Number.POSITIVE_INFINITY,
+      signal,
+    });
+  }
+
+  async function* pages(): AsyncGenerator<LinkPage, void, undefined> {
+    for await (const placed of walk()) yield linkPage(placed);
+  }
+
+  async function* links(): AsyncGenerator<Link, void, undefined> {
+    for await (const placed of walk()) {
+      for (const link of placed.links) {
+        signal?.throwIfAborted();
+        yield link;
+      }
+    }
+  }
+
+  function linkPage({ links, meta, next, trail }: PlacedPage): LinkPage {
+    return Object.freeze({
+      links: Object.freeze(links),
+      meta: Object.freeze(meta),
+      hasNextPage: next !== null,
+      async nextPage(overrides: CallOptions = {}) {
+        if (next === null) return null;
+        const fetched = await fetch({ page: next }, { ...callOptions, ...overrides });
+        return linkPage(placePage(fetched, { page: next, after: trail }, firstPage));
+      },
+    });
+  }
+
+  function answered({ response }: FetchedPage, placed: PlacedPage): Answered<LinkPage> {
+    return { data: linkPage(placed), response };
+  }
+
+  return {
+    // biome-ignore lint/suspicious/noThenProperty: a list is a promise that asks only when it is awaited.
+    then: (onFulfilled, onRejected) => awaited().then(onFulfilled, onRejected),
+    catch: (onRejected) => awaited().catch(onRejected),
+    finally: (onFinally) => awaited().finally(onFinally),
+    withResponse: () => awaited().withResponse(),
+    // Not the generator itself: that could be walked only once.
+    pages: () => ({ [Symbol.asyncIterator]: pages }),
+    async toArray(given) {
+      const limit = checkedLimit(given);
+      const collected: Link[] = [];
+      if (limit === 0) return collected;
+      for await (const link of links()) {
+        collected.push(link);
+        if (collected.length >= limit) break;
+      }
+      return collected;
+    },
+    [Symbol.asyncIterator]: links,
+    [Symbol.toStringTag]: 'LinkList',
+  };
+}
+
+function checkedLimit(options: { limit: number } | undefined): number {
+  const limit: unknown = options?.limit;
+  if (typeof limit === 'number' && limit >= 0 && (Number.isSafeInteger(limit) || limit === Number.POSITIVE_INFINITY)) {
+    return limit;
+  }
+  const issues = [{ path: 'limit', message: 'must be a whole number of 0 or more, or Infinity' }];
+  const { name } = listLinksRoute;
+  throw new HostedValidationError(cannot(name, `"limit" ${issues[0]?.message}`), issues, { operation: name });
+}

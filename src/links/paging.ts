@@ -1,0 +1,185 @@
+/**
+ * Walking pages (docs/protocol.md §2.3, §4.4): which page follows, when neither the number of the
+ * first page nor the size of one is known beforehand, and what to make of a service whose pages do
+ * not advance. Knows nothing of requests: it is given a way to fetch a page.
+ *
+ * @module
+ */
+
+import type { Answered } from '../api-promise.js';
+import { HostedResponseError } from '../errors.js';
+import { cannot } from '../messages.js';
+import { listLinksRoute } from '../routes.js';
+import type { ReadPage } from './operations.js';
+import type { Link, PageMeta } from './types.js';
+
+/** A page as it came. */
+export type FetchedPage = Answered<ReadPage>;
+
+/** A page in its place: links that stood on the page before it are dropped. */
+export interface PlacedPage {
+  readonly links: readonly Link[];
+  readonly meta: PageMeta;
+  /** The number of the page that follows; null where this is the last one. */
+  readonly next: number | null;
+  /** What the page that follows is held against. */
+  readonly trail: Trail;
+}
+
+/** What a page leaves behind for the one that follows. */
+export interface Trail {
+  /** The reference ids of the last page that was not empty. */
+  readonly refIds: ReadonlySet<string>;
+  /** How many pages in a row brought nothing new. */
+  readonly barren: number;
+}
+
+/** What a client knows of the number of the first page: told, learnt, or nothing yet. */
+export interface FirstPage {
+  /** The number; null while it is not known. */
+  current(): number | null;
+  /** Learns it, unless it is known already. */
+  learn(page: number): void;
+}
+
+/** Keeps what is known of the first page's number. */
+export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
+  let known: number | null = given === 'auto' ? null : given;
+  return {
+    current: () => known,
+    learn: (page) => {
+      known ??= page;
+    },
+  };
+}
+
+/** How many pages in a row may bring nothing before that is taken for a service that is stuck. */
+const maxBarrenPages = 10;
+
+/**
+ * Puts a page in its place.
+ *
+ * @param asked - Its number, undefined for the first page; and what the page before it left behind.
+ * @throws {HostedResponseError} (`paging`) when the page is not the one that was asked for, is the
+ *   one before it over again, or is one of many that bring nothing.
+ */
+export function placePage(
+  fetched: FetchedPage,
+  { page, after }: { readonly page: number | undefined; readonly after: Trail | null },
+  firstPage: FirstPage,
+): PlacedPage {
+  const { links, meta } = fetched.data;
+  const first = firstPage.current();
+  if (page !== undefined && meta.currentPage !== page) {
+    throw stuck(fetched, 'meta.currentPage', `must be ${page}, the page that was asked for`);
+  }
+  // An empty list says nothing of where it would begin.
+  if (page === undefined && meta.totalPages > 0) {
+    const expected = first === null ? meta.currentPage <= 1 : meta.currentPage === first;
+    if (!expected) throw stuck(fetched, 'meta.currentPage', `must be ${first ?? '0 or 1'} on the first page`);
+    firstPage.learn(meta.currentPage);
+  }
+  // Only a list that begins at 0 has such a page.
+  if (meta.currentPage === 0 && links.length > 0) firstPage.learn(0);
+
+  const fresh = after === null ? links : links.filter(({ refId }) => !after.refIds.has(refId));
+  const before = after?.barren ?? 0;
+  const barren = fresh.length > 0 ? 0 : before + 1;
+  // Links that are made meanwhile shift the rest by some places, never a whole page onto the next
+  // one; only where a page holds a single link can one shift look like that.
+  if (after !== null && links.length > 0 && fresh.length === 0 && (links.length > 1 || before > 0)) {
+    throw stuck(fetched, 'links', 'must not be those of the page before');
+  }
+  if (barren > maxBarrenPages) throw stuck(fetched, 'links', 'must not stay empty page after page');
+
+  const refIds = links.length > 0 ? new Set(links.map(({ refId }) => refId)) : (after?.refIds ?? new Set());
+  const next = isFollowed(meta, firstPage.current()) ? meta.currentPage + 1 : null;
+  return { links: fresh, meta, next, trail: { refIds, barren } };
+}
+
+// While the number of the first page is not known, the last page may be followed by one more: an
+// empty one, after which nothing is asked for.
+function isFollowed({ currentPage, totalPages }: PageMeta, firstPage: number | null): boolean {
+  return firstPage === null ? currentPage < totalPages : currentPage - firstPage + 1 < totalPages;
+}
+
+function stuck({ response }: FetchedPage, path: string, message: string): HostedResponseError {
+  const { name } = listLinksRoute;
+  const issues = [{ path, message }];
+  const { attempts, requestId } = response;
+  const answer = { status: response.status, headers: response.headers, text: response.rawBody() };
+  const why = cannot(name, `the pages do not advance ("${path}" ${message})`);
+  return new HostedResponseError(why, 'paging', issues, answer, {
+    operation: name,
+    outcome: 'answered',
+    attempts,
+    requestId,
+  });
+}
+
+/** How to walk. */
+export interface Walk {
+  readonly fetch: (page: number | undefined, signal: AbortSignal | undefined) => Promise<FetchedPage>;
+  readonly firstPage: FirstPage;
+  /** The page the walk begins with, on its way, and its number where the caller named one. */
+  readonly first: Promise<FetchedPage>;
+  readonly page: number | undefined;
+  /** How many pages may be on their way ahead of the one being read. */
+  readonly prefetch: number;
+  readonly maxPages: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Walks the pages in order, fetching up to `prefetch` of them ahead. When whoever walks stops, or
+ * something goes wrong, every request under way is ended; an error surfaces at its own page.
+ */
+export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, undefined> {
+  const { fetch, firstPage, signal, prefetch, maxPages } = walk;
+  const ahead: Flight[] = [];
+  try {
+    let { page } = walk;
+    let after: Trail | null = null;
+    for (let count = 1; ; count++) {
+      const coming = count === 1 ? walk.first : (ahead.shift()?.landed ?? fetch(page, signal));
+      const placed: PlacedPage = placePage(await coming, { page, after }, firstPage);
+      signal?.throwIfAborted();
+
+      const { meta, next, trail } = placed;
+      if (next === null || count >= maxPages) {
+        yield placed;
+        return;
+      }
+      // With the first page's number unknown, the last page that is sure to be one may be one earlier.
+      const last = Math.min((firstPage.current() ?? 0) + meta.totalPages - 1, next + maxPages - count - 1);
+      for (let number = next + ahead.length; ahead.length < prefetch && number <= last; number++) {
+        ahead.push(launch(walk, number));
+      }
+      yield placed;
+      signal?.throwIfAborted();
+      page = next;
+      after = trail;
+    }
+  } finally {
+    for (const flight of ahead) flight.end();
+    await Promise.allSettled(ahead.map(({ landed }) => landed));
+  }
+}
+
+/** A page on its way. */
+interface Flight {
+  readonly landed: Promise<FetchedPage>;
+  /** Ends the request, if it is still under way. */
+  readonly end: () => void;
+}
+
+// Each request listens to the caller's signal for as long as it is under way, and no longer.
+function launch({ fetch, signal }: Walk, page: number): Flight {
+  const ending = new AbortController();
+  const onAbort = () => ending.abort(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const landed = fetch(page, ending.signal).finally(() => signal?.removeEventListener('abort', onAbort));
+  // It may fail before its turn comes: it is heard of then, or not at all.
+  landed.catch(() => undefined);
+  return { landed, end: () => ending.abort() };
+}
