@@ -4,7 +4,6 @@
  */
 
 import { stdout } from 'node:process';
-import { setTimeout as pause } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { HostedAuthenticationError, HostedClient, HostedNotFoundError } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
@@ -37,9 +36,16 @@ const changed = await step('Add an ID type', () =>
 );
 tell(`it now takes ${idTypesOf(changed)}`);
 
-sandbox.links.seed(24);
-const page = await step('List links', () => client.links.list());
-tell(`page ${page.meta.currentPage} of ${page.meta.totalPages}, ${page.links.length} of ${page.meta.totalCount} links`);
+sandbox.links.seed(64);
+const count = await step('List every link', async (progress) => {
+  let links = 0;
+  for await (const page of client.links.list({ prefetch: 2 }).pages()) {
+    links += page.links.length;
+    progress(`page ${page.meta.currentPage} of ${page.meta.totalPages}, ${links} of ${page.meta.totalCount} links`);
+  }
+  return links;
+});
+tell(`${count} links`);
 
 const job = sandbox.jobs.start({ linkRefId: link.refId });
 tell('the end user opens the link: a job starts');
@@ -47,10 +53,17 @@ tell('the end user opens the link: a job starts');
 const pending = await step('Ask for its status', () => client.jobs.status(job));
 tell(`${pending.state}: "${pending.message}"`);
 
-sandbox.jobs.complete(job, 'approved');
-tell('the service comes to a result');
-
-const completed = await step('Ask again, with history', () => client.jobs.status({ ...job, history: true }));
+setTimeout(() => sandbox.jobs.complete(job, 'approved'), 2_000);
+const completed = await step('Wait for its completion', (progress) =>
+  client.jobs.waitForCompletion(job, {
+    minDelayMs: 300,
+    history: true,
+    onPoll: ({ attempt, elapsedMs, nextDelayMs, status }) => {
+      const next = nextDelayMs === null ? 'done' : `next poll in ${nextDelayMs} ms`;
+      progress(`poll ${attempt} after ${elapsedMs} ms: ${status?.state ?? 'no answer'}, ${next}`);
+    },
+  }),
+);
 tell(
   `${completed.state}: "${completed.result?.resultText}", confidence ${completed.result?.confidence}, signed ${completed.signedAt?.toISOString()}`,
 );
@@ -86,18 +99,17 @@ function tell(text: string): void {
   stdout.write(`    ${text}\n`);
 }
 
-async function step<T>(what: string, run: () => Promise<T>): Promise<T> {
+/** Runs one step of the story: a line that moves while it works, and one that stays when it is done. */
+async function step<T>(what: string, run: (progress: (text: string) => void) => Promise<T>): Promise<T> {
   const startedAt = performance.now();
-  const working = new AbortController();
-  const progress = stdout.isTTY ? spin(what, working.signal) : undefined;
+  const line = createLine(what);
   try {
-    const value = await run();
-    working.abort();
-    await progress;
+    const value = await run(line.progress);
+    line.clear();
     stdout.write(`  ${styleText('green', '✓')} ${what} ${styleText('dim', elapsed(startedAt))}\n`);
     return value;
   } finally {
-    working.abort();
+    line.clear();
   }
 }
 
@@ -112,13 +124,26 @@ async function refusal(what: string, run: () => Promise<unknown>): Promise<Error
   );
 }
 
-// On a terminal a line shows that something is under way; in a file there would only be its traces.
-async function spin(what: string, signal: AbortSignal): Promise<void> {
-  for (let turn = 0; !signal.aborted; turn++) {
-    stdout.write(`\r  ${'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'.charAt(turn % 10)} ${what}`);
-    await pause(80, undefined, { signal }).catch(() => undefined);
-  }
-  stdout.write('\r\u001b[2K');
+// On a terminal the line turns and is written over; in a file each report stands for itself.
+function createLine(what: string): { progress: (text: string) => void; clear: () => void } {
+  if (!stdout.isTTY) return { progress: (text) => tell(text), clear: () => undefined };
+  let turn = 0;
+  let text = '';
+  const write = () => {
+    turn += 1;
+    stdout.write(`\r\u001b[2K  ${'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'.charAt(turn % 10)} ${what}${text && styleText('dim', `: ${text}`)}`);
+  };
+  const spinning = setInterval(write, 80);
+  return {
+    progress: (said) => {
+      text = said;
+      write();
+    },
+    clear: () => {
+      clearInterval(spinning);
+      stdout.write('\r\u001b[2K');
+    },
+  };
 }
 
 function elapsed(startedAt: number): string {

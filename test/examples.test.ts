@@ -1,6 +1,8 @@
 /** The examples run as they stand, on the mock service under msw, as on a partner's machine. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { createMockService } from 'hosted-client/testing';
 import { mswHandlers } from 'hosted-client/testing/msw';
 import { setupServer } from 'msw/node';
@@ -9,9 +11,13 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 const service = createMockService();
 const server = setupServer(...mswHandlers(service));
 const printed: string[] = [];
+const jobFile = join(mkdtempSync(join(tmpdir(), 'hosted-client-')), 'job.json');
 
 beforeAll(() => server.listen({ onUnhandledFrame: 'error' }));
-afterAll(() => server.close());
+afterAll(() => {
+  server.close();
+  rmSync(dirname(jobFile), { recursive: true });
+});
 
 beforeEach(() => {
   service.reset();
@@ -25,6 +31,8 @@ beforeEach(() => {
   vi.stubEnv('REF_ID', link?.ref_id ?? '');
   vi.stubEnv('USER_ID', job.userId);
   vi.stubEnv('JOB_ID', job.jobId);
+  vi.stubEnv('JOB_FILE', jobFile);
+  writeFileSync(jobFile, JSON.stringify(job));
   printed.length = 0;
   for (const level of ['log', 'error', 'debug', 'info', 'warn'] as const) {
     vi.spyOn(console, level).mockImplementation((...words: unknown[]) => {
@@ -36,7 +44,9 @@ beforeEach(() => {
 const outputs: Readonly<Record<string, RegExp>> = {
   'create-link': /^Keep \S+, and send the end user to https:\/\//m,
   'change-link': /^disabled /m,
-  'list-page': /^25 links on 2 pages\nthe next page has 5$/m,
+  'list-all-links': /^25 links are active\n20 of 25 are on the first page, 5 on the next$/m,
+  'wait-for-job': /^poll 1, the next in null ms\nverified: Enroll User$/m,
+  'wait-for-many': /^row \d: (?:succeeded|not_found)\nrow \d: (?:succeeded|not_found)$/m,
   'check-job': /^verified: /m,
   'handle-errors': /^The link may exist: look for it/m,
   sign: /^hmac-sha256 sandbox\ned25519 sandbox\nkey-service sandbox$/m,
@@ -49,6 +59,23 @@ test.each(Object.entries(outputs))('examples/%s.ts runs', async (name, output) =
   await import(`../examples/${name}.ts`);
 
   expect(printed.join('\n')).toMatch(output);
+});
+
+// A module runs once under one name: the query gives it another.
+function importAnew(process: string): Promise<unknown> {
+  return import(`../examples/wait-for-job.ts?${process}`);
+}
+
+test('a wait that is stopped goes on in another process', async () => {
+  const job = service.sandbox.jobs.start();
+  writeFileSync(jobFile, JSON.stringify(job));
+  vi.stubEnv('DEADLINE_MS', '0');
+
+  await importAnew('stopped');
+  service.sandbox.jobs.complete(job, 'rejected');
+  await importAnew('resumed');
+
+  expect(printed.join('\n')).toMatch(/still pending: run this again to go on\n.*\nnot verified: Failed Enroll$/m);
 });
 
 test('every example is run', () => {

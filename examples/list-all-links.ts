@@ -1,0 +1,17 @@
+/** Walks every link, fetching four pages ahead; then takes one page, and the next. */
+
+import { HostedClient } from 'hosted-client';
+
+const client = HostedClient.fromEnv();
+
+let active = 0;
+for await (const link of client.links.list({ prefetch: 4 })) {
+  if (link.state === 'active') active += 1;
+}
+console.log(`${active} links are active`);
+
+const page = await client.links.list();
+const next = await page.nextPage();
+console.log(
+  `${page.links.length} of ${page.meta.totalCount} are on the first page, ${next?.links.length ?? 0} on the next`,
+);

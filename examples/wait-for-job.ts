@@ -1,0 +1,23 @@
+/** Waits for a job; stopped before it ends, another process goes on with what was kept. */
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { env } from 'node:process';
+import { HostedClient, HostedPollTimeoutError, type JobRef } from 'hosted-client';
+
+const client = HostedClient.fromEnv();
+const file = env.JOB_FILE ?? 'job.json';
+
+// The two ids are all there is to keep: written by whoever learnt of the job first.
+const job = JSON.parse(await readFile(file, 'utf8')) as JobRef;
+
+try {
+  const { success, result } = await client.jobs.waitForCompletion(job, {
+    deadlineMs: Number(env.DEADLINE_MS ?? 600_000),
+    onPoll: ({ attempt, nextDelayMs }) => console.log(`poll ${attempt}, the next in ${nextDelayMs} ms`),
+  });
+  console.log(success ? 'verified:' : 'not verified:', result?.resultText);
+} catch (error) {
+  if (!(error instanceof HostedPollTimeoutError)) throw error;
+  await writeFile(file, JSON.stringify(error.job));
+  console.log(`still ${error.lastStatus?.state ?? 'unknown'}: run this again to go on`);
+}
