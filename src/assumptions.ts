@@ -30,6 +30,9 @@ export const assumedSignatureContext = 'sid_request';
 /** §5: the validity window of a signature is not shown. */
 export const assumedMaxResponseAgeMs = 300_000;
 
+/** §6: how late a callback may be is not shown. */
+export const assumedMaxCallbackAgeMs = 300_000;
+
 /**
  * §4: which operations may run twice without harm is not shown. Get, list and job status read,
  * though they are POST; update sets values. Create makes a second link.

@@ -9,7 +9,6 @@
 import * as z from 'zod/mini';
 import { requestIdIn, type Site } from './classify.js';
 import {
-  type DisbeliefReason,
   HostedConfigError,
   HostedResponseError,
   HostedSignatureError,
@@ -19,7 +18,7 @@ import {
 } from './errors.js';
 import { issuesOf } from './issues.js';
 import { isRecord } from './json.js';
-import { cannot, listIssues } from './messages.js';
+import { cannot, disbelief, listIssues, unusability } from './messages.js';
 import type { Operation } from './operation.js';
 import type { Settings } from './settings.js';
 import { signaturesIn, type Verdict, verifyAnswer } from './signing/response.js';
@@ -74,7 +73,7 @@ export async function verified(reading: Signed, members: Members): Promise<Date 
   if (verdict?.believed) return verdict.signedAt;
 
   if (verdict) {
-    const message = cannot(site.operation, disbelief[verdict.reason], true);
+    const message = cannot(site.operation, `the answer is not believed: ${disbelief[verdict.reason]}`, true);
     throw new HostedSignatureError(message, verdict.reason, answered(reading));
   }
   const issues = [{ path: 'signer', message: 'must verify without throwing, and threw' }];
@@ -98,25 +97,6 @@ export function decoded<Checked, Wire, Output>(
   throw unusable(reading, read.reason, read.issues);
 }
 
-const disbelief: Readonly<Record<DisbeliefReason, string>> = {
-  missing: 'the answer is not signed',
-  malformed: 'the signature of the answer, or its timestamp, is malformed',
-  mismatch: 'the answer is not signed by the key of this client over its timestamp and partner id',
-  unkeyed: 'the answer carries a digest that anyone can compute, and no signature',
-  stale: 'the answer was signed too long ago or in the future; "maxResponseAgeMs" says how far from now it may be',
-  reflected: 'the answer carries the signature of our own request',
-  replayed: 'the signature came with another body before',
-};
-
-const unusability: Readonly<Record<UnusableReason, string>> = {
-  malformed: 'the answer is not JSON that can be read',
-  shape: 'the answer has another shape than expected',
-  mismatch: 'the answer is about something else than was asked',
-  too_large: 'the answer is larger than "maxResponseBytes"',
-  redirect: 'the service redirects, which is not followed',
-  paging: 'the pages do not advance',
-};
-
 type Received = Pick<Reading<never, never, unknown>, 'answer' | 'site'>;
 
 type Signed = Pick<Reading<never, never, unknown>, 'answer' | 'site' | 'sentSignature' | 'settings'> & {
@@ -125,7 +105,7 @@ type Signed = Pick<Reading<never, never, unknown>, 'answer' | 'site' | 'sentSign
 
 function unusable(received: Received, reason: UnusableReason, issues: readonly Issue[]): HostedResponseError {
   const where = issues.length > 0 ? ` (${listIssues(issues)})` : '';
-  const message = cannot(received.site.operation, unusability[reason] + where, true);
+  const message = cannot(received.site.operation, `the answer cannot be used: ${unusability[reason]}${where}`, true);
   return new HostedResponseError(message, reason, issues, received.answer, answered(received));
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { createCall } from './call.js';
+import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
 import { createTelemetry } from './events.js';
 import { optionsFromEnvironment } from './from-env.js';
 import { createJobs, type Jobs } from './jobs/jobs.js';
@@ -31,6 +32,8 @@ export class HostedClient {
   readonly links: Links;
   /** Verification jobs. */
   readonly jobs: Jobs;
+  /** Results that the service posts. */
+  readonly callbacks: Callbacks;
 
   // Private, so that no inspection, spread or JSON of a client shows a key.
   readonly #options: HostedClientOptions;
@@ -48,6 +51,7 @@ export class HostedClient {
     this.environment = settings.environment;
     this.links = createLinks(call, settings);
     this.jobs = createJobs(call, { clock: settings.clock, telemetry, random: Math.random });
+    this.callbacks = createCallbacks(call, settings);
   }
 
   /**

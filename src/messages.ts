@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Issue } from './errors.js';
+import type { DisbeliefReason, Issue, UnusableReason } from './errors.js';
 import type { OperationName } from './routes.js';
 
 const undertaking: Readonly<Record<OperationName, string>> = {
@@ -26,6 +26,32 @@ export function cannot(operation: OperationName, why: string, mayHaveActed = fal
   const after = mayHaveActed ? aftermath[operation] : undefined;
   return `Cannot ${undertaking[operation]}: ${why}${after ? `; ${after}` : ''}`;
 }
+
+/** The message of an error about a callback. */
+export function cannotReceive(why: string): string {
+  return `Cannot receive a callback: ${why}`;
+}
+
+/** Why something signed is not believed. */
+export const disbelief: Readonly<Record<DisbeliefReason, string>> = {
+  missing: 'it is not signed',
+  malformed: 'its signature or timestamp is malformed',
+  mismatch: 'it is not signed by the key of this client over its timestamp and partner id',
+  unkeyed: 'it carries a digest that anyone can compute, and no signature',
+  stale: 'it was signed too long ago or in the future; "maxResponseAgeMs" says how far from now it may be',
+  reflected: 'it carries the signature of our own request',
+  replayed: 'its signature came with another body before',
+};
+
+/** Why something cannot be used. */
+export const unusability: Readonly<Record<UnusableReason, string>> = {
+  malformed: 'it is not JSON that can be read',
+  shape: 'it has another shape than expected',
+  mismatch: 'it is about something else than was asked',
+  too_large: 'it is larger than "maxResponseBytes"',
+  redirect: 'it is a redirect, which is not followed',
+  paging: 'it does not advance the pages',
+};
 
 /** One line of all issues: `"page" must be …; "limit" must be …`. */
 export function listIssues(issues: readonly Issue[]): string {

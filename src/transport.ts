@@ -6,6 +6,7 @@
  */
 
 import ky from 'ky';
+import { decodeLossy, decodeUtf8, readBytes } from './body.js';
 import type { ReceivedAnswer } from './errors.js';
 
 /** One request, signed and ready. */
@@ -85,49 +86,9 @@ async function read(response: Response, maxBytes: number): Promise<Answer> {
   }
   const limit = response.ok ? maxBytes : Math.min(maxBytes, maxErrorBytes);
   const { bytes, whole } = await readBytes(response.body, limit);
-  if (!whole) return { status, headers, text: lossyUtf8.decode(bytes), flaw: 'too_large' };
-  try {
-    return { status, headers, text: utf8.decode(bytes), flaw: null };
-  } catch {
-    // A byte replaced in silence can change a person's name.
-    return { status, headers, text: lossyUtf8.decode(bytes), flaw: 'not_utf8' };
-  }
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-const lossyUtf8 = new TextDecoder('utf-8');
-
-async function readBytes(
-  body: ReadableStream<Uint8Array> | null,
-  limit: number,
-): Promise<{ bytes: Uint8Array; whole: boolean }> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const reader = body?.getReader();
-  for (;;) {
-    const chunk = await reader?.read();
-    if (chunk?.value === undefined) break;
-    length += chunk.value.length;
-    if (length > limit) {
-      // Not waited for: a sender that does not stop must not hold the caller.
-      reader?.cancel().catch(() => undefined);
-      return { bytes: concat(chunks, length - chunk.value.length), whole: false };
-    }
-    chunks.push(chunk.value);
-  }
-  return { bytes: concat(chunks, length), whole: true };
-}
-
-function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [only] = chunks;
-  if (chunks.length === 1 && only) return only;
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
+  const text = whole ? decodeUtf8(bytes) : null;
+  if (text !== null) return { status, headers, text, flaw: null };
+  return { status, headers, text: decodeLossy(bytes), flaw: whole ? 'not_utf8' : 'too_large' };
 }
 
 /** What happens before a request can leave: no address, no connection, no TLS session. */

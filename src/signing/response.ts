@@ -7,6 +7,7 @@
 
 import { parseDateTime } from '../date-time.js';
 import type { DisbeliefReason } from '../errors.js';
+import { sha256Hex } from './sha256.js';
 import type { Signer } from './signer.js';
 
 /** With what an answer is verified. */
@@ -19,9 +20,19 @@ export interface Verification {
   readonly maxAgeMs: number | false;
 }
 
+/** What was signed, and the signature, however the answer spells them. */
+export interface Pair {
+  readonly timestamp: string;
+  readonly signature: string;
+}
+
 /** Whether the answer is believed, and from when it is. */
 export type Verdict =
-  | { readonly believed: true; readonly signedAt: Date | null }
+  | {
+      readonly believed: true;
+      readonly signedAt: Date | null;
+      readonly pair: Pair;
+    }
   | { readonly believed: false; readonly reason: DisbeliefReason };
 
 /** The signatures an answer carries: the protocol names the member in two ways (§2.4). */
@@ -44,24 +55,29 @@ export async function verifyAnswer(answer: Readonly<Record<string, unknown>>, by
   if (texts.length === 0 || !signatures.every((signature) => typeof signature === 'string')) {
     return { believed: false, reason: 'malformed' };
   }
+  const pairs: Pair[] = [];
   for (const signature of signatures) {
-    if (!(await isSignedBy(signature, texts, by))) {
+    const timestamp = await textUnder(signature, texts, by);
+    if (timestamp === null) {
       const unkeyed = await isUnkeyed(signature, texts, by.partnerId);
       return { believed: false, reason: unkeyed ? 'unkeyed' : 'mismatch' };
     }
+    pairs.push({ timestamp, signature });
   }
   const signedAt = timeOf(answer.timestamp);
-  if (by.maxAgeMs === false) return { believed: true, signedAt };
-  if (signedAt === null) return { believed: false, reason: 'malformed' };
-  const fresh = Math.abs(by.now - signedAt.getTime()) <= by.maxAgeMs;
-  return fresh ? { believed: true, signedAt } : { believed: false, reason: 'stale' };
+  if (by.maxAgeMs !== false) {
+    if (signedAt === null) return { believed: false, reason: 'malformed' };
+    if (Math.abs(by.now - signedAt.getTime()) > by.maxAgeMs) return { believed: false, reason: 'stale' };
+  }
+  return { believed: true, signedAt, pair: pairs[0] as Pair };
 }
 
-async function isSignedBy(signature: string, texts: readonly string[], by: Verification): Promise<boolean> {
+// The first of the texts that the signature is over.
+async function textUnder(signature: string, texts: readonly string[], by: Verification): Promise<string | null> {
   for (const timestamp of texts) {
-    if ((await by.signer.verify(signature, { partnerId: by.partnerId, timestamp })) === true) return true;
+    if ((await by.signer.verify(signature, { partnerId: by.partnerId, timestamp })) === true) return timestamp;
   }
-  return false;
+  return null;
 }
 
 // A timestamp counts as it stands. A number is signed as its decimal text by some, and as the ISO
@@ -87,9 +103,4 @@ async function isUnkeyed(signature: string, texts: readonly string[], partnerId:
   const partner = Number.parseInt(partnerId, 10);
   const digests = await Promise.all(texts.map((timestamp) => sha256Hex(`${partner}:${timestamp}`)));
   return digests.includes(signature.toLowerCase());
-}
-
-async function sha256Hex(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

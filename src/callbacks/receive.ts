@@ -1,0 +1,155 @@
+/**
+ * From a posted body to a callback that is believed: read → parse JSON → verify → shape (docs/protocol.md
+ * §6). What is believed is who sent it and when; what it says is a hint until job status confirms it.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { assumedMaxCallbackAgeMs } from '../assumptions.js';
+import { decodeUtf8 } from '../body.js';
+import {
+  HostedConfigError,
+  HostedResponseError,
+  HostedSignatureError,
+  HostedValidationError,
+  type Issue,
+  type UnusableReason,
+} from '../errors.js';
+import { duration, wholeNumber } from '../input.js';
+import { issuesOf } from '../issues.js';
+import { normaliseHistoryEntry } from '../jobs/normalise.js';
+import { wireHistoryEntry } from '../jobs/wire.js';
+import { isRecord, parseJson } from '../json.js';
+import { cannotReceive, disbelief, listIssues, unusability } from '../messages.js';
+import type { Settings } from '../settings.js';
+import { type Pair, type Verdict, verifyAnswer } from '../signing/response.js';
+import { sha256Hex } from '../signing/sha256.js';
+import type { CallbackEvent, ReceiveOptions, ReplayGuard } from './types.js';
+
+/** How to receive, with nothing left open. */
+export interface Receiving {
+  readonly maxAgeMs: number | false;
+  readonly maxBytes: number;
+  readonly replayGuard: ReplayGuard;
+}
+
+/** A callback that is believed, and what the guard is to know it by. */
+export interface Received {
+  readonly event: CallbackEvent;
+  readonly key: string;
+  readonly bodyDigest: string;
+  readonly expiresAt: Date;
+}
+
+const receiveOptions = z.object(
+  {
+    maxAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
+    maxBytes: z.optional(wholeNumber(1, 2 ** 31 - 1)),
+    replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
+  },
+  'must be an object',
+);
+
+/** How long a pair is remembered that may come back at any age. */
+const longMemoryMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Checks how to receive.
+ *
+ * @throws {HostedValidationError} with every problem.
+ */
+export function readReceiveOptions(options: ReceiveOptions | undefined, replayGuard: ReplayGuard): Receiving {
+  const checked = z.safeParse(receiveOptions, options ?? {});
+  if (!checked.success) throw invalid(issuesOf(checked.error.issues));
+  const { maxAgeMs = assumedMaxCallbackAgeMs, maxBytes = 8 * 1024 * 1024 } = checked.data;
+  return { maxAgeMs, maxBytes, replayGuard: checked.data.replayGuard ?? replayGuard };
+}
+
+/**
+ * Reads and believes a callback, not yet asking the guard.
+ *
+ * @throws {HostedResponseError} when the body is too large, no JSON, or names no job.
+ * @throws {HostedSignatureError} when it is not authentic, or stale.
+ */
+export async function believeCallback(
+  body: string | Uint8Array,
+  { maxAgeMs, maxBytes }: Receiving,
+  { signer, partnerId, clock, wire }: Settings,
+): Promise<Received> {
+  const bytes = bytesOf(body);
+  if (bytes.length > maxBytes) throw unreadable('too_large', []);
+  const text = decodeUtf8(bytes);
+  const members = text === null ? undefined : parseJson(text);
+  if (members === undefined) throw unreadable('malformed', []);
+  if (!isRecord(members)) throw unreadable('shape', [{ path: '', message: 'must be an object' }]);
+
+  const now = clock.now();
+  const verdict = await verifyAnswer(members, { signer, partnerId, now, maxAgeMs }).catch((): null => null);
+  const { signedAt, pair } = believed(verdict);
+
+  const shape = z.safeParse(wireHistoryEntry, members);
+  if (!shape.success) throw unreadable('shape', issuesOf(shape.error.issues));
+  const entry = normaliseHistoryEntry(shape.data, wire.brand);
+  const { userId = null, jobId = null, linkId = null } = entry.partnerParams ?? {};
+  if (userId === null || jobId === null) throw unreadable('shape', missing({ user_id: userId, job_id: jobId }));
+
+  const { hostedJobId, resultCode, resultType, isFinal } = entry;
+  const id = await sha256Hex(JSON.stringify([userId, jobId, hostedJobId, resultCode, resultType, isFinal]));
+  return {
+    event: { id, repeat: false, userId, jobId, linkId, entry, signedAt },
+    key: await sha256Hex(`${pair.timestamp}\n${pair.signature}`),
+    bodyDigest: await sha256Hex(bytes),
+    expiresAt: new Date(
+      maxAgeMs === false || signedAt === null ? now + longMemoryMs : Math.max(now, signedAt.getTime()) + maxAgeMs,
+    ),
+  };
+}
+
+/** The error for a signed pair that came with another body before. */
+export function replayed(): HostedSignatureError {
+  return new HostedSignatureError(cannotReceive(disbelief.replayed), 'replayed', { outcome: 'answered' });
+}
+
+/** The error for a body that is too large to be read. */
+export function unreadable(reason: UnusableReason, issues: readonly Issue[]): HostedResponseError {
+  const where = issues.length > 0 ? ` (${listIssues(issues)})` : '';
+  const message = cannotReceive(
+    `${reason === 'too_large' ? 'it is larger than "maxBytes"' : unusability[reason]}${where}`,
+  );
+  return new HostedResponseError(message, reason, issues, null, { outcome: 'answered' });
+}
+
+function believed(verdict: Verdict | null): { signedAt: Date | null; pair: Pair } {
+  if (verdict?.believed) return verdict;
+  if (verdict === null) {
+    const issues = [{ path: 'signer', message: 'must verify without throwing, and threw' }];
+    throw new HostedConfigError(cannotReceive(listIssues(issues)), issues, { outcome: 'answered' });
+  }
+  const why = verdict.reason === 'stale' ? staleness : disbelief[verdict.reason];
+  throw new HostedSignatureError(cannotReceive(why), verdict.reason, { outcome: 'answered' });
+}
+
+const staleness =
+  'it was signed too long ago or in the future; "maxAgeMs" says how far from now it may be, and with "confirm" a late one counts as a hint';
+
+function missing(ids: Readonly<Record<string, string | null>>): readonly Issue[] {
+  return Object.entries(ids)
+    .filter(([, id]) => id === null)
+    .map(([name]) => ({ path: `PartnerParams.${name}`, message: 'must be there' }));
+}
+
+function bytesOf(body: unknown): Uint8Array {
+  if (typeof body === 'string') return new TextEncoder().encode(body);
+  if (body instanceof Uint8Array) return body;
+  throw invalid([{ path: 'body', message: 'must be the text or bytes of the request, not what was parsed from them' }]);
+}
+
+function invalid(issues: readonly Issue[]): HostedValidationError {
+  return new HostedValidationError(cannotReceive(listIssues(issues)), issues);
+}
+
+function isReplayGuard(value: unknown): boolean {
+  const guard = value as Partial<ReplayGuard> | null;
+  return [guard?.begin, guard?.commit, guard?.forget].every((method) => typeof method === 'function');
+}

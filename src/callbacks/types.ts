@@ -1,0 +1,57 @@
+/**
+ * Callbacks as partners see them (docs/protocol.md §6).
+ *
+ * @module
+ */
+
+import type { HistoryEntry, JobRef } from '../jobs/types.js';
+
+/** A result that the service posted. Its signature covers when it was sent and to whom, not what it says. */
+export interface CallbackEvent extends JobRef {
+  /**
+   * The same for one result however often it is sent, and whenever: SHA-256, in hexadecimal digits,
+   * over user id, job id, the service's job id, result code, result type, and whether it is final.
+   */
+  readonly id: string;
+  /** Whether this very callback was received before. */
+  readonly repeat: boolean;
+  /** The reference id of the link the job came from, where the service tells it. */
+  readonly linkId: string | null;
+  /** The result, as it will stand in the job's history. */
+  readonly entry: HistoryEntry;
+  /** When the service signed it. */
+  readonly signedAt: Date | null;
+}
+
+/** How to receive callbacks. */
+export interface ReceiveOptions {
+  /** How far the callback's timestamp may be from now, in ms and both ways. Default 300,000; `false` accepts any age. */
+  maxAgeMs?: number | false;
+  /** The largest body accepted, in bytes. Default 8 MiB. */
+  maxBytes?: number;
+  /** Remembers what was received. Default: in the memory of this client. */
+  replayGuard?: ReplayGuard;
+}
+
+/**
+ * Remembers which signed pair came with which body, and whether it was handled. The one in memory
+ * serves a single process; back it with your store when several receive.
+ *
+ * A store gives `begin` one answer at a time for a key, and may drop what has expired.
+ */
+export interface ReplayGuard {
+  /**
+   * Notes that a callback came, and says what is known of it: `'new'` it is now being handled by
+   * whoever asked; `'busy'` somebody else is handling it; `'repeat'` it was handled; `'conflict'` the
+   * key came with another body.
+   *
+   * @param key - A digest of timestamp and signature: no secret.
+   * @param bodyDigest - A digest of the body.
+   * @param expiresAt - After this the pair is too old to be accepted anyway.
+   */
+  begin(key: string, bodyDigest: string, expiresAt: Date): Promise<'new' | 'busy' | 'repeat' | 'conflict'>;
+  /** Notes that it was handled. */
+  commit(key: string): Promise<void>;
+  /** Notes that handling failed: the same callback then counts as new, another body still as a conflict. */
+  forget(key: string): Promise<void>;
+}
