@@ -21,10 +21,13 @@ import { increasing } from './signing/message.js';
 import { within } from './time.js';
 import { type NoAnswer, send } from './transport.js';
 
-/** Runs an operation on some input. It starts at once, and rejects on bad input. */
+/**
+ * Runs an operation on what `input` gives. It starts at once, and rejects on bad input; whatever
+ * goes wrong while the input is read is bad input too.
+ */
 export type Call = <Checked, Wire, Output>(
   operation: Operation<Checked, Wire, Output>,
-  input: unknown,
+  input: () => unknown,
   options?: CallOptions,
 ) => ApiPromise<Output>;
 
@@ -43,7 +46,7 @@ interface Progress {
   attempts: number;
   /** Whether the attempt under way has left. */
   sent: boolean;
-  /** Whether an earlier attempt left and was never answered. */
+  /** Whether an earlier attempt left, and may have been acted on. */
   unsettled: boolean;
 }
 
@@ -57,7 +60,7 @@ export function createCall(settings: Settings, telemetry: Telemetry, random: () 
 
   async function run<Checked, Wire, Output>(
     operation: Operation<Checked, Wire, Output>,
-    input: unknown,
+    input: () => unknown,
     given?: CallOptions,
   ): Promise<Answered<Output>> {
     const callId = telemetry.nextCallId();
@@ -93,7 +96,8 @@ export function createCall(settings: Settings, telemetry: Telemetry, random: () 
         const delayMs = retryDelay({ attempt, retryAfterMs, random });
         // A wait that outlasts the call would only hide what went wrong behind a timeout.
         if (clock.now() + delayMs >= endsAt) throw error;
-        progress.unsettled ||= error.outcome === 'unknown';
+        // Only a 429 says that nothing was done, and only what did not leave cannot have been.
+        progress.unsettled ||= error.outcome !== 'not_sent' && error.code !== 'rate_limit';
         report({ type: 'retry', callId, operation: operation.name, attempt, delayMs, reason: error.code });
         await clock.sleep(delayMs, signal);
       }

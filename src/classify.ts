@@ -43,6 +43,8 @@ type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
 
 /** The error an answer stands for; null where it is no error and may be verified and decoded. */
 export function refusalIn(answer: Answer, json: unknown, site: Site): HostedError | null {
+  // Whoever a redirect was followed to is not the service, whatever it says.
+  if (answer.flaw === 'redirect') return null;
   const serviceCode = codeIn(json);
   const meaning = meaningOf(answer.status, serviceCode, json);
   if (meaning === null) return null;
@@ -116,7 +118,7 @@ function isRetryable(meaning: Meaning, { status, serviceCode }: Refusal, repeata
 function codeIn(json: unknown): string | null {
   const code =
     isRecord(json) && (typeof json.code === 'number' || typeof json.code === 'string') ? String(json.code) : '';
-  return /^\d{1,10}$/.test(code) ? code : null;
+  return /^\d{1,6}$/.test(code) ? code : null;
 }
 
 function messageIn(json: unknown): string | null {

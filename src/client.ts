@@ -73,7 +73,7 @@ export class HostedClient {
    * @throws {HostedConfigError} when the options do not go together.
    */
   withOptions(overrides: Partial<HostedClientOptions>): HostedClient {
-    const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
+    const given = Object.entries(overrides ?? {}).filter(([, value]) => value !== undefined);
     const names = new Set(given.map(([name]) => name));
     const kept = Object.entries(this.#options).filter(
       ([name]) => !(name === 'apiKey' && names.has('signer')) && !(name === 'signer' && names.has('apiKey')),

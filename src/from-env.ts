@@ -18,7 +18,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
  */
 export function optionsFromEnvironment(overrides: Partial<HostedClientOptions>): HostedClientOptions {
   const variables: Variables = (globalThis as { process?: { env?: Variables } }).process?.env ?? {};
-  const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
+  const given = Object.fromEntries(Object.entries(overrides ?? {}).filter(([, value]) => value !== undefined));
   const options = {
     partnerId: variables.HOSTED_PARTNER_ID,
     environment: (variables.HOSTED_ENVIRONMENT || 'sandbox') as Environment,

@@ -93,7 +93,10 @@ export const callOptions = {
         isHeaders,
         'must map header names to single-line texts, without those of the client or the connection (content-type, content-length, host, …)',
       ),
-      z.transform((headers: Record<string, string>) => ({ ...headers })),
+      // In small letters, so that one that we send too is replaced and not joined.
+      z.transform((headers: Record<string, string>) =>
+        Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+      ),
     ),
   ),
 } satisfies Record<keyof CallOptions, unknown>;

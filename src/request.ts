@@ -26,19 +26,30 @@ const checkedOptions = z.optional(z.strictObject(callOptions, 'must be an object
  */
 export function checkInput<Checked>(
   operation: Route & Pick<Operation<Checked, never, never>, 'request'>,
-  { input, options, wire }: { input: unknown; options: unknown; wire: Wire },
+  { input, options, wire }: { input: () => unknown; options: unknown; wire: Wire },
 ): { readonly asked: Checked; readonly options: CallOptions } {
-  const checked = z.safeParse(operation.request, input);
-  const given = z.safeParse(checkedOptions, options);
-  const issues: readonly Issue[] = [
-    ...(checked.success ? [] : issuesOf(checked.error.issues)),
-    ...markerIssues(operation, input, wire),
-    ...(given.success ? [] : issuesOf(given.error.issues)),
-  ];
-  if (checked.success && given.success && issues.length === 0) {
-    return { asked: checked.data, options: (given.data ?? {}) as CallOptions };
+  try {
+    const given = input();
+    const checked = z.safeParse(operation.request, given);
+    const checkedCall = z.safeParse(checkedOptions, options);
+    const issues: readonly Issue[] = [
+      ...(checked.success ? [] : issuesOf(checked.error.issues)),
+      ...markerIssues(operation, given, wire),
+      ...(checkedCall.success ? [] : issuesOf(checkedCall.error.issues)),
+    ];
+    if (checked.success && checkedCall.success && issues.length === 0) {
+      return { asked: checked.data, options: (checkedCall.data ?? {}) as CallOptions };
+    }
+    throw invalid(operation, issues);
+  } catch (error) {
+    if (error instanceof HostedValidationError) throw error;
+    // A getter or a proxy of the caller's threw: what it threw may be anything.
+    throw invalid(operation, [{ path: '', message: 'the input must be plain members that can be read' }]);
   }
-  throw new HostedValidationError(cannot(operation.name, listIssues(issues)), issues, { operation: operation.name });
+}
+
+function invalid({ name }: Route, issues: readonly Issue[]): HostedValidationError {
+  return new HostedValidationError(cannot(name, listIssues(issues)), issues, { operation: name });
 }
 
 type Hosted = Route & { readonly host: 'links' | 'jobs' };

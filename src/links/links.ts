@@ -112,15 +112,15 @@ export function createLinks(call: Call, { defaultCallbackUrl, logger, wire }: Se
   return {
     create: (link, options) => {
       if (logger) warnOfMissingCallback(link, logger.warn.bind(logger));
-      return call(createLink, withDefault(link, defaultCallbackUrl), options);
+      return call(createLink, () => withDefault(link, defaultCallbackUrl), options);
     },
-    update: (refId, changes, options) => call(updateLink, { ...changes, refId }, options),
-    disable: (refId, options) => call(updateLink, { refId, isDisabled: true }, options),
-    get: (refId, options) => call(getLink, { refId }, options),
+    update: (refId, changes, options) => call(updateLink, () => ({ ...changes, refId }), options),
+    disable: (refId, options) => call(updateLink, () => ({ refId, isDisabled: true }), options),
+    get: (refId, options) => call(getLink, () => ({ refId }), options),
     list: (options) => createLinkList({ options, firstPage, fetch: fetchPage }),
   };
 
-  function fetchPage(query: unknown, options: CallOptions | undefined): Promise<FetchedPage> {
+  function fetchPage(query: () => unknown, options: CallOptions | undefined): Promise<FetchedPage> {
     return call(listLinks, query, options).withResponse();
   }
 }

@@ -38,15 +38,13 @@ const verificationMethods: readonly VerificationMethod[] = [
   'enhanced_kyc',
 ];
 
-const country = z.pipe(
-  z.string('must be a text').check(z.regex(/^[A-Za-z]{2}$/, 'must be a two-letter country code')),
-  z.transform((code: string) => code.toUpperCase()),
-);
+const newIdTypes = idTypeList({
+  country: countryCode(/^[A-Za-z]{2}$/),
+  method: z.enum(verificationMethods, `must be one of ${verificationMethods.join(', ')}`),
+});
 
-const newIdTypes = idTypeList(z.enum(verificationMethods, `must be one of ${verificationMethods.join(', ')}`));
-
-// The service's own list grows: what it sent must be accepted back.
-const sentIdTypes = idTypeList(text);
+// What the service sent must be accepted back: its own list grows, and entries may lack a member.
+const sentIdTypes = idTypeList({ country: countryCode(/^(?:[A-Za-z]{2})?$/), method: anyText });
 
 /** Every member that has a place of its own in the body (§4.1), and what would reach a prototype. */
 const namedMembers: ReadonlySet<string> = new Set([
@@ -195,25 +193,45 @@ export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, Read
   },
 };
 
-// One method for each kind of ID (§2.1): the same entry twice is dropped, another method refused.
-function idTypeList(method: z.ZodMiniType<string>) {
-  const entry = z.strictObject({ country, idType: anyText, verificationMethod: method }, 'must be an object');
+function countryCode(pattern: RegExp) {
   return z.pipe(
-    z.array(entry, 'must be a list'),
-    z.transform((entries: IdType[], check) => {
-      const methods = new Map<string, string>();
-      return entries.filter((idType, index) => {
-        const kind = JSON.stringify([idType.country, idType.idType]);
-        const known = methods.get(kind);
-        if (known === undefined) methods.set(kind, idType.verificationMethod);
-        else if (known !== idType.verificationMethod) {
-          const message = 'must be the only verification method of its country and ID type';
-          check.issues.push({ code: 'custom', input: entries, path: [index, 'verificationMethod'], message });
-        }
-        return known === undefined;
-      });
-    }),
+    z.string('must be a text').check(z.regex(pattern, 'must be a two-letter country code')),
+    z.transform((code: string) => code.toUpperCase()),
   );
+}
+
+// One method for each kind of ID (§2.1): another one is refused, the same entry twice is dropped.
+function idTypeList(members: { country: z.ZodMiniType<string>; method: z.ZodMiniType<string> }) {
+  const entry = z.strictObject(
+    { country: members.country, idType: anyText, verificationMethod: members.method },
+    'must be an object',
+  );
+  return z.pipe(
+    z.array(entry, 'must be a list').check(
+      z.superRefine(refuseSecondMethods, {
+        // Also beside other problems: all are named at once.
+        when: ({ value }) => Array.isArray(value),
+      }),
+    ),
+    z.transform((entries: IdType[]) => [...new Map(entries.map((idType) => [kindOf(idType), idType])).values()]),
+  );
+}
+
+function refuseSecondMethods(entries: readonly unknown[], check: z.core.$RefinementCtx<readonly unknown[]>): void {
+  const methods = new Map<string, unknown>();
+  entries.forEach((idType, index) => {
+    if (!isRecord(idType)) return;
+    const kind = kindOf(idType);
+    if (!methods.has(kind)) methods.set(kind, idType.verificationMethod);
+    else if (methods.get(kind) !== idType.verificationMethod) {
+      const message = 'must be the only verification method of its country and ID type';
+      check.addIssue({ code: 'custom', input: entries, path: [index, 'verificationMethod'], message });
+    }
+  });
+}
+
+function kindOf({ country, idType }: { country?: unknown; idType?: unknown }): string {
+  return `${String(country).toUpperCase()} ${String(idType)}`;
 }
 
 function encodeIdType(entry: IdType) {

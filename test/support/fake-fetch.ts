@@ -36,10 +36,12 @@ export type Reply = Response | object | ((request: SentRequest, signal: AbortSig
 /** A client of a service that gives these answers in turn, the last one again and again. */
 export function clientOf(replies: Reply | readonly Reply[], options: Partial<HostedClientOptions> = {}) {
   const sent: SentRequest[] = [];
+  const waiting: { readonly count: number; resolve(): void }[] = [];
   const queue = Array.isArray(replies) ? [...(replies as readonly Reply[])] : [replies as Reply];
   const fetch = async (url: unknown, init: RequestInit = {}) => {
     const request = { url: String(url), init, body: JSON.parse(String(init.body)) as Record<string, unknown> };
     sent.push(request);
+    for (const watcher of waiting) if (sent.length >= watcher.count) watcher.resolve();
     const reply = (queue.length > 1 ? queue.shift() : queue[0]) as Reply;
     if (typeof reply === 'function') return reply(request, init.signal as AbortSignal);
     return reply instanceof Response ? reply.clone() : Response.json(reply);
@@ -52,8 +54,57 @@ export function clientOf(replies: Reply | readonly Reply[], options: Partial<Hos
     clock: stillClock(),
     ...options,
   });
-  return { client, sent };
+  /** Resolves once so many requests have been sent. */
+  const arrived = (count: number) =>
+    new Promise<void>((resolve) => {
+      if (sent.length >= count) resolve();
+      else waiting.push({ count, resolve });
+    });
+  return { client, sent, arrived };
 }
+
+/** The five operations: how each is called, an answer that it can use, and whether the design lets it be repeated. */
+export const operations = [
+  {
+    name: 'links.create',
+    repeatable: false,
+    answer: () => ({ link: 'https://links.hosted.test/1', ref_id: 'ref-1' }),
+    call: (client: HostedClient, options?: CallOptions) =>
+      client.links.create(
+        {
+          companyName: 'Example Ltd',
+          dataPrivacyPolicyUrl: 'https://partner.test/privacy',
+          callbackUrl: 'https://partner.test/callback',
+        },
+        options,
+      ),
+  },
+  {
+    name: 'links.update',
+    repeatable: true,
+    answer: () => ({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', id_types: [], disabled_at: null }),
+    call: (client: HostedClient, options?: CallOptions) => client.links.update('ref-1', { idTypes: [] }, options),
+  },
+  {
+    name: 'links.get',
+    repeatable: true,
+    answer: () => ({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' }),
+    call: (client: HostedClient, options?: CallOptions) => client.links.get('ref-1', options),
+  },
+  {
+    name: 'links.list',
+    repeatable: true,
+    answer: () => ({ links: [], meta: { currentPage: 1, limit: 20, totalCount: 0, totalPages: 1 } }),
+    call: (client: HostedClient, options?: CallOptions) => client.links.list(options),
+  },
+  {
+    name: 'jobs.status',
+    repeatable: true,
+    answer: () => signed({ job_complete: false }),
+    call: (client: HostedClient, options?: CallOptions) =>
+      client.jobs.status({ userId: 'user-1', jobId: 'job-1' }, options),
+  },
+] as const;
 
 /** A clock that stands still, whose sleeps never end by themselves but obey their signal. */
 export function stillClock(at = now): { now(): number; sleep(ms: number, signal?: AbortSignal): Promise<void> } {
@@ -80,6 +131,62 @@ export function recordingClock(limits: readonly number[] = [30_000, 120_000], at
       slept.push(ms);
     },
   };
+}
+
+/** A clock that moves only when told, and tells when somebody has fallen asleep on it. */
+export function manualClock(at = now) {
+  const sleepers = new Set<{ readonly until: number; readonly ms: number; wake(): void }>();
+  let waiting: { readonly ms: number; resolve(): void }[] = [];
+  const clock = {
+    time: at,
+    now: () => clock.time,
+    sleep: (ms: number, signal?: AbortSignal) =>
+      new Promise<void>((resolve, reject) => {
+        const sleeper = { until: clock.time + ms, ms, wake: resolve };
+        const onAbort = () => {
+          sleepers.delete(sleeper);
+          reject(signal?.reason);
+        };
+        if (signal?.aborted) return onAbort();
+        sleepers.add(sleeper);
+        signal?.addEventListener('abort', onAbort, { once: true });
+        for (const { resolve } of waiting.filter((watcher) => watcher.ms === ms)) resolve();
+        waiting = waiting.filter((watcher) => watcher.ms !== ms);
+        clock.advance(0);
+      }),
+    /** How many sleeps have not ended. */
+    sleeping: () => sleepers.size,
+    /** Resolves as soon as somebody sleeps for this long. */
+    asleep: (ms: number) =>
+      new Promise<void>((resolve) => {
+        if ([...sleepers].some((sleeper) => sleeper.ms === ms)) resolve();
+        else waiting.push({ ms, resolve });
+      }),
+    advance: (ms: number) => {
+      clock.time += ms;
+      for (const sleeper of [...sleepers].filter(({ until }) => until <= clock.time)) {
+        sleepers.delete(sleeper);
+        sleeper.wake();
+      }
+    },
+  };
+  return clock;
+}
+
+/** A promise, and how to settle it. */
+export function deferred<T = void>() {
+  let settle: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((resolve) => {
+    settle = resolve;
+  });
+  return { promise, resolve: (value: T) => settle(value) };
+}
+
+/** What a platform's fetch throws: one failure, or one for each address that was tried. */
+export function failed(...codes: readonly string[]): TypeError {
+  const causes = codes.map((code) => Object.assign(new Error('connect'), { code }));
+  const cause = causes.length === 1 ? causes[0] : new AggregateError(causes, 'connect');
+  return new TypeError('fetch failed', { cause });
 }
 
 /** What a promise rejects with. */
