@@ -72,6 +72,28 @@ export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise
   });
 }
 
+/**
+ * Runs `work` under a signal that aborts with the first of `signals`; these are listened to for as
+ * long as the work runs, and no longer.
+ */
+export async function under<T>(
+  signals: readonly (AbortSignal | undefined)[],
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const ending = new AbortController();
+  const listened = signals.flatMap((signal) => {
+    if (signal?.aborted) ending.abort(signal.reason);
+    const onAbort = () => ending.abort(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    return signal ? [{ signal, onAbort }] : [];
+  });
+  try {
+    return await work(ending.signal);
+  } finally {
+    for (const { signal, onAbort } of listened) signal.removeEventListener('abort', onAbort);
+  }
+}
+
 // A reason of one's own spares the making of one, with its stack, in every call.
 const inTime = new Error('the work ended in time');
 

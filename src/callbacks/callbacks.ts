@@ -112,6 +112,6 @@ export function createCallbacks(call: Call, settings: Settings): Callbacks {
   };
 
   function confirm({ userId, jobId }: CallbackEvent, options?: CallOptions): Promise<JobStatus> {
-    return call(jobStatus, { userId, jobId, history: true }, options);
+    return call(jobStatus, () => ({ userId, jobId, history: true }), options);
   }
 }

@@ -11,9 +11,10 @@ import type { Telemetry } from '../events.js';
 import { cannot } from '../messages.js';
 import type { CallOptions } from '../options.js';
 import { jobStatusRoute } from '../routes.js';
+import { stoppable } from '../stoppable.js';
 import type { WaitingClock } from '../time.js';
 import { jobStatus } from './operations.js';
-import { createPoller } from './polling.js';
+import { createPoller, type PollingWorld } from './polling.js';
 import { type WaitEntry, waitForEach } from './schedule.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
 import { readWaitOptions, type WaitOptions, type WaitPlan } from './wait-options.js';
@@ -101,34 +102,28 @@ export interface JobsWorld {
  * @internal
  */
 export function createJobs(call: Call, { clock, telemetry, random }: JobsWorld): Jobs {
-  const status: Jobs['status'] = (query, options) => call(jobStatus, query, options);
-  const pollerOf = (plan: WaitPlan) => createPoller({ ask: status, now: clock.now, random, telemetry }, plan);
+  const ask: PollingWorld['ask'] = (query, options) => call(jobStatus, query, options);
+  const pollerOf = (plan: WaitPlan) => createPoller({ ask, now: clock.now, random, telemetry }, plan);
 
-  async function* watch(job: JobRef, options?: WaitOptions): AsyncGenerator<JobStatus, void, undefined> {
-    const plan = readWaitOptions(options);
-    yield* watchJob(job, { poller: pollerOf(plan), clock, signal: plan.signal });
-  }
-
-  async function waitForCompletion(job: JobRef, options?: WaitOptions): Promise<CompletedJob> {
-    for await (const seen of watch(job, options)) if (seen.complete) return seen;
-    throw new Error('unreachable: a watch ends with a completed job or an error');
-  }
-
-  async function* waitForAll<J extends JobRef>(
-    jobs: Iterable<J> | AsyncIterable<J>,
-    options?: WaitOptions & { concurrency?: number },
-  ): AsyncGenerator<WaitEntry<J>, void, undefined> {
-    const { concurrency, signal, ...plan } = readWaitOptions(options);
-    const poller = pollerOf({ ...plan, concurrency, signal });
-    yield* waitForEach(checkedJobs(jobs), { poller, clock, concurrency, signal });
-  }
+  const watch: Jobs['watch'] = (job, options) =>
+    stoppable(async function* (stop) {
+      const plan = readWaitOptions(options);
+      yield* watchJob(job, { poller: pollerOf(plan), clock, signal: plan.signal, stop });
+    });
 
   return {
-    status,
-    // Not the generators themselves: those could be iterated only once.
-    watch: (job, options) => ({ [Symbol.asyncIterator]: () => watch(job, options) }),
-    waitForCompletion,
-    waitForAll: (jobs, options) => ({ [Symbol.asyncIterator]: () => waitForAll(jobs, options) }),
+    status: (query, options) => call(jobStatus, () => query, options),
+    watch,
+    async waitForCompletion(job, options) {
+      for await (const seen of watch(job, options)) if (seen.complete) return seen;
+      throw new Error('unreachable: a watch ends with a completed job or an error');
+    },
+    waitForAll: (jobs, options) =>
+      stoppable(async function* (stop) {
+        const plan = readWaitOptions(options);
+        const { concurrency, signal } = plan;
+        yield* waitForEach(checkedJobs(jobs), { poller: pollerOf(plan), clock, concurrency, signal, stop });
+      }),
   };
 }
 

@@ -38,7 +38,7 @@ export type Step =
 
 /** What polling needs of the world. */
 export interface PollingWorld {
-  readonly ask: (query: JobQuery, options: CallOptions) => Promise<JobStatus>;
+  readonly ask: (query: () => JobQuery, options: CallOptions) => Promise<JobStatus>;
   readonly now: () => number;
   /** Chance, from 0 to 1. */
   readonly random: () => number;
@@ -54,7 +54,7 @@ export interface Poller {
    *
    * @throws the signal's reason when it aborts.
    */
-  poll(wait: Wait, signal: AbortSignal | undefined): Promise<Step>;
+  poll(wait: Wait, signal: AbortSignal): Promise<Step>;
 }
 
 /** Makes a poller. */
@@ -67,7 +67,7 @@ export function createPoller({ ask, now, random, telemetry }: PollingWorld, plan
       job,
       callId: telemetry.nextCallId(),
       startedAt,
-      dueAt: startedAt + plan.initialDelayMs,
+      dueAt: startedAt + Math.min(plan.initialDelayMs, plan.deadlineMs),
       polls: 0,
       errorsInRow: 0,
       seen: false,
@@ -75,15 +75,13 @@ export function createPoller({ ask, now, random, telemetry }: PollingWorld, plan
     };
   }
 
-  async function poll(wait: Wait, signal: AbortSignal | undefined): Promise<Step> {
+  async function poll(wait: Wait, signal: AbortSignal): Promise<Step> {
     wait.polls += 1;
-    // Callers' objects carry more than ids, and callers without types anything at all.
-    const { userId, jobId } = Object(wait.job) as JobRef;
     let step: Step;
     let status: JobStatus | null = null;
     let error: AnyHostedError | null = null;
     try {
-      status = await ask({ userId, jobId, ...plan.asked }, { ...plan.call, ...(signal && { signal }) });
+      status = await ask(() => queryOf(wait.job), { ...plan.call, signal });
       step = afterStatus(wait, status);
     } catch (caught) {
       if (!isHostedError(caught)) throw caught;
@@ -92,6 +90,12 @@ export function createPoller({ ask, now, random, telemetry }: PollingWorld, plan
     }
     tell(wait, { status, error, over: step.over });
     return step;
+  }
+
+  // Callers' objects carry more than the ids, and those of callers without types anything at all.
+  function queryOf(job: JobRef): JobQuery {
+    const { userId, jobId } = Object(job) as JobRef;
+    return { userId, jobId, ...plan.asked };
   }
 
   function afterStatus(wait: Wait, status: JobStatus): Step {

@@ -20,7 +20,10 @@ export interface Scheduling {
   readonly poller: Poller;
   readonly clock: WaitingClock;
   readonly concurrency: number;
+  /** The caller's. */
   readonly signal: AbortSignal | undefined;
+  /** Aborts when the wait is ended from outside. */
+  readonly stop: AbortSignal;
 }
 
 /**
@@ -31,7 +34,7 @@ export interface Scheduling {
  */
 export async function* waitForEach<J extends JobRef>(
   jobs: Iterable<J> | AsyncIterable<J>,
-  { poller, clock, concurrency, signal }: Scheduling,
+  { poller, clock, concurrency, signal, stop }: Scheduling,
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
   const source = createSource(jobs);
   const waiting = createDueQueue<J>();
@@ -45,6 +48,7 @@ export async function* waitForEach<J extends JobRef>(
 
   const onAbort = () => fail(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
+  stop.addEventListener('abort', () => fail(stop.reason));
   try {
     signal?.throwIfAborted();
     fill();

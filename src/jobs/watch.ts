@@ -4,9 +4,19 @@
  * @module
  */
 
-import type { WaitingClock } from '../time.js';
+import { under, type WaitingClock } from '../time.js';
 import type { Poller } from './polling.js';
 import type { JobRef, JobStatus } from './types.js';
+
+/** What watching needs. */
+export interface Watching {
+  readonly poller: Poller;
+  readonly clock: WaitingClock;
+  /** The caller's. */
+  readonly signal: AbortSignal | undefined;
+  /** Aborts when the watch is ended from outside. */
+  readonly stop: AbortSignal;
+}
 
 /**
  * Gives every status of a job as it comes, the completed one last.
@@ -16,15 +26,17 @@ import type { JobRef, JobStatus } from './types.js';
  */
 export async function* watchJob(
   job: JobRef,
-  { poller, clock, signal }: { poller: Poller; clock: WaitingClock; signal: AbortSignal | undefined },
+  { poller, clock, signal, stop }: Watching,
 ): AsyncGenerator<JobStatus, void, undefined> {
   const wait = poller.begin(job);
   for (;;) {
-    // Counted from the last poll: whoever reads a status slowly does not poll less often.
-    const delayMs = wait.dueAt - clock.now();
-    if (delayMs > 0) await clock.sleep(delayMs, signal);
-    else signal?.throwIfAborted();
-    const { status, error, over } = await poller.poll(wait, signal);
+    const { status, error, over } = await under([signal, stop], async (ended) => {
+      // Counted from the last poll: whoever reads a status slowly does not poll less often.
+      const delayMs = wait.dueAt - clock.now();
+      if (delayMs > 0) await clock.sleep(delayMs, ended);
+      ended.throwIfAborted();
+      return poller.poll(wait, ended);
+    });
     if (status) yield status;
     if (error) throw error;
     if (over) return;

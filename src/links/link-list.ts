@@ -4,12 +4,13 @@
  * @module
  */
 
-import { type Answered, type ApiPromise, apiPromise } from '../api-promise.js';
+import { type ApiPromise, apiPromise } from '../api-promise.js';
 import { HostedValidationError } from '../errors.js';
 import { isRecord } from '../json.js';
 import { cannot } from '../messages.js';
 import type { CallOptions } from '../options.js';
 import { listLinksRoute } from '../routes.js';
+import { stoppable } from '../stoppable.js';
 import { type FetchedPage, type FirstPage, type PlacedPage, placePage, walkPages } from './paging.js';
 import type { Link, LinkPage } from './types.js';
 
@@ -48,12 +49,14 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
   toArray(options: { limit: number }): Promise<Link[]>;
 }
 
+type Paging = { readonly [Name in 'page' | 'prefetch' | 'maxPages']?: number | undefined };
+
 /** How a list gets its pages. */
 export interface Listing {
   /** As the caller gave them; they are checked with the first request. */
   readonly options: ListOptions | undefined;
   readonly firstPage: FirstPage;
-  readonly fetch: (query: unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
+  readonly fetch: (query: () => unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
 }
 
 /**
@@ -62,49 +65,52 @@ export interface Listing {
  * @internal
  */
 export function createLinkList({ options, firstPage, fetch }: Listing): LinkList {
-  const { page, prefetch, maxPages, ...callOptions }: ListOptions = isRecord(options) ? options : {};
-  const { signal } = callOptions;
+  const { paging, query, call } = split(options);
+  const { page } = paging;
+  const signal = call?.signal;
   let begun: Promise<FetchedPage> | undefined;
   let first: ApiPromise<LinkPage> | undefined;
   let shared = false;
 
-  function ask(): Promise<FetchedPage> {
-    return isRecord(options ?? {}) ? fetch({ page, prefetch, maxPages }, callOptions) : fetch(options, undefined);
-  }
-
   function begin(): Promise<FetchedPage> {
-    begun ??= ask();
+    begun ??= fetch(() => query, call);
     return begun;
   }
 
   function awaited(): ApiPromise<LinkPage> {
     first ??= apiPromise(
-      begin().then((fetched) => answered(fetched, placePage(fetched, { page, after: null }, firstPage))),
+      begin().then((fetched) => {
+        const placed = placePage(fetched, { page, after: null }, firstPage);
+        return { data: linkPage(placed), response: fetched.response };
+      }),
     );
     return first;
   }
 
-  // Generators, so that an iteration that is never begun sends nothing.
-  async function* walk(): AsyncGenerator<PlacedPage, void, undefined> {
-    const first = shared ? ask() : begin();
+  // A generator, so that an iteration that is never begun sends nothing.
+  async function* walk(stop: AbortSignal): AsyncGenerator<PlacedPage, void, undefined> {
+    const mine = shared ? fetch(() => query, call) : begin();
     shared = true;
+    // What is wrong with the options is heard of here, before they are used.
+    await mine;
     yield* walkPages({
-      fetch: (number, ending) => fetch({ page: number }, { ...callOptions, ...(ending && { signal: ending }) }),
+      fetch: (number, ending) => fetch(() => ({ page: number }), { ...call, signal: ending }),
       firstPage,
-      first,
+      first: mine,
       page,
-      prefetch: prefetch ?? 0,
-      maxPages: maxPages ?? Number.POSITIVE_INFINITY,
+      prefetch: paging.prefetch ?? 0,
+      maxPages: paging.maxPages ?? Number.POSITIVE_INFINITY,
       signal,
+      stop,
     });
   }
 
-  async function* pages(): AsyncGenerator<LinkPage, void, undefined> {
-    for await (const placed of walk()) yield linkPage(placed);
+  async function* pages(stop: AbortSignal): AsyncGenerator<LinkPage, void, undefined> {
+    for await (const placed of walk(stop)) yield linkPage(placed);
   }
 
-  async function* links(): AsyncGenerator<Link, void, undefined> {
-    for await (const placed of walk()) {
+  async function* links(stop: AbortSignal): AsyncGenerator<Link, void, undefined> {
+    for await (const placed of walk(stop)) {
       for (const link of placed.links) {
         signal?.throwIfAborted();
         yield link;
@@ -119,14 +125,10 @@ export function createLinkList({ options, firstPage, fetch }: Listing): LinkList
       hasNextPage: next !== null,
       async nextPage(overrides: CallOptions = {}) {
         if (next === null) return null;
-        const fetched = await fetch({ page: next }, { ...callOptions, ...overrides });
+        const fetched = await fetch(() => ({ page: next }), { ...call, ...overrides });
         return linkPage(placePage(fetched, { page: next, after: trail }, firstPage));
       },
     });
-  }
-
-  function answered({ response }: FetchedPage, placed: PlacedPage): Answered<LinkPage> {
-    return { data: linkPage(placed), response };
   }
 
   return {
@@ -135,21 +137,33 @@ export function createLinkList({ options, firstPage, fetch }: Listing): LinkList
     catch: (onRejected) => awaited().catch(onRejected),
     finally: (onFinally) => awaited().finally(onFinally),
     withResponse: () => awaited().withResponse(),
-    // Not the generator itself: that could be walked only once.
-    pages: () => ({ [Symbol.asyncIterator]: pages }),
+    pages: () => stoppable(pages),
     async toArray(given) {
       const limit = checkedLimit(given);
       const collected: Link[] = [];
       if (limit === 0) return collected;
-      for await (const link of links()) {
+      for await (const link of stoppable(links)) {
         collected.push(link);
         if (collected.length >= limit) break;
       }
       return collected;
     },
-    [Symbol.asyncIterator]: links,
+    [Symbol.asyncIterator]: () => stoppable(links)[Symbol.asyncIterator](),
     [Symbol.toStringTag]: 'LinkList',
   };
+}
+
+// Taken once, so that nothing the caller changes later is sent. What is no object that can be read is
+// passed on, for the check to judge.
+function split(options: ListOptions | undefined): { paging: Paging; query: unknown; call: CallOptions | undefined } {
+  try {
+    if (options === undefined || isRecord(options)) {
+      const { page, prefetch, maxPages, ...call } = (options ?? {}) as ListOptions;
+      const paging = { page, prefetch, maxPages };
+      return { paging, query: paging, call };
+    }
+  } catch {}
+  return { paging: {}, query: null, call: undefined };
 }
 
 function checkedLimit(options: { limit: number } | undefined): number {

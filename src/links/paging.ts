@@ -10,6 +10,7 @@ import type { Answered } from '../api-promise.js';
 import { HostedResponseError } from '../errors.js';
 import { cannot } from '../messages.js';
 import { listLinksRoute } from '../routes.js';
+import { under } from '../time.js';
 import type { ReadPage } from './operations.js';
 import type { Link, PageMeta } from './types.js';
 
@@ -73,6 +74,9 @@ export function placePage(
   if (page !== undefined && meta.currentPage !== page) {
     throw stuck(fetched, 'meta.currentPage', `must be ${page}, the page that was asked for`);
   }
+  if (meta.totalPages === 0 && links.length > 0 && meta.totalCount > links.length) {
+    throw stuck(fetched, 'meta.totalPages', 'must be 1 or more where more links are counted than came');
+  }
   // An empty list says nothing of where it would begin.
   if (page === undefined && meta.totalPages > 0) {
     const expected = first === null ? meta.currentPage <= 1 : meta.currentPage === first;
@@ -119,7 +123,7 @@ function stuck({ response }: FetchedPage, path: string, message: string): Hosted
 
 /** How to walk. */
 export interface Walk {
-  readonly fetch: (page: number | undefined, signal: AbortSignal | undefined) => Promise<FetchedPage>;
+  readonly fetch: (page: number, signal: AbortSignal) => Promise<FetchedPage>;
   readonly firstPage: FirstPage;
   /** The page the walk begins with, on its way, and its number where the caller named one. */
   readonly first: Promise<FetchedPage>;
@@ -127,7 +131,10 @@ export interface Walk {
   /** How many pages may be on their way ahead of the one being read. */
   readonly prefetch: number;
   readonly maxPages: number;
+  /** The caller's. */
   readonly signal: AbortSignal | undefined;
+  /** Aborts when the walk is ended from outside. */
+  readonly stop: AbortSignal;
 }
 
 /**
@@ -135,15 +142,24 @@ export interface Walk {
  * something goes wrong, every request under way is ended; an error surfaces at its own page.
  */
 export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, undefined> {
-  const { fetch, firstPage, signal, prefetch, maxPages } = walk;
-  const ahead: Flight[] = [];
+  const { firstPage, signal, stop, prefetch, maxPages } = walk;
+  const ending = new AbortController();
+  stop.addEventListener('abort', () => ending.abort(stop.reason));
+  const ahead: Promise<FetchedPage>[] = [];
+  const launch = (page: number) => {
+    const landing = under([signal, ending.signal], (ended) => walk.fetch(page, ended));
+    // It may fail before its turn comes: it is heard of then, or not at all.
+    landing.catch(() => undefined);
+    ahead.push(landing);
+  };
   try {
+    let coming = walk.first;
     let { page } = walk;
     let after: Trail | null = null;
     for (let count = 1; ; count++) {
-      const coming = count === 1 ? walk.first : (ahead.shift()?.landed ?? fetch(page, signal));
       const placed: PlacedPage = placePage(await coming, { page, after }, firstPage);
       signal?.throwIfAborted();
+      stop.throwIfAborted();
 
       const { meta, next, trail } = placed;
       if (next === null || count >= maxPages) {
@@ -152,34 +168,16 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
       }
       // With the first page's number unknown, the last page that is sure to be one may be one earlier.
       const last = Math.min((firstPage.current() ?? 0) + meta.totalPages - 1, next + maxPages - count - 1);
-      for (let number = next + ahead.length; ahead.length < prefetch && number <= last; number++) {
-        ahead.push(launch(walk, number));
-      }
+      while (ahead.length < prefetch && next + ahead.length <= last) launch(next + ahead.length);
       yield placed;
       signal?.throwIfAborted();
+      if (ahead.length === 0) launch(next);
+      coming = ahead.shift() as Promise<FetchedPage>;
       page = next;
       after = trail;
     }
   } finally {
-    for (const flight of ahead) flight.end();
-    await Promise.allSettled(ahead.map(({ landed }) => landed));
+    ending.abort(stop.reason);
+    await Promise.allSettled(ahead);
   }
-}
-
-/** A page on its way. */
-interface Flight {
-  readonly landed: Promise<FetchedPage>;
-  /** Ends the request, if it is still under way. */
-  readonly end: () => void;
-}
-
-// Each request listens to the caller's signal for as long as it is under way, and no longer.
-function launch({ fetch, signal }: Walk, page: number): Flight {
-  const ending = new AbortController();
-  const onAbort = () => ending.abort(signal?.reason);
-  signal?.addEventListener('abort', onAbort, { once: true });
-  const landed = fetch(page, ending.signal).finally(() => signal?.removeEventListener('abort', onAbort));
-  // It may fail before its turn comes: it is heard of then, or not at all.
-  landed.catch(() => undefined);
-  return { landed, end: () => ending.abort() };
 }
