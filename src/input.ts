@@ -117,13 +117,15 @@ function jsonCopy(value: unknown): Record<string, unknown> | null {
   }
 }
 
-function isAbortSignal(value: unknown): boolean {
+/** Whether a value is an AbortSignal, of whatever realm. */
+export function isAbortSignal(value: unknown): boolean {
   return (
     typeof value === 'object' &&
     value !== null &&
     'aborted' in value &&
     'addEventListener' in value &&
-    typeof value.addEventListener === 'function'
+    typeof value.addEventListener === 'function' &&
+    'throwIfAborted' in value
   );
 }
 

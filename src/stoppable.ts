@@ -21,20 +21,28 @@ function iterate<T>(
 ): AsyncIterableIterator<T, undefined, undefined> {
   const stop = new AbortController();
   const generator = start(stop.signal);
+  let waiting = 0;
   return {
-    async next() {
-      try {
-        const result = await generator.next();
-        return result.done ? done : result;
-      } catch (error) {
-        if (stop.signal.aborted) return done;
-        throw error;
-      }
-    },
+    next: () =>
+      new Promise((resolve, reject) => {
+        const settle = (act: () => void) => {
+          waiting -= 1;
+          stop.signal.removeEventListener('abort', end);
+          act();
+        };
+        const end = () => resolve(done);
+        waiting += 1;
+        stop.signal.addEventListener('abort', end);
+        generator.next().then(
+          (result) => settle(() => resolve(result.done ? done : result)),
+          (error: unknown) => settle(() => (stop.signal.aborted ? resolve(done) : reject(error))),
+        );
+      }),
     // A generator alone would first wait for what it is waiting for, a sleep or a page.
     async return() {
       stop.abort(stopped);
-      await generator.return().catch(() => undefined);
+      const ended = generator.return().catch(() => undefined);
+      if (waiting === 0) await ended;
       return done;
     },
     [Symbol.asyncIterator]() {

@@ -1162,6 +1162,24 @@ test('return() of a watch while it waits for the next poll ends it: nothing more
   expect(states).toEqual(['resolved', 'resolved', 0]);
 });
 
+test('return() of a watch while a poll is on its way ends it at once', async () => {
+  const { client, clock, job, fail, polledAt, sleeping } = start();
+  const { signal } = new AbortController();
+  const watch = client.jobs.watch(job, { ...steady, signal })[Symbol.asyncIterator]();
+  fail({ kind: 'stall' });
+
+  const next = watch.next();
+  await clock.advance(10);
+  await watch.return?.();
+
+  expect(await next).toEqual({ done: true, value: undefined });
+  expect(await watch.next()).toEqual({ done: true, value: undefined });
+  expect(sleeping()).toBe(0);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  await clock.advance(3_600_000);
+  expect(polledAt()).toEqual([0]);
+});
+
 test('a wait whose signal is aborted already rejects with the reason and sends nothing', async () => {
   const { client, polledAt, sleeping, job } = start();
   const signal = AbortSignal.abort(reason);

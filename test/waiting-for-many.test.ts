@@ -882,7 +882,7 @@ test('break while an async source is at work that then ends leaves nothing aslee
   expect(polls).toHaveLength(sent);
 });
 
-test.each<[string, () => IteratorResult<JobRef> | Promise<IteratorResult<JobRef>>]>([
+const ends: readonly [string, () => IteratorResult<JobRef> | Promise<IteratorResult<JobRef>>][] = [
   [
     'throws',
     () => {
@@ -890,7 +890,9 @@ test.each<[string, () => IteratorResult<JobRef> | Promise<IteratorResult<JobRef>
     },
   ],
   ['rejects', () => Promise.reject(mistake)],
-])('a source that %s when it is told to end does not disturb a break', async (_what, end) => {
+];
+
+test.each(ends)('a source that %s when it is told to end does not disturb a break', async (_what, end) => {
   const { client, job, asleep } = start();
   const jobs = [job('first', { completeAt: 0 }), job('second'), job('third')];
   const values = jobs.values();
@@ -905,6 +907,22 @@ test.each<[string, () => IteratorResult<JobRef> | Promise<IteratorResult<JobRef>
   }
 
   expect(seen).toEqual(['first']);
+  expect(asleep()).toBe(0);
+});
+
+test.each(ends)('a source that %s when it is told to end does not hide the reason of an abort', async (_what, end) => {
+  const { client, clock, job, asleep } = start({ latencyMs: 1_000 });
+  const controller = new AbortController();
+  const values = [job('first'), job('second')].values();
+  const iterable = { [Symbol.iterator]: () => ({ next: () => values.next(), return: end }) } as Iterable<JobRef>;
+  const options = { ...steady, concurrency: 1, signal: controller.signal };
+
+  const { outcome, ended } = collect(client.jobs.waitForAll(iterable, options));
+  await clock.advance(0);
+  controller.abort(reason);
+  await ended;
+
+  expect(outcome.error).toBe(reason);
   expect(asleep()).toBe(0);
 });
 

@@ -6,6 +6,7 @@
  */
 
 import type { AnyHostedError } from '../errors.js';
+import { quietly } from '../events.js';
 import type { WaitingClock } from '../time.js';
 import type { Poller, Wait } from './polling.js';
 import type { CompletedJob, JobRef } from './types.js';
@@ -208,7 +209,7 @@ function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
       if (exhausted) return;
       end();
       // The source is told that nothing more is wanted; how it takes that changes nothing here.
-      Promise.resolve(iterator.return?.()).catch(() => undefined);
+      quietly(() => iterator.return?.());
     },
   };
 }

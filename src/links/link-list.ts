@@ -6,11 +6,13 @@
 
 import { type ApiPromise, apiPromise } from '../api-promise.js';
 import { HostedValidationError } from '../errors.js';
+import { isAbortSignal } from '../input.js';
 import { isRecord } from '../json.js';
 import { cannot } from '../messages.js';
 import type { CallOptions } from '../options.js';
 import { listLinksRoute } from '../routes.js';
 import { stoppable } from '../stoppable.js';
+import { under } from '../time.js';
 import { type FetchedPage, type FirstPage, type PlacedPage, placePage, walkPages } from './paging.js';
 import type { Link, LinkPage } from './types.js';
 
@@ -51,7 +53,11 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
 
 type Paging = { readonly [Name in 'page' | 'prefetch' | 'maxPages']?: number | undefined };
 
-/** How a list gets its pages. */
+/**
+ * How a list gets its pages.
+ *
+ * @internal
+ */
 export interface Listing {
   /** As the caller gave them; they are checked with the first request. */
   readonly options: ListOptions | undefined;
@@ -77,6 +83,12 @@ export function createLinkList({ options, firstPage, fetch }: Listing): LinkList
     return begun;
   }
 
+  // A page that nobody shares ends with the iteration it is for.
+  function ask(stop: AbortSignal): Promise<FetchedPage> {
+    if (signal !== undefined && !isAbortSignal(signal)) return fetch(() => query, call);
+    return under([signal, stop], (ended) => fetch(() => query, { ...call, signal: ended }));
+  }
+
   function awaited(): ApiPromise<LinkPage> {
     first ??= apiPromise(
       begin().then((fetched) => {
@@ -89,7 +101,7 @@ export function createLinkList({ options, firstPage, fetch }: Listing): LinkList
 
   // A generator, so that an iteration that is never begun sends nothing.
   async function* walk(stop: AbortSignal): AsyncGenerator<PlacedPage, void, undefined> {
-    const mine = shared ? fetch(() => query, call) : begin();
+    const mine = shared ? ask(stop) : begin();
     shared = true;
     // What is wrong with the options is heard of here, before they are used.
     await mine;
