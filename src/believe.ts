@@ -59,10 +59,14 @@ export function membersOf(reading: Received, json: unknown): Members {
  */
 export async function verified(reading: Signed, members: Members): Promise<Date | null> {
   const { operation, sentSignature, site, settings } = reading;
-  if (operation.signedAnswer === 'if present') {
-    // Link answers are not signed; one that hands our own signature back is not either.
-    const others = signaturesIn(members).filter((signature) => signature !== sentSignature);
-    if (others.length === 0) return null;
+  const signatures = signaturesIn(members);
+  const others = signatures.filter((signature) => signature !== sentSignature);
+  // Link answers are not signed; one that hands our own signature back is not either.
+  if (operation.signedAnswer === 'if present' && others.length === 0) return null;
+  // Where both sides sign with one key, anybody can hand us back what we sent.
+  if (operation.signedAnswer === 'required' && others.length < signatures.length && !settings.wire.echoesTimestamp) {
+    const message = cannot(site.operation, `the answer is not believed: ${disbelief.reflected}`);
+    throw new HostedSignatureError(message, 'reflected', answered(reading));
   }
   const verdict = await verifyAnswer(members, {
     signer: settings.signer,

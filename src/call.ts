@@ -8,6 +8,7 @@
 import { type Answered, type ApiPromise, apiPromise } from './api-promise.js';
 import { decoded, membersOf, verified } from './believe.js';
 import { refusalIn, requestIdIn } from './classify.js';
+import { createClockSkew } from './clock-skew.js';
 import { HostedConnectionError, HostedTimeoutError, isHostedError, type Outcome } from './errors.js';
 import type { Telemetry } from './events.js';
 import { parseJson } from './json.js';
@@ -15,7 +16,7 @@ import { cannot } from './messages.js';
 import type { Operation } from './operation.js';
 import type { CallOptions } from './options.js';
 import { addressOf, checkInput, signBody } from './request.js';
-import { retryDelay } from './retry.js';
+import { createRetryBudget, retryAfter } from './retry.js';
 import type { Settings } from './settings.js';
 import { increasing } from './signing/message.js';
 import { within } from './time.js';
@@ -48,13 +49,19 @@ interface Progress {
   sent: boolean;
   /** Whether an earlier attempt left, and may have been acted on. */
   unsettled: boolean;
+  /** The clock offset that the attempt under way is signed with. */
+  offsetMs: number;
+  /** Whether an attempt was repeated for the sake of its signature. */
+  resigned: boolean;
 }
 
 /** Makes the one function through which every operation of a client runs. */
 export function createCall(settings: Settings, telemetry: Telemetry, random: () => number): Call {
   const { clock, wire } = settings;
   const { report } = telemetry;
-  const nextInstant = increasing(clock.now);
+  const skew = createClockSkew(settings.clockSkew);
+  const budget = createRetryBudget();
+  const nextInstant = increasing(() => clock.now() + skew.offsetMs());
 
   return (operation, input, options) => apiPromise(run(operation, input, options));
 
@@ -64,7 +71,7 @@ export function createCall(settings: Settings, telemetry: Telemetry, random: () 
     given?: CallOptions,
   ): Promise<Answered<Output>> {
     const callId = telemetry.nextCallId();
-    const progress: Progress = { attempts: 0, sent: false, unsettled: false };
+    const progress: Progress = { attempts: 0, sent: false, unsettled: false, offsetMs: 0, resigned: false };
     try {
       const { asked, options } = checkInput(operation, { input, options: given, wire });
       const ms = options.totalTimeoutMs ?? settings.totalTimeoutMs;
@@ -89,17 +96,21 @@ export function createCall(settings: Settings, telemetry: Telemetry, random: () 
       progress.attempts = attempt;
       progress.sent = false;
       try {
-        return await attemptOnce(running, signal);
+        const answered = await attemptOnce(running, signal);
+        budget.earn();
+        return answered;
       } catch (error) {
-        if (!isHostedError(error) || !error.retryable || attempt > maxRetries) throw error;
-        const retryAfterMs = 'retryAfterMs' in error ? error.retryAfterMs : null;
-        const delayMs = retryDelay({ attempt, retryAfterMs, random });
+        if (!isHostedError(error)) throw error;
+        const skewChanged = skew.offsetMs() !== progress.offsetMs;
+        const made = { attempt, maxRetries, skewChanged, resigned: progress.resigned };
+        const { delayMs, resigns } = retryAfter(error, made, random);
         // A wait that outlasts the call would only hide what went wrong behind a timeout.
-        if (clock.now() + delayMs >= endsAt) throw error;
+        if (delayMs === null || clock.now() + delayMs >= endsAt || !budget.spend()) throw error;
+        progress.resigned ||= resigns;
         // Only a 429 says that nothing was done, and only what did not leave cannot have been.
         progress.unsettled ||= error.outcome !== 'not_sent' && error.code !== 'rate_limit';
         report({ type: 'retry', callId, operation: operation.name, attempt, delayMs, reason: error.code });
-        await clock.sleep(delayMs, signal);
+        if (!resigns) await clock.sleep(delayMs, signal);
       }
     }
   }
@@ -111,6 +122,8 @@ export function createCall(settings: Settings, telemetry: Telemetry, random: () 
     const { name, method, repeatable } = operation;
     const { attempts } = progress;
     const startedAt = clock.now();
+    // One snapshot for signing and for judging freshness: the answer must not vouch for its own age.
+    progress.offsetMs = skew.offsetMs();
     const ms = options.timeoutMs ?? settings.timeoutMs;
     const timedOut = () => timeout(operation, progress, 'attempt');
 
@@ -133,10 +146,12 @@ export function createCall(settings: Settings, telemetry: Telemetry, random: () 
     });
     if (!('status' in answer)) throw disconnected(operation, progress, answer);
 
-    const now = clock.now();
+    const receivedAt = clock.now();
+    const now = receivedAt + progress.offsetMs;
     const { status, headers } = answer;
     const requestId = requestIdIn(headers);
-    const durationMs = now - startedAt;
+    const durationMs = receivedAt - startedAt;
+    skew.learn(headers, { sentAt: startedAt, receivedAt });
     report({ type: 'response', callId, operation: name, attempt: attempts, status, requestId, durationMs });
 
     const site = { operation: name, repeatable, environment: settings.environment, attempts, now };

@@ -53,6 +53,8 @@ export function clientOf(replies: Reply | readonly Reply[], options: Partial<Hos
     fetch: fetch as typeof globalThis.fetch,
     clock: stillClock(),
     ...options,
+    // On a clock that stands still both sides sign at one millisecond, and so alike.
+    wire: { echoesTimestamp: true, ...options.wire },
   });
   /** Resolves once so many requests have been sent. */
   const arrived = (count: number) =>
