@@ -107,8 +107,9 @@ export function createCall(settings: Settings, telemetry: Telemetry, random: () 
         // A wait that outlasts the call would only hide what went wrong behind a timeout.
         if (delayMs === null || clock.now() + delayMs >= endsAt || !budget.spend()) throw error;
         progress.resigned ||= resigns;
-        // Only a 429 says that nothing was done, and only what did not leave cannot have been.
-        progress.unsettled ||= error.outcome !== 'not_sent' && error.code !== 'rate_limit';
+        // What did not leave was not acted on; nor what was turned away at the door.
+        const turnedAway = error.code === 'rate_limit' || error.code === 'authentication';
+        progress.unsettled ||= error.outcome !== 'not_sent' && !turnedAway;
         report({ type: 'retry', callId, operation: operation.name, attempt, delayMs, reason: error.code });
         if (!resigns) await clock.sleep(delayMs, signal);
       }

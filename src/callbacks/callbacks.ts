@@ -94,7 +94,7 @@ export function createCallbacks(call: Call, settings: Settings): Callbacks {
       options: ReceiveOptions & { confirm?: boolean; onEvent: (event: CallbackEvent, status: never) => unknown },
     ) {
       const receiving = readReceiveOptions(options, memory);
-      const { onEvent } = options;
+      const onEvent: unknown = options?.onEvent;
       if (typeof onEvent !== 'function') {
         const issues = [{ path: 'onEvent', message: 'must be a function' }];
         throw new HostedConfigError(cannotReceive('"onEvent" must be a function'), issues);
@@ -111,7 +111,7 @@ export function createCallbacks(call: Call, settings: Settings): Callbacks {
     confirm,
   };
 
-  function confirm({ userId, jobId }: CallbackEvent, options?: CallOptions): Promise<JobStatus> {
-    return call(jobStatus, () => ({ userId, jobId, history: true }), options);
+  function confirm(event: CallbackEvent, options?: CallOptions): Promise<JobStatus> {
+    return call(jobStatus, () => ({ userId: event?.userId, jobId: event?.jobId, history: true }), options);
   }
 }

@@ -23,7 +23,7 @@ import { wireHistoryEntry } from '../jobs/wire.js';
 import { isRecord, parseJson } from '../json.js';
 import { cannotReceive, disbelief, listIssues, unusability } from '../messages.js';
 import type { Settings } from '../settings.js';
-import { type Pair, type Verdict, verifyAnswer } from '../signing/response.js';
+import { type Verdict, verifyAnswer } from '../signing/response.js';
 import { sha256Hex } from '../signing/sha256.js';
 import type { CallbackEvent, ReceiveOptions, ReplayGuard } from './types.js';
 
@@ -51,6 +51,9 @@ const receiveOptions = z.object(
   'must be an object',
 );
 
+/** A pair is remembered this much longer, in ms, than it is fresh: verifying takes time. */
+const slowestVerifyingMs = 60_000;
+
 /** How long a pair is remembered that may come back at any age. */
 const longMemoryMs = 24 * 60 * 60 * 1000;
 
@@ -75,7 +78,7 @@ export function readReceiveOptions(options: ReceiveOptions | undefined, replayGu
 export async function believeCallback(
   body: string | Uint8Array,
   { maxAgeMs, maxBytes }: Receiving,
-  { signer, partnerId, clock, wire }: Settings,
+  { signer, partnerId, environment, clock, wire }: Settings,
 ): Promise<Received> {
   const bytes = bytesOf(body);
   if (bytes.length > maxBytes) throw unreadable('too_large', []);
@@ -86,7 +89,7 @@ export async function believeCallback(
 
   const now = clock.now();
   const verdict = await verifyAnswer(members, { signer, partnerId, now, maxAgeMs }).catch((): null => null);
-  const { signedAt, pair } = believed(verdict);
+  const { signedAt, timestamp } = believed(verdict);
 
   const shape = z.safeParse(wireHistoryEntry, members);
   if (!shape.success) throw unreadable('shape', issuesOf(shape.error.issues));
@@ -98,10 +101,13 @@ export async function believeCallback(
   const id = await sha256Hex(JSON.stringify([userId, jobId, hostedJobId, resultCode, resultType, isFinal]));
   return {
     event: { id, repeat: false, userId, jobId, linkId, entry, signedAt },
-    key: await sha256Hex(`${pair.timestamp}\n${pair.signature}`),
+    // Of the pair, the timestamp: two keys sign one callback in two ways while they change.
+    key: await sha256Hex(JSON.stringify([environment, partnerId, timestamp])),
     bodyDigest: await sha256Hex(bytes),
     expiresAt: new Date(
-      maxAgeMs === false || signedAt === null ? now + longMemoryMs : Math.max(now, signedAt.getTime()) + maxAgeMs,
+      maxAgeMs === false || signedAt === null
+        ? now + longMemoryMs
+        : Math.max(now, signedAt.getTime()) + maxAgeMs + slowestVerifyingMs,
     ),
   };
 }
@@ -120,7 +126,7 @@ export function unreadable(reason: UnusableReason, issues: readonly Issue[]): Ho
   return new HostedResponseError(message, reason, issues, null, { outcome: 'answered' });
 }
 
-function believed(verdict: Verdict | null): { signedAt: Date | null; pair: Pair } {
+function believed(verdict: Verdict | null): { signedAt: Date | null; timestamp: string } {
   if (verdict?.believed) return verdict;
   if (verdict === null) {
     const issues = [{ path: 'signer', message: 'must verify without throwing, and threw' }];

@@ -34,7 +34,7 @@ export interface ReceiveOptions {
 }
 
 /**
- * Remembers which signed pair came with which body, and whether it was handled. The one in memory
+ * Remembers which signed timestamp came with which body, and whether it was handled. The one in memory
  * serves a single process; back it with your store when several receive.
  *
  * A store gives `begin` one answer at a time for a key, and may drop what has expired.
@@ -45,7 +45,7 @@ export interface ReplayGuard {
    * whoever asked; `'busy'` somebody else is handling it; `'repeat'` it was handled; `'conflict'` the
    * key came with another body.
    *
-   * @param key - A digest of timestamp and signature: no secret.
+   * @param key - A digest of what was signed: the timestamp, for this partner and environment.
    * @param bodyDigest - A digest of the body.
    * @param expiresAt - After this the pair is too old to be accepted anyway.
    */

@@ -20,18 +20,13 @@ export interface Verification {
   readonly maxAgeMs: number | false;
 }
 
-/** What was signed, and the signature, however the answer spells them. */
-export interface Pair {
-  readonly timestamp: string;
-  readonly signature: string;
-}
-
 /** Whether the answer is believed, and from when it is. */
 export type Verdict =
   | {
       readonly believed: true;
       readonly signedAt: Date | null;
-      readonly pair: Pair;
+      /** The timestamp's text as it was signed, however the answer spells it. */
+      readonly timestamp: string;
     }
   | { readonly believed: false; readonly reason: DisbeliefReason };
 
@@ -55,21 +50,21 @@ export async function verifyAnswer(answer: Readonly<Record<string, unknown>>, by
   if (texts.length === 0 || !signatures.every((signature) => typeof signature === 'string')) {
     return { believed: false, reason: 'malformed' };
   }
-  const pairs: Pair[] = [];
+  const signed: string[] = [];
   for (const signature of signatures) {
     const timestamp = await textUnder(signature, texts, by);
     if (timestamp === null) {
       const unkeyed = await isUnkeyed(signature, texts, by.partnerId);
       return { believed: false, reason: unkeyed ? 'unkeyed' : 'mismatch' };
     }
-    pairs.push({ timestamp, signature });
+    signed.push(timestamp);
   }
   const signedAt = timeOf(answer.timestamp);
   if (by.maxAgeMs !== false) {
     if (signedAt === null) return { believed: false, reason: 'malformed' };
     if (Math.abs(by.now - signedAt.getTime()) > by.maxAgeMs) return { believed: false, reason: 'stale' };
   }
-  return { believed: true, signedAt, pair: pairs[0] as Pair };
+  return { believed: true, signedAt, timestamp: signed[0] ?? '' };
 }
 
 // The first of the texts that the signature is over.
