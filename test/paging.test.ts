@@ -1361,6 +1361,20 @@ test.each(noneAndSomeAhead)('a list that grows under way is walked to its end (%
   expect(asked()).toEqual([undefined, 2, 3, 4, 5, 6, 7]);
 });
 
+test('pages that go round and round, with numbers that advance, are an error', async () => {
+  const rounds = [
+    ['link-1', 'link-2'],
+    ['link-3', 'link-4'],
+    ['link-5', 'link-6'],
+  ];
+  const { client, sent } = serve((page = 1) => wirePage(rounds[page % 3] ?? [], page, 1e15));
+
+  const { error } = await walk(client.links.list());
+
+  expectStuck(error);
+  expect(sent.length).toBeLessThan(20);
+});
+
 test('a list that grows by a page with every page is walked no further than maxPages', async () => {
   const { client, asked } = serve((page = 1) => wirePage([`link-${page}`], page, page + 1));
 

@@ -87,7 +87,13 @@ export function createCallbacks(call: Call, settings: Settings): Callbacks {
       const known = await receiving.replayGuard.begin(key, bodyDigest, expiresAt);
       if (known === 'conflict') throw replayed();
       if (known !== 'new') return { ...event, repeat: true };
-      await receiving.replayGuard.commit(key);
+      try {
+        await receiving.replayGuard.commit(key);
+      } catch (error) {
+        // Whoever called never sees this one: the next delivery must count as new.
+        await receiving.replayGuard.forget(key);
+        throw error;
+      }
       return event;
     },
     handler(

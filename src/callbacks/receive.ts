@@ -87,6 +87,8 @@ export async function believeCallback(
   if (members === undefined) throw unreadable('malformed', []);
   if (!isRecord(members)) throw unreadable('shape', [{ path: '', message: 'must be an object' }]);
 
+  // Before anything is waited for: the bytes are the caller's, who may use them again.
+  const bodyDigest = await sha256Hex(bytes);
   const now = clock.now();
   const verdict = await verifyAnswer(members, { signer, partnerId, now, maxAgeMs }).catch((): null => null);
   const { signedAt, timestamp } = believed(verdict);
@@ -103,7 +105,7 @@ export async function believeCallback(
     event: { id, repeat: false, userId, jobId, linkId, entry, signedAt },
     // Of the pair, the timestamp: two keys sign one callback in two ways while they change.
     key: await sha256Hex(JSON.stringify([environment, partnerId, timestamp])),
-    bodyDigest: await sha256Hex(bytes),
+    bodyDigest,
     expiresAt: new Date(
       maxAgeMs === false || signedAt === null
         ? now + longMemoryMs

@@ -21,9 +21,10 @@ export function createReplayGuard(now: () => number): ReplayGuard {
   const remembered = new Map<string, Remembered>();
 
   function drop(): void {
-    for (const [key, { expiresAt }] of remembered) {
-      if (expiresAt > now() && remembered.size < mostRemembered) return;
-      remembered.delete(key);
+    for (const [key, { expiresAt, state }] of remembered) {
+      const expired = expiresAt <= now();
+      if (!expired && remembered.size < mostRemembered) return;
+      if (expired || state !== 'busy') remembered.delete(key);
     }
   }
 

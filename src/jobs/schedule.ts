@@ -16,6 +16,9 @@ export type WaitEntry<J extends JobRef> =
   | { job: J; status: CompletedJob; error?: undefined }
   | { job: J; status?: undefined; error: AnyHostedError };
 
+// Jobs that wait for an initial delay hold no request: a source without end must not hold the process.
+const mostAdmittedAtOnce = 1_000;
+
 /** What the schedule needs. */
 export interface Scheduling {
   readonly poller: Poller;
@@ -51,7 +54,7 @@ export async function* waitForEach<J extends JobRef>(
   signal?.addEventListener('abort', onAbort, { once: true });
   stop.addEventListener('abort', () => fail(stop.reason));
   try {
-    signal?.throwIfAborted();
+    throwFailure();
     fill();
     for (;;) {
       const entries = ended;
@@ -76,16 +79,19 @@ export async function* waitForEach<J extends JobRef>(
 
   // Fills the free requests with what is due and what is new, and sets the alarm for what is next.
   function fill(): void {
-    while (!failure && inFlight < concurrency) {
+    let admitted = 0;
+    while (!failure && inFlight < concurrency && admitted < mostAdmittedAtOnce) {
       const dueAt = waiting.nextDueAt();
       const isDue = dueAt !== null && dueAt <= clock.now();
       const job = !isDue || admitNext ? source.take(fill) : null;
       admitNext = isDue && !job;
-      if (job) admit(job.value);
-      else if (isDue) run(waiting.take());
+      if (job) {
+        admitted += 1;
+        admit(job.value);
+      } else if (isDue) run(waiting.take());
       else break;
     }
-    setAlarm();
+    setAlarm(admitted < mostAdmittedAtOnce ? waiting.nextDueAt() : clock.now() + 1);
     if (isDone()) {
       release();
       notify();
@@ -112,8 +118,7 @@ export async function* waitForEach<J extends JobRef>(
       .catch(fail);
   }
 
-  function setAlarm(): void {
-    const at = waiting.nextDueAt();
+  function setAlarm(at: number | null): void {
     if (at === null || inFlight >= concurrency || failure || (alarm && alarm.at <= at)) return;
     alarm?.off.abort();
     const off = new AbortController();
@@ -139,6 +144,7 @@ export async function* waitForEach<J extends JobRef>(
   }
 
   function throwFailure(): void {
+    signal?.throwIfAborted();
     if (failure) throw failure.reason;
   }
 

@@ -33,6 +33,10 @@ export interface Trail {
   readonly refIds: ReadonlySet<string>;
   /** How many pages in a row brought nothing new. */
   readonly barren: number;
+  /** How many pages there were. */
+  readonly count: number;
+  /** The reference ids of an earlier page: the one before the last power of two (Brent's cycle detection). */
+  readonly mark: ReadonlySet<string>;
 }
 
 /** What a client knows of the number of the first page: told, learnt, or nothing yet. */
@@ -94,11 +98,16 @@ export function placePage(
   if (after !== null && links.length > 0 && fresh.length === 0 && (links.length > 1 || before > 0)) {
     throw stuck(fetched, 'links', 'must not be those of the page before');
   }
+  const isMarked =
+    links.length > 1 && links.length === after?.mark.size && links.every(({ refId }) => after.mark.has(refId));
+  if (isMarked) throw stuck(fetched, 'links', 'must not be those of an earlier page');
   if (barren > maxBarrenPages) throw stuck(fetched, 'links', 'must not stay empty page after page');
 
   const refIds = links.length > 0 ? new Set(links.map(({ refId }) => refId)) : (after?.refIds ?? new Set());
   const next = isFollowed(meta, firstPage.current()) ? meta.currentPage + 1 : null;
-  return { links: fresh, meta, next, trail: { refIds, barren } };
+  const count = (after?.count ?? 0) + 1;
+  const mark = after === null || Number.isInteger(Math.log2(count)) ? refIds : after.mark;
+  return { links: fresh, meta, next, trail: { refIds, barren, count, mark } };
 }
 
 // While the number of the first page is not known, the last page may be followed by one more: an
