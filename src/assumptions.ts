@@ -33,6 +33,12 @@ export const assumedMaxResponseAgeMs = 300_000;
 /** §6: how late a callback may be is not shown. */
 export const assumedMaxCallbackAgeMs = 300_000;
 
+/** §6: whether and when the service delivers again is not shown. It is asked to wait this long, in seconds. */
+export const assumedComeAgainSeconds = 30;
+
+/** §6: a callback that may come at any age is remembered this long, in ms: a day. */
+export const assumedMemoryMs = 24 * 60 * 60 * 1000;
+
 /**
  * §4: which operations may run twice without harm is not shown. Get, list and job status read,
  * though they are POST; update sets values. Create makes a second link.

@@ -68,7 +68,8 @@ export async function verified(reading: Signed, members: Members): Promise<Date 
     const message = cannot(site.operation, `the answer is not believed: ${disbelief.reflected}`);
     throw new HostedSignatureError(message, 'reflected', answered(reading));
   }
-  const verdict = await verifyAnswer(members, {
+  const theirs = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== sentSignature));
+  const verdict = await verifyAnswer(operation.signedAnswer === 'required' ? members : theirs, {
     signer: settings.signer,
     partnerId: settings.partnerId,
     now: site.now,

@@ -10,11 +10,28 @@ export interface ReadBytes {
   readonly whole: boolean;
 }
 
-/** Reads a body of at most `limit` bytes, after decompression. */
-export async function readBytes(body: ReadableStream<Uint8Array> | null, limit: number): Promise<ReadBytes> {
+/** Reads a body of at most `limit` bytes, after decompression; when `signal` aborts, no more of it. */
+export async function readBytes(
+  body: ReadableStream<Uint8Array> | null,
+  { limit, signal }: { readonly limit: number; readonly signal?: AbortSignal },
+): Promise<ReadBytes> {
+  const reader = body?.getReader();
+  // Whoever made the body may not listen to the signal.
+  const onAbort = () => reader?.cancel().catch(() => undefined);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await readChunks(reader, limit);
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+async function readChunks(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  limit: number,
+): Promise<ReadBytes> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  const reader = body?.getReader();
   for (;;) {
     const chunk = await reader?.read();
     if (chunk?.value === undefined) break;

@@ -8,7 +8,7 @@
 import { type Answered, type ApiPromise, apiPromise } from './api-promise.js';
 import { decoded, membersOf, verified } from './believe.js';
 import { refusalIn, requestIdIn } from './classify.js';
-import { createClockSkew } from './clock-skew.js';
+import type { ClockSkew } from './clock-skew.js';
 import { HostedConnectionError, HostedTimeoutError, isHostedError, type Outcome } from './errors.js';
 import type { Telemetry } from './events.js';
 import { parseJson } from './json.js';
@@ -16,7 +16,8 @@ import { cannot } from './messages.js';
 import type { Operation } from './operation.js';
 import type { CallOptions } from './options.js';
 import { addressOf, checkInput, signBody } from './request.js';
-import { createRetryBudget, retryAfter } from './retry.js';
+import { retryAfter } from './retry.js';
+import { createRetryBudget } from './retry-budget.js';
 import type { Settings } from './settings.js';
 import { increasing } from './signing/message.js';
 import { within } from './time.js';
@@ -31,6 +32,14 @@ export type Call = <Checked, Wire, Output>(
   input: () => unknown,
   options?: CallOptions,
 ) => ApiPromise<Output>;
+
+/** What calls share of the world. */
+export interface CallWorld {
+  readonly telemetry: Telemetry;
+  readonly skew: ClockSkew;
+  /** Chance, from 0 to 1. */
+  readonly random: () => number;
+}
 
 /** A call under way. */
 interface Running<Checked, Wire, Output> {
@@ -53,15 +62,17 @@ interface Progress {
   offsetMs: number;
   /** Whether an attempt was repeated for the sake of its signature. */
   resigned: boolean;
+  /** How far ahead of now the next attempt is signed, in ms. */
+  aheadMs: number;
 }
 
 /** Makes the one function through which every operation of a client runs. */
-export function createCall(settings: Settings, telemetry: Telemetry, random: () => number): Call {
+export function createCall(settings: Settings, { telemetry, skew, random }: CallWorld): Call {
   const { clock, wire } = settings;
   const { report } = telemetry;
-  const skew = createClockSkew(settings.clockSkew);
   const budget = createRetryBudget();
-  const nextInstant = increasing(() => clock.now() + skew.offsetMs());
+  // The offset is added afterwards: where it sets time back, that is no step back of our clock.
+  const nextInstant = increasing(clock.now);
 
   return (operation, input, options) => apiPromise(run(operation, input, options));
 
@@ -71,7 +82,14 @@ export function createCall(settings: Settings, telemetry: Telemetry, random: () 
     given?: CallOptions,
   ): Promise<Answered<Output>> {
     const callId = telemetry.nextCallId();
-    const progress: Progress = { attempts: 0, sent: false, unsettled: false, offsetMs: 0, resigned: false };
+    const progress: Progress = {
+      attempts: 0,
+      sent: false,
+      unsettled: false,
+      offsetMs: 0,
+      resigned: false,
+      aheadMs: 0,
+    };
     try {
       const { asked, options } = checkInput(operation, { input, options: given, wire });
       const ms = options.totalTimeoutMs ?? settings.totalTimeoutMs;
@@ -103,10 +121,11 @@ export function createCall(settings: Settings, telemetry: Telemetry, random: () 
         if (!isHostedError(error)) throw error;
         const skewChanged = skew.offsetMs() !== progress.offsetMs;
         const made = { attempt, maxRetries, skewChanged, resigned: progress.resigned };
-        const { delayMs, resigns } = retryAfter(error, made, random);
+        const { delayMs, resigns, aheadMs } = retryAfter(error, made, random);
         // A wait that outlasts the call would only hide what went wrong behind a timeout.
         if (delayMs === null || clock.now() + delayMs >= endsAt || !budget.spend()) throw error;
         progress.resigned ||= resigns;
+        progress.aheadMs = aheadMs;
         // What did not leave was not acted on; nor what was turned away at the door.
         const turnedAway = error.code === 'rate_limit' || error.code === 'authentication';
         progress.unsettled ||= error.outcome !== 'not_sent' && !turnedAway;
@@ -130,7 +149,9 @@ export function createCall(settings: Settings, telemetry: Telemetry, random: () 
 
     const { signature, answer } = await within({ clock, ms, signal: caller, timedOut }, async (signal) => {
       const encoded = operation.encode(asked, wire);
-      const body = await signBody(operation, { encoded, instant: nextInstant() }, settings);
+      const instant = nextInstant(progress.aheadMs) + progress.offsetMs;
+      const notSent = particularsOf(operation, progress, outcomeOf(progress));
+      const body = await signBody(operation, { encoded, instant, notSent }, settings);
       signal.throwIfAborted();
       report({ type: 'request', callId, operation: name, attempt: attempts });
       progress.sent = true;
@@ -172,14 +193,19 @@ const ownHeaders = { accept: 'application/json', 'content-type': 'application/js
 type Attempted = Pick<Operation<never, never, never>, 'name' | 'repeatable'>;
 
 function timeout(operation: Attempted, progress: Progress, phase: 'attempt' | 'total'): HostedTimeoutError {
-  const outcome: Outcome = progress.sent || progress.unsettled ? 'unknown' : 'not_sent';
+  const outcome = outcomeOf(progress);
   const option = phase === 'attempt' ? 'timeoutMs' : 'totalTimeoutMs';
   const message = cannot(operation.name, `no answer came within "${option}"`, outcome === 'unknown');
   return new HostedTimeoutError(message, phase, particularsOf(operation, progress, outcome));
 }
 
+// Of a call whose attempt under way was not answered.
+function outcomeOf({ sent, unsettled }: Progress): Outcome {
+  return sent || unsettled ? 'unknown' : 'not_sent';
+}
+
 function disconnected(operation: Attempted, progress: Progress, { cause, notSent }: NoAnswer): HostedConnectionError {
-  const outcome: Outcome = notSent && !progress.unsettled ? 'not_sent' : 'unknown';
+  const outcome = outcomeOf({ ...progress, sent: !notSent });
   const why = notSent ? 'no connection could be made' : 'the connection broke';
   const message = cannot(operation.name, cause ? `${why} (${cause})` : why, outcome === 'unknown');
   // What the platform threw may hold the request; the name of what happened is passed on alone.

@@ -80,7 +80,11 @@ export function refusalIn(answer: Answer, json: unknown, site: Site): HostedErro
     case 'not_found':
       return new HostedNotFoundError(message('the service knows no such link or job'), refusal, particulars);
     case 'timeout':
-      return new HostedTimeoutError(message('the service stopped waiting for the request'), 'attempt', particulars);
+      return new HostedTimeoutError(
+        message('the service stopped waiting for the request', true),
+        'attempt',
+        particulars,
+      );
     case 'server':
       return new HostedServerError(message('the service is in trouble', true), refusal, particulars);
     case 'api':

@@ -6,6 +6,7 @@
 
 import { createCall } from './call.js';
 import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
+import { createClockSkew } from './clock-skew.js';
 import { createTelemetry } from './events.js';
 import { optionsFromEnvironment } from './from-env.js';
 import { createJobs, type Jobs } from './jobs/jobs.js';
@@ -46,12 +47,14 @@ export class HostedClient {
   constructor(options: HostedClientOptions) {
     const settings = readSettings(options);
     const telemetry = createTelemetry(settings.onEvent, settings.logger);
-    const call = createCall(settings, telemetry, Math.random);
+    const skew = createClockSkew(settings.clockSkew);
+    const random = Math.random;
+    const call = createCall(settings, { telemetry, skew, random });
     this.#options = { ...options };
     this.environment = settings.environment;
     this.links = createLinks(call, settings);
-    this.jobs = createJobs(call, { clock: settings.clock, telemetry, random: Math.random });
-    this.callbacks = createCallbacks(call, settings);
+    this.jobs = createJobs(call, { clock: settings.clock, telemetry, random });
+    this.callbacks = createCallbacks(call, settings, skew);
   }
 
   /**

@@ -17,7 +17,9 @@ import type { OperationName } from './routes.js';
  * - `'answered'`: it answered with something that cannot be used;
  * - `'unknown'`: it may or may not have acted.
  *
- * After `'answered'` and `'unknown'`, a link that was to be created may exist.
+ * After `'answered'` and `'unknown'`, a link that was to be created may exist. After a `'refused'` of
+ * status 408 or 5xx it may too, as whatever stands before the service can say so; `retryable` is then
+ * false, and the message says how to look for the link.
  */
 export type Outcome = 'not_sent' | 'refused' | 'answered' | 'unknown';
 
@@ -87,7 +89,7 @@ export abstract class HostedError extends Error {
   }
 }
 
-/** Something the caller gave is wrong. Nothing was sent. */
+/** Something the caller gave is wrong. */
 abstract class InputError extends HostedError {
   /** Every problem. */
   readonly issues: readonly Issue[];
@@ -103,7 +105,7 @@ abstract class InputError extends HostedError {
   }
 }
 
-/** The client cannot work with its options: all problems at once. Nothing was sent. */
+/** The client cannot work with its options, or with its signer: all problems at once. */
 export class HostedConfigError extends InputError {
   override get name(): string {
     return 'HostedConfigError';

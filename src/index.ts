@@ -30,7 +30,6 @@ export {
 } from './errors.js';
 export type { HostedEvent, Logger } from './events.js';
 export type { Jobs } from './jobs/jobs.js';
-export type { WaitEntry } from './jobs/schedule.js';
 export type {
   CompletedJob,
   FailedJob,
@@ -44,7 +43,7 @@ export type {
   PendingJob,
   SucceededJob,
 } from './jobs/types.js';
-export type { PollReport, WaitOptions } from './jobs/wait-options.js';
+export type { WaitOptions } from './jobs/wait-options.js';
 export type { LinkList, ListOptions } from './links/link-list.js';
 export type { Links } from './links/links.js';
 export type {
@@ -60,6 +59,6 @@ export type {
 } from './links/types.js';
 export type { CallOptions, Clock, Environment, HostedClientOptions, WireOptions } from './options.js';
 export type { OperationName } from './routes.js';
-export { type Ed25519Options, ed25519 } from './signing/ed25519.js';
-export { type HmacSha256Options, hmacSha256 } from './signing/hmac-sha256.js';
+export { ed25519 } from './signing/ed25519.js';
+export { hmacSha256 } from './signing/hmac-sha256.js';
 export type { SignatureInput, Signer } from './signing/signer.js';

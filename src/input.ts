@@ -10,8 +10,8 @@ import { parseDateTime } from './date-time.js';
 import { isHttpUrl } from './http-url.js';
 import type { CallOptions } from './options.js';
 
-// A timer takes 32 bits; a longer one fires at once.
-const maxTimerMs = 2 ** 31 - 1;
+/** The most a timer takes, in ms: 32 bits; a longer one fires at once. A body has no more bytes either. */
+export const maxTimer = 2 ** 31 - 1;
 
 /** Text with something in it. */
 export const text = z.string('must be a text').check(z.refine((value) => value.trim() !== '', 'must not be blank'));
@@ -33,8 +33,8 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
 
 /** A time in milliseconds that a timer can take. */
 export const duration = z.custom<number>(
-  (value) => typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= maxTimerMs,
-  { error: (issue) => `must be a whole number of milliseconds from 1 to ${maxTimerMs}, got ${kindOf(issue.input)}` },
+  (value) => typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= maxTimer,
+  { error: (issue) => `must be a whole number of milliseconds from 1 to ${maxTimer}, got ${kindOf(issue.input)}` },
 );
 
 /** An absolute http(s) address, as it will be sent: text as written. */

@@ -1,10 +1,11 @@
 /**
- * Turns what a schema found into the issues an error shows: paths and what would be right, never a
- * value.
+ * Checks what callers give and the service answers, and turns what a schema found into the issues an
+ * error shows: paths and what would be right, never a value.
  *
  * @module
  */
 
+import * as z from 'zod/mini';
 import type { Issue } from './errors.js';
 
 /** What zod reports, as far as it is used here. */
@@ -14,6 +15,22 @@ export interface SchemaIssue {
   readonly message: string;
   readonly keys?: readonly string[];
   readonly errors?: readonly (readonly SchemaIssue[])[];
+}
+
+/** What a check found: the value as it may be used, or what is wrong. */
+export type Checked<T> =
+  | { readonly data: T; readonly issues: readonly [] }
+  | { readonly data?: undefined; readonly issues: readonly Issue[] };
+
+/** Checks what somebody gave, of whatever make: one that throws when it is read cannot be read. */
+export function check<T>(schema: z.ZodMiniType<T>, given: unknown): Checked<T> {
+  try {
+    const parsed = z.safeParse(schema, given);
+    return parsed.success ? { data: parsed.data, issues: [] } : { issues: issuesOf(parsed.error.issues) };
+  } catch {
+    // What it threw may be anything, and is not shown.
+    return { issues: [{ path: '', message: 'must have plain members that can be read' }] };
+  }
 }
 
 /** The issues of a failed check, one for each member. */

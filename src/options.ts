@@ -11,12 +11,9 @@ import type { Signer } from './signing/signer.js';
 export type Environment = 'sandbox' | 'production';
 
 /**
- * Time, as the client sees it. Give one to make time stand still in a test.
- *
- * @example Wait without waiting
- * ```ts
- * const clock: Clock = { now: () => 0, sleep: () => Promise.resolve() };
- * ```
+ * Time, as the client sees it. Give one to make time stand still in a test: `createTestClock()` of
+ * `hosted-client/testing` is one that moves only when told. Time limits sleep on it too, so a sleep
+ * must not end before its time.
  */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -40,7 +37,10 @@ export interface WireOptions {
   listMarker?: string;
   /** The number of the first page. `'auto'` learns it from the first answer. Default `'auto'`. */
   firstPage?: 'auto' | 0 | 1;
-  /** How the timestamp of a link operation is written; an epoch travels as text. Default `'iso'`. */
+  /**
+   * How the timestamp of a link operation is written; an epoch travels as text. In whole seconds, two
+   * requests of one second are signed alike. Default `'iso'`.
+   */
   timestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /**
    * How the timestamp of a job status request is written; an epoch travels as a number and is

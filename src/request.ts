@@ -7,9 +7,9 @@
 
 import * as z from 'zod/mini';
 import type { Wire } from './assumptions.js';
-import { HostedConfigError, HostedError, HostedValidationError, type Issue } from './errors.js';
+import { HostedConfigError, HostedError, HostedValidationError, type Issue, type Particulars } from './errors.js';
 import { callOptions } from './input.js';
-import { issuesOf } from './issues.js';
+import { check } from './issues.js';
 import { cannot, listIssues } from './messages.js';
 import type { Encoded, Operation } from './operation.js';
 import type { CallOptions } from './options.js';
@@ -28,24 +28,19 @@ export function checkInput<Checked>(
   operation: Route & Pick<Operation<Checked, never, never>, 'request'>,
   { input, options, wire }: { input: () => unknown; options: unknown; wire: Wire },
 ): { readonly asked: Checked; readonly options: CallOptions } {
+  let given: unknown = null;
   try {
-    const given = input();
-    const checked = z.safeParse(operation.request, given);
-    const checkedCall = z.safeParse(checkedOptions, options);
-    const issues: readonly Issue[] = [
-      ...(checked.success ? [] : issuesOf(checked.error.issues)),
-      ...markerIssues(operation, given, wire),
-      ...(checkedCall.success ? [] : issuesOf(checkedCall.error.issues)),
-    ];
-    if (checked.success && checkedCall.success && issues.length === 0) {
-      return { asked: checked.data, options: (checkedCall.data ?? {}) as CallOptions };
-    }
-    throw invalid(operation, issues);
-  } catch (error) {
-    if (error instanceof HostedValidationError) throw error;
-    // A getter or a proxy of the caller's threw: what it threw may be anything.
-    throw invalid(operation, [{ path: '', message: 'the input must be plain members that can be read' }]);
+    given = input();
+  } catch {
+    // A getter or a proxy of the caller's threw: no object to read from.
   }
+  const checked = check(operation.request, given);
+  const checkedCall = check(checkedOptions, options);
+  const issues = [...checked.issues, ...markerIssues(operation, given, wire), ...checkedCall.issues];
+  if (checked.data !== undefined && issues.length === 0) {
+    return { asked: checked.data, options: (checkedCall.data ?? {}) as CallOptions };
+  }
+  throw invalid(operation, issues);
 }
 
 function invalid({ name }: Route, issues: readonly Issue[]): HostedValidationError {
@@ -76,32 +71,35 @@ export interface SignedBody {
  */
 export async function signBody(
   operation: Hosted,
-  { encoded, instant }: { encoded: Encoded; instant: number },
+  { encoded, instant, notSent }: { encoded: Encoded; instant: number; notSent: Particulars },
   { partnerId, signer, wire }: Settings,
 ): Promise<SignedBody> {
   const timestamp = writeTimestamp(instant, operation.host, wire);
-  const signature = await sign(() => signer.sign({ partnerId, timestamp: timestamp.signed }), operation);
+  const signature = await sign(() => signer.sign({ partnerId, timestamp: timestamp.signed }));
+  if (signature === null) {
+    const issues = [{ path: 'signer', message: 'must sign with a text, and failed to' }];
+    throw new HostedConfigError(cannot(operation.name, listIssues(issues)), issues, { ...notSent, retryable: false });
+  }
   const member = operation.host === 'links' ? 'signature' : wire.jobSignatureMember;
   const body = { ...encoded.body, partner_id: partnerId, timestamp: timestamp.sent, [member]: signature };
   return { text: JSON.stringify(body), signature };
 }
 
 // What somebody's signer throws may hold a key: it is neither shown nor passed on.
-async function sign(run: () => string | Promise<string>, { name }: Route): Promise<string> {
-  let signature: unknown;
+async function sign(run: () => string | Promise<string>): Promise<string | null> {
   try {
-    signature = await run();
+    const signature: unknown = await run();
+    return typeof signature === 'string' && signature !== '' ? signature : null;
   } catch (error) {
     if (error instanceof HostedError) throw error;
+    return null;
   }
-  if (typeof signature === 'string' && signature !== '') return signature;
-  const issues = [{ path: 'signer', message: 'must sign with a text, and failed to' }];
-  throw new HostedConfigError(cannot(name, listIssues(issues)), issues, { operation: name });
 }
+
+const namesLink = z.looseObject({ refId: z.unknown() });
 
 // §4.3 and §4.4 share the shape of their paths: to get the marker would be to list everything.
 function markerIssues({ path }: Route, input: unknown, { listMarker }: Wire): readonly Issue[] {
-  const { refId } = Object(input) as { refId?: unknown };
-  if (!path.includes('{linkId}') || refId !== listMarker) return [];
+  if (!path.includes('{linkId}') || check(namesLink, input).data?.refId !== listMarker) return [];
   return [{ path: 'refId', message: 'must not be the marker of the list operation' }];
 }

@@ -9,7 +9,7 @@ import * as z from 'zod/mini';
 import { assumedMaxResponseAgeMs, assumedWire, type Wire } from './assumptions.js';
 import { HostedConfigError, type Issue } from './errors.js';
 import type { Logger } from './events.js';
-import { duration, httpUrl, wholeNumber } from './input.js';
+import { duration, httpUrl, maxTimer, wholeNumber } from './input.js';
 import { issuesOf } from './issues.js';
 import { listIssues } from './messages.js';
 import type { Clock, Environment, HostedClientOptions } from './options.js';
@@ -144,7 +144,7 @@ const clientOptions = z.strictObject(
     clock: z.optional(z.custom<Clock>(isClock, 'must have now(), and may have sleep()')),
     clockSkew: z.optional(z.enum(['auto', 'off'], 'must be "auto" or "off"')),
     maxResponseAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
-    maxResponseBytes: z.optional(wholeNumber(1, 2 ** 31 - 1)),
+    maxResponseBytes: z.optional(wholeNumber(1, maxTimer)),
     wire: z.optional(wireOptions),
     logger: z.optional(z.custom<Logger>(isLogger, 'must have debug(), info(), warn() and error()')),
     onEvent: z.optional(aFunction),

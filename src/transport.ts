@@ -71,21 +71,25 @@ export async function send(sending: Sending): Promise<Answer | NoAnswer> {
         });
       },
     });
-    return await read(response, sending.maxBytes);
+    const answer = await read(response, sending);
+    sending.signal.throwIfAborted();
+    return answer;
   } catch (error) {
     if (sending.signal.aborted) throw sending.signal.reason;
     return noAnswer(error);
   }
 }
 
-async function read(response: Response, maxBytes: number): Promise<Answer> {
+async function read(response: Response, { maxBytes, signal }: Sending): Promise<Answer> {
+  // A fetch of somebody's own may answer with anything.
+  if (typeof response?.headers?.get !== 'function') throw new TypeError('fetch answered with no response');
   const { status, headers } = response;
   if (response.redirected || response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     response.body?.cancel().catch(() => undefined);
     return { status, headers, text: '', flaw: 'redirect' };
   }
   const limit = response.ok ? maxBytes : Math.min(maxBytes, maxErrorBytes);
-  const { bytes, whole } = await readBytes(response.body, limit);
+  const { bytes, whole } = await readBytes(response.body, { limit, signal });
   const text = whole ? decodeUtf8(bytes) : null;
   if (text !== null) return { status, headers, text, flaw: null };
   return { status, headers, text: decodeLossy(bytes), flaw: whole ? 'not_utf8' : 'too_large' };
@@ -98,8 +102,6 @@ const notSentCodes: ReadonlySet<string> = new Set([
   'EAI_FAIL',
   'EAI_NODATA',
   'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
@@ -119,12 +121,14 @@ const notSentCodes: ReadonlySet<string> = new Set([
   'UNKNOWN_CERTIFICATE_VERIFICATION_ERROR',
 ]);
 
+/** What happens before a request can leave when it happens while connecting, and after when not. */
+const connectingCodes: ReadonlySet<string> = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
+
 /** What can happen once a request is on its way. */
 const brokenCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'ECONNABORTED',
   'EPIPE',
-  'ETIMEDOUT',
   'UND_ERR_SOCKET',
   'UND_ERR_HEADERS_TIMEOUT',
   'UND_ERR_BODY_TIMEOUT',
@@ -132,21 +136,41 @@ const brokenCodes: ReadonlySet<string> = new Set([
 ]);
 
 function noAnswer(error: unknown): NoAnswer {
-  const codes = codesOf(error);
+  const failures = failuresIn(error);
   const notSent =
-    (codes.length > 0 && codes.every((code) => notSentCodes.has(code))) ||
+    (failures.length > 0 && failures.every(isBeforeSending)) ||
     // Deno has no codes, but says at which step it stopped.
     (error instanceof TypeError && /^error sending request .*client error \(Connect\)/s.test(error.message));
   // Only names that are known are shown: what else an error of somebody's fetch says may be anything.
-  const cause = codes.find((code) => notSentCodes.has(code) || brokenCodes.has(code)) ?? null;
-  return { cause, notSent };
+  const known = failures.find(
+    ({ code }) => notSentCodes.has(code) || connectingCodes.has(code) || brokenCodes.has(code),
+  );
+  return { cause: known?.code ?? null, notSent };
+}
+
+interface Failure {
+  readonly code: string;
+  readonly syscall: unknown;
+}
+
+function isBeforeSending({ code, syscall }: Failure): boolean {
+  return notSentCodes.has(code) || (connectingCodes.has(code) && syscall === 'connect');
 }
 
 // The code stands on the error, on its causes, or on each of the addresses that were tried.
-function codesOf(error: unknown, depth = 0): readonly string[] {
+function failuresIn(error: unknown, depth = 0): readonly Failure[] {
   if (typeof error !== 'object' || error === null || depth > 4) return [];
-  const { errors, code, cause } = error as { errors?: unknown; code?: unknown; cause?: unknown };
-  if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => codesOf(each, depth + 1));
-  if (typeof code === 'string') return [code];
-  return codesOf(cause, depth + 1);
+  try {
+    const { errors, code, cause, syscall } = error as {
+      errors?: unknown;
+      code?: unknown;
+      cause?: unknown;
+      syscall?: unknown;
+    };
+    if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => failuresIn(each, depth + 1));
+    if (typeof code === 'string') return [{ code, syscall }];
+    return failuresIn(cause, depth + 1);
+  } catch {
+    return [];
+  }
 }

@@ -94,6 +94,7 @@ const mayCheckShapes = [
   'believe.ts',
   'callbacks/receive.ts',
   'input.ts',
+  'issues.ts',
   'jobs/operations.ts',
   'jobs/wait-options.ts',
   'jobs/wire.ts',

@@ -307,7 +307,6 @@ test.each([
   ['refused connections on both addresses', ['ECONNREFUSED', 'ECONNREFUSED']],
   ['an unknown host', ['ENOTFOUND']],
   ['a failing resolver', ['EAI_AGAIN']],
-  ['an unreachable network', ['ENETUNREACH']],
   ['a connect timeout', ['UND_ERR_CONNECT_TIMEOUT']],
   ['a certificate that expired', ['CERT_HAS_EXPIRED']],
   ['a self-signed certificate', ['DEPTH_ZERO_SELF_SIGNED_CERT']],
@@ -851,3 +850,23 @@ test('a call sends what it was given when it was made, whatever becomes of that 
   });
   expect(sent.find(({ url }) => url.endsWith('job_status'))?.body).toMatchObject({ user_id: 'user-1', history: true });
 });
+
+test.each([
+  ['while connecting', 'connect', 'not_sent', 3],
+  ['on an open connection', 'read', 'unknown', 1],
+])(
+  'links.create() takes a network that is unreachable %s for what it is',
+  async (_when, syscall, outcome, attempts) => {
+    const fetch = async () => {
+      throw new TypeError('fetch failed', {
+        cause: Object.assign(new Error('no route'), { code: 'ENETUNREACH', syscall }),
+      });
+    };
+    const { client } = clientOf({}, { fetch, clock: recordingClock() });
+
+    const error = await rejection(create.call(client));
+
+    expect(error).toBeInstanceOf(HostedConnectionError);
+    expect(error).toMatchObject({ outcome, attempts });
+  },
+);

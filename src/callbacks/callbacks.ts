@@ -5,6 +5,7 @@
  */
 
 import type { Call } from '../call.js';
+import type { ClockSkew } from '../clock-skew.js';
 import { HostedConfigError } from '../errors.js';
 import { quietly } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
@@ -73,8 +74,9 @@ export interface Callbacks {
  *
  * @internal
  */
-export function createCallbacks(call: Call, settings: Settings): Callbacks {
+export function createCallbacks(call: Call, settings: Settings, skew: ClockSkew): Callbacks {
   const { clock, logger } = settings;
+  const world = { settings, now: () => clock.now() + skew.offsetMs() };
   const memory = createReplayGuard(clock.now);
   const warn = (message: string) => {
     if (logger) quietly(() => logger.warn(message));
@@ -83,7 +85,7 @@ export function createCallbacks(call: Call, settings: Settings): Callbacks {
   return {
     async receive(body, options) {
       const receiving = readReceiveOptions(options, memory);
-      const { event, key, bodyDigest, expiresAt } = await believeCallback(body, receiving, settings);
+      const { event, key, bodyDigest, expiresAt } = await believeCallback(body, receiving, world);
       const known = await receiving.replayGuard.begin(key, bodyDigest, expiresAt);
       if (known === 'conflict') throw replayed();
       if (known !== 'new') return { ...event, repeat: true };
@@ -106,9 +108,8 @@ export function createCallbacks(call: Call, settings: Settings): Callbacks {
         throw new HostedConfigError(cannotReceive('"onEvent" must be a function'), issues);
       }
       return createHandler({
-        // Once job status decides, age decides nothing: what is late was late because we were away.
-        receiving: options.confirm ? { ...receiving, maxAgeMs: false } : receiving,
-        settings,
+        receiving,
+        world,
         confirm: options.confirm ? confirm : null,
         onEvent: onEvent as (event: CallbackEvent, status?: JobStatus) => unknown,
         warn,

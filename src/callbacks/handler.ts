@@ -4,25 +4,29 @@
  * @module
  */
 
+import { assumedComeAgainSeconds } from '../assumptions.js';
 import { readBytes } from '../body.js';
 import { HostedResponseError, HostedSignatureError } from '../errors.js';
 import type { JobStatus } from '../jobs/types.js';
-import type { Settings } from '../settings.js';
-import { believeCallback, type Received, type Receiving, replayed, unreadable } from './receive.js';
+import {
+  believeCallback,
+  type Received,
+  type Receiving,
+  type ReceivingWorld,
+  replayed,
+  unreadable,
+} from './receive.js';
 import type { CallbackEvent } from './types.js';
 
 /** What a handler does with a callback. */
 export interface Handling {
   readonly receiving: Receiving;
-  readonly settings: Settings;
+  readonly world: ReceivingWorld;
   /** Asks for the signed truth; null where the callback alone is handed over. */
   readonly confirm: ((event: CallbackEvent) => Promise<JobStatus>) | null;
   readonly onEvent: (event: CallbackEvent, status?: JobStatus) => unknown;
   readonly warn: (message: string) => void;
 }
-
-/** How long the service is asked to wait, in seconds, before it delivers again. */
-const comeAgainSeconds = 30;
 
 /** Makes a handler; it never rejects. */
 export function createHandler(handling: Handling): (request: Request) => Promise<Response> {
@@ -33,7 +37,7 @@ export function createHandler(handling: Handling): (request: Request) => Promise
       received = await believeCallback(
         await readBody(request, handling.receiving.maxBytes),
         handling.receiving,
-        handling.settings,
+        handling.world,
       );
     } catch (error) {
       return refusal(error, handling);
@@ -50,7 +54,7 @@ async function handle({ event, key, bodyDigest, expiresAt }: Received, handling:
     const known = await replayGuard.begin(key, bodyDigest, expiresAt);
     if (known === 'conflict') return refusal(replayed(), handling);
     if (known === 'repeat') return answer(200);
-    if (known === 'busy') return comeAgain();
+    if (known !== 'new') return comeAgain();
   } catch {
     warn('hosted-client: the replay guard failed; the callback will be delivered again');
     return comeAgain();
@@ -90,7 +94,9 @@ async function quietlyForget({ receiving, warn }: Handling, key: string): Promis
 async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   const announced = Number(request.headers.get('content-length') ?? 0);
   const { bytes, whole } =
-    announced > maxBytes ? { bytes: new Uint8Array(), whole: false } : await readBytes(request.body, maxBytes);
+    announced > maxBytes
+      ? { bytes: new Uint8Array(), whole: false }
+      : await readBytes(request.body, { limit: maxBytes });
   if (!whole) throw unreadable('too_large', []);
   return bytes;
 }
@@ -107,7 +113,7 @@ function refusal(error: unknown, { warn }: Handling): Response {
 }
 
 function comeAgain(): Response {
-  return answer(503, { 'retry-after': String(comeAgainSeconds) });
+  return answer(503, { 'retry-after': String(assumedComeAgainSeconds) });
 }
 
 function answer(status: number, headers: Record<string, string> = {}): Response {

@@ -6,7 +6,7 @@
  */
 
 import * as z from 'zod/mini';
-import { assumedMaxCallbackAgeMs } from '../assumptions.js';
+import { assumedMaxCallbackAgeMs, assumedMemoryMs } from '../assumptions.js';
 import { decodeUtf8 } from '../body.js';
 import {
   HostedConfigError,
@@ -16,8 +16,8 @@ import {
   type Issue,
   type UnusableReason,
 } from '../errors.js';
-import { duration, wholeNumber } from '../input.js';
-import { issuesOf } from '../issues.js';
+import { duration, flag, maxTimer, wholeNumber } from '../input.js';
+import { check } from '../issues.js';
 import { normaliseHistoryEntry } from '../jobs/normalise.js';
 import { wireHistoryEntry } from '../jobs/wire.js';
 import { isRecord, parseJson } from '../json.js';
@@ -31,7 +31,16 @@ import type { CallbackEvent, ReceiveOptions, ReplayGuard } from './types.js';
 export interface Receiving {
   readonly maxAgeMs: number | false;
   readonly maxBytes: number;
+  /** Whether job status decides in the end. */
+  readonly confirms: boolean;
   readonly replayGuard: ReplayGuard;
+}
+
+/** By whom callbacks are believed, and when. */
+export interface ReceivingWorld {
+  readonly settings: Settings;
+  /** The time, in ms since the epoch, as near to the service's as is known. */
+  readonly now: () => number;
 }
 
 /** A callback that is believed, and what the guard is to know it by. */
@@ -42,11 +51,14 @@ export interface Received {
   readonly expiresAt: Date;
 }
 
-const receiveOptions = z.object(
+const receiveOptions = z.strictObject(
   {
     maxAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
-    maxBytes: z.optional(wholeNumber(1, 2 ** 31 - 1)),
+    maxBytes: z.optional(wholeNumber(1, maxTimer)),
     replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
+    // A handler's own.
+    confirm: z.optional(flag),
+    onEvent: z.optional(z.unknown()),
   },
   'must be an object',
 );
@@ -54,19 +66,16 @@ const receiveOptions = z.object(
 /** A pair is remembered this much longer, in ms, than it is fresh: verifying takes time. */
 const slowestVerifyingMs = 60_000;
 
-/** How long a pair is remembered that may come back at any age. */
-const longMemoryMs = 24 * 60 * 60 * 1000;
-
 /**
  * Checks how to receive.
  *
  * @throws {HostedValidationError} with every problem.
  */
 export function readReceiveOptions(options: ReceiveOptions | undefined, replayGuard: ReplayGuard): Receiving {
-  const checked = z.safeParse(receiveOptions, options ?? {});
-  if (!checked.success) throw invalid(issuesOf(checked.error.issues));
-  const { maxAgeMs = assumedMaxCallbackAgeMs, maxBytes = 8 * 1024 * 1024 } = checked.data;
-  return { maxAgeMs, maxBytes, replayGuard: checked.data.replayGuard ?? replayGuard };
+  const { data, issues } = check(receiveOptions, options ?? {});
+  if (!data) throw invalid(issues);
+  const { maxAgeMs = assumedMaxCallbackAgeMs, maxBytes = 8 * 1024 * 1024 } = data;
+  return { maxAgeMs, maxBytes, confirms: data.confirm === true, replayGuard: data.replayGuard ?? replayGuard };
 }
 
 /**
@@ -77,9 +86,12 @@ export function readReceiveOptions(options: ReceiveOptions | undefined, replayGu
  */
 export async function believeCallback(
   body: string | Uint8Array,
-  { maxAgeMs, maxBytes }: Receiving,
-  { signer, partnerId, environment, clock, wire }: Settings,
+  { maxAgeMs: asked, maxBytes, confirms }: Receiving,
+  { settings, now: time }: ReceivingWorld,
 ): Promise<Received> {
+  const { signer, partnerId, environment, wire } = settings;
+  // Once job status decides, age decides nothing: what is late was late because we were away.
+  const maxAgeMs = confirms ? false : asked;
   const bytes = bytesOf(body);
   if (bytes.length > maxBytes) throw unreadable('too_large', []);
   const text = decodeUtf8(bytes);
@@ -89,12 +101,12 @@ export async function believeCallback(
 
   // Before anything is waited for: the bytes are the caller's, who may use them again.
   const bodyDigest = await sha256Hex(bytes);
-  const now = clock.now();
+  const now = time();
   const verdict = await verifyAnswer(members, { signer, partnerId, now, maxAgeMs }).catch((): null => null);
   const { signedAt, timestamp } = believed(verdict);
 
-  const shape = z.safeParse(wireHistoryEntry, members);
-  if (!shape.success) throw unreadable('shape', issuesOf(shape.error.issues));
+  const shape = check(wireHistoryEntry, members);
+  if (!shape.data) throw unreadable('shape', shape.issues);
   const entry = normaliseHistoryEntry(shape.data, wire.brand);
   const { userId = null, jobId = null, linkId = null } = entry.partnerParams ?? {};
   if (userId === null || jobId === null) throw unreadable('shape', missing({ user_id: userId, job_id: jobId }));
@@ -103,12 +115,13 @@ export async function believeCallback(
   const id = await sha256Hex(JSON.stringify([userId, jobId, hostedJobId, resultCode, resultType, isFinal]));
   return {
     event: { id, repeat: false, userId, jobId, linkId, entry, signedAt },
-    // Of the pair, the timestamp: two keys sign one callback in two ways while they change.
-    key: await sha256Hex(JSON.stringify([environment, partnerId, timestamp])),
+    // Of the pair, the timestamp: two keys sign one callback in two ways while they change. Two jobs
+    // can end in one millisecond; where job status decides, that is no reason to lose one.
+    key: await sha256Hex(JSON.stringify([environment, partnerId, timestamp, ...(confirms ? [userId, jobId] : [])])),
     bodyDigest,
     expiresAt: new Date(
       maxAgeMs === false || signedAt === null
-        ? now + longMemoryMs
+        ? now + assumedMemoryMs
         : Math.max(now, signedAt.getTime()) + maxAgeMs + slowestVerifyingMs,
     ),
   };
@@ -119,7 +132,7 @@ export function replayed(): HostedSignatureError {
   return new HostedSignatureError(cannotReceive(disbelief.replayed), 'replayed', { outcome: 'answered' });
 }
 
-/** The error for a body that is too large to be read. */
+/** The error for a body that cannot be read. */
 export function unreadable(reason: UnusableReason, issues: readonly Issue[]): HostedResponseError {
   const where = issues.length > 0 ? ` (${listIssues(issues)})` : '';
   const message = cannotReceive(

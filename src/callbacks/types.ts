@@ -37,6 +37,9 @@ export interface ReceiveOptions {
  * Remembers which signed timestamp came with which body, and whether it was handled. The one in memory
  * serves a single process; back it with your store when several receive.
  *
+ * Two jobs whose results are signed in the same millisecond look like one callback with two bodies:
+ * the second is refused, unless `confirm` lets job status decide.
+ *
  * A store gives `begin` one answer at a time for a key, and may drop what has expired.
  */
 export interface ReplayGuard {
@@ -47,7 +50,8 @@ export interface ReplayGuard {
    *
    * @param key - A digest of what was signed: the timestamp, for this partner and environment.
    * @param bodyDigest - A digest of the body.
-   * @param expiresAt - After this the pair is too old to be accepted anyway.
+   * @param expiresAt - Until when to remember it: when it would be too old to be accepted, or a day
+   *   from now where any age is.
    */
   begin(key: string, bodyDigest: string, expiresAt: Date): Promise<'new' | 'busy' | 'repeat' | 'conflict'>;
   /** Notes that it was handled. */

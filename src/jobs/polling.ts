@@ -110,7 +110,10 @@ export function createPoller({ ask, now, random, telemetry }: PollingWorld, plan
     const elapsedMs = now() - wait.startedAt;
     if (error.code === 'not_found' && !wait.seen && elapsedMs < plan.notFoundGraceMs) {
       wait.errorsInRow = 0;
-      return waitOn(wait, null, 0);
+      const step = waitOn(wait, null, 0);
+      // As at the deadline, the last poll is made at the end of the grace.
+      wait.dueAt = Math.min(wait.dueAt, wait.startedAt + plan.notFoundGraceMs);
+      return step;
     }
     wait.errorsInRow += 1;
     if (!error.retryable || wait.errorsInRow > plan.maxConsecutiveErrors) return { status: null, error, over: true };

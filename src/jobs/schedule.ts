@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { AnyHostedError } from '../errors.js';
+import type { HostedError } from '../errors.js';
 import { quietly } from '../events.js';
 import type { WaitingClock } from '../time.js';
 import type { Poller, Wait } from './polling.js';
@@ -14,7 +14,7 @@ import type { CompletedJob, JobRef } from './types.js';
 /** How one job ended: its final status, or why there is none. `job` is the caller's own object. */
 export type WaitEntry<J extends JobRef> =
   | { job: J; status: CompletedJob; error?: undefined }
-  | { job: J; status?: undefined; error: AnyHostedError };
+  | { job: J; status?: undefined; error: HostedError };
 
 // Jobs that wait for an initial delay hold no request: a source without end must not hold the process.
 const mostAdmittedAtOnce = 1_000;

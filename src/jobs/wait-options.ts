@@ -6,8 +6,8 @@
 
 import * as z from 'zod/mini';
 import { type HostedError, HostedValidationError } from '../errors.js';
-import { callOptions, flag, wholeNumber } from '../input.js';
-import { issuesOf } from '../issues.js';
+import { callOptions, flag, maxTimer, wholeNumber } from '../input.js';
+import { check } from '../issues.js';
 import { cannot, listIssues } from '../messages.js';
 import type { CallOptions } from '../options.js';
 import { jobStatusRoute } from '../routes.js';
@@ -79,28 +79,25 @@ export interface WaitPlan {
   readonly signal: AbortSignal | undefined;
 }
 
-// A timer takes 32 bits; a longer one fires at once.
-const maxDelay = 2 ** 31 - 1;
-
 const waitOptions = z.strictObject(
   {
     ...callOptions,
     deadlineMs: z.optional(
       z.union(
-        [wholeNumber(0, maxDelay), z.literal(Number.POSITIVE_INFINITY)],
+        [wholeNumber(0, maxTimer), z.literal(Number.POSITIVE_INFINITY)],
         'must be whole milliseconds, or Infinity',
       ),
     ),
-    initialDelayMs: z.optional(wholeNumber(0, maxDelay)),
-    minDelayMs: z.optional(wholeNumber(1, maxDelay)),
-    maxDelayMs: z.optional(wholeNumber(1, maxDelay)),
+    initialDelayMs: z.optional(wholeNumber(0, maxTimer)),
+    minDelayMs: z.optional(wholeNumber(1, maxTimer)),
+    maxDelayMs: z.optional(wholeNumber(1, maxTimer)),
     backoffFactor: z.optional(
       z
         .number('must be a number of 1 or more')
         .check(z.refine((factor) => factor >= 1, 'must be a number of 1 or more')),
     ),
     jitter: z.optional(flag),
-    notFoundGraceMs: z.optional(wholeNumber(0, maxDelay)),
+    notFoundGraceMs: z.optional(wholeNumber(0, maxTimer)),
     maxConsecutiveErrors: z.optional(wholeNumber(0)),
     imageLinks: z.optional(flag),
     history: z.optional(flag),
@@ -118,13 +115,12 @@ const waitOptions = z.strictObject(
  * @throws {HostedValidationError} with every problem.
  */
 export function readWaitOptions(options: (WaitOptions & { concurrency?: number }) | undefined): WaitPlan {
-  const checked = z.safeParse(waitOptions, options ?? {});
-  if (!checked.success) {
-    const issues = issuesOf(checked.error.issues);
+  const { data, issues } = check(waitOptions, options ?? {});
+  if (!data) {
     const { name } = jobStatusRoute;
     throw new HostedValidationError(cannot(name, listIssues(issues)), issues, { operation: name });
   }
-  const { signal, timeoutMs, totalTimeoutMs, headers, imageLinks, history, onPoll, ...given } = checked.data;
+  const { signal, timeoutMs, totalTimeoutMs, headers, imageLinks, history, onPoll, ...given } = data;
   return {
     deadlineMs: given.deadlineMs ?? 600_000,
     initialDelayMs: given.initialDelayMs ?? 0,

@@ -213,7 +213,7 @@ function idTypeList(members: { country: z.ZodMiniType<string>; method: z.ZodMini
         when: ({ value }) => Array.isArray(value),
       }),
     ),
-    z.transform((entries: IdType[]) => [...new Map(entries.map((idType) => [kindOf(idType), idType])).values()]),
+    z.transform((entries: IdType[]) => [...new Map(entries.map((idType) => [idTypeKey(idType), idType])).values()]),
   );
 }
 
@@ -221,7 +221,7 @@ function refuseSecondMethods(entries: readonly unknown[], check: z.core.$Refinem
   const methods = new Map<string, unknown>();
   entries.forEach((idType, index) => {
     if (!isRecord(idType)) return;
-    const kind = kindOf(idType);
+    const kind = idTypeKey(idType);
     if (!methods.has(kind)) methods.set(kind, idType.verificationMethod);
     else if (methods.get(kind) !== idType.verificationMethod) {
       const message = 'must be the only verification method of its country and ID type';
@@ -230,7 +230,7 @@ function refuseSecondMethods(entries: readonly unknown[], check: z.core.$Refinem
   });
 }
 
-function kindOf({ country, idType }: { country?: unknown; idType?: unknown }): string {
+function idTypeKey({ country, idType }: { country?: unknown; idType?: unknown }): string {
   return `${String(country).toUpperCase()} ${String(idType)}`;
 }
 

@@ -64,7 +64,8 @@ const maxBarrenPages = 10;
 /**
  * Puts a page in its place.
  *
- * @param asked - Its number, undefined for the first page; and what the page before it left behind.
+ * `page` is its number, undefined for the first one; `after` what the page before it left behind.
+ *
  * @throws {HostedResponseError} (`paging`) when the page is not the one that was asked for, is the
  *   one before it over again, or is one of many that bring nothing.
  */
@@ -87,8 +88,6 @@ export function placePage(
     if (!expected) throw stuck(fetched, 'meta.currentPage', `must be ${first ?? '0 or 1'} on the first page`);
     firstPage.learn(meta.currentPage);
   }
-  // Only a list that begins at 0 has such a page.
-  if (meta.currentPage === 0 && links.length > 0) firstPage.learn(0);
 
   const fresh = after === null ? links : links.filter(({ refId }) => !after.refIds.has(refId));
   const before = after?.barren ?? 0;
@@ -98,16 +97,17 @@ export function placePage(
   if (after !== null && links.length > 0 && fresh.length === 0 && (links.length > 1 || before > 0)) {
     throw stuck(fetched, 'links', 'must not be those of the page before');
   }
-  const isMarked =
-    links.length > 1 && links.length === after?.mark.size && links.every(({ refId }) => after.mark.has(refId));
+  // The page before may be the mark itself: that one was judged above.
+  const mark = after === null || after.mark === after.refIds ? null : after.mark;
+  const isMarked = links.length > 0 && links.length === mark?.size && links.every(({ refId }) => mark.has(refId));
   if (isMarked) throw stuck(fetched, 'links', 'must not be those of an earlier page');
   if (barren > maxBarrenPages) throw stuck(fetched, 'links', 'must not stay empty page after page');
 
   const refIds = links.length > 0 ? new Set(links.map(({ refId }) => refId)) : (after?.refIds ?? new Set());
   const next = isFollowed(meta, firstPage.current()) ? meta.currentPage + 1 : null;
   const count = (after?.count ?? 0) + 1;
-  const mark = after === null || Number.isInteger(Math.log2(count)) ? refIds : after.mark;
-  return { links: fresh, meta, next, trail: { refIds, barren, count, mark } };
+  const isTurn = after === null || Number.isInteger(Math.log2(count));
+  return { links: fresh, meta, next, trail: { refIds, barren, count, mark: isTurn ? refIds : after.mark } };
 }
 
 // While the number of the first page is not known, the last page may be followed by one more: an

@@ -38,11 +38,13 @@ export interface HmacSha256Options {
  * The protocol does not show the scheme (docs/protocol.md §5); see `assumptions.ts`.
  */
 export function hmacSha256(options: HmacSha256Options): Signer {
-  const apiKeys = [options.apiKey].flat() as readonly string[];
+  const apiKeys = [options?.apiKey].flat() as readonly string[];
   const issues = apiKeys.flatMap((key) => apiKeyIssues(key, 'apiKey'));
   if (apiKeys.length === 0) issues.push({ path: 'apiKey', message: 'must be a text' });
-  if (issues.length > 0) throw new HostedConfigError(`Cannot sign with HMAC-SHA256: ${listIssues(issues)}`, issues);
-  const context = options.context ?? assumedSignatureContext;
+  const context: unknown = options?.context ?? assumedSignatureContext;
+  if (typeof context !== 'string') issues.push({ path: 'context', message: 'must be a text' });
+  if (typeof context !== 'string' || issues.length > 0)
+    throw new HostedConfigError(`Cannot sign with HMAC-SHA256: ${listIssues(issues)}`, issues);
 
   let imported: Promise<readonly CryptoKey[]> | undefined;
   const keys = () => {

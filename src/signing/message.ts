@@ -31,14 +31,18 @@ export function writeTimestamp(ms: number, host: 'links' | 'jobs', wire: Wire): 
   return { signed: String(epoch), sent: host === 'links' ? String(epoch) : epoch };
 }
 
+/** A clock that is set back further than this, in ms, is believed; one that wavers is not. */
+const waveringMs = 300_000;
+
 /**
- * Gives times that strictly increase, by a millisecond where the clock stands still or steps back:
- * no two requests of one client are signed alike.
+ * Gives times that strictly increase, by a millisecond where the clock stands still or wavers: no two
+ * requests of one client are signed alike. With `aheadMs` the time is that much in the future.
  */
-export function increasing(now: () => number): () => number {
+export function increasing(now: () => number): (aheadMs?: number) => number {
   let last = Number.NEGATIVE_INFINITY;
-  return () => {
-    last = Math.max(Math.floor(now()), last + 1);
+  return (aheadMs = 0) => {
+    const time = Math.floor(now()) + aheadMs;
+    last = last - time > waveringMs ? time : Math.max(time, last + 1);
     return last;
   };
 }
