@@ -18,6 +18,7 @@ export async function readBytes(
   const reader = body?.getReader();
   // Whoever made the body may not listen to the signal.
   const onAbort = () => reader?.cancel().catch(() => undefined);
+  if (signal?.aborted) onAbort();
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     return await readChunks(reader, limit);

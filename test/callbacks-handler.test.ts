@@ -1419,3 +1419,24 @@ test('callbacks.handler() asks nothing before a callback comes', () => {
 
   expect(sent).toEqual([]);
 });
+
+test('callbacks.handler() with confirm hands over two jobs whose results were signed in one millisecond', async () => {
+  const reply: Reply = ({ body }) =>
+    Response.json(signed({ job_complete: true, job_success: true, user_id: body.user_id, job_id: body.job_id }));
+  const { client } = clientOf(reply);
+  const seen: string[] = [];
+  const handle = client.callbacks.handler({
+    confirm: true,
+    onEvent: (event) => {
+      seen.push(event.jobId);
+    },
+  });
+  const of = (jobId: string) =>
+    post(postedResult({ PartnerParams: { user_id: 'user-1', job_id: jobId, job_type: '1' } }));
+
+  const first = await handle(of('job-1'));
+  const second = await handle(of('job-2'));
+
+  expect([first.status, second.status]).toEqual([200, 200]);
+  expect(seen).toEqual(['job-1', 'job-2']);
+});

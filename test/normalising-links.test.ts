@@ -556,3 +556,13 @@ test('links.create() and list() await answers with a member named then', async (
   expect(await create(raw(`{${record}}`))).toEqual({ url, refId });
   expect((await list(raw(page))).links).toHaveLength(1);
 });
+
+test('links.get() keeps no signature in extra when the answer hands our request back', async () => {
+  const { client } = clientOf(({ body }) =>
+    Response.json({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', more: 'kept', ...body }),
+  );
+
+  const link = await client.links.get('ref-1');
+
+  expect(link.extra).toEqual({ more: 'kept', timestamp: expect.any(String) });
+});

@@ -870,3 +870,27 @@ test.each([
     expect(error).toMatchObject({ outcome, attempts });
   },
 );
+
+test('a call that ends does not go on reading a body from a fetch that does not listen', async () => {
+  const controller = new AbortController();
+  let pulls = 0;
+  let cancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    pull(stream) {
+      pulls += 1;
+      if (pulls === 10) controller.abort();
+      stream.enqueue(new Uint8Array(16));
+    },
+    cancel() {
+      cancelled = true;
+    },
+  });
+  const { client } = clientOf({}, { fetch: async () => new Response(body) });
+
+  const reason = await rejection(client.links.get('ref-1', { signal: controller.signal }));
+  await new Promise((turn) => setImmediate(turn));
+
+  expect(reason).toBe(controller.signal.reason);
+  expect(cancelled).toBe(true);
+  expect(pulls).toBeLessThan(20);
+});
