@@ -52,12 +52,12 @@ function normaliseResult(wire: WireResult, brand: string, named: ReadonlySet<str
   const idMember = hostedJobIdMember(brand);
   const { [idMember]: id, ...rest } = wire as Record<string, unknown>;
   // The brand word is the user's to say, so the schema does not know this member. What is no id stays in `extra`.
-  const isId = typeof id === 'string' || Number.isSafeInteger(id);
+  const isId = id === null || typeof id === 'string' || Number.isSafeInteger(id);
   return {
     resultCode: toCode(wire.ResultCode),
     resultText: toText(wire.ResultText),
     resultType: toText(wire.ResultType),
-    hostedJobId: isId ? toCode(id as string | number) : null,
+    hostedJobId: isId ? toCode(id as string | number | null) : null,
     jsonVersion: toCode(wire.JSONVersion),
     isFinal: toBoolean(wire.IsFinalResult),
     isMachine: toBoolean(wire.IsMachineResult),
