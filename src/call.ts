@@ -64,6 +64,8 @@ interface Progress {
   resigned: boolean;
   /** How far ahead of now the next attempt is signed, in ms. */
   aheadMs: number;
+  /** The signature of the attempt under way. */
+  signature: string;
 }
 
 /** Makes the one function through which every operation of a client runs. */
@@ -89,6 +91,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
       offsetMs: 0,
       resigned: false,
       aheadMs: 0,
+      signature: '',
     };
     try {
       const { asked, options } = checkInput(operation, { input, options: given, wire });
@@ -147,7 +150,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const ms = options.timeoutMs ?? settings.timeoutMs;
     const timedOut = () => timeout(operation, progress, 'attempt');
 
-    const { signature, answer } = await within({ clock, ms, signal: caller, timedOut }, async (signal) => {
+    const answer = await within({ clock, ms, signal: caller, timedOut }, async (signal) => {
       const encoded = operation.encode(asked, wire);
       const instant = nextInstant(progress.aheadMs) + progress.offsetMs;
       const notSent = particularsOf(operation, progress, outcomeOf(progress));
@@ -155,7 +158,8 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
       signal.throwIfAborted();
       report({ type: 'request', callId, operation: name, attempt: attempts });
       progress.sent = true;
-      const answer = await send({
+      progress.signature = body.signature;
+      return send({
         url: addressOf(operation, encoded, settings),
         method,
         headers: { ...ownHeaders, 'user-agent': settings.userAgent, ...options.headers },
@@ -164,7 +168,6 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
         signal,
         maxBytes: settings.maxResponseBytes,
       });
-      return { signature: body.signature, answer };
     });
     if (!('status' in answer)) throw disconnected(operation, progress, answer);
 
@@ -180,7 +183,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const json = parseJson(answer.text);
     const refusal = refusalIn(answer, json, site);
     if (refusal) throw refusal;
-    const reading = { operation, asked, sentSignature: signature, answer, site, settings };
+    const reading = { operation, asked, sentSignature: progress.signature, answer, site, settings };
     const members = membersOf(reading, json);
     const signedAt = await verified(reading, members);
     const data = decoded(reading, { members, signedAt });

@@ -84,6 +84,7 @@ export function refusalIn(answer: Answer, json: unknown, site: Site): HostedErro
         message('the service stopped waiting for the request', true),
         'attempt',
         particulars,
+        refusal.retryAfterMs,
       );
     case 'server':
       return new HostedServerError(message('the service is in trouble', true), refusal, particulars);

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { parseHttpDate } from './date-time.js';
+
 /** A round trip this long, in ms, says too little about when the answer was dated. */
 const longestRoundTripMs = 10_000;
 /** A difference up to this, in ms, is borne by every window of validity. */
@@ -32,8 +34,8 @@ export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
     learn(headers, { sentAt, receivedAt }) {
       // A cache tells when it was asked first, and a slow answer not when on its way it was dated.
       if (mode === 'off' || headers.has('age') || receivedAt - sentAt > longestRoundTripMs) return;
-      const date = Date.parse(headers.get('date') ?? '');
-      if (Number.isNaN(date)) return;
+      const date = parseHttpDate(headers.get('date') ?? '');
+      if (date === null) return;
       // `Date` is cut to the second (RFC 9110 §6.6.1): half of one is what it lacks in the middle.
       const measured = date + 500 - (sentAt + receivedAt) / 2;
       if (Math.abs(measured - offset) <= tolerableMs) return;

@@ -43,6 +43,25 @@ export function parseDateTime(text: string, reading: DateTimeReading = { offset:
   return new Date(wall + (sign === '-' ? offsetMs : -offsetMs));
 }
 
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/**
+ * Reads the date of a header: `Fri, 02 Jan 2026 03:04:05 GMT` (RFC 9110 §5.6.7, IMF-fixdate).
+ *
+ * @returns the time in ms since the epoch, or null where the text is none.
+ */
+export function parseHttpDate(text: string): number | null {
+  const match = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/.exec(
+    text,
+  );
+  if (!match) return null;
+  const [, day, month = '', year, hour, minute, second] = match;
+  return wallTime(
+    { year: Number(year), month: months.indexOf(month) + 1, day: Number(day) },
+    { hour: Number(hour), minute: Number(minute), second: Number(second), ms: 0 },
+  );
+}
+
 const daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 // The platform would roll what the calendar or the day does not have over into something else.

@@ -137,11 +137,27 @@ export class HostedTimeoutError extends HostedError {
   readonly code = 'timeout';
   /** Whose time: see `timeoutMs` and `totalTimeoutMs`. */
   readonly phase: 'attempt' | 'total';
+  readonly #retryAfterMs: number | null;
 
   /** @internal */
-  constructor(message: string, phase: 'attempt' | 'total', particulars?: Particulars) {
+  constructor(
+    message: string,
+    phase: 'attempt' | 'total',
+    particulars?: Particulars,
+    retryAfterMs: number | null = null,
+  ) {
     super(message, particulars);
     this.phase = phase;
+    this.#retryAfterMs = retryAfterMs;
+  }
+
+  /**
+   * How long the service asks to wait, where it was it that timed out.
+   *
+   * @internal
+   */
+  get retryAfterMs(): number | null {
+    return this.#retryAfterMs;
   }
 
   override toJSON(): object {

@@ -5,6 +5,7 @@
  */
 
 import { assumedMaxRetryAfterMs } from './assumptions.js';
+import { parseHttpDate } from './date-time.js';
 import type { AnyHostedError } from './errors.js';
 
 /** What a failed attempt is judged by. */
@@ -63,7 +64,6 @@ const backOff = { firstMs: 500, mostMs: 8_000 };
 export function readRetryAfter(header: string | null, now: number): number | null {
   const value = header?.trim() ?? '';
   if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
-  if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(value)) return null;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? null : Math.max(0, at - now);
+  const at = parseHttpDate(value);
+  return at === null ? null : Math.max(0, at - now);
 }
