@@ -1583,3 +1583,24 @@ test('a callback signed twice shows neither signature', async () => {
 
   expectNothingIn(showings(event), [pair.sec_key, pair.signature]);
 });
+
+test('callbacks.receive() keeps to freshness though its options are those of a handler that confirms', async () => {
+  const options = { confirm: true, maxAgeMs: 1_000, onEvent: () => undefined };
+  const callbacks = receiver({ clock: stillClock(now + day) });
+
+  await disbelieved(callbacks.receive(posted(result), options), 'stale');
+});
+
+test('callbacks.receive() refuses a replay on a clock that is far ahead of the service', async () => {
+  const date = new Date(now).toUTCString();
+  const linkAnswer = () =>
+    Response.json({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' }, { headers: { date } });
+  const { client } = clientOf(linkAnswer, { clock: stillClock(now + 600_000) });
+  await client.links.get('ref-1');
+
+  const first = await client.callbacks.receive(posted(result));
+  const second = await client.callbacks.receive(posted(result));
+
+  expect([first.repeat, second.repeat]).toEqual([false, true]);
+  await disbelieved(client.callbacks.receive(posted(otherResult)), 'replayed');
+});

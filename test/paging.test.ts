@@ -1375,6 +1375,15 @@ test('pages that go round and round, with numbers that advance, are an error', a
   expect(sent.length).toBeLessThan(20);
 });
 
+test('pages of one link that go round and round are an error too', async () => {
+  const { client, sent } = serve((page = 1) => wirePage([`link-${page % 2}`], page, 1e15));
+
+  const { error } = await walk(client.links.list());
+
+  expectStuck(error);
+  expect(sent.length).toBeLessThan(40);
+});
+
 test('a list that grows by a page with every page is walked no further than maxPages', async () => {
   const { client, asked } = serve((page = 1) => wirePage([`link-${page}`], page, page + 1));
 
@@ -1666,6 +1675,14 @@ test('with one link a page, a link that was shifted onto the next page comes onc
   const { refs, error } = await walk(client.links.list());
 
   expect([refs, error]).toEqual([['a', 'b', 'c'], null]);
+});
+
+test('with one link a page, an older link that two new ones shifted here is left to the reader', async () => {
+  const { client } = serve(shelf([['a'], ['b'], ['c'], ['b'], ['c'], ['d']]));
+
+  const { refs, error } = await walk(client.links.list());
+
+  expect([refs, error]).toEqual([['a', 'b', 'c', 'b', 'c', 'd'], null]);
 });
 
 test('a last page that holds nothing but a shifted link is the end', async () => {

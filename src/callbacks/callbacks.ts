@@ -84,7 +84,8 @@ export function createCallbacks(call: Call, settings: Settings, skew: ClockSkew)
 
   return {
     async receive(body, options) {
-      const receiving = readReceiveOptions(options, memory);
+      // It confirms nothing, whatever options it may share with a handler.
+      const receiving = { ...readReceiveOptions(options, memory), confirms: false };
       const { event, key, bodyDigest, expiresAt } = await believeCallback(body, receiving, world);
       const known = await receiving.replayGuard.begin(key, bodyDigest, expiresAt);
       if (known === 'conflict') throw replayed();

@@ -71,7 +71,10 @@ const slowestVerifyingMs = 60_000;
  *
  * @throws {HostedValidationError} with every problem.
  */
-export function readReceiveOptions(options: ReceiveOptions | undefined, replayGuard: ReplayGuard): Receiving {
+export function readReceiveOptions(
+  options: (ReceiveOptions & { confirm?: boolean }) | undefined,
+  replayGuard: ReplayGuard,
+): Receiving {
   const { data, issues } = check(receiveOptions, options ?? {});
   if (!data) throw invalid(issues);
   const { maxAgeMs = assumedMaxCallbackAgeMs, maxBytes = 8 * 1024 * 1024 } = data;
@@ -102,6 +105,8 @@ export async function believeCallback(
   // Before anything is waited for: the bytes are the caller's, who may use them again.
   const bodyDigest = await sha256Hex(bytes);
   const now = time();
+  // A guard lives by our own clock, however far off it is.
+  const here = settings.clock.now();
   const verdict = await verifyAnswer(members, { signer, partnerId, now, maxAgeMs }).catch((): null => null);
   const { signedAt, timestamp } = believed(verdict);
 
@@ -121,8 +126,8 @@ export async function believeCallback(
     bodyDigest,
     expiresAt: new Date(
       maxAgeMs === false || signedAt === null
-        ? now + assumedMemoryMs
-        : Math.max(now, signedAt.getTime()) + maxAgeMs + slowestVerifyingMs,
+        ? here + assumedMemoryMs
+        : here + Math.max(0, signedAt.getTime() - now) + maxAgeMs + slowestVerifyingMs,
     ),
   };
 }

@@ -37,6 +37,8 @@ export interface Trail {
   readonly count: number;
   /** The reference ids of an earlier page: the one before the last power of two (Brent's cycle detection). */
   readonly mark: ReadonlySet<string>;
+  /** How often that page came again since. */
+  readonly rounds: number;
 }
 
 /** What a client knows of the number of the first page: told, learnt, or nothing yet. */
@@ -60,6 +62,8 @@ export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
 
 /** How many pages in a row may bring nothing before that is taken for a service that is stuck. */
 const maxBarrenPages = 10;
+/** How often a page of a single link may come again before that is taken for a circle. */
+const maxRounds = 3;
 
 /**
  * Puts a page in its place.
@@ -100,14 +104,19 @@ export function placePage(
   // The page before may be the mark itself: that one was judged above.
   const mark = after === null || after.mark === after.refIds ? null : after.mark;
   const isMarked = links.length > 0 && links.length === mark?.size && links.every(({ refId }) => mark.has(refId));
-  if (isMarked) throw stuck(fetched, 'links', 'must not be those of an earlier page');
+  const rounds = (after?.rounds ?? 0) + (isMarked ? 1 : 0);
+  // New links may shift a single one here again from anywhere, but hardly over and over.
+  if (isMarked && (links.length > 1 || rounds > maxRounds)) {
+    throw stuck(fetched, 'links', 'must not be those of an earlier page');
+  }
   if (barren > maxBarrenPages) throw stuck(fetched, 'links', 'must not stay empty page after page');
 
   const refIds = links.length > 0 ? new Set(links.map(({ refId }) => refId)) : (after?.refIds ?? new Set());
   const next = isFollowed(meta, firstPage.current()) ? meta.currentPage + 1 : null;
   const count = (after?.count ?? 0) + 1;
   const isTurn = after === null || Number.isInteger(Math.log2(count));
-  return { links: fresh, meta, next, trail: { refIds, barren, count, mark: isTurn ? refIds : after.mark } };
+  const trail = { refIds, barren, count, mark: isTurn ? refIds : after.mark, rounds: isTurn ? 0 : rounds };
+  return { links: fresh, meta, next, trail };
 }
 
 // While the number of the first page is not known, the last page may be followed by one more: an
