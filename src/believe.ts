@@ -6,7 +6,6 @@
  * @module
  */
 
-import * as z from 'zod/mini';
 import { requestIdIn, type Site } from './classify.js';
 import {
   HostedConfigError,
@@ -16,7 +15,7 @@ import {
   type Particulars,
   type UnusableReason,
 } from './errors.js';
-import { issuesOf } from './issues.js';
+import { check } from './issues.js';
 import { isRecord } from './json.js';
 import { cannot, disbelief, listIssues, unusability } from './messages.js';
 import type { Operation } from './operation.js';
@@ -68,8 +67,11 @@ export async function verified(reading: Signed, members: Members): Promise<Date 
     const message = cannot(site.operation, `the answer is not believed: ${disbelief.reflected}`);
     throw new HostedSignatureError(message, 'reflected', answered(reading));
   }
-  const theirs = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== sentSignature));
-  const verdict = await verifyAnswer(operation.signedAnswer === 'required' ? members : theirs, {
+  const theirs =
+    others.length === signatures.length || operation.signedAnswer === 'required'
+      ? members
+      : Object.fromEntries(Object.entries(members).filter(([, value]) => value !== sentSignature));
+  const verdict = await verifyAnswer(theirs, {
     signer: settings.signer,
     partnerId: settings.partnerId,
     now: site.now,
@@ -95,8 +97,8 @@ export function decoded<Checked, Wire, Output>(
   { members, signedAt }: { members: Members; signedAt: Date | null },
 ): Output {
   const { operation, asked, settings } = reading;
-  const shape = z.safeParse(operation.response, members);
-  if (!shape.success) throw unusable(reading, 'shape', issuesOf(shape.error.issues));
+  const shape = check(operation.response, members);
+  if (shape.data === undefined) throw unusable(reading, 'shape', shape.issues);
   const read = operation.decode(shape.data, asked, { wire: settings.wire, signedAt });
   if ('value' in read) return read.value;
   throw unusable(reading, read.reason, read.issues);

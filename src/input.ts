@@ -8,6 +8,7 @@
 import * as z from 'zod/mini';
 import { parseDateTime } from './date-time.js';
 import { isHttpUrl } from './http-url.js';
+import { isRecord } from './json.js';
 import type { CallOptions } from './options.js';
 
 /** The most a timer takes, in ms: 32 bits; a longer one fires at once. A body has no more bytes either. */
@@ -101,8 +102,8 @@ export const callOptions = {
   ),
 } satisfies Record<keyof CallOptions, unknown>;
 
-/** A number as it is; anything else by its kind alone. */
-export function kindOf(value: unknown): string {
+// A number as it is; anything else by its kind alone.
+function kindOf(value: unknown): string {
   if (typeof value === 'number') return String(value);
   if (value === null) return 'null';
   return Array.isArray(value) ? 'an array' : value === undefined ? 'nothing' : `a ${typeof value}`;
@@ -111,7 +112,7 @@ export function kindOf(value: unknown): string {
 function jsonCopy(value: unknown): Record<string, unknown> | null {
   try {
     const copy: unknown = JSON.parse(JSON.stringify(value));
-    return typeof copy === 'object' && copy !== null && !Array.isArray(copy) ? (copy as Record<string, unknown>) : null;
+    return isRecord(copy) ? copy : null;
   } catch {
     return null;
   }

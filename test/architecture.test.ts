@@ -91,7 +91,6 @@ test.each([
 });
 
 const mayCheckShapes = [
-  'believe.ts',
   'callbacks/receive.ts',
   'input.ts',
   'issues.ts',

@@ -22,7 +22,7 @@ export interface Links {
    *
    * It is repeated only when the service cannot have seen the request, or answered 429: a second
    * link would be worse than an error. After an error whose `outcome` is `'unknown'` or
-   * `'answered'` the link may exist.
+   * `'answered'`, and after a status of 408 or 5xx, the link may exist.
    *
    * @param link - The link; `callbackUrl` defaults to the client's `defaultCallbackUrl`.
    * @returns The link's address, to be given to the end user, and its reference id.
