@@ -1,6 +1,5 @@
 // What handler() tells the service about a callback, what it hands over and how often, and what confirm() asks.
 
-import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import {
   type CallbackEvent,
@@ -18,29 +17,31 @@ import {
   type Signer,
 } from 'hosted-client';
 import { createMockService, createTestClock, type MockFault, type MockServiceOptions } from 'hosted-client/testing';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { clientOf, deferred, now, type Reply, rejection, sign, signed, stillClock } from './support/fake-fetch.js';
+import { afterEach, expect, test, vi } from 'vitest';
+import {
+  clientOf,
+  deferred,
+  now,
+  type Reply,
+  rejection,
+  sign,
+  signed,
+  stillClock,
+  thrownBy,
+} from './support/fake-fetch.js';
+import { createPlanter, everything } from './support/showings.js';
+import { failOnStrayRejections } from './support/stray-rejections.js';
 
 const hour = 3_600_000;
 const nowText = '2026-01-02T03:04:05.678Z';
 
 type Handler = (request: Request) => Promise<Response>;
 
-// What must never happen, whatever a test is about: a rejection that nobody looks at.
-const unhandled: unknown[] = [];
-const note = (reason: unknown) => unhandled.push(reason);
-
-beforeEach(() => {
-  unhandled.length = 0;
-  process.on('unhandledRejection', note);
-});
-
-afterEach(async () => {
-  await new Promise((resolve) => setImmediate(resolve));
-  process.off('unhandledRejection', note);
+afterEach(() => {
   vi.unstubAllGlobals();
-  expect(unhandled).toEqual([]);
 });
+
+failOnStrayRejections();
 
 /** A service with one job under way, and a client of it that does not try again. */
 function start(options: MockServiceOptions = {}, clientOptions: Partial<HostedClientOptions> = {}) {
@@ -1106,19 +1107,6 @@ test('callbacks.handler() works without a logger', async () => {
 
 // What must not show --------------------------------------------------------
 
-/** Makes values that occur nowhere else, and remembers them. */
-function createPlanter() {
-  const planted: string[] = [];
-  const plant = (what: string): string => {
-    const value = `${what}-0${randomBytes(8).toString('hex')}`;
-    planted.push(value);
-    return value;
-  };
-  return { planted, plant };
-}
-
-const everything = { showHidden: true, depth: Number.POSITIVE_INFINITY, maxStringLength: null, maxArrayLength: null };
-
 /** A client with something planted wherever a callback or a setting takes it, and all that it and its answers told. */
 function plantedHandling(reply: (plant: (what: string) => string, job: JobRef) => Reply) {
   const { planted, plant } = createPlanter();
@@ -1357,15 +1345,6 @@ test.each([
 });
 
 // Options -------------------------------------------------------------------
-
-function thrownBy(run: () => unknown): unknown {
-  try {
-    run();
-  } catch (error) {
-    return error;
-  }
-  throw new Error('expected a throw');
-}
 
 test.each([
   ['maxAgeMs', -1],

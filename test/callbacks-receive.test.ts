@@ -1,7 +1,7 @@
 // What receive() makes of callbacks: real ones, repeated ones, ones nobody should believe and ones nobody can read.
 
-import { createHash, createPrivateKey, sign as edSign, randomBytes } from 'node:crypto';
-import { format, inspect } from 'node:util';
+import { createHash, createPrivateKey, sign as edSign } from 'node:crypto';
+import { inspect } from 'node:util';
 import {
   type CallbackEvent,
   HostedClient,
@@ -30,6 +30,7 @@ import {
   selfieResult,
 } from './fixtures/real-payloads.js';
 import { apiKey, clientOf, manualClock, now, partnerId, rejection, sign, stillClock } from './support/fake-fetch.js';
+import { createPlanter, everything, expectNothingIn, type Planter, showings, showingsOf } from './support/showings.js';
 
 const nowText = '2026-01-02T03:04:05.678Z';
 const fiveMinutes = 300_000;
@@ -1257,58 +1258,6 @@ test('a guard that environments and partners share keeps them apart', async () =
 });
 
 // What must not show --------------------------------------------------------
-
-/** Makes values that occur nowhere else, and remembers them. */
-function createPlanter() {
-  const planted: string[] = [];
-  const plant = (what: string): string => {
-    const value = `${what}-0${randomBytes(8).toString('hex')}`;
-    planted.push(value);
-    return value;
-  };
-  return { planted, plant };
-}
-
-type Planter = ReturnType<typeof createPlanter>;
-
-const everything = { showHidden: true, depth: Number.POSITIVE_INFINITY, maxStringLength: null, maxArrayLength: null };
-
-/** Every way a value shows itself. */
-function showings(value: object): readonly string[] {
-  return [
-    inspect(value, { ...everything, getters: true }),
-    inspect(value, { ...everything, customInspect: false }),
-    inspect({ ...value }, { ...everything, getters: true }),
-    format('%s %o %O %j', value, value, value, value),
-    JSON.stringify(value),
-    JSON.stringify({ ...value }),
-    String(value),
-    cloned(value),
-  ];
-}
-
-function cloned(value: object): string {
-  try {
-    return inspect(structuredClone(value), { ...everything, getters: true });
-  } catch {
-    // What cannot be cloned shows nothing that way.
-    return '';
-  }
-}
-
-function showingsOf(error: HostedError): readonly string[] {
-  const all: string[] = [];
-  for (let each: unknown = error; typeof each === 'object' && each !== null; each = (each as Error).cause) {
-    const { message, stack, name } = each as Error;
-    all.push(message, stack ?? '', name, ...showings(each));
-  }
-  return all;
-}
-
-function expectNothingIn(texts: readonly string[], planted: readonly string[]): void {
-  const all = texts.join('\n');
-  expect(planted.filter((value) => all.includes(value))).toEqual([]);
-}
 
 /** A callback with something planted in every member that was ever seen, and in some that were not. */
 function plantedCallback({ plant }: Planter) {

@@ -11,7 +11,17 @@ import {
   type NewLink,
 } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { apiKey, clientOf, now, operations, partnerId, rejection, sign, signed } from './support/fake-fetch.js';
+import {
+  apiKey,
+  clientOf,
+  now,
+  operations,
+  partnerId,
+  rejection,
+  sign,
+  signed,
+  thrownBy,
+} from './support/fake-fetch.js';
 
 const created = { link: 'https://links.hosted.test/1', ref_id: 'ref-1' };
 const updated = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', disabled_at: null };
@@ -22,14 +32,10 @@ const newLink: NewLink = {
 };
 const bvn = { country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' as const };
 
-function thrownBy(run: () => unknown): HostedConfigError {
-  try {
-    run();
-  } catch (error) {
-    expect(error).toBeInstanceOf(HostedConfigError);
-    return error as HostedConfigError;
-  }
-  throw new Error('expected a throw');
+function configErrorOf(run: () => unknown): HostedConfigError {
+  const error = thrownBy(run);
+  expect(error).toBeInstanceOf(HostedConfigError);
+  return error as HostedConfigError;
 }
 
 afterEach(() => {
@@ -839,7 +845,7 @@ const badClients: readonly [string, object, readonly string[]][] = [
 ];
 
 test.each(badClients)('new HostedClient() refuses %s, naming every option and no value', (_what, options, paths) => {
-  const error = thrownBy(() => new HostedClient({ ...good, ...options } as HostedClientOptions));
+  const error = configErrorOf(() => new HostedClient({ ...good, ...options } as HostedClientOptions));
 
   expect(error).toMatchObject({ code: 'config', outcome: 'not_sent', operation: null, retryable: false });
   expect([...new Set(error.issues.map(({ path }) => path))].sort()).toEqual([...paths].sort());
@@ -855,19 +861,19 @@ test.each<[string, unknown]>([
   ['a number', 5],
   ['a list', []],
 ])('new HostedClient() refuses %s for its options', (_what, options) => {
-  const error = thrownBy(() => new HostedClient(options as HostedClientOptions));
+  const error = configErrorOf(() => new HostedClient(options as HostedClientOptions));
 
   expect(error.code).toBe('config');
 });
 
 test('a partner id as a number is refused for its leading zeros', () => {
-  const error = thrownBy(() => new HostedClient({ ...good, partnerId: 85 as never }));
+  const error = configErrorOf(() => new HostedClient({ ...good, partnerId: 85 as never }));
 
   expect(error.message).toMatch(/zero/);
 });
 
 test('an address that ends in /v1 is refused with the reason', () => {
-  const error = thrownBy(() => new HostedClient({ ...good, baseUrls: { sandbox: 'https://hosted.test/v1' } }));
+  const error = configErrorOf(() => new HostedClient({ ...good, baseUrls: { sandbox: 'https://hosted.test/v1' } }));
 
   expect(error.message).toMatch(/\/v1.*version/);
 });
@@ -1038,7 +1044,7 @@ test.each<[string, Partial<typeof variables>, readonly string[]]>([
 ])('fromEnv() names what is missing when there is %s', (_what, changes, paths) => {
   stubEnvironment(changes);
 
-  const error = thrownBy(() => HostedClient.fromEnv());
+  const error = configErrorOf(() => HostedClient.fromEnv());
 
   expect(error.code).toBe('config');
   expect(error.issues.map(({ path }) => path).sort()).toEqual(paths);
@@ -1053,7 +1059,7 @@ test.each([
 ])('fromEnv() refuses %s without repeating it', (_what, changes) => {
   stubEnvironment(changes);
 
-  const error = thrownBy(() => HostedClient.fromEnv());
+  const error = configErrorOf(() => HostedClient.fromEnv());
 
   expect(error.code).toBe('config');
   expect(error.message).not.toContain('planted');
@@ -1095,8 +1101,8 @@ test('withOptions() lets a signer replace the key, and a key the signer', async 
 test('withOptions() refuses what a client refuses, all at once', () => {
   const { client } = clientOf(linkAnswer);
 
-  const both = thrownBy(() => client.withOptions({ apiKey: 'x', signer: hmacSha256({ apiKey }) }));
-  const much = thrownBy(() => client.withOptions({ timeoutMs: 0, partnerId: '' }));
+  const both = configErrorOf(() => client.withOptions({ apiKey: 'x', signer: hmacSha256({ apiKey }) }));
+  const much = configErrorOf(() => client.withOptions({ timeoutMs: 0, partnerId: '' }));
 
   expect(both.issues.map(({ path }) => path)).toEqual(['apiKey']);
   expect(much.issues.map(({ path }) => path).sort()).toEqual(['partnerId', 'timeoutMs']);

@@ -15,8 +15,9 @@ import {
   type ListOptions,
 } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { clientOf, deferred, rejection, sign } from './support/fake-fetch.js';
+import { failOnStrayRejections } from './support/stray-rejections.js';
 
 /** A page on the wire (docs/protocol.md §2.3, §4.4). */
 interface WirePage {
@@ -116,19 +117,7 @@ function expectStuck(error: unknown): void {
 }
 
 const reason = { why: 'the user left' };
-const strayRejections: unknown[] = [];
-const noteStray = (error: unknown) => strayRejections.push(error);
-
-beforeEach(() => {
-  strayRejections.length = 0;
-  process.on('unhandledRejection', noteStray);
-});
-
-afterEach(async () => {
-  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
-  process.off('unhandledRejection', noteStray);
-  expect(strayRejections).toEqual([]);
-});
+failOnStrayRejections();
 
 // What a list is ------------------------------------------------------------
 

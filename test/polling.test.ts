@@ -21,8 +21,9 @@ import {
   type WaitOptions,
 } from 'hosted-client';
 import { createMockService, createTestClock, type MockFault } from 'hosted-client/testing';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { deferred, partnerId, rejection, sign } from './support/fake-fetch.js';
+import { failOnStrayRejections } from './support/stray-rejections.js';
 
 type TestClock = ReturnType<typeof createTestClock>;
 type OnPoll = NonNullable<WaitOptions['onPoll']>;
@@ -127,20 +128,11 @@ function outcomeOf(promise: Promise<unknown>) {
   return outcome;
 }
 
-const strayRejections: unknown[] = [];
-const noteStray = (error: unknown) => strayRejections.push(error);
-
-beforeEach(() => {
-  strayRejections.length = 0;
-  process.on('unhandledRejection', noteStray);
-});
-
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
-  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
-  process.off('unhandledRejection', noteStray);
-  expect(strayRejections).toEqual([]);
 });
+
+failOnStrayRejections();
 
 // What a wait gives -----------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // That no key, signature, body, id or personal datum shows in errors, events, log lines, clients or signers.
 
 import { randomBytes } from 'node:crypto';
-import { format, inspect } from 'node:util';
+import { inspect } from 'node:util';
 import {
   ed25519,
   HostedApiError,
@@ -18,62 +18,17 @@ import {
   type Signer,
 } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { clientOf, deferred, manualClock, now, type Reply, recordingClock, rejection } from './support/fake-fetch.js';
-
-/** Makes values that occur nowhere else, and remembers them. */
-function createPlanter() {
-  const planted: string[] = [];
-  return {
-    planted,
-    /** A value fit for an id, a key, a name, a header and a path. */
-    plant: (what: string): string => {
-      const value = `${what}-0${randomBytes(8).toString('hex')}`;
-      planted.push(value);
-      return value;
-    },
-  };
-}
-
-type Planter = ReturnType<typeof createPlanter>;
-
-const everything = { showHidden: true, depth: Number.POSITIVE_INFINITY, maxStringLength: null, maxArrayLength: null };
-
-/** Every way a value shows itself. */
-function showings(value: object): readonly string[] {
-  return [
-    inspect(value, { ...everything, getters: true }),
-    inspect(value, { ...everything, customInspect: false }),
-    inspect({ ...value }, { ...everything, getters: true }),
-    format('%s %o %O %j', value, value, value, value),
-    JSON.stringify(value) ?? '',
-    JSON.stringify({ ...value }),
-    String(value),
-    cloned(value),
-  ];
-}
-
-function cloned(value: object): string {
-  try {
-    return inspect(structuredClone(value), { ...everything, getters: true });
-  } catch {
-    // What cannot be cloned shows nothing that way.
-    return '';
-  }
-}
-
-function showingsOf(error: HostedError): readonly string[] {
-  const all: string[] = [];
-  for (let each: unknown = error; typeof each === 'object' && each !== null; each = (each as Error).cause) {
-    const { message, stack, name } = each as Error;
-    all.push(message, stack ?? '', name, ...showings(each));
-  }
-  return all;
-}
-
-function expectNothingIn(texts: readonly string[], planted: readonly string[]): void {
-  const all = texts.join('\n');
-  expect(planted.filter((value) => all.includes(value))).toEqual([]);
-}
+import {
+  clientOf,
+  deferred,
+  manualClock,
+  now,
+  type Reply,
+  recordingClock,
+  rejection,
+  thrownBy,
+} from './support/fake-fetch.js';
+import { createPlanter, everything, expectNothingIn, type Planter, showings, showingsOf } from './support/showings.js';
 
 /** A client with something planted wherever an option takes it, and what it told. */
 function plantedClient({ plant, planted }: Planter, reply: Reply, options: Partial<HostedClientOptions> = {}) {
@@ -509,14 +464,10 @@ test('bad input says nothing of itself', async () => {
   expect(sent).toEqual([]);
 });
 
-function thrownBy(run: () => unknown): HostedError {
-  try {
-    run();
-  } catch (error) {
-    expect(isHostedError(error)).toBe(true);
-    return error as HostedError;
-  }
-  throw new Error('expected a throw');
+function hostedErrorOf(run: () => unknown): HostedError {
+  const error = thrownBy(run);
+  expect(isHostedError(error)).toBe(true);
+  return error as HostedError;
 }
 
 afterEach(() => {
@@ -570,7 +521,7 @@ test('bad options say nothing of themselves', () => {
   ];
 
   for (const run of runs) {
-    const error = thrownBy(run);
+    const error = hostedErrorOf(run);
     expect(error).toMatchObject({ code: 'config' });
     expectNothingIn(showingsOf(error), planted);
   }

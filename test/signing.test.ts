@@ -4,7 +4,7 @@ import { createHash, createHmac, createPrivateKey, createPublicKey, sign, verify
 import { ed25519, HostedConfigError, hmacSha256, type Signer } from 'hosted-client';
 import nacl from 'tweetnacl';
 import { expect, test } from 'vitest';
-import { clientOf, now, rejection, signed } from './support/fake-fetch.js';
+import { clientOf, now, rejection, signed, thrownBy } from './support/fake-fetch.js';
 
 const link = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
 const job = { userId: 'user-1', jobId: 'job-1' };
@@ -14,15 +14,6 @@ const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
 const bytesOf = (number: bigint) => hex(number.toString(16).padStart(64, '0')).reverse();
 const numberOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
 const joined = (...parts: readonly Uint8Array[]) => Uint8Array.from(Buffer.concat(parts));
-
-function thrownBy(run: () => unknown): unknown {
-  try {
-    run();
-  } catch (error) {
-    return error;
-  }
-  throw new Error('expected a throw');
-}
 
 // HMAC-SHA256 ---------------------------------------------------------------
 

@@ -12,8 +12,9 @@ import {
   type JobRef,
 } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { deferred, partnerId, rejection, sign } from './support/fake-fetch.js';
+import { failOnStrayRejections } from './support/stray-rejections.js';
 
 /** What the service knows of a job: pending until it is due, or an answer of another kind. */
 type Course =
@@ -184,19 +185,7 @@ function shuffled<T>(values: readonly T[], random: () => number): T[] {
   return drawn.sort((one, other) => one.at - other.at).map(({ value }) => value);
 }
 
-const strayRejections: unknown[] = [];
-const noteStray = (error: unknown) => strayRejections.push(error);
-
-beforeEach(() => {
-  strayRejections.length = 0;
-  process.on('unhandledRejection', noteStray);
-});
-
-afterEach(async () => {
-  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
-  process.off('unhandledRejection', noteStray);
-  expect(strayRejections).toEqual([]);
-});
+failOnStrayRejections();
 
 // What comes ---------------------------------------------------------------------
 

@@ -201,4 +201,12 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-export type { CallOptions };
+/** What a function throws. */
+export function thrownBy(run: () => unknown): unknown {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('expected a throw');
+}
