@@ -13,6 +13,7 @@ import { createJobs, type Jobs } from './jobs/jobs.js';
 import { createLinks, type Links } from './links/links.js';
 import type { Environment, HostedClientOptions } from './options.js';
 import { readSettings } from './settings.js';
+import { refuseBrowser } from './surroundings.js';
 
 /**
  * A client of one environment of the service. It holds a secret key: keep it on the server.
@@ -42,9 +43,10 @@ export class HostedClient {
   /**
    * Checks the options and makes a client; nothing is sent.
    *
-   * @throws {HostedConfigError} with every problem of the options at once.
+   * @throws {HostedConfigError} with every problem of the options at once, and in a browser.
    */
   constructor(options: HostedClientOptions) {
+    refuseBrowser();
     const settings = readSettings(options);
     const telemetry = createTelemetry(settings.onEvent, settings.logger);
     const skew = createClockSkew(settings.clockSkew);
@@ -66,6 +68,7 @@ export class HostedClient {
    * @throws {HostedConfigError} when what is there does not make a client.
    */
   static fromEnv(overrides: Partial<HostedClientOptions> = {}): HostedClient {
+    refuseBrowser();
     return new HostedClient(optionsFromEnvironment(overrides));
   }
 
