@@ -3,15 +3,26 @@ import { defineConfig } from 'vitest/config';
 
 const source = (path: string) => fileURLToPath(new URL(`../src/${path}`, import.meta.url));
 
+/** The package's own names stand for its source. */
+export const alias = [
+  { find: /^hosted-client$/, replacement: source('index.ts') },
+  { find: /^hosted-client\/testing$/, replacement: source('testing/index.ts') },
+  { find: /^hosted-client\/testing\/msw$/, replacement: source('testing/msw.ts') },
+];
+
 export default defineConfig({
-  resolve: {
-    alias: [
-      { find: /^hosted-client$/, replacement: source('index.ts') },
-      { find: /^hosted-client\/testing$/, replacement: source('testing/index.ts') },
-      { find: /^hosted-client\/testing\/msw$/, replacement: source('testing/msw.ts') },
-    ],
-  },
+  resolve: { alias },
   test: {
-    include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
+    projects: [
+      { extends: true, test: { name: 'all', include: ['test/**/*.test.ts', 'examples/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'portable',
+          include: ['test/{signing,vectors,real-payloads}.test.ts'],
+          setupFiles: ['test/support/without-platform-crypto.ts'],
+        },
+      },
+    ],
   },
 });

@@ -1,16 +1,17 @@
-import config from './vitest.config.js';
+import { defineConfig } from 'vitest/config';
+import { alias } from './vitest.config.js';
 
 /** The tests that judge a mutant: not those that read the source as text, or prove other things on real sockets. */
-export default {
-  ...config,
+export default defineConfig({
+  resolve: { alias },
   test: {
     // Instrumented, everything is slower.
     testTimeout: 30_000,
     include: [
-      'test/{api-promise,believing,input,retrying,signing,polling,paging,waiting-for-many}.test.ts',
+      'test/{api-promise,believing,input,outage,paging,polling,retrying,signing,waiting-for-many}.test.ts',
       'test/normalising-*.test.ts',
       'test/callbacks-*.test.ts',
       'test/real-payloads.test.ts',
     ],
   },
-};
+});

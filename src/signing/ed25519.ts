@@ -8,6 +8,7 @@ import { assumedSignatureContext } from '../assumptions.js';
 import { HostedConfigError, type Issue } from '../errors.js';
 import { listIssues } from '../messages.js';
 import { decodeBase64, encodeBase64 } from './base64.js';
+import { ed25519Arithmetic, type SigningKey } from './ed25519-arithmetic.js';
 import { keyBytes } from './keys.js';
 import { signedText } from './message.js';
 import type { Signer } from './signer.js';
@@ -46,43 +47,42 @@ export function ed25519(options: Ed25519Options): Signer {
   const strictKeys = publicKeys.filter(isStrictPublicKey);
   const context = options.context ?? assumedSignatureContext;
 
-  let pair: Promise<Uint8Array> | undefined;
+  let signing: Promise<SigningKey> | undefined;
   const signingKey = () => {
-    pair ??= expand(secretKey);
-    return pair;
+    signing ??= signingKeyOf(secretKey);
+    return signing;
+  };
+  let verifying: Promise<readonly VerifyingKey[]> | undefined;
+  const verifyingKeys = () => {
+    verifying ??= ed25519Arithmetic().then(({ verifyingKey }) => strictKeys.map(verifyingKey));
+    return verifying;
   };
 
   return {
     name: 'ed25519',
     async sign(input) {
       const key = await signingKey();
-      const { sign } = await arithmetic();
-      return encodeBase64(sign.detached(signedText(input, context), key));
+      return encodeBase64(key.sign(signedText(input, context)));
     },
     async verify(signature, input) {
       const bytes = typeof signature === 'string' ? decodeBase64(signature) : null;
       if (bytes === null || !isStrictSignature(bytes)) return false;
-      const { sign } = await arithmetic();
       const message = signedText(input, context);
-      return strictKeys.map((key) => sign.detached.verify(message, bytes, key)).includes(true);
+      return (await verifyingKeys()).map((verifies) => verifies(message, bytes)).includes(true);
     },
   };
 }
 
-// As it loads it asks for a module system that a bundle may not have; only who signs this way needs it.
-async function arithmetic() {
-  return (await import('tweetnacl')).default;
-}
+type VerifyingKey = (message: Uint8Array, signature: Uint8Array) => boolean;
 
 // A public half that is not the seed's would give the secret away with the first signature.
-async function expand(secretKey: Uint8Array): Promise<Uint8Array> {
-  const { sign } = await arithmetic();
-  const expanded = sign.keyPair.fromSeed(secretKey.slice(0, 32)).secretKey;
-  if (secretKey.length === 64 && !secretKey.every((byte, index) => byte === expanded[index])) {
+async function signingKeyOf(secretKey: Uint8Array): Promise<SigningKey> {
+  const key = (await ed25519Arithmetic()).signingKey(secretKey.slice(0, 32));
+  if (secretKey.length === 64 && encodeBase64(key.publicKey) !== encodeBase64(secretKey.slice(32))) {
     const issues = [{ path: 'secretKey', message: 'must be a seed followed by the public key that belongs to it' }];
     throw new HostedConfigError(`Cannot sign with Ed25519: ${listIssues(issues)}`, issues);
   }
-  return expanded;
+  return key;
 }
 
 function checkedKeys(options: Ed25519Options): { secretKey: Uint8Array; publicKeys: readonly Uint8Array[] } {

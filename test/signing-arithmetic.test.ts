@@ -1,0 +1,94 @@
+/** Which arithmetic signs and verifies: the platform's where it is right, and the portable one elsewhere. */
+
+import crypto from 'node:crypto';
+import { afterEach, expect, test, vi } from 'vitest';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.resetModules();
+});
+
+/** The signers of a process whose platform has this for a crypto module. */
+async function signersOn(platform: object | undefined) {
+  vi.resetModules();
+  const { getBuiltinModule } = process;
+  vi.spyOn(process, 'getBuiltinModule').mockImplementation(((name: string) =>
+    name === 'crypto' ? platform : getBuiltinModule(name)) as typeof getBuiltinModule);
+  return await import('hosted-client');
+}
+
+// The key pair of RFC 8032 §7.1, test 3; the signature is the one of node:crypto.
+const seed = Buffer.from('c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7', 'hex');
+const publicKey = Buffer.from('fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025', 'hex');
+const input = { timestamp: '2026-01-02T03:04:05.678Z', partnerId: '085' };
+const message = Buffer.from('2026-01-02T03:04:05.678Z085sid_request');
+const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
+const expected = crypto
+  .sign(null, message, crypto.createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }))
+  .toString('base64');
+
+test("ed25519() signs and verifies by the platform's arithmetic where it has it", async () => {
+  const platform = { ...crypto, sign: vi.fn(crypto.sign), verify: vi.fn(crypto.verify) };
+  const { ed25519 } = await signersOn(platform);
+  const signer = ed25519({ secretKey: seed, servicePublicKey: publicKey });
+
+  expect(await signer.sign(input)).toBe(expected);
+  expect(await signer.verify(expected, input)).toBe(true);
+
+  // Once each to decide, and once each to do it.
+  expect(platform.sign).toHaveBeenCalledTimes(2);
+  expect(platform.verify).toHaveBeenCalledTimes(2);
+});
+
+test.each<[string, object | undefined]>([
+  ['has no crypto module', undefined],
+  [
+    'does not know the curve',
+    {
+      ...crypto,
+      createPrivateKey: () => {
+        throw new Error('unsupported');
+      },
+    },
+  ],
+  ['signs wrongly', { ...crypto, sign: () => Buffer.alloc(64, 1) }],
+  ['verifies nothing', { ...crypto, verify: () => false }],
+  ['has only a part of it', { createHmac: crypto.createHmac, createSecretKey: crypto.createSecretKey }],
+])('ed25519() does without a platform that %s', async (_, platform) => {
+  const { ed25519 } = await signersOn(platform);
+  const signer = ed25519({ secretKey: seed, servicePublicKey: publicKey });
+
+  expect(await signer.sign(input)).toBe(expected);
+  expect(await signer.verify(expected, input)).toBe(true);
+  expect(await signer.verify(expected, { ...input, partnerId: '086' })).toBe(false);
+});
+
+test('ed25519() verifies as false what the platform throws at', async () => {
+  let decided = false;
+  const refuses = {
+    ...crypto,
+    createPublicKey: (given: never) => {
+      if (decided) throw new Error('no point of the curve');
+      return crypto.createPublicKey(given);
+    },
+  };
+  const { ed25519 } = await signersOn(refuses);
+  const signer = ed25519({ secretKey: seed, servicePublicKey: publicKey });
+  await signer.sign(input);
+  decided = true;
+
+  expect(await signer.verify(expected, input)).toBe(false);
+});
+
+test.each([
+  ['the platform', crypto, 1],
+  ['Web Crypto, where the platform has none', undefined, 0],
+])('hmacSha256() signs by %s', async (_, platform, times) => {
+  const createHmac = vi.fn(crypto.createHmac);
+  const { hmacSha256 } = await signersOn(platform && { ...platform, createHmac });
+
+  const signature = await hmacSha256({ apiKey: 'test-key' }).sign(input);
+
+  expect(signature).toBe('7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=');
+  expect(createHmac).toHaveBeenCalledTimes(times);
+});
