@@ -25,6 +25,10 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
-  for (const member of Object.values(value)) if (isDeeper(member, levels - 1)) return true;
+  const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  for (const member of members) {
+    // Asked here, not one call further: most members are texts.
+    if (typeof member === 'object' && isDeeper(member, levels - 1)) return true;
+  }
   return false;
 }

@@ -43,6 +43,11 @@ export const wireCount = z.union(
   mustBeCount,
 );
 
+/** Whether a value is a count as it should be written: a whole number of 0 or more. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 /** A list without entries, which is how some languages write an object without members. */
 export const wireEmptyList = z.array(z.unknown()).check(z.maxLength(0, 'must be an object'));
 
@@ -105,17 +110,16 @@ export function extraOf(
   named: ReadonlySet<string>,
   addresses: readonly string[] = [],
 ): Readonly<Record<string, unknown>> {
-  const unreadable = (name: string) =>
-    addresses.includes(name) && record[name] !== null && record[name] !== '' && toUrl(record[name]) === null;
-  const names = Object.keys(record).filter((name) => !named.has(name) || unreadable(name));
-  return names.length === 0 ? nothing : Object.fromEntries(names.map((name) => [name, record[name]]));
+  const names = Object.keys(record).filter((name) => !named.has(name));
+  const unreadable = addresses.filter(
+    (name) =>
+      record[name] !== undefined && record[name] !== null && record[name] !== '' && toUrl(record[name]) === null,
+  );
+  const kept = [...names, ...unreadable];
+  return kept.length === 0 ? nothing : Object.fromEntries(kept.map((name) => [name, record[name]]));
 }
 
 const nothing: Readonly<Record<string, unknown>> = Object.freeze({});
-
-function isCount(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
-}
 
 function countIn(text: string): number {
   return /^\d{1,16}(?:\.0+)?$/.test(text) ? Number(text) : Number.NaN;

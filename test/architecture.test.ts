@@ -98,6 +98,7 @@ const mayCheckShapes = [
   'jobs/wait-options.ts',
   'jobs/wire.ts',
   'links/operations.ts',
+  'links/ordinary-page.ts',
   'links/wire.ts',
   'operation.ts',
   'request.ts',

@@ -13,6 +13,7 @@ import type { Decoded, Operation } from '../operation.js';
 import { createLinkRoute, getLinkRoute, listLinksRoute, updateLinkRoute } from '../routes.js';
 import { toCode } from '../scalars.js';
 import { normaliseCreatedLink, normaliseLink, normaliseMeta, normaliseUpdatedLink } from './normalise.js';
+import { quickLinkPage } from './ordinary-page.js';
 import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink, VerificationMethod } from './types.js';
 import {
   type WireCreatedLink,
@@ -21,7 +22,6 @@ import {
   type WireUpdatedLink,
   wireCreatedLink,
   wireLink,
-  wireLinkPage,
   wireUpdatedLink,
 } from './wire.js';
 
@@ -181,7 +181,7 @@ export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, Read
   signedAnswer: 'if present',
   request: pageQuery,
   encode: ({ page }) => ({ body: present({ page }) }),
-  response: wireLinkPage,
+  response: quickLinkPage,
   decode: (answer) => {
     const read = answer.links.map(normaliseLink);
     const issues = read.flatMap((link, index) =>
