@@ -5,7 +5,7 @@
  * @module
  */
 
-import ky from 'ky';
+import type ky from 'ky';
 import { decodeLossy, decodeUtf8, readBytes } from './body.js';
 import type { ReceivedAnswer } from './errors.js';
 
@@ -35,6 +35,14 @@ export interface NoAnswer {
   readonly notSent: boolean;
 }
 
+// As it loads, ky makes the platform load its fetch, which takes longer than all else: not before a
+// request is sent.
+let loading: Promise<typeof ky> | undefined;
+const loadKy = () => {
+  loading ??= import('ky').then((module) => module.default);
+  return loading;
+};
+
 /** The largest body of an error that is read; the rest says nothing more. */
 const maxErrorBytes = 64 * 1024;
 
@@ -48,7 +56,8 @@ export async function send(sending: Sending): Promise<Answer | NoAnswer> {
   // A method call would give the platform's fetch a `this` it refuses.
   const { fetch } = sending;
   try {
-    const response = await ky(sending.url, {
+    const request = await loadKy();
+    const response = await request(sending.url, {
       method: sending.method,
       headers: sending.headers,
       body: sending.body,
@@ -60,8 +69,8 @@ export async function send(sending: Sending): Promise<Answer | NoAnswer> {
       throwHttpErrors: false,
       // ky hands over a Request, which not every fetch takes (undici's own does not), and which
       // would send a stream where there is a text.
-      fetch: (request) => {
-        const { url, method, headers } = request as Request;
+      fetch: (made) => {
+        const { url, method, headers } = made as Request;
         return fetch(url, {
           method,
           headers,
