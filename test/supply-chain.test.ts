@@ -2,6 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 import { version } from '../src/version.js';
 
@@ -31,11 +32,30 @@ test('the package runs nothing when it is installed', () => {
   expect(Object.keys(manifest.scripts).filter((name) => atInstall.includes(name))).toEqual([]);
 });
 
-test('runtime dependencies are ky, zod and tweetnacl, and have none of their own', () => {
-  const names = Object.keys(manifest.dependencies).sort();
+test('the one runtime dependency is tweetnacl, which has none of its own', () => {
+  expect(Object.keys(manifest.dependencies)).toEqual(['tweetnacl']);
+  expect(lock.packages['node_modules/tweetnacl']?.dependencies).toBeUndefined();
+});
 
-  expect(names).toEqual(['ky', 'tweetnacl', 'zod']);
-  for (const name of names) expect(lock.packages[`node_modules/${name}`]?.dependencies).toBeUndefined();
+test('what is bundled is ky and zod, and their licences come along', async () => {
+  const { metafile } = await build({
+    entryPoints: ['src/index.ts', 'src/testing/index.ts', 'src/testing/msw.ts'],
+    external: ['tweetnacl', 'msw'],
+    format: 'esm',
+    bundle: true,
+    write: false,
+    outdir: 'dist',
+    metafile: true,
+  });
+  const bundled = new Set(
+    Object.keys(metafile.inputs).flatMap((path) => /node_modules\/([^/]+)\//.exec(path)?.[1] ?? []),
+  );
+
+  expect([...bundled].sort()).toEqual(['ky', 'zod']);
+  const notices = readFileSync('THIRD-PARTY-NOTICES.md', 'utf8');
+  for (const licence of ['node_modules/ky/license', 'node_modules/zod/LICENSE']) {
+    expect(notices).toContain(readFileSync(licence, 'utf8').trim());
+  }
 });
 
 test('every locked package has its integrity, and none an address', () => {
@@ -54,9 +74,13 @@ test('the package holds its build, its source and its papers, and nothing else',
 
   const strangers = paths.filter(
     (path) =>
-      !/^(?:dist|src)\/.+\.(?:js|ts|map)$|^(?:package\.json|README\.md|CHANGELOG\.md|SECURITY\.md|LICENSE)$/.test(path),
+      !/^(?:dist|src)\/.+\.(?:js|ts|map)$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE)$/.test(
+        path,
+      ),
   );
   expect(strangers).toEqual([]);
-  expect(paths).toEqual(expect.arrayContaining(['package.json', 'README.md', 'LICENSE', 'src/index.ts']));
+  expect(paths).toEqual(
+    expect.arrayContaining(['package.json', 'README.md', 'LICENSE', 'THIRD-PARTY-NOTICES.md', 'src/index.ts']),
+  );
   expect(paths.filter((path) => path.includes('test/') && !path.includes('testing/'))).toEqual([]);
 });
