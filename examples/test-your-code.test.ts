@@ -1,10 +1,69 @@
-/** Tests code that uses the client, without a network: once over the kit's own fetch, once under msw. */
+/** Tests code that uses the client, without a network: over the kit's own fetch, and under msw. */
 
-import { HostedClient, HostedServerError } from 'hosted-client';
-import { createMockService } from 'hosted-client/testing';
+import { HostedClient, HostedServerError, type JobRef } from 'hosted-client';
+import { createMockService, createTestClock } from 'hosted-client/testing';
 import { mswHandlers } from 'hosted-client/testing/msw';
 import { setupServer } from 'msw/node';
 import { expect, test } from 'vitest';
+
+// What is tested: code of yours that is given its client.
+async function decide(client: HostedClient, job: JobRef): Promise<'open' | 'closed'> {
+  const { success } = await client.jobs.waitForCompletion(job);
+  return success ? 'open' : 'closed';
+}
+
+function receiver(client: HostedClient, accounts: Map<string, string>): (request: Request) => Promise<Response> {
+  return client.callbacks.handler({
+    confirm: true,
+    onEvent: (event, status) => {
+      accounts.set(event.userId, status.success ? 'open' : 'closed');
+    },
+  });
+}
+
+test('an account is opened when its job is approved, a minute later', async () => {
+  const clock = createTestClock();
+  const service = createMockService({ clock });
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const job = service.sandbox.jobs.start();
+
+  const decided = decide(client, job);
+  await clock.advance(60_000);
+  service.sandbox.jobs.complete(job, 'approved');
+  await clock.advance(60_000);
+
+  expect(await decided).toBe('open');
+});
+
+test('an account stays closed, whatever trouble the service has on the way', async () => {
+  const clock = createTestClock();
+  const service = createMockService({ clock });
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const job = service.sandbox.jobs.start();
+  service.sandbox.jobs.complete(job, 'rejected');
+  service.sandbox.failNext('jobs.status', { kind: 'network' });
+  service.sandbox.failNext('jobs.status', { kind: 'status', status: 503 });
+
+  const decided = decide(client, job);
+  await clock.advance(60_000);
+
+  expect(await decided).toBe('closed');
+});
+
+test('a callback opens the account, and a forged one does not', async () => {
+  const service = createMockService();
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const accounts = new Map<string, string>();
+  const to = receiver(client, accounts);
+  const job = service.sandbox.jobs.start();
+  service.sandbox.jobs.complete(job, 'approved');
+
+  const forged = await service.sandbox.jobs.deliverCallback(job, { to, variant: 'forged' });
+  expect([forged.status, accounts.get(job.userId)]).toEqual([401, undefined]);
+
+  const genuine = await service.sandbox.jobs.deliverCallback(job, { to });
+  expect([genuine.status, accounts.get(job.userId)]).toEqual([200, 'open']);
+});
 
 test('a completed job is believed', async () => {
   const service = createMockService();

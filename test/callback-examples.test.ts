@@ -74,6 +74,24 @@ test('the Fastify example keeps the raw body, and refuses a forged callback', as
   expect(printed).toHaveLength(1);
 });
 
+test('the NestJS example injects one client, keeps the raw body, and refuses a forged callback', async () => {
+  const { createApp, Verifications } = await importNestExample();
+  const app = await createApp();
+  await app.listen(0, '127.0.0.1');
+  const to = overHttp(`${await app.getUrl()}/callbacks`);
+  const job = completedJob();
+
+  const invited = await app.get(Verifications).invite('user-1');
+  const genuine = await sandbox.jobs.deliverCallback(job, { to, padBytes: 1_500_000 });
+  const forged = await sandbox.jobs.deliverCallback(job, { to, variant: 'forged' });
+
+  await app.close();
+  expect(invited).toMatch(/^https:/);
+  expect(sandbox.links.all()).toMatchObject([{ is_single_use: true, user_id: 'user-1' }]);
+  expect([genuine.status, forged.status]).toEqual([200, 401]);
+  expect(printed).toEqual([expect.stringMatching(/^result [0-9a-f]{64}: the job is succeeded$/)]);
+});
+
 test('the SQLite example remembers across processes what was received', async () => {
   const { POST, sqliteReplayGuard } = await import('../examples/share-replay-guard.ts');
   const other = sqliteReplayGuard(join(folder, 'callbacks.db'));
@@ -98,6 +116,20 @@ function completedJob(): JobRef {
   const job = sandbox.jobs.start();
   sandbox.jobs.complete(job, 'approved');
   return job;
+}
+
+// Its decorators need compiler options that no other file has: it is type-checked by a configuration of its own.
+async function importNestExample(): Promise<{
+  createApp(): Promise<{
+    listen(port: number, host: string): Promise<unknown>;
+    getUrl(): Promise<string>;
+    get(service: unknown): { invite(userId: string): Promise<string> };
+    close(): Promise<void>;
+  }>;
+  Verifications: unknown;
+}> {
+  const file = '../examples/nest/receive-with-nest.ts';
+  return import(file);
 }
 
 // The platform's own fetch: the one of this process answers for the service.

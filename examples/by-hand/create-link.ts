@@ -1,0 +1,13 @@
+/** How a link is usually created by hand; docs/moving.md says what is wrong with it. */
+
+import { post } from './post.ts';
+
+export async function createLink(): Promise<{ link: string; ref_id: string }> {
+  return post('hosted_links', {
+    company_name: 'Example Ltd',
+    data_privacy_policy_url: 'https://example.test/privacy',
+    callback_url: 'https://example.test/callbacks',
+    id_types: [{ country: 'NG', id_type: 'PASSPORT', verification_method: 'doc_verification' }],
+    is_single_use: true,
+  });
+}
