@@ -4,15 +4,21 @@
  * @module
  */
 
-/** The particulars of an answer. */
+/** The particulars of the answer that a value was read from. */
 export interface ResponseInfo {
+  /** The HTTP status: one of the 2xx. */
   readonly status: number;
+  /** The headers of the answer. */
   readonly headers: Headers;
-  /** The id the service gave the request, where it gave one. */
+  /** The id the service gave the request, in `x-request-id` or a header like it; null where it gave none. */
   readonly requestId: string | null;
-  /** How many requests the call took. */
+  /** How many requests the call took, the one that was answered included. */
   readonly attempts: number;
-  /** The body as text, as received. It may hold personal data. */
+  /**
+   * Gives the body as text, as received. It may hold personal data: not for logs.
+   *
+   * @returns The text, whole.
+   */
   rawBody(): string;
 }
 
@@ -26,10 +32,31 @@ export interface Answered<T> {
   readonly response: ResponseInfo;
 }
 
-/** The promise of a call's value. */
+/**
+ * The promise of a call's value. The call has begun when one holds it, and is made once, however
+ * often it is awaited; a {@link LinkList} alone waits for the first await.
+ *
+ * @typeParam T - The value.
+ */
 export interface ApiPromise<T> extends Promise<T> {
-  /** The same call's value together with the answer it was read from; sends nothing of its own. */
-  withResponse(): Promise<{ data: T; response: ResponseInfo }>;
+  /**
+   * Gives the same call's value together with the answer it was read from; sends nothing of its own.
+   *
+   * @returns The value, and the particulars of the answer.
+   * @throws {HostedError} when the call fails, as awaiting the promise itself does.
+   *
+   * @example Note the service's request id
+   * ```ts
+   * const { data, response } = await client.links.get(refId).withResponse();
+   * console.log(data.state, response.requestId, response.attempts);
+   * ```
+   */
+  withResponse(): Promise<{
+    /** The call's value. */
+    data: T;
+    /** The answer it was read from. */
+    response: ResponseInfo;
+  }>;
 }
 
 /**

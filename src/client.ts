@@ -18,14 +18,19 @@ import { refuseBrowser } from './surroundings.js';
 /**
  * A client of one environment of the service. It holds a secret key: keep it on the server.
  *
- * @example
+ * One client serves any number of calls at once. They share a budget of retries, and what is learnt
+ * of the service's clock.
+ *
+ * @example The sandbox, with a key from the process's environment
  * ```ts
  * const client = new HostedClient({
  *   partnerId: '085',
- *   apiKey: process.env.HOSTED_API_KEY,
+ *   apiKey: process.env.HOSTED_API_KEY ?? '',
  *   baseUrls: { sandbox: 'https://sandbox.hosted.test' },
  * });
  * ```
+ *
+ * @see §1 of docs/protocol.md
  */
 export class HostedClient {
   /** The environment this client talks to. */
@@ -43,7 +48,8 @@ export class HostedClient {
   /**
    * Checks the options and makes a client; nothing is sent.
    *
-   * @throws {HostedConfigError} with every problem of the options at once, and in a browser.
+   * @param options - Who asks, where, and with which key; the rest has defaults.
+   * @throws {HostedConfigError} when the options do not make a client, with every problem at once; in a browser always.
    */
   constructor(options: HostedClientOptions) {
     refuseBrowser();
@@ -64,8 +70,14 @@ export class HostedClient {
    * `HOSTED_SECRET_KEY` and `HOSTED_SERVICE_PUBLIC_KEY` for Ed25519), `HOSTED_ENVIRONMENT`,
    * `HOSTED_SANDBOX_BASE_URL`, `HOSTED_PRODUCTION_BASE_URL`.
    *
-   * @param overrides - Options that count before the environment's.
-   * @throws {HostedConfigError} when what is there does not make a client.
+   * @param overrides - Options that count before the environment's; one that is undefined does not.
+   * @returns A client, of the sandbox unless `HOSTED_ENVIRONMENT` is `production`.
+   * @throws {HostedConfigError} when what is there does not make a client; it names the variables that are missing.
+   *
+   * @example With a logger
+   * ```ts
+   * const client = HostedClient.fromEnv({ logger: console });
+   * ```
    */
   static fromEnv(overrides: Partial<HostedClientOptions> = {}): HostedClient {
     refuseBrowser();
@@ -74,9 +86,17 @@ export class HostedClient {
 
   /**
    * Makes a client with other options. `signer` replaces `apiKey`, and the reverse; a member that is
-   * undefined changes nothing.
+   * undefined changes nothing. The new client shares nothing with this one: not the retries, not what
+   * was learnt of the service's clock, not which callbacks were received.
    *
+   * @param overrides - The options that differ. Each replaces the whole member: `baseUrls` too.
+   * @returns Another client; this one stays as it is.
    * @throws {HostedConfigError} when the options do not go together.
+   *
+   * @example Production beside the sandbox
+   * ```ts
+   * const live = client.withOptions({ environment: 'production', apiKey: productionKey });
+   * ```
    */
   withOptions(overrides: Partial<HostedClientOptions>): HostedClient {
     const given = Object.entries(overrides ?? {}).filter(([, value]) => value !== undefined);

@@ -9,51 +9,110 @@ import type { HostedErrorCode } from './errors.js';
 import type { JobStatus } from './jobs/types.js';
 import type { OperationName } from './routes.js';
 
-/** Where log lines go. `console` is one; so are pino's and winston's loggers. */
+/**
+ * Where log lines go. `console` is one, and so are winston's loggers; one that wants the details
+ * before the message, as pino does, needs a few lines in between. What it throws is ignored.
+ */
 export interface Logger {
-  /** Receives every request and response. */
+  /**
+   * Receives every request, response and poll.
+   *
+   * @param message - What happened.
+   * @param details - The event: see {@link HostedEvent}.
+   */
   debug(message: string, details?: object): void;
-  /** Receives retries. */
+  /**
+   * Receives retries.
+   *
+   * @param message - What happened.
+   * @param details - The event: see {@link HostedEvent}.
+   */
   info(message: string, details?: object): void;
-  /** Receives what works but is likely a mistake. */
+  /**
+   * Receives what works but is likely a mistake, and callbacks that were refused or must come again.
+   *
+   * @param message - What happened.
+   * @param details - Not given so far.
+   */
   warn(message: string, details?: object): void;
-  /** Receives calls that failed. */
+  /**
+   * Receives calls that failed.
+   *
+   * @param message - What happened.
+   * @param details - The event: see {@link HostedEvent}.
+   */
   error(message: string, details?: object): void;
 }
 
-/** Something that happened during a call. `callId` ties the events of one call together. */
+/**
+ * Something that happened during a call; `type` tells what. No event names a person, a job or a link,
+ * and none has a body, a key or a signature. New members and types may come with minor versions.
+ */
 export type HostedEvent =
-  | { type: 'request'; callId: number; operation: OperationName; attempt: number }
   | {
-      type: 'response';
+      /** A request is about to leave. */
+      type: 'request';
+      /** The same in all events of one call; counted from 1 by each client. */
       callId: number;
+      /** What was called. */
       operation: OperationName;
+      /** Which attempt of the call, from 1. */
       attempt: number;
+    }
+  | {
+      /** An answer came, whatever it says. */
+      type: 'response';
+      /** The same in all events of one call. */
+      callId: number;
+      /** What was called. */
+      operation: OperationName;
+      /** Which attempt of the call, from 1. */
+      attempt: number;
+      /** The HTTP status. */
       status: number;
+      /** The id the service gave the request; null where it gave none. */
       requestId: string | null;
+      /** Milliseconds the attempt took, from signing it to the end of the body. */
       durationMs: number;
     }
   | {
+      /** An attempt failed, and another one follows. */
       type: 'retry';
+      /** The same in all events of one call. */
       callId: number;
+      /** What was called. */
       operation: OperationName;
+      /** Which attempt failed, from 1. */
       attempt: number;
+      /** Milliseconds until the next one. */
       delayMs: number;
+      /** The `code` of the error it failed with. */
       reason: string;
     }
   | {
+      /** A job that is waited for was asked about. */
       type: 'poll';
+      /** The same in all polls of one wait. The request of each poll has a call id of its own. */
       callId: number;
+      /** Which poll of the wait, from 1. */
       attempt: number;
+      /** Milliseconds since the wait began. */
       elapsedMs: number;
+      /** Milliseconds until the next poll; null when this was the last one. */
       nextDelayMs: number | null;
+      /** What the service says of the job; `'error'` where the poll failed. */
       state: JobStatus['state'] | 'error';
     }
   | {
+      /** A call failed. An abort is no failure, and a wait that ran out of time is no call. */
       type: 'error';
+      /** The same in all events of one call. */
       callId: number;
+      /** What was called. */
       operation: OperationName;
+      /** The `code` of the error. */
       code: HostedErrorCode;
+      /** How many attempts were made. */
       attempts: number;
     };
 

@@ -1,7 +1,7 @@
 /**
  * Client of a hosted identity verification service: links, job status, signing and verification.
  *
- * @module
+ * @module hosted-client
  */
 
 export type { ApiPromise, ResponseInfo } from './api-promise.js';

@@ -16,11 +16,18 @@ export type Environment = 'sandbox' | 'production';
  * must not end before its time.
  */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /**
+   * Tells the time.
+   *
+   * @returns Milliseconds since the epoch.
+   */
   now(): number;
   /**
    * Resolves after `ms` milliseconds; rejects with `signal.reason` as soon as `signal` aborts.
    * Left out: the platform's timers.
+   *
+   * @param ms - How long to sleep, in milliseconds.
+   * @param signal - Ends the sleep early.
    */
   sleep?(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -29,9 +36,14 @@ export interface Clock {
  * Every guess this package makes where the protocol is silent, to be changed in one place. What is
  * assumed when a member is left out stands in `assumptions.ts` and in docs/protocol.md, "What is
  * not known".
+ *
+ * @see §§2 to 5 of docs/protocol.md
  */
 export interface WireOptions {
-  /** The brand word in path and member names: `v1/${brand}_links`, `${Brand}JobID`. Default `'hosted'`. */
+  /**
+   * The brand word in path and member names, in small letters: `v1/${brand}_links`, `${Brand}JobID`.
+   * Default `'hosted'`.
+   */
   brand?: string;
   /** The last path segment of the list operation (docs/protocol.md §4.4). Default `'list'`. */
   listMarker?: string;
@@ -64,7 +76,7 @@ export interface HostedClientOptions {
   partnerId: string;
   /** The key of the chosen environment; short for `signer: hmacSha256({ apiKey })`. */
   apiKey?: string;
-  /** Anything that signs and verifies: `hmacSha256`, `ed25519`, or your own. */
+  /** Anything that signs and verifies: `hmacSha256`, `ed25519`, or your own. §5 does not show the scheme. */
   signer?: Signer;
   /** Default `'sandbox'`: production is never reached by leaving something out. */
   environment?: Environment;
@@ -75,47 +87,60 @@ export interface HostedClientOptions {
   baseUrls: Partial<Record<Environment, string | URL>>;
   /** Base addresses for job status alone. Default `baseUrls`: the protocol shows no production address (§4.5). */
   jobStatusBaseUrls?: Partial<Record<Environment, string | URL>>;
-  /** Used by `links.create` when `callbackUrl` is left out. */
+  /** An absolute http(s) address, used by `links.create` when `callbackUrl` is left out. Default: none. */
   defaultCallbackUrl?: string;
   /** Milliseconds one attempt may take, its body included. Default 30,000. */
   timeoutMs?: number;
   /** Milliseconds all attempts and waits of one call may take together. Default 120,000. */
   totalTimeoutMs?: number;
-  /** How often a call that is safe to repeat is tried again. Default 2; 0 never repeats. */
+  /**
+   * How often a call is tried again at the most, 0 to 100; only where that is safe. Default 2; 0 never
+   * repeats.
+   */
   maxRetries?: number;
-  /** Sends the requests. Default: the platform's `fetch`, looked up at each call. */
+  /**
+   * Sends the requests: it is given the address as text, and method, headers, body, `redirect` and
+   * signal. Default: the platform's `fetch`, looked up at each call.
+   */
   fetch?: typeof globalThis.fetch;
-  /** Default: the platform's time and timers. */
+  /** Tells the time, and sleeps. Default: the platform's time and timers. */
   clock?: Clock;
-  /** `'auto'` learns the difference between the service's clock and ours from the `Date` header. Default `'auto'`. */
+  /**
+   * `'auto'` learns the difference between the service's clock and ours from the `Date` header, and
+   * allows for it where it is over a minute; `'off'` does not. Default `'auto'`.
+   */
   clockSkew?: 'auto' | 'off';
   /**
    * How far, in milliseconds and both ways, the timestamp of a signed answer may be from now.
-   * Default 300,000; `false` accepts any age.
+   * Default 300,000; `false` accepts any age. §5 shows no window.
    */
   maxResponseAgeMs?: number | false;
-  /** The largest body accepted, in bytes after decompression. Default 8 MiB. */
+  /** The largest body accepted, in bytes after decompression. Default 8 MiB; of an error 64 KiB are read. */
   maxResponseBytes?: number;
-  /** Corrections to what is assumed where the protocol is silent. */
+  /** Corrections to what is assumed where the protocol is silent. Default: none. */
   wire?: WireOptions;
-  /** Receives lines without bodies, keys, ids or addresses. Default: none. */
+  /** Receives log lines: no bodies or keys, no ids of people, jobs or links, no addresses. Default: none. */
   logger?: Logger;
-  /** Receives what happens during calls, for metrics and traces. What it throws is ignored. */
+  /**
+   * Receives what happens during calls, for metrics and traces. What it throws is ignored.
+   *
+   * @param event - What happened.
+   */
   onEvent?: (event: HostedEvent) => void;
-  /** Appended to the `user-agent` header. */
+  /** Appended to the `user-agent` header: a single line of ASCII. Default: nothing. */
   userAgentSuffix?: string;
 }
 
-/** Options of a single call; each one overrides the client's. */
+/** Options of a single call; each one overrides the client's for it. */
 export interface CallOptions {
   /** Ends the call at once; it then rejects with `signal.reason` itself. */
   signal?: AbortSignal;
-  /** Milliseconds one attempt may take, its body included. */
+  /** Milliseconds one attempt may take, its body included. Default: the client's. */
   timeoutMs?: number;
-  /** Milliseconds all attempts and waits may take together. */
+  /** Milliseconds all attempts and waits may take together. Default: the client's. */
   totalTimeoutMs?: number;
-  /** How often the call may be tried again, if it is safe to repeat. */
+  /** How often the call may be tried again, where that is safe. Default: the client's. */
   maxRetries?: number;
-  /** Headers to add; not those that the client or the platform owns (`content-type`, `host`, …). */
+  /** Headers to add; not those that the client or the platform owns (`content-type`, `host`, …). Default: none. */
   headers?: Record<string, string>;
 }

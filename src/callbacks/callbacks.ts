@@ -18,53 +18,123 @@ import { believeCallback, readReceiveOptions, replayed } from './receive.js';
 import { createReplayGuard } from './replay-guard.js';
 import type { CallbackEvent, ReceiveOptions } from './types.js';
 
-/** Results that the service posts. */
+/**
+ * Results that the service posts. The signature of one covers when it was sent and to whom, not its
+ * body: what it says is a hint, until job status confirms it.
+ *
+ * @see §6 of docs/protocol.md
+ */
 export interface Callbacks {
   /**
    * Believes a callback: signed by the service, fresh, and not under a signature that came with
    * another body. A repeat is given as one, and not thrown.
    *
-   * @param body - The raw text or bytes of the request, as received.
-   * @throws {HostedSignatureError} when it is not authentic, stale, or replayed with another body.
-   * @throws {HostedResponseError} when it is too large, no JSON, or names no job.
-   * @throws {HostedValidationError} when `body` was parsed already, or an option is out of range.
+   * The callback counts as handled from then on. Where handling may fail, `handler` is the better
+   * choice: it takes the next delivery as new.
    *
-   * docs/protocol.md §6
+   * @param body - The raw text or bytes of the request, as received.
+   * @param options - How old and how large it may be, and what remembers it.
+   * @returns The result that was posted; `repeat` tells whether it was received before.
+   * @throws {HostedSignatureError} when it is not authentic, stale, or replayed with another body.
+   * @throws {HostedResponseError} when it is too large, no JSON, of another shape, or names no job.
+   * @throws {HostedValidationError} when `body` was parsed already, or an option is out of range.
+   * @throws {HostedConfigError} when the client's signer throws instead of answering.
+   *
+   * @example Without a handler
+   * ```ts
+   * const event = await client.callbacks.receive(await request.text());
+   * if (!event.repeat) console.log(event.jobId, event.entry.resultText);
+   * ```
+   *
+   * @see §5 and §6 of docs/protocol.md; how late a callback may be is not shown there, and assumptions.ts holds the guess
    */
   receive(body: string | Uint8Array, options?: ReceiveOptions): Promise<CallbackEvent>;
 
   /**
-   * Makes a web-standard handler, for Hono, Next, Workers, Bun, Deno and whatever speaks `Request` and
-   * `Response`. With `confirm` job status is asked, with history, and its verified answer is handed
-   * over too; a callback that comes late then counts as a hint.
+   * Makes a web-standard handler that asks job status, with history, about every callback, and hands
+   * its verified answer over too. For Hono, Next, Workers, Bun, Deno and whatever speaks `Request`
+   * and `Response`. A callback that comes late counts as a hint: `maxAgeMs` is not looked at.
    *
    * It answers 200 when the callback is accepted, or was before; 400 when it cannot be read; 401
-   * when it is not authentic or stale; 405 to anything but POST; 413 when it is too large; 500 when
-   * `onEvent` rejects; 503 with `Retry-After` when the same callback is being handled right now, or
-   * confirming failed. After 500 and 503 the next delivery counts as new.
+   * when it is not authentic, or came with another body before; 405 to anything but POST; 413 when it
+   * is too large; 500 when `onEvent` rejects; 503 with `Retry-After` when the same callback is being
+   * handled right now, or when confirming it, the replay guard, the signer or the connection failed.
+   * After a failure the next delivery counts as new.
    *
+   * @param options - What to do with a callback, and how to receive it.
+   * @returns A function from request to response. It never rejects.
    * @throws {HostedConfigError} when `onEvent` is no function.
    * @throws {HostedValidationError} when an option is out of range.
    *
-   * docs/protocol.md §6
+   * @example Act on what job status says
+   * ```ts
+   * export const POST = client.callbacks.handler({
+   *   confirm: true,
+   *   onEvent: async (event, status) => {
+   *     // Runs once for each callback; when it rejects, the service delivers again.
+   *     console.log(`result ${event.id}: the job is ${status.state}`);
+   *   },
+   * });
+   * ```
+   *
+   * @see §4.5 and §6 of docs/protocol.md; when the service delivers again is not shown there, and assumptions.ts holds the guess
    */
   handler(
     options: ReceiveOptions & {
+      /** Asks job status before `onEvent` runs. */
       confirm: true;
+      /** Is told of each callback once, with what job status says. The service is answered when it is done. */
       onEvent: (event: CallbackEvent, status: JobStatus) => void | Promise<void>;
     },
   ): (request: Request) => Promise<Response>;
+  /**
+   * Makes a web-standard handler that hands callbacks over as they come: authentic and fresh, with a
+   * body that nothing confirms. A callback older than `maxAgeMs` is refused.
+   *
+   * It answers as one with `confirm` does, and 401 to a stale callback too.
+   *
+   * @param options - What to do with a callback, and how to receive it.
+   * @returns A function from request to response. It never rejects.
+   * @throws {HostedConfigError} when `onEvent` is no function.
+   * @throws {HostedValidationError} when an option is out of range.
+   *
+   * @example Note that something happened
+   * ```ts
+   * const handle = client.callbacks.handler({
+   *   onEvent: (event) => {
+   *     console.log(`result ${event.id} of link ${event.linkId}`);
+   *   },
+   * });
+   * ```
+   *
+   * @see §6 of docs/protocol.md; how late a callback may be is not shown there, and assumptions.ts holds the guess
+   */
   handler(
-    options: ReceiveOptions & { confirm?: false; onEvent: (event: CallbackEvent) => void | Promise<void> },
+    options: ReceiveOptions & {
+      /** Job status is not asked. Default `false`. */
+      confirm?: false;
+      /** Is told of each callback once. The service is answered when it is done. */
+      onEvent: (event: CallbackEvent) => void | Promise<void>;
+    },
   ): (request: Request) => Promise<Response>;
 
   /**
    * Asks job status, with history, for the signed truth about a callback's job: the callback's body
    * is not covered by its signature.
    *
-   * @throws what `jobs.status` throws.
+   * @param event - The callback; its two ids are what is asked about.
+   * @param options - Options of this call alone.
+   * @returns The job's status, verified.
+   * @throws {HostedError} when `jobs.status` does, for the same reasons.
    *
-   * docs/protocol.md §4.5, §6
+   * @example Confirm what was received
+   * ```ts
+   * const event = await client.callbacks.receive(await request.text());
+   * const status = await client.callbacks.confirm(event);
+   * console.log(status.state);
+   * ```
+   *
+   * @see §4.5 and §6 of docs/protocol.md
    */
   confirm(event: CallbackEvent, options?: CallOptions): Promise<JobStatus>;
 }

@@ -20,36 +20,51 @@ import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
 import { readWaitOptions, type WaitOptions, type WaitPlan } from './wait-options.js';
 import { watchJob } from './watch.js';
 
-/** Verification jobs. */
+/** Verification jobs (docs/protocol.md §2.4, §4.5). */
 export interface Jobs {
   /**
-   * Asks for a job's status, and believes it only when the service signed it.
+   * Asks for a job's status, and believes it only when the service signed it. Safe to repeat, and
+   * repeated.
    *
    * @param query - Both ids of the job, and whether to ask for image links and history.
+   * @param options - Options of this call alone.
+   * @returns The status: pending, succeeded or failed. That the person was not verified is no error.
+   * @throws {HostedValidationError} when an id is blank or no text; nothing was sent.
    * @throws {HostedNotFoundError} when the service knows no such job (code 2304).
    * @throws {HostedAuthenticationError} when partner id and key do not belong together (2305).
    * @throws {HostedSignatureError} when the answer is not signed by the service, or not lately.
    * @throws {HostedResponseError} when the answer is about another job, or cannot be read.
    *
-   * @example
+   * @example Ask once, with history
    * ```ts
    * const status = await client.jobs.status({ userId, jobId, history: true });
    * if (status.complete) console.log(status.success);
    * ```
    *
-   * docs/protocol.md §4.5
+   * @see §4.5 and §5 of docs/protocol.md; how flags and signature are spelt is not shown there, and assumptions.ts holds the guess
    */
   status(query: JobQuery, options?: CallOptions): ApiPromise<JobStatus>;
 
   /**
-   * Gives every verified status of a job as it comes; ends after the completed one.
+   * Gives every verified status of a job as it comes; ends after the completed one. Nothing is asked
+   * before the iteration; each iteration is a wait of its own, and leaving it ends the wait.
    *
    * @param job - Both ids of the job; they are all it takes to go on later, in another process too.
+   * @param options - When to poll and for how long; the defaults wait ten minutes.
+   * @returns The statuses, to be iterated; what is thrown is thrown there.
    * @throws {HostedPollTimeoutError} when the job is still pending at the deadline.
    * @throws {HostedNotFoundError} when the service does not know the job, after a grace.
-   * @throws any other error that more polls would not change, or that came too often in a row.
+   * @throws {HostedValidationError} when an id is not fit to be sent, or an option is out of range.
+   * @throws {HostedError} when more polls would not change an error, or it came too often in a row.
    *
-   * docs/protocol.md §2.4, §7
+   * @example Show each status
+   * ```ts
+   * for await (const status of client.jobs.watch({ userId, jobId })) {
+   *   console.log(status.state, status.message);
+   * }
+   * ```
+   *
+   * @see §2.4, §3 and §7 of docs/protocol.md
    */
   watch(job: JobRef, options?: WaitOptions): AsyncIterable<JobStatus>;
 
@@ -58,33 +73,51 @@ export interface Jobs {
    * error: read `success`.
    *
    * @param job - Both ids of the job; they are all it takes to go on later, in another process too.
+   * @param options - When to poll and for how long; the defaults wait ten minutes.
+   * @returns The completed job.
    * @throws {HostedPollTimeoutError} when the job is still pending at the deadline; it holds the job
    *   and the last status.
    * @throws {HostedNotFoundError} when the service does not know the job, after a grace.
-   * @throws any other error that more polls would not change, or that came too often in a row.
+   * @throws {HostedValidationError} when an id is not fit to be sent, or an option is out of range.
+   * @throws {HostedError} when more polls would not change an error, or it came too often in a row.
    *
-   * @example
+   * @example Wait for the result
    * ```ts
    * const { success, result } = await client.jobs.waitForCompletion({ userId, jobId });
+   * console.log(success ? 'verified:' : 'not verified:', result?.resultText);
    * ```
    *
-   * docs/protocol.md §2.4, §7
+   * @see §2.4, §3 and §7 of docs/protocol.md
    */
   waitForCompletion(job: JobRef, options?: WaitOptions): Promise<CompletedJob>;
 
   /**
-   * Waits for many jobs at once, by one timer and with at most `concurrency` requests in flight
-   * (default 10). Gives each job's end in order of completion; one that fails is its own entry, and
-   * never the end of the others.
+   * Waits for many jobs at once, by one timer and with at most `concurrency` requests in flight.
+   * Gives each job's end in order of completion; one that fails is its own entry, and never the end
+   * of the others. What the source of jobs throws is thrown once the jobs that it gave have ended.
    *
+   * @typeParam J - Your own objects.
    * @param jobs - Your own objects, with both ids; taken as there is room for them.
-   * @throws what the source of jobs throws, once the jobs that it gave have ended.
+   * @param options - When to poll, for how long each job is waited for, and how many requests at once.
+   * @returns An entry for each job, to be iterated; what is thrown is thrown there.
+   * @throws {HostedValidationError} when `jobs` is no iterable, or an option is out of range.
    *
-   * docs/protocol.md §2.4, §7
+   * @example Each job with the row it belongs to
+   * ```ts
+   * for await (const { job, status, error } of client.jobs.waitForAll(rows, { concurrency: 5 })) {
+   *   if (error) console.log(`row ${job.row}: ${error.code}`);
+   *   else console.log(`row ${job.row}: ${status.state}`);
+   * }
+   * ```
+   *
+   * @see §2.4, §3 and §7 of docs/protocol.md
    */
   waitForAll<J extends JobRef>(
     jobs: Iterable<J> | AsyncIterable<J>,
-    options?: WaitOptions & { concurrency?: number },
+    options?: WaitOptions & {
+      /** How many requests may be in flight at once: 1 to 1,000. Default 10. */
+      concurrency?: number;
+    },
   ): AsyncIterable<WaitEntry<J>>;
 }
 

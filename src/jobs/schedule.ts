@@ -11,10 +11,28 @@ import type { WaitingClock } from '../time.js';
 import type { Poller, Wait } from './polling.js';
 import type { CompletedJob, JobRef } from './types.js';
 
-/** How one job ended: its final status, or why there is none. `job` is the caller's own object. */
+/**
+ * How one job ended: its final status, or why there is none.
+ *
+ * @inline
+ */
 export type WaitEntry<J extends JobRef> =
-  | { job: J; status: CompletedJob; error?: undefined }
-  | { job: J; status?: undefined; error: HostedError };
+  | {
+      /** The caller's own object. */
+      job: J;
+      /** How it ended. */
+      status: CompletedJob;
+      /** There is none. */
+      error?: undefined;
+    }
+  | {
+      /** The caller's own object. */
+      job: J;
+      /** There is none. */
+      status?: undefined;
+      /** Why its wait ended without a final status. */
+      error: HostedError;
+    };
 
 // Jobs that wait for an initial delay hold no request: a source without end must not hold the process.
 const mostAdmittedAtOnce = 1_000;

@@ -13,7 +13,11 @@ import type { CallOptions } from '../options.js';
 import { jobStatusRoute } from '../routes.js';
 import type { JobStatus } from './types.js';
 
-/** What `onPoll` is told after each poll. */
+/**
+ * What `onPoll` is told after each poll.
+ *
+ * @inline
+ */
 export interface PollReport {
   /** Which poll of the wait, from 1. */
   attempt: number;
@@ -27,7 +31,10 @@ export interface PollReport {
   error: HostedError | null;
 }
 
-/** Options of a wait. Of a call's options `maxRetries` is 0 inside a wait: polling is the retry. */
+/**
+ * Options of a wait. Of a call's options, `timeoutMs` and `totalTimeoutMs` count for each poll, and
+ * `maxRetries` is 0 inside a wait, whatever is given: polling is the retry.
+ */
 export interface WaitOptions extends CallOptions {
   /**
    * How long to wait for a job, in milliseconds, from when its turn comes. One more poll is made at
@@ -40,7 +47,7 @@ export interface WaitOptions extends CallOptions {
   minDelayMs?: number;
   /** Between any two polls at the most, in milliseconds. Default 30,000. */
   maxDelayMs?: number;
-  /** By how much each delay is longer than the one before. Default 1.5. */
+  /** By how much each delay is longer than the one before: 1 or more. Default 1.5. */
   backoffFactor?: number;
   /** Draws each delay by chance from its upper half, so that many waits do not poll at once. Default `true`. */
   jitter?: boolean;
@@ -49,13 +56,17 @@ export interface WaitOptions extends CallOptions {
    * for before it has arrived. Only until it was first seen; 0 for not at all. Default 30,000.
    */
   notFoundGraceMs?: number;
-  /** How many transient errors in a row are borne. Default 3. */
+  /** How many transient errors in a row are borne: broken connections, timeouts, 429, a service in trouble. Default 3. */
   maxConsecutiveErrors?: number;
   /** Asks for image links with every poll. Default `false`. */
   imageLinks?: boolean;
   /** Asks for the history with every poll. Default `false`. */
   history?: boolean;
-  /** Is told of every poll. What it throws is ignored. */
+  /**
+   * Is told of every poll. What it throws is ignored.
+   *
+   * @param poll - What came of it, and when the next one follows.
+   */
   onPoll?: (poll: PollReport) => void;
 }
 

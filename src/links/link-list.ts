@@ -18,11 +18,11 @@ import type { Link, LinkPage } from './types.js';
 
 /** Options of {@link Links.list}. */
 export interface ListOptions extends CallOptions {
-  /** The page to begin with, as the service counts. Default: the first. */
+  /** The page to begin with, as the service counts: 0 or more. Default: the first. */
   page?: number;
   /** How many pages may be on their way ahead of the one being read: 0 to 16, default 0. They still come in order. */
   prefetch?: number;
-  /** How many pages a walk may read before it ends. Default: all. */
+  /** How many pages a walk may read before it ends: 1 or more. Default: all. */
   maxPages?: number;
 }
 
@@ -38,17 +38,44 @@ export interface ListOptions extends CallOptions {
  * ```ts
  * for await (const link of client.links.list()) console.log(link.refId, link.state);
  * ```
+ *
+ * @see §2.3 and §4.4 of docs/protocol.md
  */
 export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
-  /** Every page, in order. */
+  /**
+   * Walks every page, in order.
+   *
+   * @returns The pages, to be iterated; each iteration asks anew, but for the first, which shares page one.
+   * @throws {HostedResponseError} when the pages do not advance (`paging`); thrown to whoever iterates.
+   *
+   * @example Page by page
+   * ```ts
+   * for await (const { links, meta } of client.links.list().pages()) {
+   *   console.log(`page ${meta.currentPage} of ${meta.totalPages}: ${links.length} links`);
+   * }
+   * ```
+   *
+   * @see §2.3 and §4.4 of docs/protocol.md
+   */
   pages(): AsyncIterable<LinkPage>;
   /**
-   * The first links, as an array.
+   * Collects the first links in an array, reading no more pages than it takes.
    *
-   * @param options - `limit`: how many at the most; `Infinity` for all there are.
-   * @throws {HostedValidationError} when `limit` is no whole number of 0 or more.
+   * @param options - How many links; there is no default, as a list may be long.
+   * @returns The links, in the service's order; with a limit of 0 nothing is sent.
+   * @throws {HostedValidationError} when `limit` is no whole number of 0 or more, nor `Infinity`.
+   *
+   * @example The first hundred
+   * ```ts
+   * const links = await client.links.list().toArray({ limit: 100 });
+   * ```
+   *
+   * @see §2.3 and §4.4 of docs/protocol.md
    */
-  toArray(options: { limit: number }): Promise<Link[]>;
+  toArray(options: {
+    /** How many at the most; `Infinity` for all there are. */
+    limit: number;
+  }): Promise<Link[]>;
 }
 
 type Paging = { readonly [Name in 'page' | 'prefetch' | 'maxPages']?: number | undefined };

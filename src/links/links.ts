@@ -15,7 +15,7 @@ import { createLink, getLink, listLinks, updateLink } from './operations.js';
 import { createFirstPage, type FetchedPage } from './paging.js';
 import type { CreatedLink, Link, LinkChanges, NewLink, UpdatedLink } from './types.js';
 
-/** Hosted verification links. */
+/** Hosted verification links (docs/protocol.md §2.2, §4.1 to §4.4). */
 export interface Links {
   /**
    * Creates a link.
@@ -25,6 +25,7 @@ export interface Links {
    * `'answered'`, and after a status of 408 or 5xx, the link may exist.
    *
    * @param link - The link; `callbackUrl` defaults to the client's `defaultCallbackUrl`.
+   * @param options - Options of this call alone.
    * @returns The link's address, to be given to the end user, and its reference id.
    * @throws {HostedValidationError} when the link is not fit to be sent; nothing was sent.
    * @throws {HostedAuthenticationError} when partner id and key do not belong together.
@@ -41,7 +42,7 @@ export interface Links {
    * });
    * ```
    *
-   * docs/protocol.md §4.1
+   * @see §4.1 of docs/protocol.md; whether create may run twice is not shown there, and assumptions.ts holds the guess
    */
   create(link: NewLink, options?: CallOptions): ApiPromise<CreatedLink>;
 
@@ -50,7 +51,10 @@ export interface Links {
    *
    * @param refId - The link's reference id.
    * @param changes - At least one; `idTypes` replaces the whole list.
+   * @param options - Options of this call alone.
+   * @returns The link's address, ID types and state as they now are.
    * @throws {HostedValidationError} when there is no change, or one that is not fit to be sent.
+   * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
    * @throws {HostedResponseError} when the answer is about another link, or shows the link active
    *   though it was to be disabled (`mismatch`).
    *
@@ -60,7 +64,7 @@ export interface Links {
    * await client.links.update(refId, { idTypes: [...link.idTypes, another] });
    * ```
    *
-   * docs/protocol.md §4.2
+   * @see §3 and §4.2 of docs/protocol.md
    */
   update(refId: string, changes: LinkChanges, options?: CallOptions): ApiPromise<UpdatedLink>;
 
@@ -68,19 +72,38 @@ export interface Links {
    * Disables a link: short for `update(refId, { isDisabled: true })`. Whether a link can be enabled
    * again is not shown.
    *
+   * @param refId - The link's reference id.
+   * @param options - Options of this call alone.
+   * @returns The link's address, ID types and state, which is `'disabled'`.
+   * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
    * @throws {HostedResponseError} when the answer does not show the link disabled (`mismatch`).
    *
-   * docs/protocol.md §3, §4.2
+   * @example Take a link back
+   * ```ts
+   * const { state, disabledAt } = await client.links.disable(refId);
+   * ```
+   *
+   * @see §3 and §4.2 of docs/protocol.md
    */
   disable(refId: string, options?: CallOptions): ApiPromise<UpdatedLink>;
 
   /**
-   * Fetches one link.
+   * Fetches one link. Safe to repeat, and repeated.
    *
+   * @param refId - The link's reference id: letters, digits, `_` and `-`, and not the list marker.
+   * @param options - Options of this call alone.
+   * @returns The link as the service keeps it.
    * @throws {HostedValidationError} when `refId` cannot be one; nothing was sent.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
+   * @throws {HostedResponseError} when the answer is about another link, or cannot be read.
    *
-   * docs/protocol.md §4.3
+   * @example How many jobs a link has had
+   * ```ts
+   * const { state, jobs } = await client.links.get(refId);
+   * console.log(state, jobs.successful, 'of', jobs.total);
+   * ```
+   *
+   * @see §4.3 of docs/protocol.md
    */
   get(refId: string, options?: CallOptions): ApiPromise<Link>;
 
@@ -89,6 +112,7 @@ export interface Links {
    *
    * @param options - Where to begin, how far to go, how much to fetch ahead, and the options of any
    *   call; `totalTimeoutMs` counts for each page.
+   * @returns The list; what is thrown is thrown to whoever awaits or iterates it.
    * @throws {HostedValidationError} when `page`, `prefetch` or `maxPages` is out of range.
    * @throws {HostedResponseError} when the pages do not advance (`paging`).
    *
@@ -97,7 +121,7 @@ export interface Links {
    * for await (const link of client.links.list({ prefetch: 4 })) console.log(link.refId);
    * ```
    *
-   * docs/protocol.md §4.4
+   * @see §2.3 and §4.4 of docs/protocol.md; list marker and first page are not shown there, and assumptions.ts holds the guess
    */
   list(options?: ListOptions): LinkList;
 }

@@ -15,11 +15,11 @@ export type VerificationMethod =
 
 /** A kind of ID a link accepts, and how it is verified (§2.1). */
 export interface IdType {
-  /** Two-letter country code. */
+  /** Two-letter country code; sent in capitals. Empty where the service sent none. */
   readonly country: string;
   /** The ID kind, as the service spells it; the empty string is the service's "others". */
   readonly idType: string;
-  /** One of {@link VerificationMethod}, or a newer one of the service. */
+  /** One of {@link VerificationMethod}, or a newer one of the service; empty where it sent none. */
   readonly verificationMethod: VerificationMethod | (string & {});
 }
 
@@ -31,20 +31,24 @@ export interface NewLink {
   dataPrivacyPolicyUrl: string | URL;
   /**
    * Where results are posted. Required unless the client has a `defaultCallbackUrl`; `null` leaves
-   * it out, and the service's own default applies.
+   * it out, and the default of the partner's account applies. Without a valid one, jobs of
+   * `enhanced_kyc` fail.
    */
   callbackUrl?: string | URL | null;
-  /** The link's name. */
+  /** The link's name, for the partner. */
   name?: string;
-  /** The kinds of ID the link accepts; one verification method for each. */
-  idTypes?: readonly (IdType & { readonly verificationMethod: VerificationMethod })[];
-  /** A public png or svg. */
+  /** The kinds of ID the link accepts; one verification method for each. An entry that is there twice is sent once. */
+  idTypes?: readonly (IdType & {
+    /** How the ID is verified. */
+    readonly verificationMethod: VerificationMethod;
+  })[];
+  /** A png or svg that anyone can fetch, as an absolute http(s) address. */
   logoUrl?: string | URL;
   /** Whether the link serves one user once. The service's default is not shown (§2.2). */
   isSingleUse?: boolean;
   /** The user to track with a single-use link; the service makes one up where none is given. */
   userId?: string;
-  /** When the link ends. Text is ISO 8601 with an offset and is sent as written. */
+  /** When the link ends. Text is ISO 8601 with an offset and is sent as written. Left out, deployments end it after 90 days. */
   expiresAt?: Date | string;
   /** Members the service takes that the protocol does not name. None may replace a named one. */
   extra?: Record<string, unknown>;
@@ -62,14 +66,17 @@ export interface CreatedLink {
 export interface LinkChanges {
   /** `true` disables the link. Whether `false` enables it again is not shown; it is sent. */
   isDisabled?: boolean;
-  /** Replaces the whole list. Entries come back as the service sent them; `[]` is sent. */
+  /** Replaces the whole list. Entries are taken as the service sent them; `[]` is sent. */
   idTypes?: readonly IdType[];
 }
 
 /** What changing a link answers (§4.2). */
 export interface UpdatedLink {
+  /** The reference id; that of the call where the service sends none. */
   readonly refId: string;
+  /** The address for the end user. */
   readonly url: string;
+  /** The kinds of ID the link now accepts; empty where the service sends none. */
   readonly idTypes: readonly IdType[];
   /** Null while the link is active, and where the service's text is no date. */
   readonly disabledAt: Date | null;
@@ -77,7 +84,7 @@ export interface UpdatedLink {
   readonly state: 'active' | 'disabled';
 }
 
-/** A link as the service keeps it (§2.2). */
+/** A link as the service keeps it (§2.2). Members that the service did not send are null. */
 export interface Link {
   /** The address for the end user. */
   readonly url: string;
@@ -85,48 +92,82 @@ export interface Link {
   readonly linkId: string;
   /** The reference id: what every operation on the link takes. */
   readonly refId: string;
+  /** The link's name, for the partner. */
   readonly name: string | null;
+  /** The kinds of ID the link accepts; empty where the service sends none. */
   readonly idTypes: readonly IdType[];
+  /** Whether the link serves one user once. */
   readonly isSingleUse: boolean | null;
-  /** Null where there is none or it is no http(s) address; its text is then in `extra`. */
+  /** Where results are posted; null where there is none or it is no http(s) address: its text is then in `extra`. */
   readonly callbackUrl: string | null;
-  /** Null where there is none or it is no http(s) address; its text is then in `extra`. */
+  /** The privacy policy; null where there is none or it is no http(s) address: its text is then in `extra`. */
   readonly dataPrivacyPolicyUrl: string | null;
-  /** Null where there is none or it is no http(s) address; its text is then in `extra`. */
+  /** The logo; null where there is none or it is no http(s) address: its text is then in `extra`. */
   readonly logoUrl: string | null;
-  /** `user_id` and `user_ids` of the wire together, without doubles. */
+  /** The users of the link: `user_id` and `user_ids` of the wire together, without doubles. */
   readonly userIds: readonly string[];
-  /** How many jobs the link has had. */
-  readonly jobs: { readonly total: number; readonly failed: number; readonly successful: number };
+  /** How many jobs the link has had; 0 where the service sends no count. */
+  readonly jobs: {
+    /** All of them. */
+    readonly total: number;
+    /** Those that failed. */
+    readonly failed: number;
+    /** Those that succeeded. */
+    readonly successful: number;
+  };
+  /** The partner's name, as shown to the end user. */
   readonly companyName: string | null;
+  /** The partner id, as the service sends it. */
   readonly partnerId: string | null;
+  /** When the link was made; null where the service's text is no date. */
   readonly createdAt: Date | null;
+  /** When the link was changed last; null where the service's text is no date. */
   readonly updatedAt: Date | null;
+  /** When the link ends; null where the service's text is no date. What happens then is not shown (§3). */
   readonly expiresAt: Date | null;
   /** Null while the link is active, and where the service's text is no date: read `state`. */
   readonly disabledAt: Date | null;
   /** Disabled when `disabled_at` is there at all, even where it is no readable date. */
   readonly state: 'active' | 'disabled';
-  /** Members this package does not know, as they came. */
+  /** Members this package does not know, as they came; signatures are left out. */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
 /** Where in the list a page stands (§2.3). */
 export interface PageMeta {
-  /** As the service counts: from 0 or from 1, see `wire.firstPage`. */
+  /** The page's number as the service counts: from 0 or from 1, see {@link WireOptions.firstPage}. */
   readonly currentPage: number;
   /** Links a page. */
   readonly limit: number;
+  /** Links in all. */
   readonly totalCount: number;
+  /** Pages in all. */
   readonly totalPages: number;
 }
 
 /** One page of links (§4.4). */
 export interface LinkPage {
+  /** The links, in the service's order; those that stood on the page before are left out. */
   readonly links: readonly Link[];
+  /** Where in the list the page stands. */
   readonly meta: PageMeta;
   /** Whether another page follows this one. */
   readonly hasNextPage: boolean;
-  /** Fetches the page that follows; null after the last one. */
+  /**
+   * Fetches the page that follows, anew each time.
+   *
+   * @param options - Options of this call alone; what is left out is as in the call of `list`.
+   * @returns The page; null after the last one, and nothing is sent.
+   * @throws {HostedResponseError} when the pages do not advance (`paging`).
+   *
+   * @example The first page and the next
+   * ```ts
+   * const page = await client.links.list();
+   * const next = await page.nextPage();
+   * console.log(page.links.length, next?.links.length ?? 0);
+   * ```
+   *
+   * @see §2.3 and §4.4 of docs/protocol.md; where pages begin is not shown there, and assumptions.ts holds the guess
+   */
   nextPage(options?: CallOptions): Promise<LinkPage | null>;
 }

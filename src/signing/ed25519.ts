@@ -14,7 +14,11 @@ import { signedText } from './message.js';
 import type { Signer } from './signer.js';
 import { isStrictPublicKey, isStrictSignature } from './strict-ed25519.js';
 
-/** Options of {@link ed25519}. Keys are base64 or bytes. */
+/**
+ * Options of {@link ed25519}. Keys are base64 or bytes.
+ *
+ * @inline
+ */
 export interface Ed25519Options {
   /** Our own: the 32-byte seed, or the 64 bytes of seed and public key. */
   secretKey: string | Uint8Array;
@@ -28,18 +32,22 @@ export interface Ed25519Options {
  * Signs with our secret key, and verifies with the service's public one; base64 on the wire.
  *
  * Verification follows one strict profile, the same on every platform: 64-byte signatures, S below
- * the group order, canonical public keys, no point of small order.
+ * the group order, canonical public keys, no point of small order. That the two halves of a 64-byte
+ * key belong together shows with the first signature: a `HostedConfigError` where they do not.
  *
  * @param options - The keys, and the context.
  * @returns A signer; nothing of it shows a key.
  * @throws {HostedConfigError} when a key has the wrong length or form.
  *
- * @example
+ * @example A key pair of our own, and the service's public key
  * ```ts
- * const signer = ed25519({ secretKey: seed, servicePublicKey });
+ * const signer = ed25519({
+ *   secretKey: 'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=',
+ *   servicePublicKey: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+ * });
  * ```
  *
- * The protocol does not show the scheme (docs/protocol.md §5); see `assumptions.ts`.
+ * @see §5 of docs/protocol.md, which does not show the scheme: assumptions.ts holds the guess
  */
 export function ed25519(options: Ed25519Options): Signer {
   const { secretKey, publicKeys } = checkedKeys(options);

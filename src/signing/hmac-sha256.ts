@@ -13,7 +13,11 @@ import { signedText } from './message.js';
 import { platformCrypto } from './platform.js';
 import type { Signer } from './signer.js';
 
-/** Options of {@link hmacSha256}. */
+/**
+ * Options of {@link hmacSha256}.
+ *
+ * @inline
+ */
 export interface HmacSha256Options {
   /** The key as text; it is used as UTF-8, not decoded. Several: the first signs, all verify. */
   apiKey: string | readonly string[];
@@ -29,14 +33,14 @@ export interface HmacSha256Options {
  *
  * @param options - The key or keys, and the context.
  * @returns A signer; nothing of it shows a key.
- * @throws {HostedConfigError} when a key is blank, has a line end, or is no text.
+ * @throws {HostedConfigError} when a key is blank, has a line end, or is no text, or there is none.
  *
  * @example Two keys in rotation
  * ```ts
  * const signer = hmacSha256({ apiKey: [newKey, oldKey] });
  * ```
  *
- * The protocol does not show the scheme (docs/protocol.md §5); see `assumptions.ts`.
+ * @see §5 of docs/protocol.md, which does not show the scheme: assumptions.ts holds the guess
  */
 export function hmacSha256(options: HmacSha256Options): Signer {
   const apiKeys = [options?.apiKey].flat() as readonly string[];

@@ -30,7 +30,6 @@ const quietTurns = 4;
  *
  * @param startMs - Milliseconds since the epoch. Default: the beginning of 2026.
  * @returns The clock; give it to the client, and to the mock service if there is one.
- * @throws {RangeError} from `advance`, when `ms` is no finite number of 0 or more.
  *
  * @example Wait two minutes in no time
  * ```ts
@@ -45,9 +44,15 @@ const quietTurns = 4;
  * console.log((await completed).state); // succeeded
  * ```
  */
-export function createTestClock(
-  startMs: number = Date.UTC(2026, 0, 1),
-): Clock & { advance(ms: number): Promise<void> } {
+export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock & {
+  /**
+   * Moves time on, and waits until all that follows from it has run. Calls run one after another.
+   *
+   * @param ms - By how much, in milliseconds.
+   * @throws {RangeError} when `ms` is no finite number of 0 or more.
+   */
+  advance(ms: number): Promise<void>;
+} {
   let nowMs = startMs;
   let advancing = Promise.resolve();
   const sleepers = createSleepers();

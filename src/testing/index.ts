@@ -2,7 +2,7 @@
  * `hosted-client/testing`: a complete service for tests, and a clock that moves only when told.
  * On web standards alone: Node, Bun, Deno, Workers.
  *
- * @module
+ * @module hosted-client/testing
  */
 
 export { createTestClock } from './clock.js';

@@ -2,7 +2,7 @@
  * `hosted-client/testing/msw`: the mock service as handlers of msw, for code that brings its own
  * fetch or none.
  *
- * @module
+ * @module hosted-client/testing/msw
  */
 
 import { type HttpHandler, HttpResponse, http } from 'msw';
@@ -22,6 +22,8 @@ import type { MockService } from './types.js';
  * const server = setupServer(...mswHandlers(service)); // from 'msw/node'
  * server.listen({ onUnhandledFrame: 'error' });
  * ```
+ *
+ * @see §§2 to 7 of docs/protocol.md
  */
 export function mswHandlers(service: MockService): HttpHandler[] {
   return [service.sandbox, service.production].map(({ baseUrl }) =>

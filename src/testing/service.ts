@@ -38,7 +38,7 @@ const baseUrls: Readonly<Record<Environment, string>> = {
  * console.log((await client.jobs.status(job)).state); // succeeded
  * ```
  *
- * It stands in for docs/protocol.md §§2 to 7; where the protocol is silent, see `assumptions.ts`.
+ * @see §§2 to 7 of docs/protocol.md; where the protocol is silent, assumptions.ts holds the guess
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
   const sandbox = createOne('sandbox', options);
