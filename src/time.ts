@@ -8,17 +8,21 @@
 import type { Clock } from './options.js';
 
 /** A clock that can wait. */
-export type WaitingClock = Required<Clock>;
+export interface WaitingClock extends Required<Clock> {
+  /** Calls `ring` after so many ms, unless it is silenced before by what is returned. */
+  alarm(ms: number, ring: () => void): () => void;
+}
 
 /** The platform's time and timers. */
-export const platformClock: WaitingClock = { now: () => Date.now(), sleep: platformSleep };
+export const platformClock: WaitingClock = { now: () => Date.now(), sleep: platformSleep, alarm: platformAlarm };
 
 /** A given clock; one that cannot wait waits on the platform's timers. */
 export function waitingClock(clock: Clock): WaitingClock {
-  return {
+  const sleeping = {
     now: () => clock.now(),
-    sleep: (ms, signal) => (clock.sleep ? clock.sleep(ms, signal) : platformSleep(ms, signal)),
+    sleep: (ms: number, signal?: AbortSignal) => (clock.sleep ? clock.sleep(ms, signal) : platformSleep(ms, signal)),
   };
+  return { ...sleeping, alarm: (ms, ring) => sleepingAlarm(sleeping, ms, ring) };
 }
 
 /** How long some work may take, and what ends it before. */
@@ -43,7 +47,6 @@ export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise
       return;
     }
     const ending = new AbortController();
-    const timer = new AbortController();
     const end = (reason: unknown) => {
       release();
       reject(reason);
@@ -52,13 +55,10 @@ export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise
     const onAbort = () => end(caller?.reason);
     const release = () => {
       caller?.removeEventListener('abort', onAbort);
-      timer.abort(inTime);
+      silence();
     };
     caller?.addEventListener('abort', onAbort);
-    clock.sleep(ms, timer.signal).then(
-      () => end(timedOut()),
-      () => undefined,
-    );
+    const silence = clock.alarm(ms, () => end(timedOut()));
     work(ending.signal).then(
       (value) => {
         release();
@@ -96,6 +96,17 @@ export async function under<T>(
 
 // A reason of one's own spares the making of one, with its stack, in every call.
 const inTime = new Error('the work ended in time');
+
+function platformAlarm(ms: number, ring: () => void): () => void {
+  const timer = setTimeout(ring, ms);
+  return () => clearTimeout(timer);
+}
+
+function sleepingAlarm({ sleep }: Pick<WaitingClock, 'sleep'>, ms: number, ring: () => void): () => void {
+  const silencing = new AbortController();
+  sleep(ms, silencing.signal).then(ring, () => undefined);
+  return () => silencing.abort(inTime);
+}
 
 function platformSleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
