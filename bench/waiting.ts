@@ -6,6 +6,7 @@
 
 import { createHmac } from 'node:crypto';
 import { HostedClient, type JobRef } from 'hosted-client';
+import { median, report, rounded } from './report.ts';
 
 const jobCount = 10_000;
 const pollsMeasured = 40_000;
@@ -48,11 +49,17 @@ for (let round = 0; round < rounds; round++) {
 }
 const ratio = median(polled) / median(bare);
 
-console.log(`jobs waiting                ${jobCount}`);
-console.log(`heap a job                  ${Math.round(heap)} bytes (aim: 1,024)`);
-console.log(`most requests in flight     ${mostInFlight} (allowed: ${concurrency})`);
-console.log(`CPU a bare jobs.status      ${median(bare).toFixed(1)} µs`);
-console.log(`CPU a poll                  ${median(polled).toFixed(1)} µs, ${ratio.toFixed(2)} times (aim: 1.3)`);
+report([
+  { what: `${jobCount} jobs waiting, heap of one`, unit: 'bytes', ours: Math.round(heap), aim: 1_024 },
+  { what: 'most requests in flight', unit: 'requests', ours: mostInFlight, aim: concurrency },
+  {
+    what: 'a poll, CPU',
+    unit: '× a jobs.status call',
+    ours: rounded(ratio),
+    aim: 1.3,
+    note: `${rounded(median(bare))} and ${rounded(median(polled))} µs`,
+  },
+]);
 
 // Every job has been polled once and holds its last status when the heap is measured.
 async function heapPerJob(): Promise<number> {
@@ -114,8 +121,4 @@ function heapUsed(): number {
   globalThis.gc();
   globalThis.gc();
   return process.memoryUsage().heapUsed;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

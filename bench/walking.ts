@@ -7,13 +7,15 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { HostedClient } from 'hosted-client';
+import { report, rounded } from './report.ts';
+import { apiKey, partnerId } from './service.ts';
 
 const pages = Number(process.argv[2] ?? 1_000);
-const server = fork(new URL('page-server.ts', import.meta.url), [String(pages), '100', '5']);
+const server = fork(new URL('server.ts', import.meta.url), ['5', String(pages)]);
 const [port] = (await once(server, 'message')) as [number];
 const client = new HostedClient({
-  partnerId: '085',
-  apiKey: 'bench-key',
+  partnerId,
+  apiKey,
   baseUrls: { sandbox: `http://127.0.0.1:${port}` },
 });
 
@@ -24,13 +26,24 @@ const slowPlain = await walk({ prefetch: 0, consumerMs: 5, pages });
 const slowAhead = await walk({ prefetch: 8, consumerMs: 5, pages });
 server.disconnect();
 
-console.log(`pages of 100 links, 5 ms away               ${pages}`);
-console.log(`one by one                                  ${seconds(plain.ms)}, heap grew ${megabytes(plain.grown)}`);
-console.log(`eight ahead                                 ${seconds(ahead.ms)}, heap grew ${megabytes(ahead.grown)}`);
-console.log(`eight ahead are faster                      ${(plain.ms / ahead.ms).toFixed(1)} times (aim: 4)`);
-console.log(`with a consumer of 5 ms a page, one by one  ${seconds(slowPlain.ms)}`);
-console.log(`with a consumer of 5 ms a page, eight ahead ${seconds(slowAhead.ms)}`);
-console.log(`eight ahead are faster                      ${(slowPlain.ms / slowAhead.ms).toFixed(1)} times (aim: 2)`);
+report([
+  {
+    what: `${pages} pages of 100 links, 5 ms away, eight ahead`,
+    unit: '× as fast as one by one',
+    ours: rounded(plain.ms / ahead.ms),
+    aim: 4,
+    better: 'higher',
+    note: `${seconds(plain.ms)} and ${seconds(ahead.ms)}; heap grew ${megabytes(plain.grown)} and ${megabytes(ahead.grown)}`,
+  },
+  {
+    what: 'the same with a consumer of 5 ms a page',
+    unit: '× as fast as one by one',
+    ours: rounded(slowPlain.ms / slowAhead.ms),
+    aim: 2,
+    better: 'higher',
+    note: `${seconds(slowPlain.ms)} and ${seconds(slowAhead.ms)}`,
+  },
+]);
 
 async function walk({
   prefetch,
@@ -68,5 +81,5 @@ function seconds(ms: number): string {
 }
 
 function megabytes(bytes: number): string {
-  return `${(bytes / 2 ** 20).toFixed(1)} MB between its first tenth and its end`;
+  return `${(bytes / 2 ** 20).toFixed(1)} MB`;
 }
