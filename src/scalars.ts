@@ -107,7 +107,7 @@ export function toTexts(members: object): Readonly<Record<string, string>> {
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,
-  named: ReadonlySet<string>,
+  named: Pick<ReadonlySet<string>, 'has'>,
   addresses: readonly string[] = [],
 ): Readonly<Record<string, unknown>> {
   const names = Object.keys(record).filter((name) => !named.has(name));

@@ -50,7 +50,7 @@ export function hostedJobIdMember(brand: string): string {
 
 function normaliseResult(wire: WireResult, brand: string, named: ReadonlySet<string>): JobResult {
   const idMember = hostedJobIdMember(brand);
-  const { [idMember]: id, ...rest } = wire as Record<string, unknown>;
+  const id = (wire as Record<string, unknown>)[idMember];
   // The brand word is the user's to say, so the schema does not know this member. What is no id stays in `extra`.
   const isId = id === null || typeof id === 'string' || Number.isSafeInteger(id);
   return {
@@ -64,7 +64,7 @@ function normaliseResult(wire: WireResult, brand: string, named: ReadonlySet<str
     confidence: toNumber(wire.ConfidenceValue),
     actions: toTexts(wire.Actions ?? {}),
     partnerParams: partnerParamsOf(wire.PartnerParams),
-    extra: extraOf(isId ? rest : wire, named),
+    extra: extraOf(wire, { has: (name) => named.has(name) || (isId && name === idMember) }),
   };
 }
 
@@ -96,7 +96,7 @@ function imageLinksOf(wire: WireJobStatus['image_links']): JobStatus['imageLinks
   const selfieImage = toUrl(links.selfie_image);
   return {
     selfieImage,
-    expiresAt: selfieImage === null ? null : expiryOf(new URL(selfieImage)),
+    expiresAt: selfieImage?.includes('X-Amz-') ? expiryOf(new URL(selfieImage)) : null,
     extra: extraOf(links, ofImageLinks, ['selfie_image']),
   };
 }
