@@ -1,9 +1,7 @@
-/** Tests code that uses the client, without a network: over the kit's own fetch, and under msw. */
+/** Tests code of your own that uses the client, without a network and without waiting. */
 
-import { HostedClient, HostedServerError, type JobRef } from 'hosted-client';
+import { HostedClient, type JobRef } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
-import { mswHandlers } from 'hosted-client/testing/msw';
-import { setupServer } from 'msw/node';
 import { expect, test } from 'vitest';
 
 // What is tested: code of yours that is given its client.
@@ -63,34 +61,4 @@ test('a callback opens the account, and a forged one does not', async () => {
 
   const genuine = await service.sandbox.jobs.deliverCallback(job, { to });
   expect([genuine.status, accounts.get(job.userId)]).toEqual([200, 'open']);
-});
-
-test('a completed job is believed', async () => {
-  const service = createMockService();
-  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
-
-  const job = service.sandbox.jobs.start();
-  service.sandbox.jobs.complete(job, 'approved');
-
-  expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded' });
-});
-
-test('a service in trouble is an error', async () => {
-  const service = createMockService();
-  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch, maxRetries: 0 });
-  service.sandbox.failNext('links.list', { kind: 'status', status: 503 });
-
-  await expect(client.links.list()).rejects.toThrow(HostedServerError);
-});
-
-test('the client works under msw', async () => {
-  const service = createMockService({ spelling: 'random' });
-  const server = setupServer(...mswHandlers(service));
-  server.listen({ onUnhandledFrame: 'error' });
-
-  const client = new HostedClient(service.sandbox.clientOptions);
-  service.sandbox.links.seed(3);
-
-  expect((await client.links.list()).meta.totalCount).toBe(3);
-  server.close();
 });

@@ -1,2 +1,2 @@
 /** The package's version, as its requests name it. */
-export const version = '0.1.0';
+export const version = '1.0.0';

@@ -1,0 +1,23 @@
+/** First tests on the mock service. */
+
+import { HostedClient, HostedServerError } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import { expect, test } from 'vitest';
+
+test('a completed job is believed', async () => {
+  const service = createMockService();
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+
+  const job = service.sandbox.jobs.start();
+  service.sandbox.jobs.complete(job, 'approved');
+
+  expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded' });
+});
+
+test('a service in trouble is an error', async () => {
+  const service = createMockService();
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch, maxRetries: 0 });
+  service.sandbox.failNext('links.list', { kind: 'status', status: 503 });
+
+  await expect(client.links.list()).rejects.toThrow(HostedServerError);
+});
