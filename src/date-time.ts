@@ -8,29 +8,32 @@
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:(Z)|([+-])(\d{2}):?(\d{2}))?$/i;
 
-/** What nearly every answer writes: `2026-01-02T03:04:05.678Z`. Read by place, it takes a fifth of the time. */
-const plain = '0000-00-00T00:00:00.000Z';
-
-function isPlain(text: string): boolean {
-  if (text.length !== plain.length) return false;
-  for (let at = 0; at < plain.length; at++) {
-    const isDigit = digitAt(text, at) >= 0 && digitAt(text, at) <= 9;
-    if (plain[at] === '0' ? !isDigit : text[at] !== plain[at]) return false;
-  }
-  return true;
-}
-
-function plainTime(text: string): Date | null {
-  const two = (at: number) => digitAt(text, at) * 10 + digitAt(text, at + 1);
-  const time = wallTime(
-    { year: two(0) * 100 + two(2), month: two(5), day: two(8) },
-    { hour: two(11), minute: two(14), second: two(17), ms: two(20) * 10 + digitAt(text, 22) },
-  );
+/**
+ * Reads what nearly every answer writes, `2026-01-02T03:04:05.678Z`, by place, in a fifth of the time
+ * that the pattern takes.
+ *
+ * @returns the time, null where the calendar has none, or undefined where the text is written otherwise.
+ */
+function plainTime(text: string): Date | null | undefined {
+  if (text.length !== 24 || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T') return undefined;
+  if (text[13] !== ':' || text[16] !== ':' || text[19] !== '.' || text[23] !== 'Z') return undefined;
+  const date = { year: twoAt(text, 0) * 100 + twoAt(text, 2), month: twoAt(text, 5), day: twoAt(text, 8) };
+  const day = { hour: twoAt(text, 11), minute: twoAt(text, 14), second: twoAt(text, 17) };
+  const ms = twoAt(text, 20) * 10 + digitAt(text, 22);
+  // One that is no number makes the sum none.
+  if (Number.isNaN(date.year + date.month + date.day + day.hour + day.minute + day.second + ms)) return undefined;
+  const time = wallTime(date, { ...day, ms });
   return time === null ? null : new Date(time);
 }
 
+function twoAt(text: string, at: number): number {
+  return digitAt(text, at) * 10 + digitAt(text, at + 1);
+}
+
+/** The digit at a place; not a number where there is another character. */
 function digitAt(text: string, at: number): number {
-  return text.charCodeAt(at) - 48;
+  const digit = text.charCodeAt(at) - 48;
+  return digit >= 0 && digit <= 9 ? digit : Number.NaN;
 }
 
 /** How strict to be about a missing offset. */
@@ -46,7 +49,8 @@ export interface DateTimeReading {
  * @returns the time, or null where the text is none: 30 February is not.
  */
 export function parseDateTime(text: string, reading: DateTimeReading = { offset: 'utc' }): Date | null {
-  if (isPlain(text)) return plainTime(text);
+  const plain = plainTime(text);
+  if (plain !== undefined) return plain;
   const match = pattern.exec(text);
   if (!match) return null;
   const [, year, month, day, hour, minute, second = '0', fraction = '', zulu, sign, offsetHour, offsetMinute] = match;

@@ -102,21 +102,19 @@ export function toTexts(members: object): Readonly<Record<string, string>> {
 }
 
 /**
- * The members of a record that nobody named: kept as they came. An address that is none stands
- * here too, under its wire name, as the clean value is null.
+ * The members of a record that nobody named: kept as they came. Of the `addresses`, given by wire name
+ * as they were read, one that is none stands here too, as its clean value is null.
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,
   named: Pick<ReadonlySet<string>, 'has'>,
-  addresses: readonly string[] = [],
+  addresses: Readonly<Record<string, string | null>> = {},
 ): Readonly<Record<string, unknown>> {
   const names = Object.keys(record).filter((name) => !named.has(name));
-  const unreadable = addresses.filter(
-    (name) =>
-      record[name] !== undefined && record[name] !== null && record[name] !== '' && toUrl(record[name]) === null,
-  );
-  const kept = [...names, ...unreadable];
-  return kept.length === 0 ? nothing : Object.fromEntries(kept.map((name) => [name, record[name]]));
+  for (const [name, url] of Object.entries(addresses)) {
+    if (url === null && record[name] !== undefined && record[name] !== null && record[name] !== '') names.push(name);
+  }
+  return names.length === 0 ? nothing : Object.fromEntries(names.map((name) => [name, record[name]]));
 }
 
 const nothing: Readonly<Record<string, unknown>> = Object.freeze({});

@@ -97,7 +97,7 @@ function imageLinksOf(wire: WireJobStatus['image_links']): JobStatus['imageLinks
   return {
     selfieImage,
     expiresAt: selfieImage?.includes('X-Amz-') ? expiryOf(new URL(selfieImage)) : null,
-    extra: extraOf(links, ofImageLinks, ['selfie_image']),
+    extra: extraOf(links, ofImageLinks, { selfie_image: selfieImage }),
   };
 }
 

@@ -12,13 +12,17 @@ import { wireLink } from './wire.js';
 
 // An answer may hand our own request back: a signature is as good as a key within its five minutes.
 const named: ReadonlySet<string> = new Set([...Object.keys(wireLink.shape), 'signature', 'sec_key']);
-const addresses = ['callback_url', 'data_privacy_policy_url', 'logo_url'];
 
 /** A link that stands for itself: without an id or an address it means nothing. */
 export function normaliseLink(wire: WireLink): { value: Link } | { issues: readonly Issue[] } {
   const url = toUrl(wire.link_url || wire.link);
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
   if (url === null || refId === null) return { issues: missing(url, 'link_url', refId) };
+  const addresses = {
+    callback_url: toUrl(wire.callback_url),
+    data_privacy_policy_url: toUrl(wire.data_privacy_policy_url),
+    logo_url: toUrl(wire.logo_url),
+  };
   return {
     value: {
       url,
@@ -27,9 +31,9 @@ export function normaliseLink(wire: WireLink): { value: Link } | { issues: reado
       name: toText(wire.name),
       idTypes: normaliseIdTypes(wire.id_types),
       isSingleUse: toBoolean(wire.is_single_use),
-      callbackUrl: toUrl(wire.callback_url),
-      dataPrivacyPolicyUrl: toUrl(wire.data_privacy_policy_url),
-      logoUrl: toUrl(wire.logo_url),
+      callbackUrl: addresses.callback_url,
+      dataPrivacyPolicyUrl: addresses.data_privacy_policy_url,
+      logoUrl: addresses.logo_url,
       userIds: userIdsOf(wire),
       jobs: {
         total: toCount(wire.total_jobs),
@@ -41,7 +45,8 @@ export function normaliseLink(wire: WireLink): { value: Link } | { issues: reado
       createdAt: toDate(wire.created_at),
       updatedAt: toDate(wire.updated_at),
       expiresAt: toDate(wire.expires_at),
-      ...disabledOf(wire.disabled_at),
+      disabledAt: toDate(wire.disabled_at),
+      state: stateOf(wire.disabled_at),
       extra: extraOf(wire, named, addresses),
     },
   };
@@ -62,7 +67,8 @@ export function normaliseUpdatedLink(
   const url = toUrl(wire.link_url || wire.link);
   if (url === null) return { issues: missing(url, 'link_url', asked) };
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id) ?? asked;
-  return { value: { refId, url, idTypes: normaliseIdTypes(wire.id_types), ...disabledOf(wire.disabled_at) } };
+  const idTypes = normaliseIdTypes(wire.id_types);
+  return { value: { refId, url, idTypes, disabledAt: toDate(wire.disabled_at), state: stateOf(wire.disabled_at) } };
 }
 
 /** Where a page stands. */
@@ -84,14 +90,14 @@ function normaliseIdTypes(wire: readonly WireIdType[] | null | undefined): reado
 }
 
 function userIdsOf({ user_id, user_ids }: WireLink): readonly string[] {
+  if (typeof user_id === 'string' && user_id !== '' && !user_ids) return [user_id];
   const all = [user_id, ...(typeof user_ids === 'string' ? [user_ids] : (user_ids ?? []))].map(toCode);
   return [...new Set(all.filter((id) => id !== null))];
 }
 
 // A time that cannot be read must never make a disabled link look active.
-function disabledOf(wire: unknown): Pick<Link, 'disabledAt' | 'state'> {
-  const active = wire === undefined || wire === null || wire === '';
-  return { disabledAt: toDate(wire), state: active ? 'active' : 'disabled' };
+function stateOf(disabledAt: unknown): Link['state'] {
+  return disabledAt === undefined || disabledAt === null || disabledAt === '' ? 'active' : 'disabled';
 }
 
 function missing(url: string | null, urlMember: string, refId: string | null): readonly Issue[] {
