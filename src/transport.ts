@@ -59,8 +59,6 @@ export async function send(sending: Sending): Promise<Answer | NoAnswer> {
     const request = await loadKy();
     const response = await request(sending.url, {
       method: sending.method,
-      headers: sending.headers,
-      body: sending.body,
       redirect: 'manual',
       // Attempts, waits and time limits are the pipeline's: each attempt needs a signature of its
       // own, Retry-After must not be slept out past the deadline, and the clock can be given.
@@ -69,15 +67,10 @@ export async function send(sending: Sending): Promise<Answer | NoAnswer> {
       throwHttpErrors: false,
       // ky hands over a Request, which not every fetch takes (undici's own does not), and which
       // would send a stream where there is a text.
-      fetch: (made) => {
-        const { url, method, headers } = made as Request;
-        return fetch(url, {
-          method,
-          headers,
-          body: sending.body,
-          redirect: 'manual',
-          signal: sending.signal,
-        });
+      fetch: () => {
+        const { url, method, signal } = sending;
+        const headers = new Headers(sending.headers);
+        return fetch(url, { method, headers, body: bodyOf(sending), redirect: 'manual', signal });
       },
     });
     const answer = await read(response, sending);
@@ -87,6 +80,12 @@ export async function send(sending: Sending): Promise<Answer | NoAnswer> {
     if (sending.signal.aborted) throw sending.signal.reason;
     return noAnswer(error);
   }
+}
+
+// Deno's fetch sends a text again by itself, a POST too, when the connection breaks before the answer;
+// what then fails may be the second try alone. A blob it sends once, and with its length.
+function bodyOf({ body }: Sending): BodyInit {
+  return 'Deno' in globalThis ? new Blob([body]) : body;
 }
 
 async function read(response: Response, { maxBytes, signal }: Sending): Promise<Answer> {
@@ -121,6 +120,7 @@ const notSentCodes: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
   'ERR_SSL_UNSUPPORTED_PROTOCOL',
   'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
   'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
@@ -128,7 +128,15 @@ const notSentCodes: ReadonlySet<string> = new Set([
   'ConnectionRefused',
   'FailedToOpenSocket',
   'UNKNOWN_CERTIFICATE_VERIFICATION_ERROR',
+  // Deno's, where the program may not use the network.
+  'NotCapable',
 ]);
+
+/**
+ * What Deno says of the same: it has no codes, but says at which step it stopped. There is no blank in
+ * an address. Bun's "The TLS handshake failed" is not here: it says so of sessions that break later, too.
+ */
+const notSentWords = /^error sending request for url \(\S*\): client error \(Connect\)/;
 
 /** What happens before a request can leave when it happens while connecting, and after when not. */
 const connectingCodes: ReadonlySet<string> = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
@@ -138,6 +146,7 @@ const brokenCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'ECONNABORTED',
   'EPIPE',
+  'EPROTO',
   'UND_ERR_SOCKET',
   'UND_ERR_HEADERS_TIMEOUT',
   'UND_ERR_BODY_TIMEOUT',
@@ -146,10 +155,7 @@ const brokenCodes: ReadonlySet<string> = new Set([
 
 function noAnswer(error: unknown): NoAnswer {
   const failures = failuresIn(error);
-  const notSent =
-    (failures.length > 0 && failures.every(isBeforeSending)) ||
-    // Deno has no codes, but says at which step it stopped.
-    (error instanceof TypeError && /^error sending request .*client error \(Connect\)/s.test(error.message));
+  const notSent = failures.length > 0 && failures.every(isBeforeSending);
   // Only names that are known are shown: what else an error of somebody's fetch says may be anything.
   const known = failures.find(
     ({ code }) => notSentCodes.has(code) || connectingCodes.has(code) || brokenCodes.has(code),
@@ -158,27 +164,25 @@ function noAnswer(error: unknown): NoAnswer {
 }
 
 interface Failure {
+  /** Empty where there is none. */
   readonly code: string;
   readonly syscall: unknown;
+  readonly message: string;
 }
 
-function isBeforeSending({ code, syscall }: Failure): boolean {
-  return notSentCodes.has(code) || (connectingCodes.has(code) && syscall === 'connect');
+function isBeforeSending({ code, syscall, message }: Failure): boolean {
+  if (notSentCodes.has(code) || (connectingCodes.has(code) && syscall === 'connect')) return true;
+  return notSentWords.test(message);
 }
 
-// The code stands on the error, on its causes, or on each of the addresses that were tried.
+// What failed stands on the error, on its causes, or on each of the addresses that were tried.
 function failuresIn(error: unknown, depth = 0): readonly Failure[] {
   if (typeof error !== 'object' || error === null || depth > 4) return [];
   try {
-    const { errors, code, cause, syscall } = error as {
-      errors?: unknown;
-      code?: unknown;
-      cause?: unknown;
-      syscall?: unknown;
-    };
+    const { errors, code, cause, syscall, name, message } = error as Readonly<Record<string, unknown>>;
     if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => failuresIn(each, depth + 1));
-    if (typeof code === 'string') return [{ code, syscall }];
-    return failuresIn(cause, depth + 1);
+    if (typeof code !== 'string' && typeof cause === 'object' && cause !== null) return failuresIn(cause, depth + 1);
+    return [{ code: String(code ?? name), syscall, message: String(message) }];
   } catch {
     return [];
   }
