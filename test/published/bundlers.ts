@@ -1,0 +1,153 @@
+/** Bundles by esbuild and Rollup, minified: they run, and carry no more than is used. */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type BuildOptions, build, transform } from 'esbuild';
+import { type Check, endsWell, printsJust } from './check.ts';
+import { type Consumer, writeProgram } from './consumer.ts';
+import { printed } from './node-versions.ts';
+import { mustRun, toolPath } from './project.ts';
+
+/** A bundle on disk: its entry, and the text of the entry and of all that it loads at once. */
+interface Bundle {
+  readonly path: string;
+  readonly text: string;
+}
+
+type Bundler = (folder: string, name: string, source: string) => Promise<Bundle>;
+
+const bundlers: Readonly<Record<string, Bundler>> = {
+  'esbuild, ESM': (folder, name, source) => bundleByEsbuild(folder, name, source, { format: 'esm', splitting: true }),
+  'esbuild, CommonJS': (folder, name, source) => bundleByEsbuild(folder, name, source, { format: 'cjs' }),
+  Rollup: bundleByRollup,
+};
+
+/** Texts that survive minifying, and tell who is in a bundle. */
+const marks = {
+  tweetnacl: 'bad public key size',
+  'the Ed25519 signer': 'Cannot sign with Ed25519',
+  'the HMAC signer': 'Cannot sign with HMAC-SHA256',
+  'the client': 'Cannot make a client',
+  'the errors': 'HostedPollTimeoutError',
+} as const;
+
+type Mark = keyof typeof marks;
+
+/** Programs that use a part of the package: what their bundle must have, and what must have fallen away. */
+const partial: readonly { name: string; source: string; has: readonly Mark[]; hasNot: readonly Mark[] }[] = [
+  {
+    name: 'hmacSha256 alone',
+    source: "import { hmacSha256 } from 'hosted-client'; console.log(hmacSha256({ apiKey: 'key' }).name);",
+    has: ['the HMAC signer'],
+    hasNot: ['tweetnacl', 'the Ed25519 signer', 'the client'],
+  },
+  {
+    name: 'ed25519 alone',
+    source: `import { ed25519 } from 'hosted-client';
+      const [secretKey, servicePublicKey] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+      console.log(ed25519({ secretKey, servicePublicKey }).name);`,
+    has: ['the Ed25519 signer'],
+    hasNot: ['tweetnacl', 'the HMAC signer', 'the client'],
+  },
+  {
+    name: 'HostedError alone',
+    source: "import { HostedError } from 'hosted-client'; console.log(new Error() instanceof HostedError);",
+    has: [],
+    hasNot: ['tweetnacl', 'the Ed25519 signer', 'the HMAC signer', 'the client', 'the errors'],
+  },
+  {
+    name: 'an import that is not used',
+    source: "import { HostedClient } from 'hosted-client'; console.log('nothing');",
+    has: [],
+    hasNot: ['tweetnacl', 'the Ed25519 signer', 'the HMAC signer', 'the client', 'the errors'],
+  },
+  {
+    name: 'the client',
+    source: "import { HostedClient } from 'hosted-client'; console.log(HostedClient);",
+    has: ['the client', 'the errors'],
+    // Loaded with the first signature that needs it.
+    hasNot: ['tweetnacl'],
+  },
+];
+
+export function bundlerChecks({ modules }: Consumer): readonly Check[] {
+  return [
+    ...Object.entries(bundlers).map(([bundler, bundle]) => ({
+      name: `${bundler}, minified: a call, and an error with its name, code and class`,
+      look: async () => {
+        const source = await readFile(join(modules, 'call.ts'), 'utf8');
+        const { path } = await bundle(modules, `call by ${bundler}`, source);
+        return printsJust(printed.call, process.execPath, [path]);
+      },
+    })),
+    ...['esbuild, ESM', 'Rollup'].flatMap((bundler) =>
+      partial.map(({ name, source, has, hasNot }) => ({
+        name: `${bundler}, minified: ${name} carries no more`,
+        look: async () => {
+          const { path, text } = await (bundlers[bundler] as Bundler)(modules, `${name} by ${bundler}`, source);
+          const missing = has.filter((mark) => !text.includes(marks[mark])).map((mark) => `It lacks ${mark}`);
+          const idle = hasNot.filter((mark) => text.includes(marks[mark])).map((mark) => `It carries ${mark}`);
+          return [...missing, ...idle].join('\n') || endsWell(process.execPath, [path]);
+        },
+      })),
+    ),
+    ...(['browser', 'neutral'] as const).map((platform) => ({
+      name: `esbuild, platform ${platform}: builds without a word, and nothing of Node is in it`,
+      look: () => bundleForPlatform(modules, platform),
+    })),
+  ];
+}
+
+async function bundleByEsbuild(folder: string, name: string, source: string, options: BuildOptions): Promise<Bundle> {
+  const extension = options.format === 'cjs' ? '.cjs' : '.mjs';
+  const outdir = join(folder, name);
+  await build({
+    stdin: { contents: source, resolveDir: folder, loader: 'ts' },
+    entryNames: 'main',
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    outdir,
+    outExtension: { '.js': extension },
+    logLevel: 'silent',
+    ...options,
+  });
+  return readBundle(join(outdir, `main${extension}`));
+}
+
+async function bundleByRollup(folder: string, name: string, source: string): Promise<Bundle> {
+  const { code } = await transform(source, { loader: 'ts', tsconfigRaw: { compilerOptions: { target: 'es2023' } } });
+  const input = await writeProgram(folder, `${name}.mjs`, [code]);
+  const dir = join(folder, name);
+  const plugins = ['node-resolve', 'commonjs', 'terser'].flatMap((plugin) => ['-p', `@rollup/plugin-${plugin}`]);
+  const names = ['--entryFileNames', 'main.mjs', '--chunkFileNames', '[hash].mjs'];
+  const args = [toolPath('rollup/dist/bin/rollup'), input, '-d', dir, '-f', 'es', '--silent', ...names, ...plugins];
+  await mustRun(process.execPath, args, { cwd: folder });
+  return readBundle(join(dir, 'main.mjs'));
+}
+
+async function readBundle(path: string): Promise<Bundle> {
+  const text = await readFile(path, 'utf8');
+  const chunks = [...text.matchAll(/(?:from|import)\s*"(\.\/[^"]+)"/g)].map(([, chunk]) => chunk ?? '');
+  const others = await Promise.all(chunks.map((chunk) => readBundle(join(path, '..', chunk))));
+  return { path, text: [text, ...others.map((other) => other.text)].join('\n') };
+}
+
+async function bundleForPlatform(folder: string, platform: 'browser' | 'neutral'): Promise<string | null> {
+  const { outputFiles, warnings } = await build({
+    stdin: { contents: "export * from 'hosted-client';", resolveDir: folder },
+    bundle: true,
+    minify: true,
+    platform,
+    // For a browser, tweetnacl's manifest says what it can do without; a neutral bundle does not read that.
+    ...(platform === 'neutral' && { mainFields: ['module', 'main'], external: ['tweetnacl'] }),
+    format: 'esm',
+    write: false,
+    logLevel: 'silent',
+  });
+  const text = outputFiles.map((file) => file.text).join('\n');
+  if (warnings.length > 0) return warnings.map((warning) => warning.text).join('\n');
+  if (!text.includes(marks['the client'])) return 'It lacks the client';
+  const ofNode = text.match(/["']node:[\w/]+["']|\b(?:require|import|from)\s*\(?["'](?:crypto|buffer)["']/g);
+  return ofNode === null ? null : `It asks for ${ofNode.join(', ')}`;
+}

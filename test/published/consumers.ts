@@ -1,0 +1,27 @@
+/** The packed package in other people's projects: every Node, compiler, bundler and test runner. */
+
+import { bundlerChecks } from './bundlers.ts';
+import { lookAt } from './check.ts';
+import { compilerChecks } from './compilers.ts';
+import { makeConsumer } from './consumer.ts';
+import { linterChecks } from './linters.ts';
+import { newcomerChecks } from './newcomer.ts';
+import { nodeChecks } from './node-versions.ts';
+import { installTools, packTarball } from './project.ts';
+import { runnerChecks } from './runners.ts';
+
+await installTools();
+const tarball = await packTarball();
+const consumer = await makeConsumer(tarball);
+
+const { passed, failed } = await lookAt([
+  ...newcomerChecks(tarball),
+  ...nodeChecks(consumer),
+  ...compilerChecks(consumer),
+  ...bundlerChecks(consumer),
+  ...runnerChecks(consumer),
+  ...linterChecks(tarball),
+]);
+
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,91 @@
+/** A newcomer: an empty folder, the tarball, and the README's blocks pasted as they stand. */
+
+import { readFileSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { createMockService } from 'hosted-client/testing';
+import { type Check, endsWell, printsJust } from './check.ts';
+import { heldVersions, tested } from './consumer.ts';
+import { printed } from './node-versions.ts';
+import { makeProject, mustRun, root, writeFiles } from './project.ts';
+
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+/** What the README says under a heading, up to the next one. */
+function sectionOf(heading: string): string {
+  const [, text = ''] = readme.split(`\n## ${heading}\n`);
+  return text.split('\n## ')[0] ?? '';
+}
+
+function blocksOf(section: string): readonly string[] {
+  return [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code ?? '');
+}
+
+export function newcomerChecks(tarball: string): readonly Check[] {
+  // One after the other, as a person would.
+  return [{ name: 'A newcomer: the README’s first call, then its testing section', look: () => followReadme(tarball) }];
+}
+
+async function followReadme(tarball: string): Promise<string | null> {
+  const cwd = await makeProject('newcomer');
+  await mustRun('npm', ['init', '-y', '--loglevel=error'], { cwd });
+  await mustRun('npm', ['install', '--loglevel=error', tarball], { cwd });
+  return (await makeFirstCall(cwd)) ?? (await doWithoutMsw(cwd)) ?? (await runTests(cwd));
+}
+
+async function makeFirstCall(cwd: string): Promise<string | null> {
+  const [firstCall] = blocksOf(sectionOf('First call'));
+  if (firstCall === undefined) return 'README.md has no block under "First call"';
+  // As `npm init` leaves it the package is CommonJS, where only this extension takes import and await.
+  await writeFiles(cwd, { 'first-call.mts': firstCall });
+  const kept = /^Keep \S+, and send the end user to https:\/\/\S+$/;
+  return withService((env) => printsJust(kept, process.execPath, ['first-call.mts'], { cwd, env }));
+}
+
+async function doWithoutMsw(cwd: string): Promise<string | null> {
+  await copyFile(join(root, 'test/published/consumers/call.ts'), join(cwd, 'call.mts'));
+  return printsJust(printed.call, process.execPath, ['call.mts'], { cwd });
+}
+
+async function runTests(cwd: string): Promise<string | null> {
+  const section = sectionOf('Testing your code');
+  const [, names] = section.match(/^npm install (?:-D|--save-dev) (.+)$/m) ?? [];
+  if (names === undefined) return 'README.md does not say under "Testing your code" what to install';
+  // Left alone, npm may choose releases that are not whole in every registry.
+  const held = Object.entries(heldVersions).map(([name, version]) => `overrides.${name}=${version}`);
+  await mustRun('npm', ['pkg', 'set', ...held], { cwd });
+  await mustRun('npm', ['install', '-D', '--loglevel=error', ...names.split(' ').map(tested)], { cwd });
+
+  const tests = blocksOf(section).map((code, index) => [`block-${index + 1}.test.ts`, code] as const);
+  if (tests.length === 0) return 'README.md has no block under "Testing your code"';
+  await writeFiles(cwd, Object.fromEntries(tests));
+  return endsWell(process.execPath, ['node_modules/vitest/vitest.mjs', 'run'], { cwd });
+}
+
+/** Runs `work` with the variables of a service on this machine. */
+async function withService<T>(work: (env: Readonly<Record<string, string>>) => Promise<T>): Promise<T> {
+  const service = createMockService();
+  const { baseUrl, clientOptions } = service.sandbox;
+  const server = createServer(async (incoming, outgoing) => {
+    const body = await buffer(incoming);
+    const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)]);
+    const request = new Request(`${baseUrl}${incoming.url}`, { method: incoming.method ?? 'GET', headers, body });
+    const answer = await service.fetch(request);
+    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  try {
+    return await work({
+      HOSTED_PARTNER_ID: clientOptions.partnerId,
+      HOSTED_API_KEY: clientOptions.apiKey ?? '',
+      HOSTED_SANDBOX_BASE_URL: `http://127.0.0.1:${port}`,
+    });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}

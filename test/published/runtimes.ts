@@ -1,0 +1,288 @@
+/**
+ * Runs the contracts (`contract.js`) on every runtime the package is for, with the packed package, and
+ * checks that a browser is refused: `npm run check:runtimes`. The runtimes come from the manifest in
+ * `runtimes/`, at most two of them run at a time, and the last line sums up.
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { createContext, Script } from 'node:vm';
+import { build } from 'esbuild';
+import { type ContractServer, startContractServer } from './contract-server.ts';
+import { makeProject, mustRun, packTarball, run, writeFiles } from './project.ts';
+
+/** The folder of the manifest, and of what starts the contracts. */
+const folder = fileURLToPath(new URL('./runtimes/', import.meta.url));
+const installed = (path: string) => join(folder, 'node_modules', path);
+
+/** What one contract came to: null, or what is wrong. */
+interface Result {
+  readonly name: string;
+  readonly problem: string | null;
+}
+
+/** A runtime, and how the contracts are run on it. */
+interface Runtime {
+  /** `Bun` */
+  readonly name: string;
+  /** Its name in the manifest, which says the version. */
+  readonly dependency: string;
+  readonly binary: string;
+  /** Behind the binary, to run the contracts. Not there: `contractsInWorkerd` runs them. */
+  readonly args?: readonly string[];
+  /** For which reasons its errors say that a request did not leave. */
+  readonly tells: readonly ('refused' | 'no name' | 'no TLS')[];
+  /** Said behind its line. */
+  readonly note?: string;
+}
+
+const node = (line: string): Runtime => ({
+  name: 'Node',
+  dependency: `node-${line}`,
+  binary: installed(`node-${line}/bin/node`),
+  args: ['run.js'],
+  tells: ['refused', 'no name', 'no TLS'],
+});
+
+const runtimes: readonly Runtime[] = [
+  ...['22.13', '22.20', '24.21', '26.10'].map(node),
+  {
+    ...node('24.21'),
+    name: 'jsdom in Node',
+    args: ['run-in-jsdom.js'],
+  },
+  {
+    name: 'Bun',
+    dependency: 'bun',
+    binary: installed('bun/bin/bun.exe'),
+    args: ['run.js'],
+    tells: ['refused', 'no name'],
+    note: 'a TLS handshake that fails counts as unknown',
+  },
+  {
+    name: 'Deno',
+    dependency: 'deno',
+    binary: installed('deno/deno'),
+    args: ['run', '--no-prompt', '--cached-only', '--allow-net', '--allow-env', 'run.js'],
+    tells: ['refused', 'no name', 'no TLS'],
+  },
+  {
+    name: 'workerd',
+    dependency: 'workerd',
+    binary: installed('workerd/bin/workerd'),
+    tells: [],
+    note: 'its errors do not say whether a request left: each counts as unknown',
+  },
+];
+
+let passed = 0;
+let failed = 0;
+
+function note(ok: boolean, line: string, details: readonly string[] = []): void {
+  console.log([`${ok ? 'ok' : 'failed'} ${line}`, ...details.map((detail) => `  ${detail}`)].join('\n'));
+}
+
+// Installing ----------------------------------------------------------------
+
+/** Installs the runtimes, unless they are there just as the lock file says. */
+async function installRuntimes(): Promise<void> {
+  const changedAt = async (path: string) => (await stat(join(folder, path)).catch(() => null))?.mtimeMs ?? 0;
+  if ((await changedAt('node_modules/.package-lock.json')) > (await changedAt('package-lock.json'))) return;
+  await mustRun('npm', ['ci', '--loglevel=error'], { cwd: folder });
+}
+
+/** A project with the packed package in it, and the contracts. */
+async function installPackage(): Promise<string> {
+  const project = await makeProject('runtimes', { 'package.json': '{ "private": true, "type": "module" }' });
+  const tarball = await packTarball();
+  await mustRun('npm', ['install', '--no-save', '--loglevel=error', tarball], { cwd: project });
+  const own = ['run.js', 'run-in-jsdom.js', 'worker.js', 'workerd.capnp'].map((file) => join(folder, file));
+  for (const path of [fileURLToPath(new URL('./contract.js', import.meta.url)), ...own]) {
+    await copyFile(path, join(project, path.slice(path.lastIndexOf('/') + 1)));
+  }
+  return project;
+}
+
+/** The versions of the manifest, by the names of its dependencies. */
+async function readVersions(): Promise<ReadonlyMap<string, string>> {
+  const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  return new Map(Object.entries(dependencies).map(([name, range]) => [name, range.replace(/^npm:.*@/, '')]));
+}
+
+// Contracts -----------------------------------------------------------------
+
+/** Runs the contracts on a runtime, against a server of its own. */
+async function runOn(runtime: Runtime, version: string, project: string): Promise<void> {
+  const { name, args, tells, note: remark } = runtime;
+  const server = await startContractServer();
+  const title = `${name} ${version}`;
+  try {
+    await checkVersion(runtime, version);
+    const { origin, refusing, account } = server;
+    const surroundings = JSON.stringify({ origin, refusing, account, tells });
+    const results = await (args ? contractsBy : contractsInWorkerd)(runtime, surroundings, project);
+    const problems = results.filter(({ problem }) => problem !== null);
+    passed += results.length - problems.length;
+    failed += problems.length;
+    const count = `${results.length - problems.length} of ${results.length}`;
+    const details = problems.map((each) => `${each.name}: ${each.problem}`);
+    note(problems.length === 0, `${title}: ${count}${remark ? ` (${remark})` : ''}`, details);
+  } catch (error) {
+    failed += 1;
+    note(false, `${title}: ${error instanceof Error ? error.message : String(error)}`);
+  } finally {
+    await server.close();
+  }
+}
+
+async function checkVersion({ name, binary }: Runtime, version: string): Promise<void> {
+  const { stdout } = await mustRun(binary, ['--version']);
+  // workerd tells the day it was made on, which its version has without dashes.
+  const told = name === 'workerd' ? stdout.replaceAll('-', '') : stdout;
+  const expected = name === 'workerd' ? (version.split('.')[1] ?? '') : version;
+  if (!told.includes(expected)) throw new Error(`It says that it is ${stdout.trim()}`);
+}
+
+/** By a command that prints the results. */
+async function contractsBy({ binary, args = [] }: Runtime, surroundings: string, project: string): Promise<Result[]> {
+  const env = {
+    CONTRACT_SURROUNDINGS: surroundings,
+    RUNTIMES_MANIFEST: join(folder, 'package.json'),
+    DENO_DIR: join(project, '.deno'),
+    DENO_NO_UPDATE_CHECK: '1',
+  };
+  const { stdout } = await mustRun(binary, args, { cwd: project, env, timeoutMs: 90_000 });
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Result[];
+}
+
+/** Inside workerd, which answers requests with the results. */
+async function contractsInWorkerd({ binary }: Runtime, surroundings: string, project: string): Promise<Result[]> {
+  await bundle(join(project, 'worker.js'), join(project, 'worker.bundle.js'), 'esm');
+  const child = spawn(binary, ['serve', '--control-fd=3', 'workerd.capnp'], {
+    cwd: project,
+    env: { ...process.env, CONTRACT_SURROUNDINGS: surroundings },
+    // What goes wrong is in the results; its own log repeats it.
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  try {
+    const port = await Promise.race([
+      portOf(child.stdio[3] as NodeJS.ReadableStream),
+      exited.then(() => Promise.reject(new Error('It ends before it listens'))),
+    ]);
+    const ask = async (query: string) => {
+      const response = await fetch(`http://127.0.0.1:${port}/${query}`, { signal: AbortSignal.timeout(90_000) });
+      if (!response.ok) throw new Error(`It answers ${response.status}: ${await response.text()}`);
+      return (await response.json()) as Result[];
+    };
+    // A client that was made while the worker loaded is shared by its requests.
+    const sharing = Array.from({ length: 8 }, () => ask('?named=a client made while a module loads'));
+    const shared = (await Promise.all(sharing)).flat().filter(({ problem }) => problem !== null);
+    return [...(await ask('')), ...shared];
+  } finally {
+    child.kill();
+    await exited;
+  }
+}
+
+async function portOf(control: NodeJS.ReadableStream): Promise<number> {
+  for await (const line of createInterface({ input: control })) {
+    const { event, port } = JSON.parse(line) as { event: string; port: number };
+    if (event === 'listen') return port;
+  }
+  throw new Error('It does not say where it listens');
+}
+
+/** As a bundler does for Workers and browsers. */
+async function bundle(entry: string, outfile: string, format: 'esm' | 'iife'): Promise<void> {
+  await build({ entryPoints: [entry], outfile, bundle: true, format, globalName: 'bundle', platform: 'browser' });
+}
+
+// Other surroundings --------------------------------------------------------
+
+/** Checks of one thing each: null, or what is wrong. */
+const checks: readonly (readonly [string, (project: string, server: ContractServer) => Promise<string | null>])[] = [
+  ['A browser is refused', refusedByBrowser],
+  ['Deno without --allow-net sends nothing, and says so', forbiddenByDeno],
+];
+
+/** A bundle of the client, in a context that has what a page has: it starts without the document alone. */
+async function refusedByBrowser(project: string): Promise<string | null> {
+  const source = `
+    import { HostedClient } from 'hosted-client';
+    const options = { partnerId: '085', apiKey: 'key', baseUrls: { sandbox: 'https://service.example' } };
+    try {
+      new HostedClient(options);
+      globalThis.told = 'started';
+    } catch ({ name, code, message }) {
+      globalThis.told = [name, code, message].join(': ');
+    }`;
+  await writeFiles(project, { 'page.js': source });
+  const outfile = join(project, 'page.bundle.js');
+  await bundle(join(project, 'page.js'), outfile, 'iife');
+  const script = new Script(await readFile(outfile, 'utf8'));
+  const webGlobals = { URL, TextEncoder, TextDecoder, AbortController, AbortSignal, Headers, Request, Response, fetch };
+  const told = (surroundings: Readonly<Record<string, unknown>>) => {
+    const context = createContext({ ...webGlobals, crypto, atob, btoa, setTimeout, clearTimeout, ...surroundings });
+    script.runInContext(context);
+    return String(context.told);
+  };
+  const inPage = told({ window: {}, document: {} });
+  if (
+    !/^HostedConfigError: config: .*browser.*secret key|^HostedConfigError: config: .*secret key.*browser/.test(inPage)
+  ) {
+    return `In a page: ${inPage}`;
+  }
+  const outside = told({});
+  return outside === 'started' ? null : `Without a document: ${outside}`;
+}
+
+async function forbiddenByDeno(project: string, { origin, account }: ContractServer): Promise<string | null> {
+  const source = `
+    import { HostedClient } from 'hosted-client';
+    const client = new HostedClient({ ...${JSON.stringify(account)}, baseUrls: { sandbox: '${origin}/service/forbidden' }, maxRetries: 0 });
+    await client.links.list().then(
+      () => console.log('sent'),
+      ({ name, outcome, cause }) => console.log(name, outcome, cause?.code),
+    );
+    // What was not sent may keep Deno from ending by itself.
+    Deno.exit();`;
+  await writeFiles(project, { 'forbidden.js': source });
+  const env = { DENO_DIR: join(project, '.deno'), DENO_NO_UPDATE_CHECK: '1' };
+  const args = ['run', '--no-prompt', '--cached-only', 'forbidden.js'];
+  const { output } = await run(installed('deno/deno'), args, { cwd: project, env, timeoutMs: 90_000 });
+  return output === 'HostedConnectionError not_sent NotCapable' ? null : output;
+}
+
+async function runCheck([name, check]: (typeof checks)[number], project: string): Promise<void> {
+  const server = await startContractServer();
+  const problem = await check(project, server).catch(String).finally(server.close);
+  if (problem === null) passed += 1;
+  else failed += 1;
+  note(problem === null, problem === null ? name : `${name}: ${problem}`);
+}
+
+// ---------------------------------------------------------------------------
+
+/** Does everything, at most two at a time. */
+async function twoByTwo(tasks: readonly (() => Promise<void>)[]): Promise<void> {
+  const left = tasks.values();
+  const work = async () => {
+    for (const task of left) await task();
+  };
+  await Promise.all([work(), work()]);
+}
+
+const [project, versions] = await Promise.all([installPackage(), readVersions(), installRuntimes()]);
+await twoByTwo([
+  ...runtimes.map((runtime) => () => runOn(runtime, versions.get(runtime.dependency) ?? '', project)),
+  ...checks.map((check) => () => runCheck(check, project)),
+]);
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
