@@ -2,6 +2,7 @@
 
 import crypto from 'node:crypto';
 import { afterEach, expect, test, vi } from 'vitest';
+import { platformCrypto } from '../src/signing/platform.js';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -40,6 +41,14 @@ test("ed25519() signs and verifies by the platform's arithmetic where it has it"
   expect(platform.verify).toHaveBeenCalledTimes(2);
 });
 
+/** The platform, but for what its public keys say of themselves; it believes everything. */
+const exporting = (jwk: object) => ({
+  ...crypto,
+  createPublicKey: (given: { key: Uint8Array }) =>
+    'key' in given ? crypto.createPublicKey(given as never) : { export: () => jwk },
+  verify: () => true,
+});
+
 test.each<[string, object | undefined]>([
   ['has no crypto module', undefined],
   [
@@ -52,6 +61,9 @@ test.each<[string, object | undefined]>([
     },
   ],
   ['signs wrongly', { ...crypto, sign: () => Buffer.alloc(64, 1) }],
+  ['signs wrongly and believes it', { ...crypto, sign: () => Buffer.alloc(64, 1), verify: () => true }],
+  ['derives another public key', exporting({ x: publicKey.toString('base64url') })],
+  ['does not show its public keys', exporting({})],
   ['verifies nothing', { ...crypto, verify: () => false }],
   ['has only a part of it', { createHmac: crypto.createHmac, createSecretKey: crypto.createSecretKey }],
 ])('ed25519() does without a platform that %s', async (_, platform) => {
@@ -61,6 +73,19 @@ test.each<[string, object | undefined]>([
   expect(await signer.sign(input)).toBe(expected);
   expect(await signer.verify(expected, input)).toBe(true);
   expect(await signer.verify(expected, { ...input, partnerId: '086' })).toBe(false);
+});
+
+// The public key's base64 begins with "/", which a platform writes as "_".
+test.each<[string, object | undefined]>([
+  ['the platform', crypto],
+  ['tweetnacl', undefined],
+])('ed25519() signs by %s with the 64 bytes of seed and public key', async (_, platform) => {
+  const { ed25519 } = await signersOn(platform);
+  const signer = ed25519({ secretKey: Buffer.concat([seed, publicKey]), servicePublicKey: publicKey });
+
+  const signature = await signer.sign(input);
+
+  expect(signature).toBe(expected);
 });
 
 test('ed25519() verifies as false what the platform throws at', async () => {
@@ -91,4 +116,22 @@ test.each([
 
   expect(signature).toBe('7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=');
   expect(createHmac).toHaveBeenCalledTimes(times);
+});
+
+test('hmacSha256() gives Web Crypto a key that nobody can take out again', async () => {
+  const importKey = vi.spyOn(globalThis.crypto.subtle, 'importKey');
+  const { hmacSha256 } = await signersOn(undefined);
+
+  await hmacSha256({ apiKey: 'test-key' }).sign(input);
+
+  const [imported] = importKey.mock.results;
+  expect(await imported?.value).toMatchObject({ extractable: false });
+});
+
+test.each<[string, Parameters<typeof platformCrypto>[0]]>([
+  ['has no process', {}],
+  ['stands in for process with an object of its own', { process: {} }],
+  ['knows no such module', { process: { getBuiltinModule: () => undefined } }],
+])('platformCrypto() is null where the platform %s', (_, platform) => {
+  expect(platformCrypto(platform)).toBeNull();
 });

@@ -4,7 +4,8 @@ import { createHash, createHmac, createPrivateKey, createPublicKey, sign, verify
 import { ed25519, HostedConfigError, hmacSha256, type Signer } from 'hosted-client';
 import nacl from 'tweetnacl';
 import { expect, test } from 'vitest';
-import { clientOf, now, rejection, signed, thrownBy } from './support/fake-fetch.js';
+import { increasing } from '../src/signing/message.js';
+import { clientOf, now, rejection, signed, sign as signedText, thrownBy } from './support/fake-fetch.js';
 
 const link = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
 const job = { userId: 'user-1', jobId: 'job-1' };
@@ -129,27 +130,50 @@ test('hmacSha256() keeps the keys it was made with', async () => {
   expect(await signer.sign(input)).toBe(goodMac);
 });
 
-test.each<[string, unknown]>([
-  ['an empty text', ''],
-  ['blanks', ' \t '],
-  ['a line end after it', 'planted-key\n'],
-  ['a line end of Windows after it', 'planted-key\r\n'],
-  ['a line end within it', 'planted\nkey'],
-  ['a number', 123456789],
-  ['nothing', undefined],
-  ['null', null],
-  ['no key at all', []],
-  ['an empty one among several', ['planted-key', '']],
-  ['a line end in the second', ['planted-key', 'planted-key-2\n']],
-])('hmacSha256() refuses as key %s, naming the field and not the key', (_what, apiKey) => {
+test.each<[string, unknown, string]>([
+  ['an empty text', '', 'must not be blank'],
+  ['blanks', ' \t ', 'must not be blank'],
+  ['a line end after it', 'planted-key\n', 'must not contain a line end'],
+  ['a line end of Windows after it', 'planted-key\r\n', 'must not contain a line end'],
+  ['a line end within it', 'planted\nkey', 'must not contain a line end'],
+  ['a number', 123456789, 'must be a text'],
+  ['nothing', undefined, 'must be a text'],
+  ['null', null, 'must be a text'],
+  ['no key at all', [], 'must be a text'],
+  ['an empty one among several', ['planted-key', ''], 'must not be blank'],
+  ['a line end in the second', ['planted-key', 'planted-key-2\n'], 'must not contain a line end'],
+])('hmacSha256() refuses as key %s, naming the field and not the key', (_what, apiKey, fault) => {
   const error = thrownBy(() => hmacSha256({ apiKey: apiKey as string }));
 
   expect(error).toBeInstanceOf(HostedConfigError);
   const { code, message, issues } = error as HostedConfigError;
   expect(code).toBe('config');
-  expect(issues.every(({ path }) => path.startsWith('apiKey'))).toBe(true);
-  expect(message).toContain('apiKey');
-  expect(message).not.toMatch(/planted|123456789/);
+  expect(issues).toEqual([{ path: 'apiKey', message: fault }]);
+  expect(message).toBe(`Cannot sign with HMAC-SHA256: "apiKey" ${fault}`);
+});
+
+test('hmacSha256() without options misses its key', () => {
+  const error = thrownBy(() => hmacSha256(undefined as never));
+
+  expect(error).toBeInstanceOf(HostedConfigError);
+  expect(error).toHaveProperty('message', 'Cannot sign with HMAC-SHA256: "apiKey" must be a text');
+});
+
+test('hmacSha256() refuses a context that is no text, and names all that is wrong at once', () => {
+  const context = 7 as never;
+
+  const alone = thrownBy(() => hmacSha256({ apiKey: 'planted-key', context }));
+  const all = thrownBy(() => hmacSha256({ apiKey: ['', 'planted-key\n'], context }));
+
+  expect(alone).toBeInstanceOf(HostedConfigError);
+  expect(alone).toMatchObject({
+    message: 'Cannot sign with HMAC-SHA256: "context" must be a text',
+    issues: [{ path: 'context', message: 'must be a text' }],
+  });
+  expect(all).toHaveProperty(
+    'message',
+    'Cannot sign with HMAC-SHA256: "apiKey" must not be blank; "apiKey" must not contain a line end; "context" must be a text',
+  );
 });
 
 // Ed25519 -------------------------------------------------------------------
@@ -232,6 +256,7 @@ test.each([
   ['the seed as base64', base64(ours.seed), base64(service.raw)],
   ['seed and public key as bytes', joined(ours.seed, ours.raw), service.raw],
   ['seed and public key as base64', base64(joined(ours.seed, ours.raw)), service.raw],
+  ['base64 with a line end after it, as it stands in a file', `${base64(ours.seed)}\n`, `${base64(service.raw)}\r\n`],
   ['Buffers', Buffer.from(ours.seed), Buffer.from(service.raw)],
 ])('ed25519() takes %s', async (_what, secretKey, servicePublicKey) => {
   const signer = ed25519({ secretKey, servicePublicKey });
@@ -242,9 +267,12 @@ test.each([
   expect(await signer.verify(base64(goodSignature), input)).toBe(true);
 });
 
-test('ed25519() keeps the keys it was made with', async () => {
-  const secretKey = Uint8Array.from(ours.seed);
-  const servicePublicKey = Uint8Array.from(service.raw);
+test.each<[string, (bytes: Uint8Array) => Uint8Array]>([
+  ['Uint8Arrays', (bytes) => Uint8Array.from(bytes)],
+  ['Buffers', (bytes) => Buffer.from(bytes)],
+])('ed25519() keeps the keys it was made with, given as %s', async (_what, copyOf) => {
+  const secretKey = copyOf(ours.seed);
+  const servicePublicKey = copyOf(service.raw);
   const signer = ed25519({ secretKey, servicePublicKey });
 
   secretKey.fill(0);
@@ -383,7 +411,13 @@ test.each(smallOrder.map((point) => [Buffer.from(point).toString('hex'), point])
   },
 );
 
-test.each<[string, unknown, unknown, string]>([
+/** What is said of a key. */
+const keyFaults = {
+  secretKey: 'must be 32 or 64 bytes, or their base64',
+  servicePublicKey: 'must be 32 bytes, or their base64',
+};
+
+test.each<[string, unknown, unknown, keyof typeof keyFaults]>([
   ['a secret key of 31 bytes', ours.seed.subarray(1), service.raw, 'secretKey'],
   ['a secret key of 33 bytes', joined(ours.seed, new Uint8Array(1)), service.raw, 'secretKey'],
   ['a secret key of 63 bytes', joined(ours.seed, ours.raw).subarray(1), service.raw, 'secretKey'],
@@ -406,17 +440,32 @@ test.each<[string, unknown, unknown, string]>([
   expect(error).toBeInstanceOf(HostedConfigError);
   const { code, message, issues } = error as HostedConfigError;
   expect(code).toBe('config');
-  expect(issues.map(({ path }) => path)).toEqual([field]);
-  expect(message).toContain(field);
-  for (const secret of ['planted', base64(ours.seed).slice(0, 20), Buffer.from(ours.seed).toString('hex').slice(1)]) {
-    expect(message).not.toContain(secret);
-  }
+  expect(issues).toEqual([{ path: field, message: keyFaults[field] }]);
+  expect(message).toBe(`Cannot sign with Ed25519: "${field}" ${keyFaults[field]}`);
+});
+
+test.each<[string, unknown, string]>([
+  ['no options', undefined, `"secretKey" ${keyFaults.secretKey}; "servicePublicKey" ${keyFaults.servicePublicKey}`],
+  [
+    'a context that is no text',
+    { secretKey: test1.seed, servicePublicKey: test1.publicKey, context: 7 },
+    '"context" must be a text',
+  ],
+])('ed25519() refuses %s', (_, options, why) => {
+  expect(thrownBy(() => ed25519(options as never))).toMatchObject({
+    code: 'config',
+    message: `Cannot sign with Ed25519: ${why}`,
+  });
 });
 
 test('ed25519() names both keys when both are wrong', () => {
   const error = thrownBy(() => ed25519({ secretKey: '', servicePublicKey: '' }));
 
   expect((error as HostedConfigError).issues.map(({ path }) => path)).toEqual(['secretKey', 'servicePublicKey']);
+  expect(error).toHaveProperty(
+    'message',
+    `Cannot sign with Ed25519: "secretKey" ${keyFaults.secretKey}; "servicePublicKey" ${keyFaults.servicePublicKey}`,
+  );
 });
 
 test("ed25519() refuses to sign with a 64-byte secret key whose public half is not its seed's", async () => {
@@ -424,8 +473,13 @@ test("ed25519() refuses to sign with a 64-byte secret key whose public half is n
 
   const error = await rejection((async () => ed25519({ secretKey, servicePublicKey: service.raw }).sign(input))());
 
+  const fault = 'must be a seed followed by the public key that belongs to it';
   expect(error).toBeInstanceOf(HostedConfigError);
-  expect(error).toMatchObject({ code: 'config', issues: [{ path: 'secretKey' }] });
+  expect(error).toMatchObject({
+    code: 'config',
+    message: `Cannot sign with Ed25519: "secretKey" ${fault}`,
+    issues: [{ path: 'secretKey', message: fault }],
+  });
 });
 
 test('a call with such a secret key rejects with HostedConfigError and sends nothing', async () => {
@@ -456,7 +510,100 @@ test('a client with ed25519() signs its requests and believes answers by the ser
   expect(verify(null, text, ours.publicKey, Buffer.from(String(request?.body.sec_key), 'base64'))).toBe(true);
 });
 
+// Answers -------------------------------------------------------------------
+
+const record = { job_complete: true, job_success: true };
+const anyAge = { maxResponseAgeMs: false } as const;
+
+test.each<[unknown]>([[''], [2 ** 53], [2 ** 60], [now + 0.5], [true], [null], [{}], [[]], [['text']]])(
+  'jobs.status() does not believe the timestamp %j at any age, though its text is signed',
+  async (timestamp) => {
+    const { client } = clientOf({ ...record, timestamp, sec_key: signedText(String(timestamp)) }, anyAge);
+
+    const error = await rejection(client.jobs.status(job));
+
+    expect(error).toMatchObject({ code: 'signature', reason: 'malformed' });
+  },
+);
+
+// In Unix time 10^10 s are 2286-11-20T17:46:40Z, and 10^11 ms 1973-03-03T09:46:40Z. A date ends 8.64 × 10^15 ms
+// after the epoch (ECMA-262, "Time Values and Time Range").
+test.each<[string | number, string | null]>([
+  [10_000_000_000, '2286-11-20T17:46:40.000Z'],
+  ['10000000000', '2286-11-20T17:46:40.000Z'],
+  [100_000_000_000, '1973-03-03T09:46:40.000Z'],
+  ['100000000000', '1973-03-03T09:46:40.000Z'],
+  [9 * 10 ** 15, null],
+  ['9000000000000000', null],
+])('jobs.status() reads the signed timestamp %j as %s', async (timestamp, signedAt) => {
+  const { client } = clientOf({ ...record, timestamp, sec_key: signedText(String(timestamp)) }, anyAge);
+
+  const status = await client.jobs.status(job);
+
+  expect(status.signedAt).toEqual(signedAt === null ? null : new Date(signedAt));
+});
+
+test('jobs.status() takes a number that is no date for one that cannot be fresh', async () => {
+  const timestamp = 9 * 10 ** 15;
+  const { client } = clientOf({ ...record, timestamp, sec_key: signedText(String(timestamp)) });
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ code: 'signature', reason: 'malformed' });
+});
+
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
+const timestamp = '2026-01-02T03:04:01.150Z';
+// Of the partner 085 as a number; its zeros in front are part of it.
+const digest = digestOf(`85:${timestamp}`);
+
+test.each<[string, 'unkeyed' | 'mismatch', string]>([
+  ['the digest', 'unkeyed', digest],
+  ['the digest in capitals', 'unkeyed', digest.toUpperCase()],
+  ['the digest without its zeros', 'mismatch', digest.replace(/^0+/, '')],
+  ['the digest less its last digit', 'mismatch', digest.slice(0, -1)],
+  ['the digest and a digit', 'mismatch', `${digest}0`],
+  ['the digest after a digit', 'mismatch', `0${digest}`],
+  ['the digest and a line end', 'mismatch', `${digest}\n`],
+  ['the digest after a legacy signature', 'mismatch', `c2lnbmF0dXJl|${digest}`],
+  ['the digest of the partner as written', 'mismatch', digestOf(`085:${timestamp}`)],
+  ['the digest of another timestamp', 'mismatch', digestOf(`85:${now}`)],
+])('jobs.status() takes %s in the place of a signature for %s', async (_what, reason, signature) => {
+  const { client } = clientOf({ ...record, timestamp, signature });
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(digest).toMatch(/^000/);
+  expect(error).toMatchObject({ code: 'signature', reason });
+});
+
+// Requests ------------------------------------------------------------------
+
+const minutes = 60_000;
+
+// The clock's readings, how far ahead the second is signed, and what is signed.
+test.each<[string, readonly number[], number, readonly number[]]>([
+  ['stands still', [0, 0, 0], 0, [0, 1, 2]],
+  ['goes on', [0, 10, 20.9], 0, [0, 10, 20]],
+  ['wavers by five minutes', [5 * minutes, 0, 2], 0, [5 * minutes, 5 * minutes + 1, 5 * minutes + 2]],
+  ['is set back by more', [5 * minutes + 1, 0, 0], 0, [5 * minutes + 1, 0, 1]],
+  ['stands still while a repeat is signed ahead', [0, 0, 0], 1_200, [0, 1_200, 1_201]],
+])('no two requests are signed alike by a clock that %s', (_what, readings, aheadMs, expected) => {
+  const clock = [...readings];
+  const next = increasing(() => clock.shift() ?? Number.NaN);
+
+  const times = [next(), next(aheadMs), next()];
+
+  expect(times).toEqual(expected);
+});
+
 // Other signers -------------------------------------------------------------
+
+test('the signers are named after their schemes', () => {
+  const names = [hmacSha256({ apiKey: 'key' }), ed25519({ secretKey: ours.seed, servicePublicKey: service.raw })];
+
+  expect(names.map(({ name }) => name)).toEqual(['hmac-sha256', 'ed25519']);
+});
 
 test('hmacSha256() and ed25519() sign over the context they are given', async () => {
   const mac = hmacSha256({ apiKey: 'test-key', context: 'another' });

@@ -61,7 +61,7 @@ function ofPlatform(crypto: PlatformCrypto): Ed25519Arithmetic {
   return {
     signingKey(seed) {
       const key = crypto.createPrivateKey({ key: concat(pkcs8Head, seed), format: 'der', type: 'pkcs8' });
-      const { x = '' } = crypto.createPublicKey(key).export({ format: 'jwk' });
+      const { x } = crypto.createPublicKey(key).export({ format: 'jwk' });
       return {
         publicKey: bytesOf(`${x.replaceAll('-', '+').replaceAll('_', '/')}=`),
         sign: (message) => crypto.sign(null, message, key),

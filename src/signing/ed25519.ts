@@ -9,7 +9,7 @@ import { HostedConfigError, type Issue } from '../errors.js';
 import { listIssues } from '../messages.js';
 import { decodeBase64, encodeBase64 } from './base64.js';
 import { ed25519Arithmetic, type SigningKey } from './ed25519-arithmetic.js';
-import { keyBytes } from './keys.js';
+import { contextIssues, keyBytes } from './keys.js';
 import { signedText } from './message.js';
 import type { Signer } from './signer.js';
 import { isStrictPublicKey, isStrictSignature } from './strict-ed25519.js';
@@ -50,10 +50,9 @@ export interface Ed25519Options {
  * @see §5 of docs/protocol.md, which does not show the scheme: assumptions.ts holds the guess
  */
 export function ed25519(options: Ed25519Options): Signer {
-  const { secretKey, publicKeys } = checkedKeys(options);
+  const { secretKey, publicKeys, context } = checkedOptions(options);
   // Under a weak key anybody's signature can be good: none is.
   const strictKeys = publicKeys.filter(isStrictPublicKey);
-  const context = options.context ?? assumedSignatureContext;
 
   let signing: Promise<SigningKey> | undefined;
   const signingKey = () => {
@@ -93,19 +92,26 @@ async function signingKeyOf(secretKey: Uint8Array): Promise<SigningKey> {
   return key;
 }
 
-function checkedKeys(options: Ed25519Options): { secretKey: Uint8Array; publicKeys: readonly Uint8Array[] } {
-  const { secretKey, servicePublicKey } = options;
-  const given = Array.isArray(servicePublicKey) ? servicePublicKey : [servicePublicKey];
-  const secret = keyBytes(secretKey, [32, 64]);
-  const publicKeys = given.map((key: unknown) => keyBytes(key, [32])).filter((key) => key !== null);
+interface CheckedOptions {
+  readonly secretKey: Uint8Array;
+  readonly publicKeys: readonly Uint8Array[];
+  readonly context: string;
+}
+
+function checkedOptions(options: Partial<Ed25519Options> | undefined): CheckedOptions {
+  const given = [options?.servicePublicKey].flat();
+  const context = options?.context ?? assumedSignatureContext;
+  const secretKey = keyBytes(options?.secretKey, [32, 64]);
+  const publicKeys = given.map((key) => keyBytes(key, [32])).filter((key) => key !== null);
 
   const issues: Issue[] = [];
-  if (secret === null) issues.push({ path: 'secretKey', message: 'must be 32 or 64 bytes, or their base64' });
+  if (secretKey === null) issues.push({ path: 'secretKey', message: 'must be 32 or 64 bytes, or their base64' });
   if (publicKeys.length === 0 || publicKeys.length < given.length) {
     issues.push({ path: 'servicePublicKey', message: 'must be 32 bytes, or their base64' });
   }
-  if (secret === null || issues.length > 0) {
+  issues.push(...contextIssues(context));
+  if (secretKey === null || issues.length > 0) {
     throw new HostedConfigError(`Cannot sign with Ed25519: ${listIssues(issues)}`, issues);
   }
-  return { secretKey: secret, publicKeys };
+  return { secretKey, publicKeys, context };
 }

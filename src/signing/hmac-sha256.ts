@@ -8,7 +8,7 @@ import { assumedSignatureContext } from '../assumptions.js';
 import { HostedConfigError } from '../errors.js';
 import { listIssues } from '../messages.js';
 import { encodeBase64 } from './base64.js';
-import { apiKeyIssues } from './keys.js';
+import { apiKeyIssues, contextIssues } from './keys.js';
 import { signedText } from './message.js';
 import { platformCrypto } from './platform.js';
 import type { Signer } from './signer.js';
@@ -44,12 +44,13 @@ export interface HmacSha256Options {
  */
 export function hmacSha256(options: HmacSha256Options): Signer {
   const apiKeys = [options?.apiKey].flat() as readonly string[];
-  const issues = apiKeys.flatMap((key) => apiKeyIssues(key, 'apiKey'));
-  if (apiKeys.length === 0) issues.push({ path: 'apiKey', message: 'must be a text' });
-  const context: unknown = options?.context ?? assumedSignatureContext;
-  if (typeof context !== 'string') issues.push({ path: 'context', message: 'must be a text' });
-  if (typeof context !== 'string' || issues.length > 0)
-    throw new HostedConfigError(`Cannot sign with HMAC-SHA256: ${listIssues(issues)}`, issues);
+  const context = options?.context ?? assumedSignatureContext;
+  const issues = [
+    ...apiKeys.flatMap((key) => apiKeyIssues(key, 'apiKey')),
+    ...(apiKeys.length === 0 ? [{ path: 'apiKey', message: 'must be a text' }] : []),
+    ...contextIssues(context),
+  ];
+  if (issues.length > 0) throw new HostedConfigError(`Cannot sign with HMAC-SHA256: ${listIssues(issues)}`, issues);
 
   const macs = apiKeys.map(macUnder);
   const first = macs[0] as Mac;

@@ -1,5 +1,5 @@
 /**
- * Checks of key material that name what is wrong without repeating any of it.
+ * Checks of key material, and of what is signed with it, that name what is wrong without repeating any of it.
  *
  * @module
  */
@@ -16,8 +16,15 @@ export function apiKeyIssues(key: unknown, path: string): readonly Issue[] {
   return [];
 }
 
+/** What is wrong with the text that follows in what is signed. */
+export function contextIssues(context: unknown): readonly Issue[] {
+  return typeof context === 'string' ? [] : [{ path: 'context', message: 'must be a text' }];
+}
+
 /** Key bytes given as base64 or as bytes, of one of the `lengths`; null for anything else. */
 export function keyBytes(key: unknown, lengths: readonly number[]): Uint8Array | null {
-  const bytes = typeof key === 'string' ? decodeBase64(key.trim()) : key instanceof Uint8Array ? key.slice() : null;
+  // A copy of their own: slice() of a Buffer shares its memory, and the caller may overwrite it.
+  const given = key instanceof Uint8Array ? Uint8Array.from(key) : null;
+  const bytes = typeof key === 'string' ? decodeBase64(key.trim()) : given;
   return bytes !== null && lengths.includes(bytes.length) ? bytes : null;
 }

@@ -7,7 +7,7 @@
 
 /** A key as the platform holds it. */
 export interface PlatformKey {
-  export(options: { format: 'jwk' }): { readonly x?: string };
+  export(options: { format: 'jwk' }): { readonly x: string };
 }
 
 /** Of Node's crypto module, what is used here. */
