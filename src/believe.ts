@@ -68,7 +68,7 @@ export async function verified(reading: Signed, members: Members): Promise<Date 
     throw new HostedSignatureError(message, 'reflected', answered(reading));
   }
   const theirs =
-    others.length === signatures.length || operation.signedAnswer === 'required'
+    operation.signedAnswer === 'required'
       ? members
       : Object.fromEntries(Object.entries(members).filter(([, value]) => value !== sentSignature));
   const verdict = await verifyAnswer(theirs, {

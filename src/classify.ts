@@ -95,8 +95,9 @@ export function refusalIn(answer: Answer, json: unknown, site: Site): HostedErro
 
 /** The id the service gave a request, where it gave one that is fit to be shown. */
 export function requestIdIn(headers: Headers): string | null {
-  const ids = assumedRequestIdHeaders.map((name) => headers.get(name));
-  return ids.find((id) => id !== null && /^[\w.:=+/-]{1,128}$/.test(id)) ?? null;
+  // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
+  const ids = assumedRequestIdHeaders.map((name) => headers.get(name)?.trim() ?? '');
+  return ids.find((id) => /^[\w.:=+/-]{1,128}$/.test(id)) ?? null;
 }
 
 function meaningOf(status: number, code: string | null, json: unknown): Meaning | null {

@@ -34,7 +34,8 @@ export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
     learn(headers, { sentAt, receivedAt }) {
       // A cache tells when it was asked first, and a slow answer not when on its way it was dated.
       if (mode === 'off' || headers.has('age') || receivedAt - sentAt > longestRoundTripMs) return;
-      const date = parseHttpDate(headers.get('date') ?? '');
+      // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
+      const date = parseHttpDate(headers.get('date')?.trim() ?? '');
       if (date === null) return;
       // `Date` is cut to the second (RFC 9110 §6.6.1): half of one is what it lacks in the middle.
       const measured = date + 500 - (sentAt + receivedAt) / 2;

@@ -62,6 +62,7 @@ const backOff = { firstMs: 500, mostMs: 8_000 };
  * Null where it says neither; 0 for a date that has passed.
  */
 export function readRetryAfter(header: string | null, now: number): number | null {
+  // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
   const value = header?.trim() ?? '';
   if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
   const at = parseHttpDate(value);

@@ -13,7 +13,7 @@ import {
   HostedTimeoutError,
   hmacSha256,
 } from 'hosted-client';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   clientOf,
   failed,
@@ -26,6 +26,7 @@ import {
   sign,
   signed,
 } from './support/fake-fetch.js';
+import { faultyServer, whole } from './support/faulty-server.js';
 
 const job = { userId: 'user-1', jobId: 'job-1' };
 const isoNow = new Date(now).toISOString();
@@ -107,6 +108,16 @@ const rows: readonly Row[] = [
     reply: json(status),
     ...api,
   })),
+  // Of the rows that fit, the first one.
+  { what: 'status 429 with code 2205', reply: json(429, { code: '2205' }), ...rateLimit, repeated: 'always' },
+  { what: 'status 401 with code 2301', reply: json(401, { code: '2301' }), ...authentication },
+  { what: 'code 2205 with status 503', reply: json(503, { code: '2205' }), ...authentication },
+  { what: 'code 2304 with status 503', reply: json(503, { code: '2304' }), ...notFound },
+  { what: 'code 2301 with status 404', reply: json(404, { code: '2301' }), ...server },
+  { what: 'code 2201 with status 501', reply: json(501, { code: '2201' }), ...server },
+  { what: 'code 2399 with status 501', reply: json(501, { code: '2399' }), ...server, repeated: 'never' },
+  { what: 'code 2203 with status 503', reply: json(503, { code: '2203' }), ...api },
+  { what: 'code 2313 with status 408', reply: json(408, { code: '2313' }), ...api },
   { what: 'an error member with status 200', reply: json(200, { error: 'text' }), ...api },
   { what: 'an error member with status 202', reply: json(202, { error: { text: 'text' } }), ...api },
   { what: 'HTML with status 200', reply: html(200), ...unusable },
@@ -218,6 +229,63 @@ test('an error of the service tells its own status, code, words and headers', as
   expect((error as HostedApiError).header('X-Other')).toBe('value');
   expect((error as HostedApiError).header('x-none')).toBeNull();
   expect((error as HostedApiError).rawBody()).toBe(JSON.stringify(body));
+});
+
+test.each<[unknown]>([[['2301']], [{ code: '2301' }], ['2301 times'], ['23011234567'], [-2301], [23.01], [true]])(
+  'a code of %j counts as none',
+  async (code) => {
+    const { client, sent } = clientOf(json(400, { code }), { clock: recordingClock() });
+
+    const error = await rejection(client.links.get('ref-1'));
+
+    expect(error).toMatchObject({ code: 'api', serviceCode: null });
+    expect(sent).toHaveLength(1);
+  },
+);
+
+const words = 'No such thing';
+
+test.each<[object, string | null]>([
+  [{ error: words, message: 'Bad request', result: 'None' }, words],
+  [{ message: words, result: 'None' }, words],
+  [{ result: words }, words],
+  [{ error: '', message: words }, words],
+  [{ error: { text: 'text' }, message: '', result: words }, words],
+  [{ error: { text: 'text' }, result: {} }, null],
+  [{ error: '' }, null],
+])('the service’s own words in %j are %j', async (body, serviceMessage) => {
+  const { client } = clientOf(json(400, body));
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect((error as HostedApiError).serviceMessage).toBe(serviceMessage);
+});
+
+test('a service that stopped waiting is the timeout of an attempt', async () => {
+  const { client } = clientOf(json(408), { maxRetries: 0 });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'refused' });
+});
+
+// RFC 9110 §5.5. `Headers` that were not read off a socket cannot have any.
+test('the blanks that Node’s fetch leaves behind a header are no part of its value', async () => {
+  const headers = {
+    'retry-after': '7 \t',
+    'x-request-id': 'req-1 ',
+    date: `${new Date(now + 3_600_000).toUTCString()} `,
+  };
+  const server = await faultyServer(({ socket }) => socket.write(whole(503, '{}', headers)));
+  onTestFinished(() => server.close());
+  const { client, sent } = clientOf(() => fetch(server.origin), { maxRetries: 0 });
+
+  const error = await rejection(client.links.get('ref-1'));
+  await rejection(client.links.get('ref-1'));
+
+  expect(error).toMatchObject({ retryAfterMs: 7_000, requestId: 'req-1' });
+  // `Date` is exact to a second.
+  expect(Math.abs(Date.parse(String(sent[1]?.body.timestamp)) - now - 3_600_000)).toBeLessThanOrEqual(1_000);
 });
 
 test('an authentication error names the environment', async () => {
@@ -510,6 +578,24 @@ test.each(linkOperations)('$name takes its own signature coming back for none', 
   await expect(call(client)).resolves.toBeDefined();
   await expect(call(client)).resolves.toBeDefined();
 });
+
+test.each(linkOperations.flatMap((operation) => [true, false].map((echoes) => ({ ...operation, echoes }))))(
+  '$name believes or not what stands beside its own signature coming back (echoesTimestamp: $echoes)',
+  async ({ answer, call, echoes }) => {
+    const beside =
+      (signature: string): Reply =>
+      ({ body }) =>
+        Response.json({ ...answer(), timestamp: iso(-1_000), signature, sec_key: body.signature });
+    const wire = { echoesTimestamp: echoes };
+    const { client } = clientOf([beside(sign(iso(-1_000))), beside(sign(iso(-2_000)))], { wire });
+
+    const answered = await call(client);
+    const error = await rejection(call(client));
+
+    expect(answered).toBeDefined();
+    expect(error).toMatchObject({ code: 'signature', reason: 'mismatch', outcome: 'answered' });
+  },
+);
 
 // About what was asked ------------------------------------------------------
 

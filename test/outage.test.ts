@@ -9,7 +9,7 @@ import {
   HostedSignatureError,
   hmacSha256,
 } from 'hosted-client';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   apiKey,
   clientOf,
@@ -25,6 +25,7 @@ import {
   type SentRequest,
   sign,
   signed,
+  stillClock,
 } from './support/fake-fetch.js';
 
 const [create, , get, , status] = operations;
@@ -406,6 +407,28 @@ test('an offset that wavers by less than a minute is kept, and no two requests a
   expect(new Set(aheadOf(sent)).size).toBe(7);
 });
 
+// A clock at half a second measures exactly, as `Date` is cut to the second.
+const atHalf = now - (now % second) + second / 2;
+
+test.each<[readonly number[], number]>([
+  [[minute], 0],
+  [[-minute], 0],
+  [[minute + second], minute + second],
+  [[hour, hour + minute], hour],
+  [[hour, hour - minute], hour],
+  [[hour, hour + minute + second], hour + minute + second],
+  [[hour, minute], 0],
+  [[hour, -minute], 0],
+])('after clocks of %j ms ahead, one signs %i ms ahead: more than a minute counts', async (learnt, ahead) => {
+  const answers = learnt.map((offset) => dated(get.answer(), offset));
+  const { client, sent } = clientOf([...answers, get.answer()], { clock: stillClock(atHalf) });
+
+  for (let call = 0; call <= learnt.length; call++) await client.links.get('ref-1');
+
+  // Where the clock stands still, each request is signed a millisecond after the one before.
+  expect(Date.parse(String(sent.at(-1)?.body.timestamp))).toBe(atHalf + learnt.length + ahead);
+});
+
 test('an offset is learnt from a refusal and from what cannot be used as well', async () => {
   const answers = [() => refusedAt(hour, 404), () => dated([], hour), () => dated({}, hour, { status: 503 })];
 
@@ -681,6 +704,24 @@ test('a service that signs in the same millisecond is believed when it is asked 
   expect(sent).toHaveLength(2);
   expect(clock.slept).toEqual([]);
 });
+
+test.each([
+  [0, 1_000],
+  [0.5, 1_250],
+  [1 - Number.EPSILON, 1_499],
+])(
+  'by a chance of %d, it is asked again with a signature %i ms ahead, where nobody honest signs yet',
+  async (...row) => {
+    const [chance, ahead] = row;
+    const random = vi.spyOn(Math, 'random').mockReturnValue(chance);
+    onTestFinished(() => random.mockRestore());
+    const { client, sent } = clientOf([mirror(({ sec_key }) => ({ sec_key })), signedAhead(0)], strictly);
+
+    await client.jobs.status(job);
+
+    expect(aheadOf(sent)).toEqual([0, ahead]);
+  },
+);
 
 test('a coincidence of milliseconds does not end a wait for a job', async () => {
   const complete = signed({ job_complete: true, job_success: true });
