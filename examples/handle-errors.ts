@@ -14,7 +14,9 @@ try {
   if (!isHostedError(error)) throw error;
   console.error(error.message);
   if (error.code === 'validation') console.error(error.issues);
-  if (error.outcome === 'unknown' || error.outcome === 'answered') {
+  // A refusal for trouble of the service's own may come after the link was made.
+  const inTrouble = error.code === 'server' || error.code === 'timeout';
+  if (error.outcome === 'unknown' || error.outcome === 'answered' || (error.outcome === 'refused' && inTrouble)) {
     console.error('The link may exist: look for it before creating it again.');
   } else if (error.retryable) {
     console.error('There is no link, and another try may succeed.');

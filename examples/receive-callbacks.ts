@@ -1,4 +1,4 @@
-/** A web-standard handler of callbacks: for Hono, Next, Workers, Bun and Deno as it is. */
+/** A web-standard handler of callbacks: for Next as it is; with Hono, Workers, Bun and Deno give it to the route. */
 
 import { HostedClient } from 'hosted-client';
 

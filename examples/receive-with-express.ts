@@ -6,8 +6,9 @@ import { HostedClient } from 'hosted-client';
 const client = HostedClient.fromEnv();
 
 const handle = client.callbacks.handler({
-  onEvent: (event) => {
-    console.log(`result ${event.id} of link ${event.linkId}`);
+  confirm: true,
+  onEvent: (event, status) => {
+    console.log(`result ${event.id}: the job is ${status.state}`);
   },
 });
 

@@ -48,7 +48,8 @@ const client = HostedClient.fromEnv();
 
 export const POST = client.callbacks.handler({
   replayGuard: sqliteReplayGuard(process.env.CALLBACKS_DB ?? 'callbacks.db'),
-  onEvent: (event) => {
-    console.log(`result ${event.id} is handled by one process`);
+  confirm: true,
+  onEvent: (event, status) => {
+    console.log(`result ${event.id} is handled by one process: the job is ${status.state}`);
   },
 });

@@ -1,6 +1,6 @@
 /** The ways to sign: the service's own scheme with keys in rotation, Ed25519, or a signer of your own. */
 
-import { createHmac } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ed25519, HostedClient, hmacSha256, type Signer } from 'hosted-client';
 
 const baseUrls = { sandbox: 'https://sandbox.hosted.test' };
@@ -17,7 +17,7 @@ const keyPair = ed25519({
 const remote: Signer = {
   name: 'key-service',
   sign: async ({ timestamp, partnerId }) => mac(`${timestamp}${partnerId}sid_request`),
-  verify: async (signature, { timestamp, partnerId }) => signature === mac(`${timestamp}${partnerId}sid_request`),
+  verify: async (signature, { timestamp, partnerId }) => same(signature, mac(`${timestamp}${partnerId}sid_request`)),
 };
 
 for (const signer of [rotating, keyPair, remote]) {
@@ -27,4 +27,9 @@ for (const signer of [rotating, keyPair, remote]) {
 
 function mac(text: string): string {
   return createHmac('sha256', 'a-key-that-stays-there').update(text).digest('base64');
+}
+
+function same(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -42,6 +42,7 @@ beforeEach(() => {
 });
 
 const outputs: Readonly<Record<string, RegExp>> = {
+  production: /^made for production$/m,
   'create-link': /^Keep \S+, and send the end user to https:\/\//m,
   'single-use-link': /^Send user-7f3a to https:\/\/\S+, before \d{4}-/m,
   'change-link': /^disabled /m,

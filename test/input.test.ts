@@ -107,7 +107,7 @@ const badLinks: readonly [string, object, readonly string[]][] = [
   ['a country outside ASCII', { idTypes: [{ ...bvn, country: 'ÑG' }] }, ['idTypes[0].country']],
   ['a country with a line end', { idTypes: [{ ...bvn, country: 'NG\n' }] }, ['idTypes[0].country']],
   ['an id type without an id type', { idTypes: [{ ...bvn, idType: undefined }] }, ['idTypes[0].idType']],
-  ['an unknown method', { idTypes: [{ ...bvn, verificationMethod: 'smile' }] }, ['idTypes[0].verificationMethod']],
+  ['an unknown method', { idTypes: [{ ...bvn, verificationMethod: 'unknown' }] }, ['idTypes[0].verificationMethod']],
   [
     'the wire’s spelling',
     { idTypes: [{ country: 'NG', id_type: 'BVN', verification_method: 'biometric_kyc' }] },

@@ -80,7 +80,7 @@ test('the package holds its build, its source and its papers, and nothing else',
 
   const strangers = paths.filter(
     (path) =>
-      !/^(?:dist|src)\/.+\.(?:js|ts|map)$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE)$/.test(
+      !/^(?:dist|src)\/.+\.(?:js|ts|map)$|^docs\/(?:moving|protocol)\.md$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE)$/.test(
         path,
       ),
   );

@@ -1,6 +1,6 @@
 /** Bundles by esbuild and Rollup, minified: they run, and carry no more than is used. */
 
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BuildOptions, build, transform } from 'esbuild';
 import { type Check, endsWell, printsJust } from './check.ts';
@@ -70,8 +70,19 @@ const partial: readonly { name: string; source: string; has: readonly Mark[]; ha
   },
 ];
 
-export function bundlerChecks({ modules }: Consumer): readonly Check[] {
+export function bundlerChecks({ folder, modules }: Consumer): readonly Check[] {
   return [
+    {
+      name: 'The texts that tell who is in a bundle are those of today',
+      look: async () => {
+        const dist = join(folder, 'node_modules/hosted-client/dist');
+        const files = (await readdir(dist)).filter((file) => file.endsWith('.js')).map((file) => join(dist, file));
+        const all = [join(folder, 'node_modules/tweetnacl/nacl-fast.js'), ...files];
+        const texts = await Promise.all(all.map((file) => readFile(file, 'utf8')));
+        const unknown = Object.values(marks).filter((mark) => !texts.some((text) => text.includes(mark)));
+        return unknown.length === 0 ? null : `Nobody says ${unknown.join(', ')}`;
+      },
+    },
     ...Object.entries(bundlers).map(([bundler, bundle]) => ({
       name: `${bundler}, minified: a call, and an error with its name, code and class`,
       look: async () => {

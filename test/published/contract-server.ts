@@ -173,6 +173,8 @@ async function fadingOrigin(): Promise<string> {
     await bodyOf(request);
     request.socket.resetAndDestroy();
   });
+  // Where that request never comes, nothing waits for it.
+  server.unref();
   return listening(server);
 }
 

@@ -10,7 +10,7 @@ import { createMockService } from 'hosted-client/testing';
 import { type Check, endsWell, printsJust } from './check.ts';
 import { heldVersions, tested } from './consumer.ts';
 import { printed } from './node-versions.ts';
-import { makeProject, mustRun, root, writeFiles } from './project.ts';
+import { makeProject, mustRun, nodes, root, writeFiles } from './project.ts';
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
@@ -40,9 +40,10 @@ async function makeFirstCall(cwd: string): Promise<string | null> {
   const [firstCall] = blocksOf(sectionOf('First call'));
   if (firstCall === undefined) return 'README.md has no block under "First call"';
   // As `npm init` leaves it the package is CommonJS, where only this extension takes import and await.
-  await writeFiles(cwd, { 'first-call.mts': firstCall });
+  await writeFiles(cwd, { 'first-call.mjs': firstCall });
   const kept = /^Keep \S+, and send the end user to https:\/\/\S+$/;
-  return withService((env) => printsJust(kept, process.execPath, ['first-call.mts'], { cwd, env }));
+  const byNode = (node: string) => withService((env) => printsJust(kept, node, ['first-call.mjs'], { cwd, env }));
+  return (await byNode(nodes['22.13.0'])) ?? (await byNode(nodes['24']));
 }
 
 async function doWithoutMsw(cwd: string): Promise<string | null> {

@@ -1,8 +1,8 @@
 /** The packed package in throw-away projects: packs it, makes folders for it, runs commands in them. */
 
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ const tools = fileURLToPath(new URL('./tools/', import.meta.url));
 
 const workFolder = mkdtempSync(join(tmpdir(), 'hosted-client-published-'));
 process.once('exit', () => rmSync(workFolder, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 export interface RunOptions {
   readonly cwd?: string;
@@ -89,10 +90,18 @@ export async function writeFiles(folder: string, files: Readonly<Record<string, 
   }
 }
 
-/** Installs the tools of these checks where they are missing; once, and from their lock file. */
-export async function installTools(): Promise<void> {
-  if (existsSync(join(tools, 'node_modules/.package-lock.json'))) return;
-  await mustRun('npm', ['ci', '--loglevel=error'], { cwd: tools });
+/** Installs the tools of these checks. */
+export function installTools(): Promise<void> {
+  return installFrom(tools);
+}
+
+/** Installs what the lock file of a folder says, where that is newer than what is there. */
+export async function installFrom(folder: string): Promise<void> {
+  const changedAt = async (path: string) => (await stat(join(folder, path)).catch(() => null))?.mtimeMs ?? 0;
+  const [locked, installed] = await Promise.all(
+    ['package-lock.json', 'node_modules/.package-lock.json'].map(changedAt),
+  );
+  if ((installed ?? 0) < (locked ?? 0)) await mustRun('npm', ['ci', '--loglevel=error'], { cwd: folder });
 }
 
 /** The path of a file of a tool, such as `publint/src/cli.js`. */

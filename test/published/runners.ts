@@ -19,7 +19,14 @@ export function runnerChecks({ folder }: Consumer): readonly Check[] {
       name: 'jest runs examples/test-under-jest.js',
       look: async () => {
         const cwd = await copyExample(folder, 'jest', 'test-under-jest.js', 'test-under-jest.test.js');
-        const args = ['--experimental-vm-modules', toolPath('jest/bin/jest.js'), '--rootDir', cwd];
+        const args = [
+          '--experimental-vm-modules',
+          toolPath('jest/bin/jest.js'),
+          '--rootDir',
+          cwd,
+          '--cacheDirectory',
+          join(cwd, '.jest'),
+        ];
         return endsWell(process.execPath, args, { cwd });
       },
     },

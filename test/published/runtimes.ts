@@ -6,14 +6,15 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, readFile, stat } from 'node:fs/promises';
+import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createContext, Script } from 'node:vm';
 import { build } from 'esbuild';
 import { type ContractServer, startContractServer } from './contract-server.ts';
-import { makeProject, mustRun, packTarball, run, writeFiles } from './project.ts';
+import { installFrom, makeProject, mustRun, packTarball, run, writeFiles } from './project.ts';
 
 /** The folder of the manifest, and of what starts the contracts. */
 const folder = fileURLToPath(new URL('./runtimes/', import.meta.url));
@@ -88,13 +89,6 @@ function note(ok: boolean, line: string, details: readonly string[] = []): void 
 
 // Installing ----------------------------------------------------------------
 
-/** Installs the runtimes, unless they are there just as the lock file says. */
-async function installRuntimes(): Promise<void> {
-  const changedAt = async (path: string) => (await stat(join(folder, path)).catch(() => null))?.mtimeMs ?? 0;
-  if ((await changedAt('node_modules/.package-lock.json')) > (await changedAt('package-lock.json'))) return;
-  await mustRun('npm', ['ci', '--loglevel=error'], { cwd: folder });
-}
-
 /** A project with the packed package in it, and the contracts. */
 async function installPackage(): Promise<string> {
   const project = await makeProject('runtimes', { 'package.json': '{ "private": true, "type": "module" }' });
@@ -117,6 +111,10 @@ async function readVersions(): Promise<ReadonlyMap<string, string>> {
 
 // Contracts -----------------------------------------------------------------
 
+const { contracts } = (await import(new URL('./contract.js', import.meta.url).href)) as {
+  contracts: readonly object[];
+};
+
 /** Runs the contracts on a runtime, against a server of its own. */
 async function runOn(runtime: Runtime, version: string, project: string): Promise<void> {
   const { name, args, tells, note: remark } = runtime;
@@ -127,6 +125,7 @@ async function runOn(runtime: Runtime, version: string, project: string): Promis
     const { origin, refusing, account } = server;
     const surroundings = JSON.stringify({ origin, refusing, account, tells });
     const results = await (args ? contractsBy : contractsInWorkerd)(runtime, surroundings, project);
+    if (results.length < contracts.length) throw new Error(`It ran ${results.length} of ${contracts.length} contracts`);
     const problems = results.filter(({ problem }) => problem !== null);
     passed += results.length - problems.length;
     failed += problems.length;
@@ -174,6 +173,7 @@ async function contractsInWorkerd({ binary }: Runtime, surroundings: string, pro
   try {
     const port = await Promise.race([
       portOf(child.stdio[3] as NodeJS.ReadableStream),
+      afterWaiting('It does not listen'),
       exited.then(() => Promise.reject(new Error('It ends before it listens'))),
     ]);
     const ask = async (query: string) => {
@@ -183,12 +183,18 @@ async function contractsInWorkerd({ binary }: Runtime, surroundings: string, pro
     };
     // A client that was made while the worker loaded is shared by its requests.
     const sharing = Array.from({ length: 8 }, () => ask('?named=a client made while a module loads'));
-    const shared = (await Promise.all(sharing)).flat().filter(({ problem }) => problem !== null);
-    return [...(await ask('')), ...shared];
+    const shared = (await Promise.all(sharing)).flat();
+    if (shared.length !== sharing.length) throw new Error('It ran nothing on a client that requests share');
+    return [...(await ask('')), ...shared.filter(({ problem }) => problem !== null)];
   } finally {
     child.kill();
     await exited;
   }
+}
+
+async function afterWaiting(message: string): Promise<never> {
+  await setTimeout(90_000, undefined, { ref: false });
+  throw new Error(message);
 }
 
 async function portOf(control: NodeJS.ReadableStream): Promise<number> {
@@ -279,7 +285,7 @@ async function twoByTwo(tasks: readonly (() => Promise<void>)[]): Promise<void> 
   await Promise.all([work(), work()]);
 }
 
-const [project, versions] = await Promise.all([installPackage(), readVersions(), installRuntimes()]);
+const [project, versions] = await Promise.all([installPackage(), readVersions(), installFrom(folder)]);
 await twoByTwo([
   ...runtimes.map((runtime) => () => runOn(runtime, versions.get(runtime.dependency) ?? '', project)),
   ...checks.map((check) => () => runCheck(check, project)),

@@ -1,0 +1,14 @@
+/** Production, by options rather than by the environment; one client serves the whole process. */
+
+import { env } from 'node:process';
+import { HostedClient } from 'hosted-client';
+
+const client = new HostedClient({
+  partnerId: '085',
+  apiKey: env.HOSTED_API_KEY ?? '',
+  environment: 'production',
+  baseUrls: { production: 'https://production.hosted.test' },
+  timeoutMs: 10_000,
+});
+
+console.log(`made for ${client.environment}`);
