@@ -41,9 +41,10 @@ export function retryAfter(error: AnyHostedError, made: Attempt, random: () => n
   if (error.code === 'signature' && error.reason === 'reflected') {
     return made.resigned ? never : { ...resign, aheadMs: 1_000 + Math.floor(random() * 500) };
   }
-  if (made.attempt > made.maxRetries) return never;
-  // The service did not act: it may have refused the time, and the time is now known better.
+  // The service did not act: it may have refused the time, and the time is now known better. No
+  // retry either: a wait, whose polls are made once each, would end at once by a wrong clock.
   if (error.code === 'authentication') return made.skewChanged && !made.resigned ? resign : never;
+  if (made.attempt > made.maxRetries) return never;
   if (!error.retryable) return never;
   const most = Math.min(backOff.mostMs, backOff.firstMs * 2 ** (made.attempt - 1));
   const asked = 'retryAfterMs' in error ? (error.retryAfterMs ?? 0) : 0;

@@ -526,15 +526,25 @@ test('an authentication error in a time that is known already is not repeated', 
   expect(sent).toHaveLength(2);
 });
 
-test('an authentication error is not repeated where maxRetries is 0, and the next call is right', async () => {
+test('a time that was refused is corrected where maxRetries is 0, too', async () => {
   const { client, sent } = clientOf([refusedAt(hour), get.answer()]);
 
-  const error = await rejection(client.links.get('ref-1', { maxRetries: 0 }));
-  await client.links.get('ref-1', { maxRetries: 0 });
+  const { response } = await client.links.get('ref-1', { maxRetries: 0 }).withResponse();
 
-  expect(error).toMatchObject({ code: 'authentication', attempts: 1 });
+  expect(response.attempts).toBe(2);
   expectOwnTime(sent[0]);
   expectAhead(sent[1], hour);
+});
+
+test('a wait of a process with a wrong clock goes on once the clock is corrected', async () => {
+  const timestamp = new Date(now + hour).toISOString();
+  const completed = signed({ job_complete: true, job_success: true }, { timestamp });
+  const { client, sent } = clientOf([refusedAt(hour), dated(completed, hour)]);
+
+  const { state } = await client.jobs.waitForCompletion(job);
+
+  expect(state).toBe('succeeded');
+  expect(sent).toHaveLength(2);
 });
 
 test('a call refused in its old time is repeated when another call has learnt the new one', async () => {

@@ -20,7 +20,8 @@ export interface Links {
   /**
    * Creates a link.
    *
-   * It is repeated only when the service cannot have seen the request, or answered 429: a second
+   * It is repeated only when the service cannot have seen the request, answered 429, or refused its
+   * time (once, with the clock corrected): a second
    * link would be worse than an error. After an error whose `outcome` is `'unknown'` or
    * `'answered'`, and after a status of 408 or 5xx, the link may exist.
    *
