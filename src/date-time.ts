@@ -12,7 +12,7 @@ const pattern =
  * Reads what nearly every answer writes, `2026-01-02T03:04:05.678Z`, by place, in a fifth of the time
  * that the pattern takes.
  *
- * @returns the time, null where the calendar has none, or undefined where the text is written otherwise.
+ * @returns the time, null where it is none, or undefined where the text is written otherwise.
  */
 function plainTime(text: string): Date | null | undefined {
   if (text.length !== 24 || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T') return undefined;
@@ -20,8 +20,7 @@ function plainTime(text: string): Date | null | undefined {
   const date = { year: twoAt(text, 0) * 100 + twoAt(text, 2), month: twoAt(text, 5), day: twoAt(text, 8) };
   const day = { hour: twoAt(text, 11), minute: twoAt(text, 14), second: twoAt(text, 17) };
   const ms = twoAt(text, 20) * 10 + digitAt(text, 22);
-  // One that is no number makes the sum none.
-  if (Number.isNaN(date.year + date.month + date.day + day.hour + day.minute + day.second + ms)) return undefined;
+  // One place without a digit makes the whole none: no other way of writing has these marks here.
   const time = wallTime(date, { ...day, ms });
   return time === null ? null : new Date(time);
 }
@@ -101,7 +100,9 @@ function wallTime(
 ): number | null {
   const leapDay = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 1 : 0;
   const days = (daysInMonth[month - 1] ?? 0) + leapDay;
-  if (day < 1 || day > days || hour > 23 || minute > 59 || second > 59) return null;
+  // Asked so that what is no number does not pass either.
+  const isThere = year >= 0 && day >= 1 && day <= days && hour <= 23 && minute <= 59 && second <= 59 && ms >= 0;
+  if (!isThere) return null;
   const time = Date.UTC(year, month - 1, day, hour, minute, second, ms);
   // Years below 100 stand for those of the last century there.
   return year > 99 ? time : new Date(time).setUTCFullYear(year, month - 1, day);

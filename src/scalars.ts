@@ -49,7 +49,7 @@ export function isCount(value: unknown): value is number {
 }
 
 /** A list without entries, which is how some languages write an object without members. */
-export const wireEmptyList = z.array(z.unknown()).check(z.maxLength(0, 'must be an object'));
+export const wireEmptyList = z.array(z.unknown()).check(z.maxLength(0));
 
 /** Members by name, whatever they hold. */
 export const wireMembers = z.nullish(z.union([z.record(z.string(), z.unknown()), wireEmptyList], 'must be an object'));
@@ -70,10 +70,9 @@ export function toBoolean(wire: boolean | string | null | undefined): boolean | 
   return typeof wire === 'boolean' ? wire : wire.toLowerCase() === 'true';
 }
 
-/** A count; 0 where there is none. */
+/** A count, of which {@link wireCount} has said that it is one; 0 where there is none. */
 export function toCount(wire: number | string | null | undefined): number {
-  if (wire === null || wire === undefined) return 0;
-  return typeof wire === 'number' ? wire : countIn(wire);
+  return Number(wire ?? 0);
 }
 
 /** A number written as number or text; null for anything else, such as "N/A". */

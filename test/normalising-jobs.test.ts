@@ -241,6 +241,12 @@ test.each<[string, number | null]>([
   ['0', 0],
   ['"0"', 0],
   ['""', null],
+  ['"about 97"', null],
+  ['"97 %"', null],
+  ['"97.5x"', null],
+  ['"97."', null],
+  ['"0x61"', null],
+  ['["97"]', null],
   ['"N/A"', null],
   ['"NaN"', null],
   ['"Infinity"', null],
@@ -324,6 +330,11 @@ test('a job whose result is a text, with code 2314, is pending, and says so in i
   expect(read).toMatchObject({ state: 'pending', code: '2314', result: null, message: 'No zip uploaded yet' });
 });
 
+test('jobs.status() reads a result that is an empty text as none, and as no message', async () => {
+  expect(await status({ ...pending, result: '' })).toMatchObject({ state: 'pending', result: null, message: null });
+  expect(await statusWith({ result: '' })).toMatchObject({ state: 'succeeded', result: null, message: null });
+});
+
 test('a completed job whose result is a text says so in its message', async () => {
   const read = await statusWith({ result: 'Enroll User' });
 
@@ -346,6 +357,7 @@ test.each<[string, object, unknown]>([
   ['missing', {}, null],
   ['null', { history: null }, null],
   ['[]', { history: [] }, []],
+  ['{}', { history: {} }, []],
 ])('jobs.status() reads a history that is %s as %j', async (_case, members, expected) => {
   expect((await statusWith(members)).history).toEqual(expected);
 });
@@ -431,6 +443,24 @@ test('jobs.status() reads HostedJobID with its zeros', async () => {
   }
 });
 
+test.each<[unknown, string | null, object]>([
+  [1897, '1897', {}],
+  ['1897', '1897', {}],
+  ['', null, {}],
+  [null, null, {}],
+  [undefined, null, {}],
+  [18.97, null, { HostedJobID: 18.97 }],
+  [2 ** 53, null, { HostedJobID: 2 ** 53 }],
+  [true, null, { HostedJobID: true }],
+  [{ id: '1897' }, null, { HostedJobID: { id: '1897' } }],
+  [['1897'], null, { HostedJobID: ['1897'] }],
+])('jobs.status() reads HostedJobID %j as %j; what is no id stays in extra', async (HostedJobID, id, extra) => {
+  for (const result of await resultsOf({ ResultText: 'x', HostedJobID })) {
+    expect(result.hostedJobId).toBe(id);
+    expect(result.extra).toStrictEqual(extra);
+  }
+});
+
 test('jobs.status() reads the job id of another brand', async () => {
   const record = { AcmeJobID: '0000001897', HostedJobID: 'of somebody else' };
 
@@ -454,6 +484,13 @@ test.each<[string, string | null]>([
   ['X-Amz-Date=yesterday&X-Amz-Expires=3600', null],
   ['X-Amz-Date=20260102T030405Z&X-Amz-Expires=soon', null],
   ['X-Amz-Date=20260102T030405Z&X-Amz-Expires=-60', null],
+  ['X-Amz-Date=20260102T030405Z&X-Amz-Expires=3600s', null],
+  ['X-Amz-Date=20260102T030405Z&X-Amz-Expires=', null],
+  ['X-Amz-Date=&X-Amz-Expires=3600', null],
+  ['X-Amz-Date=on20260102T030405Z&X-Amz-Expires=3600', null],
+  ['X-Amz-Date=20260102T030405Z0&X-Amz-Expires=3600', null],
+  ['X-Amz-Date=2026-01-02T03:04:05Z&X-Amz-Expires=3600', null],
+  ['x-amz-date=20260102T030405Z&x-amz-expires=3600', null],
   ['', null],
 ])('jobs.status() tells when a selfie link expires: %s', async (query, expiresAt) => {
   const selfie_image = presigned(query);
@@ -482,6 +519,12 @@ test('jobs.status() keeps what else stands in image_links', async () => {
   expect(read.imageLinks).toEqual({ selfieImage: null, expiresAt: null, extra: { error: 'No image found' } });
 });
 
+test('jobs.status() reads image_links without members as such', async () => {
+  for (const image_links of [{}, []]) {
+    expect((await statusWith({ image_links })).imageLinks).toEqual({ selfieImage: null, expiresAt: null, extra: {} });
+  }
+});
+
 test.each([[null], [undefined]])('jobs.status() reads image_links %j as none', async (image_links) => {
   expect((await statusWith({ image_links })).imageLinks).toBeNull();
 });
@@ -496,6 +539,21 @@ test('jobs.status() reads actions by name', async () => {
 
 test.each([[undefined], [null], [{}], [[]]])('jobs.status() reads Actions %j as none', async (Actions) => {
   for (const result of await resultsOf({ Actions, ResultText: 'x' })) expect(result.actions).toEqual({});
+});
+
+test('jobs.status() writes members that are no text as JSON, and leaves out what is null', async () => {
+  const written = { A: 'Passed', B: 2, C: false, D: { of: [1, '2'] }, E: null, F: '' };
+  const read = { A: 'Passed', B: '2', C: 'false', D: '{"of":[1,"2"]}', F: '' };
+
+  for (const result of await resultsOf({ Actions: written, PartnerParams: { ...written, job_type: 4 } })) {
+    expect(result.actions).toEqual(read);
+    expect(result.partnerParams).toMatchObject({ jobType: '4', extra: read });
+    expect(Object.keys(result.partnerParams?.extra ?? {})).toEqual(Object.keys(read));
+  }
+});
+
+test.each([[undefined], [null], [[]]])('jobs.status() reads PartnerParams %j as none', async (PartnerParams) => {
+  for (const result of await resultsOf({ PartnerParams, ResultText: 'x' })) expect(result.partnerParams).toBeNull();
 });
 
 test("jobs.status() keeps the partner's own members beside those it knows", async () => {
@@ -528,12 +586,17 @@ test.each<[string, object]>([
   ['result.ResultText', { result: { ResultText: 5 } }],
   ['result.ResultCode', { result: { ResultCode: 8.1 } }],
   ['result.IsFinalResult', { result: { IsFinalResult: 'yes' } }],
+  ['result.JSONVersion', { result: { JSONVersion: true } }],
   ['result.Actions', { result: { Actions: 'none' } }],
+  ['result.Actions', { result: { Actions: ['none'] } }],
   ['result.PartnerParams', { result: { PartnerParams: 'none' } }],
+  ['result.PartnerParams', { result: { PartnerParams: ['none'] } }],
+  ['result', { result: ['none'] }],
   ['history', { history: 'none' }],
   ['history[1]', { history: [{}, 'none'] }],
   ['history[0].IDNumber', { history: [{ IDNumber: 5 }] }],
   ['image_links', { image_links: 'none' }],
+  ['image_links', { image_links: ['none'] }],
 ])('jobs.status() says of a misshapen "%s" what it must be', async (path, members) => {
   const error = await rejection(statusWith(members));
 
@@ -547,6 +610,20 @@ test('jobs.status() keeps members of a result it does not know in extra, as they
   const unknown = { Source: 'WebAPI', KYCReceipt: null, ImageLinks: { id_card_image: 'x' }, Retries: 2 };
 
   for (const result of await resultsOf({ ResultText: 'x', ...unknown })) expect(result.extra).toEqual(unknown);
+});
+
+test('jobs.status() keeps the ID numbers that have no member of their own in extra', async () => {
+  const [result, entry] = await resultsOf({ IDNumber: '00012345', SecondaryIDNumber: '00067890' });
+
+  expect(result.extra).toEqual({ IDNumber: '00012345', SecondaryIDNumber: '00067890' });
+  expect(entry).toMatchObject({ identity: { idNumber: '00012345' }, extra: { SecondaryIDNumber: '00067890' } });
+  expect(Object.keys(entry.extra)).toEqual(['SecondaryIDNumber']);
+});
+
+test('jobs.status() keeps no signature of a result in extra', async () => {
+  for (const result of await resultsOf({ ResultText: 'x', Source: 'WebAPI', signature: 'a', sec_key: 'b' })) {
+    expect(result.extra).toEqual({ Source: 'WebAPI' });
+  }
 });
 
 test('jobs.status() passes result types and codes it has never heard of', async () => {

@@ -202,7 +202,7 @@ test('links.get() does not take a missing or null is_single_use for false', asyn
   expect((await getWith({ is_single_use: null })).isSingleUse).toBeNull();
 });
 
-test.each([[1], [0], ['1'], ['yes'], ['no'], [' true'], [[]], [{}]])(
+test.each([[1], [0], ['1'], ['yes'], ['no'], [' true'], ['true '], ['falsely'], [[]], [{}]])(
   'links.get() refuses is_single_use %j instead of guessing',
   async (is_single_use) => {
     const error = await misshapen(getWith({ is_single_use }));
@@ -236,6 +236,7 @@ test.each(counts)('links.get() reads "%s" as a count in every spelling', async (
   expect((await get(written('3'))).jobs[clean]).toBe(3);
   expect((await get(written('"3"'))).jobs[clean]).toBe(3);
   expect((await get(written('"3.0"'))).jobs[clean]).toBe(3);
+  expect((await get(written('"3.00"'))).jobs[clean]).toBe(3);
   expect((await get(written('0'))).jobs[clean]).toBe(0);
   expect((await get(written('null'))).jobs[clean]).toBe(0);
   expect((await get(minimal)).jobs[clean]).toBe(0);
@@ -257,8 +258,17 @@ test.each([
   ['-1'],
   ['"-1"'],
   ['"three"'],
+  ['""'],
+  ['" 3"'],
+  ['"x3"'],
+  ['"3x"'],
+  ['"3."'],
+  ['"3.0x"'],
+  ['"3.01"'],
+  ['"0x3"'],
   ['true'],
   ['[]'],
+  ['[3]'],
 ])('links.get() refuses %s as a count', async (written) => {
   const error = await misshapen(get(raw(`{"link_url":"${url}","ref_id":"${refId}","total_jobs":${written}}`)));
 
@@ -312,6 +322,13 @@ test.each(unreadableTimes.map((written) => [written]))('links.get() reads %j as 
 test('links.get() reads null and the empty text as no time', async () => {
   expect(await getWith({ created_at: null, expires_at: '' })).toMatchObject({ createdAt: null, expiresAt: null });
 });
+
+test.each([[['2026-01-02T03:04:05Z']], [1_767_323_045_678], [true], [{}]])(
+  'links.get() reads %j, which is no text, as no time',
+  async (written) => {
+    expect((await getWith({ created_at: written })).createdAt).toBeNull();
+  },
+);
 
 // disabled_at
 
@@ -420,37 +437,64 @@ test.each(addresses)('links.get() reads any other "%s" as null and keeps its tex
   }
 });
 
+test.each(addresses)(
+  'links.get() reads a "%s" that is no text as null and keeps it in extra',
+  async (member, clean) => {
+    for (const written of [5, false, {}, [], ['https://partner.example/a']]) {
+      const link = await getWith({ [member]: written });
+
+      expect(link[clean]).toBeNull();
+      expect(link.extra).toEqual({ [member]: written });
+    }
+  },
+);
+
 test.each(addresses)('links.get() keeps nothing of a "%s" that is not there', async (member, clean) => {
   for (const nothing of [undefined, null, '']) {
     const link = await getWith({ [member]: nothing });
 
     expect(link[clean]).toBeNull();
-    expect(link.extra).toEqual({});
+    expect(Object.keys(link.extra)).toEqual([]);
   }
 });
 
 // What is not there
 
+const noUrl = (path: string) => ({ path, message: 'must be an http(s) address' });
+const noId = (path = 'ref_id') => ({ path, message: 'must be there' });
+
 test('links refuse an answer without id and address, naming both', async () => {
   const empty = { name: 'Onboarding' };
 
-  expect(pathsOf(await misshapen(create(empty)))).toEqual(['link', 'ref_id']);
-  expect(pathsOf(await misshapen(get(empty)))).toEqual(['link_url', 'ref_id']);
-  expect(pathsOf(await misshapen(list({ links: [minimal, empty], meta: oneMeta })))).toEqual([
-    'links[1].link_url',
-    'links[1].ref_id',
+  expect((await misshapen(create(empty))).issues).toEqual([noUrl('link'), noId()]);
+  expect((await misshapen(get(empty))).issues).toEqual([noUrl('link_url'), noId()]);
+  expect((await misshapen(list({ links: [empty, minimal, empty], meta: oneMeta }))).issues).toEqual([
+    noUrl('links[0].link_url'),
+    noId('links[0].ref_id'),
+    noUrl('links[2].link_url'),
+    noId('links[2].ref_id'),
   ]);
 });
 
 test('links refuse an answer without an id', async () => {
-  expect(pathsOf(await misshapen(create({ link: url })))).toEqual(['ref_id']);
-  expect(pathsOf(await misshapen(get({ link_url: url, ref_id: '', link_id: null })))).toEqual(['ref_id']);
+  const record = { link_url: url, ref_id: '', link_id: null };
+
+  expect((await misshapen(create(record))).issues).toEqual([noId()]);
+  expect((await misshapen(get(record))).issues).toEqual([noId()]);
+  expect((await misshapen(list({ links: [minimal, record], meta: oneMeta }))).issues).toEqual([
+    noId('links[1].ref_id'),
+  ]);
 });
 
 test('links refuse an answer without an address', async () => {
-  expect(pathsOf(await misshapen(create({ ref_id: refId })))).toEqual(['link']);
-  expect(pathsOf(await misshapen(get({ ref_id: refId })))).toEqual(['link_url']);
-  expect(pathsOf(await misshapen(update({ ref_id: refId })))).toEqual(['link_url']);
+  const record = { ref_id: refId, link: '', link_url: null };
+
+  expect((await misshapen(create(record))).issues).toEqual([noUrl('link')]);
+  expect((await misshapen(get(record))).issues).toEqual([noUrl('link_url')]);
+  expect((await misshapen(update(record))).issues).toEqual([noUrl('link_url')]);
+  expect((await misshapen(list({ links: [minimal, record], meta: oneMeta }))).issues).toEqual([
+    noUrl('links[1].link_url'),
+  ]);
 });
 
 test('links.list() refuses an answer without a list of links', async () => {
@@ -507,6 +551,12 @@ test('links.list() keeps members it does not know in the extra of each link', as
   expect(page.links.map(({ extra }) => extra)).toEqual([{ flow: 'a' }, {}]);
 });
 
+test('links.list() keeps no signature of a link in extra', async () => {
+  const record = { ...minimal, more: 'kept', signature: 'a', sec_key: 'b' };
+
+  expect((await list({ links: [record], meta: oneMeta })).links[0]?.extra).toEqual({ more: 'kept' });
+});
+
 test('links.get() passes ID types it has never heard of', async () => {
   const { idTypes } = await getWith({
     id_types: [
@@ -519,6 +569,15 @@ test('links.get() passes ID types it has never heard of', async () => {
     { country: 'XK', idType: 'RESIDENCE', verificationMethod: 'palm_reading' },
     { country: 'NG', idType: '', verificationMethod: 'doc_verification' },
   ]);
+});
+
+test('links read members of an ID type that are missing or null as empty texts', async () => {
+  const id_types = [{}, { country: null, id_type: null, verification_method: null }, { country: 'NG' }];
+  const none = { country: '', idType: '', verificationMethod: '' };
+  const expected = [none, none, { ...none, country: 'NG' }];
+
+  expect((await getWith({ id_types })).idTypes).toEqual(expected);
+  expect((await update({ ...minimal, id_types })).idTypes).toEqual(expected);
 });
 
 test.each([[undefined], [null], [[]]])('links read id_types %j as an empty list', async (id_types) => {
@@ -540,6 +599,15 @@ test('members named __proto__, constructor and then touch no prototype and break
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
     expect('polluted' in value).toBe(false);
   }
+});
+
+test('links.get() and list() keep no member named __proto__ in extra', async () => {
+  const record = `{"link_url":"${url}","ref_id":"${refId}","flow":"a","__proto__":{"polluted":true}}`;
+
+  const got = await get(raw(record));
+  const listed = (await list(raw(`{"links":[${record}],"meta":${JSON.stringify(oneMeta)}}`))).links[0];
+
+  for (const link of [got, listed]) expect(Object.getOwnPropertyNames(link?.extra)).toEqual(['flow']);
 });
 
 test('what stands under __proto__ stands for no member', async () => {

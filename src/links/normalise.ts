@@ -59,16 +59,22 @@ export function normaliseCreatedLink(wire: WireCreatedLink): { value: CreatedLin
   return url === null || refId === null ? { issues: missing(url, 'link', refId) } : { value: { url, refId } };
 }
 
-/** The answer to changing the link `refId`. */
+/** The answer to changing the link `refId`; one that names another link has been refused before. */
 export function normaliseUpdatedLink(
   wire: WireUpdatedLink,
-  asked: string,
+  refId: string,
 ): { value: UpdatedLink } | { issues: readonly Issue[] } {
   const url = toUrl(wire.link_url || wire.link);
-  if (url === null) return { issues: missing(url, 'link_url', asked) };
-  const refId = toCode(wire.ref_id) ?? toCode(wire.link_id) ?? asked;
-  const idTypes = normaliseIdTypes(wire.id_types);
-  return { value: { refId, url, idTypes, disabledAt: toDate(wire.disabled_at), state: stateOf(wire.disabled_at) } };
+  if (url === null) return { issues: missing(url, 'link_url', refId) };
+  return {
+    value: {
+      refId,
+      url,
+      idTypes: normaliseIdTypes(wire.id_types),
+      disabledAt: toDate(wire.disabled_at),
+      state: stateOf(wire.disabled_at),
+    },
+  };
 }
 
 /** Where a page stands. */

@@ -54,8 +54,14 @@ function isOrdinaryPage(page: unknown): page is WireLinkPage {
   );
 }
 
+// What is not named goes on to the user: the schema drops a member called `__proto__`, which a copy
+// made by assignment would take for a prototype.
 function isOrdinaryLink(link: unknown): boolean {
-  return isRecord(link) && ordinaryMembers.every(([name, isOrdinary]) => isOrdinary(link[name]));
+  return (
+    isRecord(link) &&
+    !Object.hasOwn(link, '__proto__') &&
+    ordinaryMembers.every(([name, isOrdinary]) => isOrdinary(link[name]))
+  );
 }
 
 function isOrdinaryIdType(entry: unknown): boolean {
