@@ -16,14 +16,16 @@ if (!existsSync(`${peers}/node_modules`)) {
 }
 
 const rows: Row[] = [];
-for (const bench of ['calls', 'start-up', 'sizes', 'signing', 'walking', 'waiting']) {
-  const child = fork(new URL(`${bench}.ts`, import.meta.url), { execArgv: ['--expose-gc'] });
+const benches = ['calls status', 'calls loopback', 'calls list', 'start-up', 'sizes', 'signing', 'walking', 'waiting'];
+for (const bench of benches) {
+  const [file = '', ...args] = bench.split(' ');
+  const child = fork(new URL(`${file}.ts`, import.meta.url), args, { execArgv: ['--expose-gc'] });
   child.on('message', (found: readonly Row[]) => {
     for (const row of found) console.log(lineOf(row));
     rows.push(...found);
   });
   const [code] = (await once(child, 'exit')) as [number];
-  if (code !== 0) throw new Error(`bench/${bench}.ts ended with ${code}`);
+  if (code !== 0) throw new Error(`bench/${file}.ts ended with ${code}`);
 }
 
 const names = [...new Set(rows.flatMap(({ others = {} }) => Object.keys(others)))];
