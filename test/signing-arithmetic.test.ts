@@ -36,9 +36,9 @@ test("ed25519() signs and verifies by the platform's arithmetic where it has it"
   expect(await signer.sign(input)).toBe(expected);
   expect(await signer.verify(expected, input)).toBe(true);
 
-  // Once each to decide, and once each to do it.
+  // To decide, a good and a bad one; then to do it.
   expect(platform.sign).toHaveBeenCalledTimes(2);
-  expect(platform.verify).toHaveBeenCalledTimes(2);
+  expect(platform.verify).toHaveBeenCalledTimes(3);
 });
 
 /** The platform, but for what its public keys say of themselves; it believes everything. */
@@ -65,6 +65,7 @@ test.each<[string, object | undefined]>([
   ['derives another public key', exporting({ x: publicKey.toString('base64url') })],
   ['does not show its public keys', exporting({})],
   ['verifies nothing', { ...crypto, verify: () => false }],
+  ['verifies everything', { ...crypto, verify: () => true }],
   ['has only a part of it', { createHmac: crypto.createHmac, createSecretKey: crypto.createSecretKey }],
 ])('ed25519() does without a platform that %s', async (_, platform) => {
   const { ed25519 } = await signersOn(platform);
@@ -112,10 +113,29 @@ test.each([
   const createHmac = vi.fn(crypto.createHmac);
   const { hmacSha256 } = await signersOn(platform && { ...platform, createHmac });
 
-  const signature = await hmacSha256({ apiKey: 'test-key' }).sign(input);
+  const signer = hmacSha256({ apiKey: 'test-key' });
+  createHmac.mockClear();
 
-  expect(signature).toBe('7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=');
+  expect(await signer.sign(input)).toBe('7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=');
   expect(createHmac).toHaveBeenCalledTimes(times);
+});
+
+const throws = () => {
+  throw new Error('not supported in this runtime');
+};
+
+test.each<[string, object]>([
+  ['has an empty module', {}],
+  ['has no keys', { createHmac: crypto.createHmac }],
+  ['throws when it makes a key', { ...crypto, createSecretKey: throws }],
+  ['throws when it makes a MAC', { ...crypto, createHmac: throws }],
+  ['makes another MAC', { ...crypto, createHmac: () => crypto.createHmac('sha512', 'x') }],
+])('hmacSha256() does without a platform that %s', async (_, platform) => {
+  const { hmacSha256 } = await signersOn(platform);
+  const signer = hmacSha256({ apiKey: 'test-key' });
+
+  expect(await signer.sign(input)).toBe('7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=');
+  expect(await signer.verify('7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=', input)).toBe(true);
 });
 
 test('hmacSha256() gives Web Crypto a key that nobody can take out again', async () => {
@@ -132,6 +152,7 @@ test.each<[string, Parameters<typeof platformCrypto>[0]]>([
   ['has no process', {}],
   ['stands in for process with an object of its own', { process: {} }],
   ['knows no such module', { process: { getBuiltinModule: () => undefined } }],
+  ['has only functions that throw', { process: { getBuiltinModule: throws } }],
 ])('platformCrypto() is null where the platform %s', (_, platform) => {
   expect(platformCrypto(platform)).toBeNull();
 });

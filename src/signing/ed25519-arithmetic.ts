@@ -6,6 +6,7 @@
  * @module
  */
 
+import { once } from '../once.js';
 import { decodeBase64, encodeBase64 } from './base64.js';
 import { type PlatformCrypto, platformCrypto } from './platform.js';
 
@@ -24,19 +25,12 @@ export interface Ed25519Arithmetic {
   verifyingKey(publicKey: Uint8Array): (message: Uint8Array, signature: Uint8Array) => boolean;
 }
 
-let decided: Promise<Ed25519Arithmetic> | undefined;
-
 /** The arithmetic of this process, decided once, at the first signature. */
-export function ed25519Arithmetic(): Promise<Ed25519Arithmetic> {
-  decided ??= decide();
-  return decided;
-}
-
-async function decide(): Promise<Ed25519Arithmetic> {
+export const ed25519Arithmetic: () => Promise<Ed25519Arithmetic> = once(async () => {
   const crypto = platformCrypto();
   const platform = crypto && ofPlatform(crypto);
   return platform && knows(platform) ? platform : await ofTweetnacl();
-}
+});
 
 // RFC 8032 §7.1, test 2. A platform may lack the curve, and some say so only when asked.
 function knows(arithmetic: Ed25519Arithmetic): boolean {
@@ -46,8 +40,9 @@ function knows(arithmetic: Ed25519Arithmetic): boolean {
   try {
     const key = arithmetic.signingKey(seed);
     const signed = key.sign(Uint8Array.of(0x72));
-    const verifies = arithmetic.verifyingKey(key.publicKey)(Uint8Array.of(0x72), signed);
-    return encodeBase64(key.publicKey) === publicKey && encodeBase64(signed) === signature && verifies;
+    const verifies = arithmetic.verifyingKey(key.publicKey);
+    const isRight = encodeBase64(key.publicKey) === publicKey && encodeBase64(signed) === signature;
+    return isRight && verifies(Uint8Array.of(0x72), signed) === true && verifies(Uint8Array.of(0x73), signed) === false;
   } catch {
     return false;
   }

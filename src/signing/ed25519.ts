@@ -7,6 +7,7 @@
 import { assumedSignatureContext } from '../assumptions.js';
 import { HostedConfigError, type Issue } from '../errors.js';
 import { listIssues } from '../messages.js';
+import { once } from '../once.js';
 import { decodeBase64, encodeBase64 } from './base64.js';
 import { ed25519Arithmetic, type SigningKey } from './ed25519-arithmetic.js';
 import { contextIssues, keyBytes } from './keys.js';
@@ -54,16 +55,8 @@ export function ed25519(options: Ed25519Options): Signer {
   // Under a weak key anybody's signature can be good: none is.
   const strictKeys = publicKeys.filter(isStrictPublicKey);
 
-  let signing: Promise<SigningKey> | undefined;
-  const signingKey = () => {
-    signing ??= signingKeyOf(secretKey);
-    return signing;
-  };
-  let verifying: Promise<readonly VerifyingKey[]> | undefined;
-  const verifyingKeys = () => {
-    verifying ??= ed25519Arithmetic().then(({ verifyingKey }) => strictKeys.map(verifyingKey));
-    return verifying;
-  };
+  const signingKey = once(() => signingKeyOf(secretKey));
+  const verifyingKeys = once(async () => strictKeys.map((await ed25519Arithmetic()).verifyingKey));
 
   return {
     name: 'ed25519',
@@ -79,8 +72,6 @@ export function ed25519(options: Ed25519Options): Signer {
     },
   };
 }
-
-type VerifyingKey = (message: Uint8Array, signature: Uint8Array) => boolean;
 
 // A public half that is not the seed's would give the secret away with the first signature.
 async function signingKeyOf(secretKey: Uint8Array): Promise<SigningKey> {

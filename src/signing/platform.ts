@@ -1,6 +1,6 @@
 /**
  * The platform's own arithmetic, where it has Node's: many times faster than Web Crypto, which
- * answers later, and than JavaScript. Where it is not there, everything works without it.
+ * answers later, and than JavaScript. Where it is not there, or not all of it, everything works without.
  *
  * @module
  */
@@ -24,7 +24,15 @@ interface Platform {
   readonly process?: { readonly getBuiltinModule?: (name: string) => PlatformCrypto | undefined };
 }
 
-/** Node's crypto module; null where the platform has none. Asked for by name, it needs no import that a bundle would follow. */
+/**
+ * Node's crypto module; null where the platform has none. Asked for by name, it needs no import that a
+ * bundle would follow. Whether it does what it should is its users' to try.
+ */
 export function platformCrypto({ process }: Platform = globalThis as Platform): PlatformCrypto | null {
-  return process?.getBuiltinModule?.('crypto') ?? null;
+  try {
+    return process?.getBuiltinModule?.('crypto') ?? null;
+  } catch {
+    // Next's Edge runtime has all the functions of a process, and each throws.
+    return null;
+  }
 }
