@@ -93,14 +93,16 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
       aheadMs: 0,
       signature: '',
     };
+    let caller: AbortSignal | undefined;
     try {
       const { asked, options } = checkInput(operation, { input, options: given, wire });
+      caller = options.signal;
       const ms = options.totalTimeoutMs ?? settings.totalTimeoutMs;
       const running = { operation, asked, options, callId, endsAt: clock.now() + ms, progress };
       const timedOut = () => timeout(operation, progress, 'total');
       return await within({ clock, ms, signal: options.signal, timedOut }, (signal) => repeat(running, signal));
     } catch (error) {
-      if (isHostedError(error)) {
+      if (isHostedError(error) && !(caller?.aborted && caller.reason === error)) {
         report({ type: 'error', callId, operation: operation.name, code: error.code, attempts: progress.attempts });
       }
       throw error;
@@ -121,6 +123,8 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
         budget.earn();
         return answered;
       } catch (error) {
+        // The reason of an abort may be another call's error.
+        signal.throwIfAborted();
         if (!isHostedError(error)) throw error;
         const skewChanged = skew.offsetMs() !== progress.offsetMs;
         const made = { attempt, maxRetries, skewChanged, resigned: progress.resigned };

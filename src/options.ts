@@ -100,7 +100,9 @@ export interface HostedClientOptions {
   maxRetries?: number;
   /**
    * Sends the requests: it is given the address as text, and method, headers, body, `redirect` and
-   * signal. Default: the platform's `fetch`, looked up at each call.
+   * signal. It must fail for the request's own reasons alone: one that sends, and then fails to reach
+   * something else, looks as if nothing had been sent. Default: the platform's `fetch`, looked up at
+   * each call.
    */
   fetch?: typeof globalThis.fetch;
   /** Tells the time, and sleeps. Default: the platform's time and timers. */

@@ -17,6 +17,7 @@ import { hmacSha256 } from './signing/hmac-sha256.js';
 import { apiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
 import { platformClock, type WaitingClock, waitingClock } from './time.js';
+import { platformFetch } from './transport.js';
 import { version } from './version.js';
 
 /** Everything a call needs to know of its client. */
@@ -71,8 +72,7 @@ export function readSettings(options: HostedClientOptions): Settings {
     timeoutMs: checked.timeoutMs ?? 30_000,
     totalTimeoutMs: checked.totalTimeoutMs ?? 120_000,
     maxRetries: checked.maxRetries ?? 2,
-    // Looked up at each request, so that whoever replaces the platform's fetch later is heard.
-    fetch: given ?? ((input, init) => globalThis.fetch(input, init)),
+    fetch: given ?? platformFetch,
     clock: checked.clock ? waitingClock(checked.clock) : platformClock,
     clockSkew: checked.clockSkew ?? 'auto',
     maxResponseAgeMs: checked.maxResponseAgeMs ?? assumedMaxResponseAgeMs,

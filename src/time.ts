@@ -57,8 +57,9 @@ export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise
       caller?.removeEventListener('abort', onAbort);
       silence();
     };
-    caller?.addEventListener('abort', onAbort);
+    // Before the listener: where somebody's clock throws, none is left behind.
     const silence = clock.alarm(ms, () => end(timedOut()));
+    caller?.addEventListener('abort', onAbort);
     work(ending.signal).then(
       (value) => {
         release();
@@ -104,7 +105,10 @@ function platformAlarm(ms: number, ring: () => void): () => void {
 
 function sleepingAlarm({ sleep }: Pick<WaitingClock, 'sleep'>, ms: number, ring: () => void): () => void {
   const silencing = new AbortController();
-  sleep(ms, silencing.signal).then(ring, () => undefined);
+  sleep(ms, silencing.signal).then(ring, () => {
+    // One that fails by itself would leave the call without a limit.
+    if (!silencing.signal.aborted) ring();
+  });
   return () => silencing.abort(inTime);
 }
 

@@ -5,9 +5,9 @@
  * @module
  */
 
-import type ky from 'ky';
 import { decodeLossy, decodeUtf8, readBytes } from './body.js';
 import type { ReceivedAnswer } from './errors.js';
+import { loadKy } from './ky.js';
 
 /** One request, signed and ready. */
 export interface Sending {
@@ -35,14 +35,6 @@ export interface NoAnswer {
   readonly notSent: boolean;
 }
 
-// As it loads, ky makes the platform load its fetch, which takes longer than all else: not before a
-// request is sent.
-let loading: Promise<typeof ky> | undefined;
-const loadKy = () => {
-  loading ??= import('ky').then((module) => module.default);
-  return loading;
-};
-
 /** The largest body of an error that is read; the rest says nothing more. */
 const maxErrorBytes = 64 * 1024;
 
@@ -55,8 +47,10 @@ const maxErrorBytes = 64 * 1024;
 export async function send(sending: Sending): Promise<Answer | NoAnswer> {
   // A method call would give the platform's fetch a `this` it refuses.
   const { fetch } = sending;
+  const request = await loadKy().catch(() => null);
+  sending.signal.throwIfAborted();
+  if (request === null) return { cause: null, notSent: true };
   try {
-    const request = await loadKy();
     const response = await request(sending.url, {
       method: sending.method,
       redirect: 'manual',
@@ -68,9 +62,10 @@ export async function send(sending: Sending): Promise<Answer | NoAnswer> {
       // ky hands over a Request, which not every fetch takes (undici's own does not), and which
       // would send a stream where there is a text.
       fetch: () => {
-        const { url, method, signal } = sending;
-        const headers = new Headers(sending.headers);
-        return fetch(url, { method, headers, body: bodyOf(sending), redirect: 'manual', signal });
+        const { url, method, body, signal } = sending;
+        // Between turns the call may have ended, and not every fetch looks at the signal.
+        signal.throwIfAborted();
+        return fetch(url, { method, headers: new Headers(sending.headers), body, redirect: 'manual', signal });
       },
     });
     const answer = await read(response, sending);
@@ -78,15 +73,20 @@ export async function send(sending: Sending): Promise<Answer | NoAnswer> {
     return answer;
   } catch (error) {
     if (sending.signal.aborted) throw sending.signal.reason;
-    return noAnswer(error);
+    return noAnswer(error, fetch === platformFetch);
   }
 }
 
-// Deno's fetch sends a text again by itself, a POST too, when the connection breaks before the answer;
-// what then fails may be the second try alone. A blob it sends once, and with its length.
-function bodyOf({ body }: Sending): BodyInit {
-  return 'Deno' in globalThis ? new Blob([body]) : body;
-}
+/**
+ * The platform's fetch, looked up at each request, so that whoever replaces it later is heard.
+ *
+ * Deno's sends a text again by itself, a POST too, when the connection breaks before the answer; what
+ * then fails may be the second try alone. A blob it sends once, and with its length.
+ */
+export const platformFetch: typeof globalThis.fetch = (input, init) => {
+  const isDeno = 'Deno' in globalThis && typeof init?.body === 'string';
+  return globalThis.fetch(input, isDeno ? { ...init, body: new Blob([init.body as string]) } : init);
+};
 
 async function read(response: Response, { maxBytes, signal }: Sending): Promise<Answer> {
   // A fetch of somebody's own may answer with anything.
@@ -119,8 +119,6 @@ const notSentCodes: ReadonlySet<string> = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'ERR_TLS_CERT_ALTNAME_INVALID',
-  'ERR_SSL_WRONG_VERSION_NUMBER',
-  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
   'ERR_SSL_UNSUPPORTED_PROTOCOL',
   'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
   'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
@@ -128,18 +126,23 @@ const notSentCodes: ReadonlySet<string> = new Set([
   'ConnectionRefused',
   'FailedToOpenSocket',
   'UNKNOWN_CERTIFICATE_VERIFICATION_ERROR',
-  // Deno's, where the program may not use the network.
-  'NotCapable',
 ]);
 
 /**
- * What Deno says of the same: it has no codes, but says at which step it stopped. There is no blank in
- * an address. Bun's "The TLS handshake failed" is not here: it says so of sessions that break later, too.
+ * What Deno says of the same: it has no codes, but says at which step it stopped (there is no blank in
+ * an address), and what a program may not do. Bun's "The TLS handshake failed" is not here: it says so
+ * of sessions that break later, too.
  */
-const notSentWords = /^error sending request for url \(\S*\): client error \(Connect\)/;
+const notSentWords = /^(?:error sending request for url \(\S*\): client error \(Connect\)|Requires net access )/;
 
 /** What happens before a request can leave when it happens while connecting, and after when not. */
 const connectingCodes: ReadonlySet<string> = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
+
+/**
+ * What a server that speaks no TLS looks like while connecting. The platform's own fetch has another
+ * name for plain bytes in the middle of a session; one over `node:https` has not.
+ */
+const noTlsCodes: ReadonlySet<string> = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
 
 /** What can happen once a request is on its way. */
 const brokenCodes: ReadonlySet<string> = new Set([
@@ -153,12 +156,12 @@ const brokenCodes: ReadonlySet<string> = new Set([
   'ConnectionClosed',
 ]);
 
-function noAnswer(error: unknown): NoAnswer {
+function noAnswer(error: unknown, byPlatform: boolean): NoAnswer {
   const failures = failuresIn(error);
-  const notSent = failures.length > 0 && failures.every(isBeforeSending);
+  const notSent = failures.every((failure) => isBeforeSending(failure) || (byPlatform && noTlsCodes.has(failure.code)));
   // Only names that are known are shown: what else an error of somebody's fetch says may be anything.
-  const known = failures.find(
-    ({ code }) => notSentCodes.has(code) || connectingCodes.has(code) || brokenCodes.has(code),
+  const known = failures.find(({ code }) =>
+    [notSentCodes, connectingCodes, noTlsCodes, brokenCodes].some((codes) => codes.has(code)),
   );
   return { cause: known?.code ?? null, notSent };
 }
@@ -175,15 +178,18 @@ function isBeforeSending({ code, syscall, message }: Failure): boolean {
   return notSentWords.test(message);
 }
 
+// What cannot be read may have failed at any step.
+const unreadable: Failure = { code: '', syscall: undefined, message: '' };
+
 // What failed stands on the error, on its causes, or on each of the addresses that were tried.
 function failuresIn(error: unknown, depth = 0): readonly Failure[] {
-  if (typeof error !== 'object' || error === null || depth > 4) return [];
+  if (typeof error !== 'object' || error === null || depth > 4) return [unreadable];
   try {
-    const { errors, code, cause, syscall, name, message } = error as Readonly<Record<string, unknown>>;
+    const { errors, code, cause, syscall, message } = error as Readonly<Record<string, unknown>>;
     if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => failuresIn(each, depth + 1));
     if (typeof code !== 'string' && typeof cause === 'object' && cause !== null) return failuresIn(cause, depth + 1);
-    return [{ code: String(code ?? name), syscall, message: String(message) }];
+    return [{ code: typeof code === 'string' ? code : '', syscall, message: String(message) }];
   } catch {
-    return [];
+    return [unreadable];
   }
 }

@@ -83,7 +83,7 @@ test('links and jobs do not know each other', () => {
 });
 
 test.each([
-  ['ky', ['transport.ts']],
+  ['ky', ['ky.ts']],
   ['tweetnacl', ['signing/ed25519-arithmetic.ts']],
   ['msw', ['testing/msw.ts']],
 ])('%s is imported in one file', (name, files) => {

@@ -55,7 +55,7 @@ async function servingHttp(): Promise<string> {
 }
 
 /** A client of an address, through the platform's fetch. */
-function clientAt(origin: string, options: Partial<HostedClientOptions> = {}, onHead = () => {}) {
+function clientAt(origin: string, options: Partial<HostedClientOptions> = {}, onHead?: () => void) {
   const { timeoutMs, totalTimeoutMs } = { ...limits, ...options };
   const clock = socketClock([timeoutMs, totalTimeoutMs]);
   const client = new HostedClient({
@@ -65,11 +65,13 @@ function clientAt(origin: string, options: Partial<HostedClientOptions> = {}, on
     clock,
     timeoutMs,
     totalTimeoutMs,
-    fetch: async (input, init) => {
-      const response = await globalThis.fetch(input, init);
-      onHead();
-      return response;
-    },
+    ...(onHead && {
+      fetch: async (...asked: Parameters<typeof fetch>) => {
+        const response = await globalThis.fetch(...asked);
+        onHead();
+        return response;
+      },
+    }),
     ...options,
     // The clock stands still: both sides sign at one millisecond, and so alike.
     wire: { echoesTimestamp: true },
@@ -108,6 +110,18 @@ test.concurrent.each(
     retryable: true,
   });
 });
+
+test.concurrent.each(operations)(
+  '$name over a fetch of somebody else counts as sent when the port speaks no TLS, as it may stop doing so later',
+  async (operation) => {
+    const { client } = clientAt((await servingHttp()).replace('http:', 'https:'), {}, () => undefined);
+
+    const error = await rejection(operation.call(client));
+
+    const attempts = operation.repeatable ? 3 : 1;
+    expect(error).toMatchObject({ code: 'connection', outcome: 'unknown', attempts, retryable: operation.repeatable });
+  },
+);
 
 test.concurrent.each(operations)('$name counts as sent when a TLS greeting finds no answer', async (operation) => {
   const server = await serving(() => undefined);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { loadKy } from '../ky.js';
 import type { Clock } from '../options.js';
 import { createSleepers } from './sleepers.js';
 
@@ -69,6 +70,8 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
   }
 
   async function moveTo(targetMs: number): Promise<void> {
+    // A client that cannot send yet looks like one that has nothing to do.
+    await loadKy();
     await untilQuiet(activity);
     for (let dueMs = sleepers.nextDueMs(); dueMs !== null && dueMs <= targetMs; dueMs = sleepers.nextDueMs()) {
       nowMs = dueMs;

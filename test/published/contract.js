@@ -906,7 +906,10 @@ contract('no rejection goes unhandled but one that the caller ignores', async ()
   const fetch = (...given) => (++requests === 1 ? service.fetch(...given) : Promise.reject(new TypeError('down')));
   const client = new HostedClient({ ...sandbox.clientOptions, fetch, maxRetries: 0 });
   sandbox.links.seed(9);
-  for await (const _link of client.links.list({ prefetch: 8 })) break;
+  for await (const _link of client.links.list({ prefetch: 8 })) {
+    await someTurns();
+    break;
+  }
   const call = client.links.get('no-such-link');
   await rejection(call);
   await rejection(call.withResponse());

@@ -1,0 +1,11 @@
+/**
+ * ky, which sends. As it loads it makes the platform load its fetch, which takes longer than all else
+ * here: not before a request is sent, or a clock for tests has to know that one can be.
+ *
+ * @module
+ */
+
+import { once } from './once.js';
+
+/** Loads ky, once. */
+export const loadKy = once(async () => (await import('ky')).default);
