@@ -8,33 +8,6 @@
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:(Z)|([+-])(\d{2}):?(\d{2}))?$/i;
 
-/**
- * Reads what nearly every answer writes, `2026-01-02T03:04:05.678Z`, by place, in a fifth of the time
- * that the pattern takes.
- *
- * @returns the time, null where it is none, or undefined where the text is written otherwise.
- */
-function plainTime(text: string): Date | null | undefined {
-  if (text.length !== 24 || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T') return undefined;
-  if (text[13] !== ':' || text[16] !== ':' || text[19] !== '.' || text[23] !== 'Z') return undefined;
-  const date = { year: twoAt(text, 0) * 100 + twoAt(text, 2), month: twoAt(text, 5), day: twoAt(text, 8) };
-  const day = { hour: twoAt(text, 11), minute: twoAt(text, 14), second: twoAt(text, 17) };
-  const ms = twoAt(text, 20) * 10 + digitAt(text, 22);
-  // One place without a digit makes the whole none: no other way of writing has these marks here.
-  const time = wallTime(date, { ...day, ms });
-  return time === null ? null : new Date(time);
-}
-
-function twoAt(text: string, at: number): number {
-  return digitAt(text, at) * 10 + digitAt(text, at + 1);
-}
-
-/** The digit at a place; not a number where there is another character. */
-function digitAt(text: string, at: number): number {
-  const digit = text.charCodeAt(at) - 48;
-  return digit >= 0 && digit <= 9 ? digit : Number.NaN;
-}
-
 /** How strict to be about a missing offset. */
 export interface DateTimeReading {
   /** `'utc'` takes text without an offset as UTC; `'required'` refuses it. */
@@ -70,6 +43,33 @@ export function parseDateTime(text: string, reading: DateTimeReading = { offset:
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null;
   const offsetMs = (Number(offsetHour) * 60 + Number(offsetMinute)) * 60_000;
   return new Date(wall + (sign === '-' ? offsetMs : -offsetMs));
+}
+
+/**
+ * Reads what nearly every answer writes, `2026-01-02T03:04:05.678Z`, by place, in a fifth of the time
+ * that the pattern takes.
+ *
+ * @returns the time, null where it is none, or undefined where the text is written otherwise.
+ */
+function plainTime(text: string): Date | null | undefined {
+  if (text.length !== 24 || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T') return undefined;
+  if (text[13] !== ':' || text[16] !== ':' || text[19] !== '.' || text[23] !== 'Z') return undefined;
+  const date = { year: twoAt(text, 0) * 100 + twoAt(text, 2), month: twoAt(text, 5), day: twoAt(text, 8) };
+  const day = { hour: twoAt(text, 11), minute: twoAt(text, 14), second: twoAt(text, 17) };
+  const ms = twoAt(text, 20) * 10 + digitAt(text, 22);
+  // One place without a digit makes the whole none: no other way of writing has these marks here.
+  const time = wallTime(date, { ...day, ms });
+  return time === null ? null : new Date(time);
+}
+
+function twoAt(text: string, at: number): number {
+  return digitAt(text, at) * 10 + digitAt(text, at + 1);
+}
+
+/** The digit at a place; not a number where there is another character. */
+function digitAt(text: string, at: number): number {
+  const digit = text.charCodeAt(at) - 48;
+  return digit >= 0 && digit <= 9 ? digit : Number.NaN;
 }
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
