@@ -116,6 +116,13 @@ function expectStuck(error: unknown): void {
   expect(error).toMatchObject({ code: 'response', reason: 'paging', operation: 'links.list', status: 200 });
 }
 
+/** Which member shows that the pages do not advance; null where they do. */
+function whereStuck(error: unknown): string | null {
+  if (error === null) return null;
+  expectStuck(error);
+  return (error as HostedResponseError).issues.map(({ path }) => path).join();
+}
+
 const reason = { why: 'the user left' };
 failOnStrayRejections();
 
@@ -1259,6 +1266,33 @@ test('a service that answers beyond its end with its last page ends loudly after
   expect(sent).toHaveLength(4);
 });
 
+/** What is wrong, in which member; the service that does it, and what its client was told. */
+const stuckServices: readonly [string, string, Pager, Partial<HostedClientOptions>?][] = [
+  ['meta.currentPage', 'must be 2, the page that was asked for', (_page, before) => wirePage([`${before}`], 1, 5)],
+  ['meta.currentPage', 'must be 0 or 1 on the first page', () => wirePage(['a'], 2, 5)],
+  ['meta.currentPage', 'must be 0 on the first page', () => wirePage(['a'], 1, 5), { wire: { firstPage: 0 } }],
+  ['meta.currentPage', 'must be 1 on the first page', () => wirePage(['a'], 0, 5), { wire: { firstPage: 1 } }],
+  ['meta.totalPages', 'must be 1 or more where more links are counted than came', () => wirePage(['a'], 1, 0)],
+  ['links', 'must not be those of the page before', (page = 1) => wirePage(['a', 'b'], page, 5)],
+  ['links', 'must not be those of an earlier page', (page = 1) => wirePage([`a${page % 3}`, `b${page % 3}`], page, 9)],
+  ['links', 'must not stay empty page after page', (page = 1) => wirePage([], page, 1e15)],
+];
+
+test.each(stuckServices)('what ends a walk loudly says: "%s" %s', async (path, message, pager, options) => {
+  const { client } = serve(pager, options);
+
+  const { error } = await walk(client.links.list());
+
+  expectStuck(error);
+  expect(error).toMatchObject({
+    message: `Cannot list links: the pages do not advance ("${path}" ${message})`,
+    issues: [{ path, message }],
+    outcome: 'answered',
+    retryable: false,
+    attempts: 1,
+  });
+});
+
 test('what ends a walk loudly says where the answer is wrong, and keeps the answer behind a method', async () => {
   const { client } = serve(() => wirePage(['secret-ref'], 1, 5));
 
@@ -1313,32 +1347,24 @@ test('no pages and no links is the end of the list', async () => {
   expect(asked()).toEqual([undefined]);
 });
 
-test('no pages and yet links gives the links, or ends loudly, with one request', async () => {
-  const { client, asked } = serve((page = 1) => ({
-    links: ['a', 'b'].map(wireLink),
-    meta: { currentPage: page, limit: 20, totalCount: 2, totalPages: 0 },
-  }));
+test.each([
+  [0, ['a', 'b'], null],
+  [2, ['a', 'b'], null],
+  [3, [], 'meta.totalPages'],
+])(
+  'no pages, with two links and a count of %d, is the end unless links are missing',
+  async (totalCount, expected, path) => {
+    const { client, asked } = serve(() => ({
+      links: ['a', 'b'].map(wireLink),
+      meta: { currentPage: 1, limit: 2, totalCount, totalPages: 0 },
+    }));
 
-  const { refs, error } = await walk(client.links.list({ prefetch: 4 }));
+    const { refs, error } = await walk(client.links.list({ prefetch: 4 }));
 
-  if (error !== null) expectStuck(error);
-  else expect(refs).toEqual(['a', 'b']);
-  expect(asked()).toEqual([undefined]);
-});
-
-test('no pages, though more links are counted than came, is not taken for the end in silence', async () => {
-  const refs = names(6);
-  const { client, sent } = serve((page = 1) => ({
-    links: refs.slice((page - 1) * 2, page * 2).map(wireLink),
-    meta: { currentPage: page, limit: 2, totalCount: 6, totalPages: 0 },
-  }));
-
-  const walked = await walk(client.links.list());
-
-  if (walked.error !== null) expectStuck(walked.error);
-  else expect(walked.refs).toEqual(refs);
-  expect(sent.length).toBeLessThan(20);
-});
+    expect([refs, whereStuck(error)]).toEqual([expected, path]);
+    expect(asked()).toEqual([undefined]);
+  },
+);
 
 test.each(noneAndSomeAhead)('a list that grows under way is walked to its end (%d ahead)', async (prefetch) => {
   const { client, asked } = serve((page = 1) => wirePage([`link-${page}`], page, Math.min(page + 1, 7)));
@@ -1371,6 +1397,48 @@ test('pages of one link that go round and round are an error too', async () => {
 
   expectStuck(error);
   expect(sent.length).toBeLessThan(40);
+});
+
+test('pages that go round and round only after a while are an error too', async () => {
+  const { client, sent } = serve((page = 1) => {
+    const place = page < 4 ? page : 4 + (page % 3);
+    return wirePage([`link-${place}`, `link-${place}-too`], page, 1e15);
+  });
+
+  const { error } = await walk(client.links.list());
+
+  expect(whereStuck(error)).toBe('links');
+  expect(sent.length).toBeLessThan(20);
+});
+
+// Later pages are held against page 8, the h, and from 16 on against that, the p.
+test.each([
+  ['three times', 'abcdefghijklmnopqprpspt', 'abcdefghijklmnopqprpspt', null],
+  ['three times besides the next page', 'abcdefghijklmnoppqprpspt', 'abcdefghijklmnopqprpspt', null],
+  ['twice, and then another one twice', 'abcdefghihjhklmpqprps', 'abcdefghihjhklmpqprps', null],
+  ['four times', 'abcdefghijklmnopqprpsptp', 'abcdefghijklmnopqprpspt', 'links'],
+  ['four times besides the next page', 'abcdefghijklmnoppqprpsptp', 'abcdefghijklmnopqprpspt', 'links'],
+])('with one link a page, an older one may come again three times: here %s', async (_what, pages, expected, path) => {
+  const { client, sent } = serve(shelf([...pages].map((ref) => [ref])));
+
+  const { refs, error } = await walk(client.links.list());
+
+  expect([refs.join(''), whereStuck(error)]).toEqual([expected, path]);
+  expect(sent).toHaveLength(pages.length);
+});
+
+test.each([
+  [10, 'at the beginning', [], 'b', null],
+  [11, 'at the beginning', [], '', 'links'],
+  [10, 'in the middle', [['a']], 'ab', null],
+  [11, 'in the middle', [['a']], 'a', 'links'],
+])('of %d empty pages in a row %s, ten are borne', async (count, _where, first, expected, path) => {
+  const empty = Array.from({ length: count }, () => []);
+  const { client } = serve(shelf([...first, ...empty, ['b']]));
+
+  const { refs, error } = await walk(client.links.list());
+
+  expect([refs.join(''), whereStuck(error)]).toEqual([expected, path]);
 });
 
 test('a list that grows by a page with every page is walked no further than maxPages', async () => {
@@ -1680,6 +1748,17 @@ test('a last page that holds nothing but a shifted link is the end', async () =>
   const { refs, error } = await walk(client.links.list());
 
   expect([refs, error]).toEqual([['a', 'b'], null]);
+});
+
+test.each([
+  ['shares links with', ['d', 'e', 'j']],
+  ['has but some of the links of', ['d', 'e']],
+])('a page that %s an older one is no repeated page', async (_what, last) => {
+  const { client } = serve(shelf([['a', 'b', 'c'], ['d', 'e', 'f'], ['g', 'h', 'i'], last]));
+
+  const { refs, error } = await walk(client.links.list());
+
+  expect([refs, error]).toEqual([[...names(9), ...last], null]);
 });
 
 test('a link that comes again later than on the next page is left to the reader', async () => {

@@ -444,6 +444,7 @@ test('whoever reads a watch slowly does not shift its schedule', async () => {
 
 test('whoever reads a watch more slowly than it polls gets the next status at once, and no burst after it', async () => {
   const { client, clock, job, polledAt } = start();
+  const sleep = vi.spyOn(clock, 'sleep');
   const watch = client.jobs.watch(job, { ...steady, minDelayMs: 1_000, backoffFactor: 1 })[Symbol.asyncIterator]();
 
   await watch.next();
@@ -454,6 +455,8 @@ test('whoever reads a watch more slowly than it polls gets the next status at on
   await third;
 
   expect(polledAt()).toEqual([0, 60_000, 61_000]);
+  // What is due is not slept for.
+  expect(Math.min(...sleep.mock.calls.map(([ms]) => ms))).toBe(1_000);
 });
 
 // What ends it at once ------------------------------------------------------------
@@ -860,6 +863,27 @@ test('a wait in which no poll was answered has no last status', async () => {
   expect(polledAt().at(-1)).toBe(10_000);
 });
 
+test.each<[string, MockFault | null, string, string]>([
+  ['a job that stays pending', null, 'it was pending', 'answered'],
+  ['no status at all', { kind: 'network' }, 'no poll was answered with its status', 'unknown'],
+])('a timeout after %s says so, and what is left to do', async (_what, fault, last, outcome) => {
+  const { client, clock, job, fail } = start();
+  if (fault) fail(fault, 99);
+
+  const options = { ...steady, deadlineMs: 6_000, maxConsecutiveErrors: 99 };
+  const failed = rejection(client.jobs.waitForCompletion(job, options));
+  await clock.advance(6_000);
+
+  expect(await failed).toMatchObject({
+    message: `Cannot get the status of a job: "deadlineMs" is over, and ${last}; the job's two ids are all it takes to go on waiting`,
+    outcome,
+    // At 0, 2, 5 and 6 seconds.
+    attempts: 4,
+    // The two ids are all it takes to go on later.
+    retryable: true,
+  });
+});
+
 test('a transient error at the deadline does not lose the last status', async () => {
   const { client, clock, job, fail } = start();
 
@@ -1179,6 +1203,7 @@ test('a wait whose signal is aborted already rejects with the reason and sends n
   const errors = [
     await rejection(client.jobs.waitForCompletion(job, { signal })),
     await rejection(client.jobs.waitForCompletion(job, { signal, initialDelayMs: 5_000 })),
+    await rejection(client.jobs.waitForCompletion({ userId: '', jobId: '' }, { signal })),
     await rejection(client.jobs.watch(job, { signal })[Symbol.asyncIterator]().next() as Promise<unknown>),
   ];
 
@@ -1200,6 +1225,22 @@ test('an abort during the fetch of a poll rejects with the reason itself, in the
   expect(polledAt()).toEqual([0]);
   expect(sleeping()).toBe(0);
   expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+});
+
+test('an abort is no poll: neither onPoll nor a poll event tells of it', async () => {
+  const { client, clock, job, fail, events } = start();
+  const controller = new AbortController();
+  const told: Poll[] = [];
+  fail({ kind: 'stall' });
+
+  const options = { signal: controller.signal, onPoll: (poll: Poll) => told.push(poll) };
+  const failed = rejection(client.jobs.waitForCompletion(job, options));
+  await clock.advance(10);
+  controller.abort(reason);
+
+  expect(await failed).toBe(reason);
+  expect(told).toEqual([]);
+  expect(events.filter(({ type }) => type === 'poll')).toEqual([]);
 });
 
 test('an abort during a fetch that does not listen rejects with the reason all the same', async () => {

@@ -10,9 +10,10 @@ import {
   HostedResponseError,
   HostedValidationError,
   type JobRef,
+  type WaitOptions,
 } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { deferred, partnerId, rejection, sign } from './support/fake-fetch.js';
 import { failOnStrayRejections } from './support/stray-rejections.js';
 
@@ -57,6 +58,7 @@ function start({ latencyMs = 0 } = {}) {
   let inFlight = 0;
   let mostInFlight = 0;
   let mostAlarms = 0;
+  let alarmsSet = 0;
 
   const watchedClock = {
     now: () => clock.now(),
@@ -65,6 +67,7 @@ function start({ latencyMs = 0 } = {}) {
       asleep.add(sleeper);
       if (ms !== limits.timeoutMs && ms !== limits.totalTimeoutMs) {
         alarms.add(sleeper);
+        alarmsSet += 1;
         mostAlarms = Math.max(mostAlarms, [...alarms].filter((alarm) => !alarm.signal?.aborted).length);
       }
       try {
@@ -131,6 +134,8 @@ function start({ latencyMs = 0 } = {}) {
     asleep: () => asleep.size,
     /** The most there ever were at once besides the time limits of requests. */
     mostAlarms: () => mostAlarms,
+    /** How many there were in all. */
+    alarmsSet: () => alarmsSet,
     polledAt: (jobId: string) => polls.filter((poll) => poll.jobId === jobId).map(({ at }) => at),
   };
 }
@@ -350,6 +355,23 @@ test('every job of waitForAll() is polled by the schedule of a single wait', asy
   expect(seen.every(({ error }) => error instanceof HostedPollTimeoutError)).toBe(true);
 });
 
+test('every job of waitForAll() has the initial delay, counted from its admission', async () => {
+  const { client, clock, job, polledAt } = start();
+  const jobs = [job('one', { completeAt: 0 }), job('two', { completeAt: 0 })];
+  async function* slowly() {
+    yield jobs[0] as JobRef;
+    await clock.sleep?.(3_000);
+    yield jobs[1] as JobRef;
+  }
+
+  const { seen, ended } = collect(client.jobs.waitForAll(slowly(), { ...steady, initialDelayMs: 7_000 }));
+  await clock.advance(60_000);
+  await ended;
+
+  expect(seen.map((entry) => entry.job)).toEqual(jobs);
+  expect([polledAt('one'), polledAt('two')]).toEqual([[7_000], [10_000]]);
+});
+
 test('waitForAll() asks for what it is to ask for, tells onPoll, and gives each job poll events of its own', async () => {
   const { client, clock, job, events } = start();
   const told: number[] = [];
@@ -492,6 +514,46 @@ test('a job that waits for a free request has not begun its deadline', async () 
 
   expect(seen.map(({ status }) => status?.state)).toEqual(['succeeded', 'succeeded', 'succeeded']);
   expect(['one', 'two', 'three'].map((name) => polledAt(name))).toEqual([[0], [20_000], [40_000]]);
+});
+
+test('what the caller’s own clock throws during a poll ends the wait for many, and is no job’s entry', async () => {
+  const { client, clock, job, asleep } = start();
+  const ofTheClock = new Error('of the clock');
+  const answer = () => {
+    vi.spyOn(clock, 'now').mockImplementationOnce(() => {
+      throw ofTheClock;
+    });
+    return Response.json({}, { status: 503 });
+  };
+
+  const { seen, outcome } = collect(client.jobs.waitForAll([job('one', { answer })], steady));
+  await clock.advance(0);
+
+  expect(seen).toEqual([]);
+  expect(outcome).toEqual({ state: 'failed', error: ofTheClock });
+  expect(asleep()).toBe(0);
+});
+
+test('what the caller’s own clock throws as a job is admitted ends the wait for many, and the requests in flight', async () => {
+  const { client, clock, job, polls, inFlight, asleep } = start();
+  const { signal } = new AbortController();
+  const ofTheClock = new Error('of the clock');
+  function* planting() {
+    yield job('one');
+    vi.spyOn(clock, 'now').mockImplementationOnce(() => {
+      throw ofTheClock;
+    });
+    yield job('two');
+  }
+
+  const { outcome } = collect(client.jobs.waitForAll(planting(), { ...steady, signal }));
+  await clock.advance(0);
+  const sent = polls.length;
+  await clock.advance(60_000);
+
+  expect(outcome).toEqual({ state: 'failed', error: ofTheClock });
+  expect(polls).toHaveLength(sent);
+  expect([inFlight(), asleep(), getEventListeners(signal, 'abort').length]).toEqual([0, 0, 0]);
 });
 
 // A source that fails ----------------------------------------------------------------
@@ -649,6 +711,19 @@ test('however many jobs wait, no more than one sleeps on the clock besides reque
   expect(asleep()).toBe(0);
 });
 
+test('jobs that are due at one time are polled in the order they came, after one sleep', async () => {
+  const { client, clock, job, polls, alarmsSet } = start();
+  const jobs = ['one', 'two', 'three', 'four', 'five'].map((name) => job(name, { completeAt: 1_000 }));
+
+  const { ended } = collect(client.jobs.waitForAll(jobs, steady));
+  await clock.advance(2_000);
+  await ended;
+
+  const order = jobs.map(({ jobId }) => jobId);
+  expect(polls.map(({ jobId }) => jobId)).toEqual([...order, ...order]);
+  expect(alarmsSet()).toBe(1);
+});
+
 test('a job that is due before all others leaves no second sleeper', async () => {
   const { client, clock, job, mostAlarms, asleep } = start();
   async function* slowly() {
@@ -725,7 +800,11 @@ test('new jobs do not starve those that wait, nor those the new ones', async () 
 test('polls that are always due leave every other request to new jobs', async () => {
   const { client, clock, job, polls } = start({ latencyMs: 1_000 });
   const jobs = Array.from({ length: 10 }, (_, index) => job(`job-${index}`, { completeAt: 120_000 }));
-  const options = { ...steady, concurrency: 1, minDelayMs: 1, backoffFactor: 1 };
+  const firstAnswers: number[] = [];
+  const onPoll: WaitOptions['onPoll'] = ({ attempt, elapsedMs }) => {
+    if (attempt === 1) firstAnswers.push(elapsedMs);
+  };
+  const options = { ...steady, concurrency: 1, minDelayMs: 1, backoffFactor: 1, onPoll };
 
   const { seen, ended } = collect(client.jobs.waitForAll(jobs, options));
   await clock.advance(22_000);
@@ -735,6 +814,8 @@ test('polls that are always due leave every other request to new jobs', async ()
 
   expect(polled.size).toBe(10);
   expect(seen).toHaveLength(10);
+  // Each is polled as it is admitted, and answered a second later.
+  expect(firstAnswers).toEqual(Array(10).fill(1_000));
 });
 
 test('whoever reads results slowly does not stop the polling of others', async () => {
@@ -1008,12 +1089,14 @@ test('return() while a result is awaited ends the wait: nothing more is sent, no
 test('a wait for many whose signal is aborted already rejects with the reason, takes no job and sends nothing', async () => {
   const { client, clock, job, polls, asleep } = start();
   const { iterable, calls } = source([job('one')]);
+  const signal = AbortSignal.abort(reason);
 
-  const { outcome, ended } = collect(client.jobs.waitForAll(iterable, { signal: AbortSignal.abort(reason) }));
+  const { outcome, ended } = collect(client.jobs.waitForAll(iterable, { signal }));
   await ended;
   await clock.advance(0);
 
   expect(outcome.error).toBe(reason);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
   expect(polls).toEqual([]);
   expect(calls.taken).toBe(0);
   expect(asleep()).toBe(0);
@@ -1091,6 +1174,35 @@ test('an abort ends the requests in flight though nobody waits for a result', as
   expect(await rejection(waiting.next())).toBe(reason);
 });
 
+test('an abort between polls ends all sleep though nobody waits for a result', async () => {
+  const { client, clock, job, asleep } = start();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const jobs = [job('first', { completeAt: 0 }), job('second')];
+  const waiting = client.jobs.waitForAll(jobs, { ...steady, signal })[Symbol.asyncIterator]();
+  await waiting.next();
+  await clock.advance(0);
+
+  const before = asleep();
+  controller.abort(reason);
+  await clock.advance(0);
+
+  expect([before, asleep(), getEventListeners(signal, 'abort').length]).toEqual([1, 0, 0]);
+  expect(await rejection(waiting.next())).toBe(reason);
+});
+
+test('once all jobs have ended the signal is let go, though nobody reads on', async () => {
+  const { client, clock, job } = start();
+  const { signal } = new AbortController();
+  const jobs = [job('one', { completeAt: 0 }), job('two', { completeAt: 0 })];
+  const waiting = client.jobs.waitForAll(jobs, { ...steady, signal })[Symbol.asyncIterator]();
+
+  await waiting.next();
+  await clock.advance(0);
+
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
 test('an abort rejects the next step though results are ready', async () => {
   const { client, clock, job } = start();
   const controller = new AbortController();
@@ -1141,4 +1253,20 @@ test('a source without end, whose jobs are not to be polled yet, does not hold t
   controller.abort(reason);
 
   expect(await waited).toBe(reason);
+});
+
+test('jobs that are not to be polled yet are taken a thousand at a time, and none waits for another’s poll', async () => {
+  const { client, clock, job } = start();
+  const { iterable, calls } = source(Array.from({ length: 1_500 }, (_, index) => job(`job-${index}`)));
+  const waiting = client.jobs.waitForAll(iterable, { initialDelayMs: 60_000 })[Symbol.asyncIterator]();
+
+  const next = waiting.next();
+  await clock.advance(0);
+  const atOnce = calls.taken;
+  await clock.advance(1);
+  const soonAfter = calls.taken;
+  await waiting.return?.();
+  await next;
+
+  expect([atOnce, soonAfter]).toEqual([1_000, 1_500]);
 });

@@ -69,7 +69,7 @@ export async function* waitForEach<J extends JobRef>(
   let admitNext = true;
 
   const onAbort = () => fail(signal?.reason);
-  signal?.addEventListener('abort', onAbort, { once: true });
+  signal?.addEventListener('abort', onAbort);
   stop.addEventListener('abort', () => fail(stop.reason));
   try {
     throwFailure();
@@ -110,10 +110,8 @@ export async function* waitForEach<J extends JobRef>(
       else break;
     }
     setAlarm(admitted < mostAdmittedAtOnce ? waiting.nextDueAt() : clock.now() + 1);
-    if (isDone()) {
-      release();
-      notify();
-    }
+    if (isDone()) release();
+    notify();
   }
 
   function admit(job: J): void {
@@ -131,7 +129,6 @@ export async function* waitForEach<J extends JobRef>(
         if (!over) waiting.add(wait);
         else ended.push(error ? { job: wait.job, error } : { job: wait.job, status });
         fill();
-        if (over) notify();
       })
       .catch(fail);
   }
@@ -143,6 +140,7 @@ export async function* waitForEach<J extends JobRef>(
     alarm = { at, off };
     clock.sleep(Math.max(0, at - clock.now()), off.signal).then(
       () => {
+        // One that was replaced as it rang must not take its successor's handle away.
         if (alarm?.off === off) alarm = null;
         fill();
       },
@@ -230,10 +228,8 @@ function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
       if (failure) throw failure.reason;
     },
     close() {
-      if (exhausted) return;
-      end();
       // The source is told that nothing more is wanted; how it takes that changes nothing here.
-      quietly(() => iterator.return?.());
+      if (!exhausted) quietly(() => iterator.return?.());
     },
   };
 }

@@ -65,6 +65,9 @@ const maxBarrenPages = 10;
 /** How often a page of a single link may come again before that is taken for a circle. */
 const maxRounds = 3;
 
+/** What the first page is held against. */
+const nothingYet: Trail = { refIds: new Set(), barren: 0, count: 0, mark: new Set(), rounds: 0 };
+
 /**
  * Puts a page in its place.
  *
@@ -93,29 +96,29 @@ export function placePage(
     firstPage.learn(meta.currentPage);
   }
 
-  const fresh = after === null ? links : links.filter(({ refId }) => !after.refIds.has(refId));
-  const before = after?.barren ?? 0;
-  const barren = fresh.length > 0 ? 0 : before + 1;
+  const before = after ?? nothingYet;
+  const fresh = links.filter(({ refId }) => !before.refIds.has(refId));
+  const barren = fresh.length > 0 ? 0 : before.barren + 1;
   // Links that are made meanwhile shift the rest by some places, never a whole page onto the next
   // one; only where a page holds a single link can one shift look like that.
-  if (after !== null && links.length > 0 && fresh.length === 0 && (links.length > 1 || before > 0)) {
+  if (links.length > 0 && fresh.length === 0 && (links.length > 1 || before.barren > 0)) {
     throw stuck(fetched, 'links', 'must not be those of the page before');
   }
-  // The page before may be the mark itself: that one was judged above.
-  const mark = after === null || after.mark === after.refIds ? null : after.mark;
-  const isMarked = links.length > 0 && links.length === mark?.size && links.every(({ refId }) => mark.has(refId));
-  const rounds = (after?.rounds ?? 0) + (isMarked ? 1 : 0);
+  // A page that brings nothing new was judged above.
+  const { mark } = before;
+  const isMarked = fresh.length > 0 && links.length === mark.size && links.every(({ refId }) => mark.has(refId));
+  const rounds = before.rounds + (isMarked ? 1 : 0);
   // New links may shift a single one here again from anywhere, but hardly over and over.
   if (isMarked && (links.length > 1 || rounds > maxRounds)) {
     throw stuck(fetched, 'links', 'must not be those of an earlier page');
   }
   if (barren > maxBarrenPages) throw stuck(fetched, 'links', 'must not stay empty page after page');
 
-  const refIds = links.length > 0 ? new Set(links.map(({ refId }) => refId)) : (after?.refIds ?? new Set());
+  const refIds = links.length > 0 ? new Set(links.map(({ refId }) => refId)) : before.refIds;
   const next = isFollowed(meta, firstPage.current()) ? meta.currentPage + 1 : null;
-  const count = (after?.count ?? 0) + 1;
-  const isTurn = after === null || Number.isInteger(Math.log2(count));
-  const trail = { refIds, barren, count, mark: isTurn ? refIds : after.mark, rounds: isTurn ? 0 : rounds };
+  const count = before.count + 1;
+  const isTurn = Number.isInteger(Math.log2(count));
+  const trail = { refIds, barren, count, mark: isTurn ? refIds : mark, rounds: isTurn ? 0 : rounds };
   return { links: fresh, meta, next, trail };
 }
 
