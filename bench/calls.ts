@@ -83,6 +83,7 @@ async function costs(calls: Calls, each: number): Promise<Readonly<Record<string
 async function cpuOf(call: () => Promise<unknown>, times: number): Promise<number> {
   // What the one before left behind is not this one's to clear away.
   globalThis.gc?.();
+  for (let count = 0; count < times / 4; count++) await call();
   const before = process.cpuUsage();
   for (let count = 0; count < times; count++) await call();
   const { user, system } = process.cpuUsage(before);

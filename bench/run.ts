@@ -47,7 +47,7 @@ writeFileSync(
   new URL('RESULTS.md', import.meta.url),
   `# What the client costs
 
-Written by \`npm run bench\` on ${machine}. Medians of one run in which all took turns; CPU is the client process's. The others neither sign, nor verify, nor decode.
+Written by \`npm run bench\` on ${machine}. Medians of one run in which all took turns; CPU is the client process's. The others neither sign, nor verify, nor decode. [docs/performance.md](../docs/performance.md) says what keeps a figure from its aim.
 
 ${table.join('\n')}
 `,
