@@ -7,14 +7,8 @@
  */
 
 import { requestIdIn, type Site } from './classify.js';
-import {
-  HostedConfigError,
-  HostedResponseError,
-  HostedSignatureError,
-  type Issue,
-  type Particulars,
-  type UnusableReason,
-} from './errors.js';
+import { HostedConfigError, HostedResponseError, HostedSignatureError, type UnusableReason } from './errors.js';
+import type { Issue, Particulars } from './hosted-error.js';
 import { check } from './issues.js';
 import { isRecord } from './json.js';
 import { cannot, disbelief, listIssues, unusability } from './messages.js';

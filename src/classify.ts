@@ -12,20 +12,19 @@ import {
   assumedTransientStatuses,
   type CodeMeaning,
 } from './assumptions.js';
-import {
-  HostedApiError,
-  HostedAuthenticationError,
-  type HostedError,
-  HostedNotFoundError,
-  HostedRateLimitError,
-  HostedServerError,
-  HostedTimeoutError,
-  type Particulars,
-  type Refusal,
-} from './errors.js';
+import { HostedTimeoutError } from './errors.js';
+import type { HostedError, Particulars } from './hosted-error.js';
 import { isRecord } from './json.js';
 import { cannot } from './messages.js';
 import type { Environment } from './options.js';
+import {
+  HostedApiError,
+  HostedAuthenticationError,
+  HostedNotFoundError,
+  HostedRateLimitError,
+  HostedServerError,
+  type Refusal,
+} from './refusals.js';
 import { readRetryAfter } from './retry.js';
 import type { OperationName } from './routes.js';
 import type { Answer } from './transport.js';

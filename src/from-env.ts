@@ -4,7 +4,8 @@
  * @module
  */
 
-import { HostedConfigError, type Issue } from './errors.js';
+import { HostedConfigError } from './errors.js';
+import type { Issue } from './hosted-error.js';
 import { listIssues } from './messages.js';
 import type { Environment, HostedClientOptions } from './options.js';
 import { ed25519 } from './signing/ed25519.js';

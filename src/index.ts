@@ -10,25 +10,18 @@ export type { CallbackEvent, ReceiveOptions, ReplayGuard } from './callbacks/typ
 export { HostedClient } from './client.js';
 export {
   type AnyHostedError,
-  HostedApiError,
-  HostedAuthenticationError,
   HostedConfigError,
   HostedConnectionError,
-  HostedError,
   type HostedErrorCode,
-  HostedNotFoundError,
   HostedPollTimeoutError,
-  HostedRateLimitError,
   HostedResponseError,
-  HostedServerError,
   HostedSignatureError,
   HostedTimeoutError,
   HostedValidationError,
-  type Issue,
   isHostedError,
-  type Outcome,
 } from './errors.js';
 export type { HostedEvent, Logger } from './events.js';
+export { HostedError, type Issue, type Outcome } from './hosted-error.js';
 export type { Jobs } from './jobs/jobs.js';
 export type {
   CompletedJob,
@@ -58,6 +51,13 @@ export type {
   VerificationMethod,
 } from './links/types.js';
 export type { CallOptions, Clock, Environment, HostedClientOptions, WireOptions } from './options.js';
+export {
+  HostedApiError,
+  HostedAuthenticationError,
+  HostedNotFoundError,
+  HostedRateLimitError,
+  HostedServerError,
+} from './refusals.js';
 export type { OperationName } from './routes.js';
 export { ed25519 } from './signing/ed25519.js';
 export { hmacSha256 } from './signing/hmac-sha256.js';

@@ -6,7 +6,7 @@
  */
 
 import * as z from 'zod/mini';
-import type { Issue } from './errors.js';
+import type { Issue } from './hosted-error.js';
 
 /** What zod reports, as far as it is used here. */
 export interface SchemaIssue {

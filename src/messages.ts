@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { DisbeliefReason, Issue, UnusableReason } from './errors.js';
+import type { DisbeliefReason, UnusableReason } from './errors.js';
+import type { Issue } from './hosted-error.js';
 import type { OperationName } from './routes.js';
 
 const undertaking: Readonly<Record<OperationName, string>> = {

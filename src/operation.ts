@@ -7,7 +7,7 @@
 
 import type * as z from 'zod/mini';
 import type { Wire } from './assumptions.js';
-import type { Issue } from './errors.js';
+import type { Issue } from './hosted-error.js';
 import type { Route } from './routes.js';
 
 /** One operation: from checked input to body, and from checked answer to clean value. */

@@ -7,7 +7,8 @@
 
 import * as z from 'zod/mini';
 import type { Wire } from './assumptions.js';
-import { HostedConfigError, HostedError, HostedValidationError, type Issue, type Particulars } from './errors.js';
+import { HostedConfigError, HostedValidationError } from './errors.js';
+import { HostedError, type Issue, type Particulars } from './hosted-error.js';
 import { callOptions } from './input.js';
 import { check } from './issues.js';
 import { cannot, listIssues } from './messages.js';

@@ -7,8 +7,9 @@
 
 import * as z from 'zod/mini';
 import { assumedMaxResponseAgeMs, assumedWire, type Wire } from './assumptions.js';
-import { HostedConfigError, type Issue } from './errors.js';
+import { HostedConfigError } from './errors.js';
 import type { Logger } from './events.js';
+import type { Issue } from './hosted-error.js';
 import { duration, httpUrl, maxTimer, wholeNumber } from './input.js';
 import { issuesOf } from './issues.js';
 import { listIssues } from './messages.js';

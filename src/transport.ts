@@ -6,7 +6,7 @@
  */
 
 import { decodeLossy, decodeUtf8, readBytes } from './body.js';
-import type { ReceivedAnswer } from './errors.js';
+import type { ReceivedAnswer } from './hosted-error.js';
 import { loadKy } from './ky.js';
 
 /** One request, signed and ready. */

@@ -13,9 +13,9 @@ import {
   HostedResponseError,
   HostedSignatureError,
   HostedValidationError,
-  type Issue,
   type UnusableReason,
 } from '../errors.js';
+import type { Issue } from '../hosted-error.js';
 import { duration, flag, maxTimer, wholeNumber } from '../input.js';
 import { check } from '../issues.js';
 import { normaliseHistoryEntry } from '../jobs/normalise.js';

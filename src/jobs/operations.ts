@@ -6,7 +6,7 @@
 
 import * as z from 'zod/mini';
 import { assumedRepeatable, type Wire } from '../assumptions.js';
-import type { Issue } from '../errors.js';
+import type { Issue } from '../hosted-error.js';
 import { flag, text } from '../input.js';
 import type { Operation } from '../operation.js';
 import { jobStatusRoute } from '../routes.js';

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { HostedError } from '../errors.js';
 import { quietly } from '../events.js';
+import type { HostedError } from '../hosted-error.js';
 import type { WaitingClock } from '../time.js';
 import type { Poller, Wait } from './polling.js';
 import type { CompletedJob, JobRef } from './types.js';

@@ -5,7 +5,8 @@
  */
 
 import * as z from 'zod/mini';
-import { type HostedError, HostedValidationError } from '../errors.js';
+import { HostedValidationError } from '../errors.js';
+import type { HostedError } from '../hosted-error.js';
 import { callOptions, flag, maxTimer, wholeNumber } from '../input.js';
 import { check } from '../issues.js';
 import { cannot, listIssues } from '../messages.js';

@@ -6,7 +6,7 @@
 
 import * as z from 'zod/mini';
 import { assumedRepeatable } from '../assumptions.js';
-import type { Issue } from '../errors.js';
+import type { Issue } from '../hosted-error.js';
 import { anyText, dateTime, extraMembers, flag, httpUrl, text, wholeNumber } from '../input.js';
 import { isRecord } from '../json.js';
 import type { Decoded, Operation } from '../operation.js';

@@ -5,7 +5,8 @@
  */
 
 import { assumedSignatureContext } from '../assumptions.js';
-import { HostedConfigError, type Issue } from '../errors.js';
+import { HostedConfigError } from '../errors.js';
+import type { Issue } from '../hosted-error.js';
 import { listIssues } from '../messages.js';
 import { once } from '../once.js';
 import { decodeBase64, encodeBase64 } from './base64.js';

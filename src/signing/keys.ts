@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Issue } from '../errors.js';
+import type { Issue } from '../hosted-error.js';
 import { decodeBase64 } from './base64.js';
 
 /** What is wrong with an API key, given as `path`. */

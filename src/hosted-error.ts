@@ -1,0 +1,96 @@
+/**
+ * What all errors have in common. An error tells a program what happened by its `code` and `outcome`,
+ * a person by its message; keys, signatures, bodies and personal data are in neither. What a caller may
+ * want of an answer is behind methods, over private fields that neither inspection nor JSON reaches.
+ *
+ * @module
+ */
+
+import type { OperationName } from './routes.js';
+
+/**
+ * What became of the request:
+ * - `'not_sent'`: the service cannot have seen it;
+ * - `'refused'`: it answered with an error;
+ * - `'answered'`: it answered with something that cannot be used;
+ * - `'unknown'`: it may or may not have acted.
+ *
+ * After `'answered'` and `'unknown'`, a link that was to be created may exist. After a `'refused'` of
+ * status 408 or 5xx it may too, as whatever stands before the service can say so; `retryable` is then
+ * false, and the message says how to look for the link.
+ */
+export type Outcome = 'not_sent' | 'refused' | 'answered' | 'unknown';
+
+/** One problem with one member; never its value where that may be personal or secret. */
+export interface Issue {
+  /** Where: `idTypes[0].country`; empty for the whole. */
+  readonly path: string;
+  /** What would be right. */
+  readonly message: string;
+}
+
+/** The facts every error carries. */
+export interface Particulars {
+  readonly operation?: OperationName | null;
+  readonly outcome?: Outcome;
+  readonly attempts?: number;
+  readonly requestId?: string | null;
+  readonly retryable?: boolean;
+}
+
+/** An answer as it came, for errors that keep it behind methods. */
+export interface ReceivedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as typeof nodeInspect;
+
+/**
+ * What every error of this package is. JSON and inspection show an allow-list of members: no key,
+ * signature, body or personal datum, hidden members counted.
+ */
+export abstract class HostedError extends Error {
+  /** The kind of error, stable across versions and minification. */
+  abstract readonly code: string;
+  /** The operation that failed; null outside of one. */
+  readonly operation: OperationName | null;
+  /** What became of the request. */
+  readonly outcome: Outcome;
+  /** How many attempts were made; of a wait, how many polls. 0 where nothing was tried. */
+  readonly attempts: number;
+  /** The id the service gave the last request; null where it gave none. */
+  readonly requestId: string | null;
+  /** Whether the same call may be made again without harm and may then succeed. */
+  readonly retryable: boolean;
+
+  /** @internal */
+  constructor(message: string, particulars: Particulars = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.operation = particulars.operation ?? null;
+    this.outcome = particulars.outcome ?? 'not_sent';
+    this.attempts = particulars.attempts ?? 0;
+    this.requestId = particulars.requestId ?? null;
+    this.retryable = particulars.retryable ?? false;
+  }
+
+  /**
+   * Gives the allow-list of members that JSON and log lines show.
+   *
+   * @returns Name, code, message, operation, outcome, attempts, request id and `retryable`; each class
+   *   adds what is its own and fit to be shown.
+   */
+  toJSON(): object {
+    const { name, code, message, operation, outcome, attempts, requestId, retryable } = this;
+    return { name, code, message, operation, outcome, attempts, requestId, retryable };
+  }
+
+  // Node's inspect can be told to call getters; those of an error may answer with personal data.
+  /** @internal */
+  [nodeInspect](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+    const { name: _name, message: _message, ...facts } = this.toJSON() as Record<string, unknown>;
+    const cause = this.cause === undefined ? {} : { cause: this.cause };
+    return `${this.stack ?? `${this.name}: ${this.message}`} ${inspect({ ...facts, ...cause }, options)}`;
+  }
+}
