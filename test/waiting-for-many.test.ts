@@ -1191,6 +1191,20 @@ test('an abort between polls ends all sleep though nobody waits for a result', a
   expect(await rejection(waiting.next())).toBe(reason);
 });
 
+test('an abort at the very moment a poll falls due rejects with the reason itself, and sends nothing more', async () => {
+  const { client, clock, job, polls, asleep } = start();
+  const controller = new AbortController();
+  const { outcome } = collect(client.jobs.waitForAll([job('one')], { ...steady, signal: controller.signal }));
+  await clock.advance(0);
+
+  const aborted = clock.sleep?.(2_000).then(() => controller.abort(reason));
+  await clock.advance(2_000);
+  await aborted;
+
+  expect(outcome).toEqual({ state: 'failed', error: reason });
+  expect([polls.length, asleep()]).toEqual([1, 0]);
+});
+
 test('once all jobs have ended the signal is let go, though nobody reads on', async () => {
   const { client, clock, job } = start();
   const { signal } = new AbortController();
