@@ -1363,6 +1363,25 @@ test('an abort whose reason is an error of another call rejects with that very e
   expect(await failed).toBe(unavailable);
 });
 
+test('an abort at the deadline by an error of another call rejects with that very error, and is no poll', async () => {
+  const { client, clock, job, fail } = start();
+  const controller = new AbortController();
+  const told: Poll[] = [];
+  fail({ kind: 'status', status: 503 });
+  const status = rejection(client.jobs.status(job, { maxRetries: 0 }));
+  await clock.advance(0);
+  const unavailable = await status;
+  fail({ kind: 'stall' });
+
+  const options = { deadlineMs: 0, signal: controller.signal, onPoll: (poll: Poll) => told.push(poll) };
+  const failed = rejection(client.jobs.waitForCompletion(job, options));
+  await clock.advance(10);
+  controller.abort(unavailable);
+
+  expect(await failed).toBe(unavailable);
+  expect(told).toEqual([]);
+});
+
 test('an abort without a reason rejects a wait with the platform’s AbortError itself', async () => {
   const { client, clock, job } = start();
   const controller = new AbortController();

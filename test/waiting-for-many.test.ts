@@ -534,6 +534,23 @@ test('what the caller’s own clock throws during a poll ends the wait for many,
   expect(asleep()).toBe(0);
 });
 
+test('what the caller’s own clock throws as a poll falls due ends the wait for many', async () => {
+  const { client, clock, job, asleep } = start();
+  const ofTheClock = new Error('of the clock');
+
+  const { outcome } = collect(client.jobs.waitForAll([job('one')], steady));
+  await clock.advance(1_999);
+  void clock.sleep?.(1).then(() => {
+    vi.spyOn(clock, 'now').mockImplementationOnce(() => {
+      throw ofTheClock;
+    });
+  });
+  await clock.advance(1);
+
+  expect(outcome).toEqual({ state: 'failed', error: ofTheClock });
+  expect(asleep()).toBe(0);
+});
+
 test('what the caller’s own clock throws as a job is admitted ends the wait for many, and the requests in flight', async () => {
   const { client, clock, job, polls, inFlight, asleep } = start();
   const { signal } = new AbortController();
@@ -588,6 +605,19 @@ test.each<[string, (jobs: readonly JobRef[]) => Iterable<JobRef> | AsyncIterable
   expect(seen.map((entry) => entry.job)).toEqual(jobs);
   expect(outcome.error).toBe(mistake);
   expect(asleep()).toBe(0);
+});
+
+test('when an async source gives no result of an iterator, the jobs it gave still come, and then a TypeError', async () => {
+  const { client, clock, job } = start();
+  const one = job('one', { completeAt: 10_000 });
+  const results = [{ done: false, value: one }];
+  const broken = { [Symbol.asyncIterator]: () => ({ next: async () => results.shift() }) };
+
+  const { seen, outcome } = collect(client.jobs.waitForAll(broken as AsyncIterable<JobRef>, steady));
+  await clock.advance(60_000);
+
+  expect(seen.map((entry) => entry.job)).toEqual([one]);
+  expect(outcome).toEqual({ state: 'failed', error: expect.any(TypeError) });
 });
 
 test('when an async source fails later, the jobs it gave still come, and then its error', async () => {

@@ -84,6 +84,8 @@ export function createPoller({ ask, now, random, telemetry }: PollingWorld, plan
       status = await ask(() => queryOf(wait.job), { ...plan.call, signal });
       step = afterStatus(wait, status);
     } catch (caught) {
+      // An abort is no answer, also where its reason is an error of another call.
+      signal.throwIfAborted();
       if (!isHostedError(caught)) throw caught;
       error = caught;
       step = afterError(wait, caught);

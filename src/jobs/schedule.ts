@@ -138,14 +138,17 @@ export async function* waitForEach<J extends JobRef>(
     alarm?.off.abort();
     const off = new AbortController();
     alarm = { at, off };
-    clock.sleep(Math.max(0, at - clock.now()), off.signal).then(
-      () => {
-        // One that was replaced as it rang must not take its successor's handle away.
-        if (alarm?.off === off) alarm = null;
-        fill();
-      },
-      () => undefined,
-    );
+    clock
+      .sleep(Math.max(0, at - clock.now()), off.signal)
+      .then(
+        () => {
+          // One that was replaced as it rang must not take its successor's handle away.
+          if (alarm?.off === off) alarm = null;
+          fill();
+        },
+        () => undefined,
+      )
+      .catch(fail);
   }
 
   function isDone(): boolean {
@@ -206,7 +209,8 @@ function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
       }
       underway = true;
       void result
-        .then(receive, (reason: unknown) => end({ reason }))
+        .then(receive)
+        .catch((reason: unknown) => end({ reason }))
         .then(() => {
           underway = false;
           ready();
