@@ -277,7 +277,10 @@ export type HostedErrorCode = AnyHostedError['code'];
  * } catch (error) {
  *   if (!isHostedError(error)) throw error;
  *   if (error.code === 'validation') console.error(error.issues);
- *   if (error.outcome === 'unknown' || error.outcome === 'answered') console.error('The link may exist');
+ *   const inTrouble = error.code === 'server' || error.code === 'timeout';
+ *   if (error.outcome === 'unknown' || error.outcome === 'answered' || (error.outcome === 'refused' && inTrouble)) {
+ *     console.error('The link may exist');
+ *   }
  * }
  * ```
  */
