@@ -31,20 +31,40 @@ async function readChunks(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
   limit: number,
 ): Promise<ReadBytes> {
-  const chunks: Uint8Array[] = [];
+  // One buffer that doubles: a chunk that is kept costs some 250 bytes, however few it holds. What a
+  // length header claims is not allocated.
+  let buffer = new Uint8Array();
   let length = 0;
   for (;;) {
-    const chunk = await reader?.read();
-    if (chunk?.value === undefined) break;
-    length += chunk.value.length;
-    if (length > limit) {
-      // Not waited for: a sender that does not stop must not hold the reader.
+    const read = await reader?.read();
+    if (!read || read.done) break;
+    const chunk = bytesIn(read.value);
+    const needed = length + (chunk?.length ?? 0);
+    if (!chunk || needed > limit) {
+      // Not awaited: a sender that does not stop must not hold the reader.
       reader?.cancel().catch(() => undefined);
-      return { bytes: concat(chunks, length - chunk.value.length), whole: false };
+      if (!chunk) throw new TypeError('a chunk of the body is not bytes');
+      return { bytes: buffer.subarray(0, length), whole: false };
     }
-    chunks.push(chunk.value);
+    if (needed > buffer.length) {
+      const larger = new Uint8Array(Math.max(needed, Math.min(2 * buffer.length, limit)));
+      larger.set(buffer.subarray(0, length));
+      buffer = larger;
+    }
+    // Copied at once: the stream may use the memory of a chunk again.
+    buffer.set(chunk, length);
+    length = needed;
   }
-  return { bytes: concat(chunks, length), whole: true };
+  return { bytes: buffer.subarray(0, length), whole: true };
+}
+
+// A stream of a caller's own fetch may hand over any kind of view, or bare memory.
+function bytesIn(chunk: unknown): Uint8Array | null {
+  if (chunk instanceof Uint8Array) return chunk;
+  if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  // By name: memory of another realm is no instance of ours, and shared memory is not everywhere.
+  const isMemory = /^\[object (?:Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(chunk));
+  return isMemory ? new Uint8Array(chunk as ArrayBuffer) : null;
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -62,16 +82,4 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 /** What can be read of bytes that are no UTF-8, or not all of it. */
 export function decodeLossy(bytes: Uint8Array): string {
   return lossyUtf8.decode(bytes);
-}
-
-function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [only] = chunks;
-  if (chunks.length === 1 && only) return only;
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
 }
