@@ -115,6 +115,6 @@ function answered({ answer, site }: Received): Particulars {
     operation: site.operation,
     outcome: 'answered',
     attempts: site.attempts,
-    requestId: requestIdIn(answer.headers),
+    requestId: requestIdIn(answer.headers, site.sentSignatures),
   };
 }

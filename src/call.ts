@@ -179,12 +179,13 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const receivedAt = clock.now();
     const now = receivedAt + progress.offsetMs;
     const { status, headers } = answer;
-    const requestId = requestIdIn(headers);
+    const sentSignatures = [progress.signature];
+    const requestId = requestIdIn(headers, sentSignatures);
     const durationMs = receivedAt - startedAt;
     skew.learn(headers, { sentAt: startedAt, receivedAt });
     report({ type: 'response', callId, operation: name, attempt: attempts, status, requestId, durationMs });
 
-    const site = { operation: name, repeatable, environment: settings.environment, attempts, now };
+    const site = { operation: name, repeatable, environment: settings.environment, attempts, now, sentSignatures };
     const json = parseJson(answer.text);
     const refusal = refusalIn(answer, json, site);
     if (refusal) throw refusal;

@@ -36,6 +36,8 @@ export interface Site {
   readonly environment: Environment;
   readonly attempts: number;
   readonly now: number;
+  /** The signatures that the service was sent, and may hand back. */
+  readonly sentSignatures: Iterable<string>;
 }
 
 type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
@@ -59,7 +61,7 @@ export function refusalIn(answer: Answer, json: unknown, site: Site): HostedErro
     operation: site.operation,
     outcome: 'refused',
     attempts: site.attempts,
-    requestId: requestIdIn(answer.headers),
+    requestId: requestIdIn(answer.headers, site.sentSignatures),
     retryable,
   };
   const said = serviceCode === null ? `status ${answer.status}` : `status ${answer.status}, code ${serviceCode}`;
@@ -92,11 +94,36 @@ export function refusalIn(answer: Answer, json: unknown, site: Site): HostedErro
   }
 }
 
-/** The id the service gave a request, where it gave one that is fit to be shown. */
-export function requestIdIn(headers: Headers): string | null {
+/**
+ * Finds the id that the service gave a request, where it gave one that may be shown. A service that
+ * echoes what it was sent could put a signature there: an id that has a part of one is dropped.
+ */
+export function requestIdIn(headers: Headers, sentSignatures: Iterable<string>): string | null {
   // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
-  const ids = assumedRequestIdHeaders.map((name) => headers.get(name)?.trim() ?? '');
-  return ids.find((id) => /^[\w.:=+/-]{1,128}$/.test(id)) ?? null;
+  const ids = assumedRequestIdHeaders
+    .map((name) => headers.get(name)?.trim() ?? '')
+    .filter((id) => /^[\w.:=+/-]{1,128}$/.test(id));
+  if (ids.length === 0) return null;
+  const signatures = [...sentSignatures];
+  return ids.find((id) => !signatures.some((signature) => hasPartOf(id, signature))) ?? null;
+}
+
+/** How many characters make a part of a signature: no id shares as many with one by coincidence. */
+const partLength = 8;
+
+// By parts, so that 15 characters in a row are found wherever they begin in either of the two.
+function hasPartOf(id: string, signature: string): boolean {
+  if (signature.length < partLength) return id === signature;
+  const [text, secret] = [standardBase64(id), standardBase64(signature)];
+  for (let from = 0; from + partLength <= secret.length; from += partLength) {
+    if (text.includes(secret.slice(from, from + partLength))) return true;
+  }
+  return false;
+}
+
+// The alphabet of URLs (RFC 4648 §5) writes two characters otherwise.
+function standardBase64(text: string): string {
+  return text.replaceAll('-', '+').replaceAll('_', '/');
 }
 
 function meaningOf(status: number, code: string | null, json: unknown): Meaning | null {
