@@ -5,7 +5,7 @@
  * @module
  */
 
-import { HostedError, type Issue, type Particulars, type ReceivedAnswer } from './hosted-error.js';
+import { HostedError, type Issue, maxIssues, type Particulars, type ReceivedAnswer } from './hosted-error.js';
 import type { JobRef, PendingJob } from './jobs/types.js';
 import type {
   HostedApiError,
@@ -17,13 +17,13 @@ import type {
 
 /** Something the caller gave is wrong. */
 abstract class InputError extends HostedError {
-  /** Every problem. */
+  /** Every problem; of more than 20, the first 20. */
   readonly issues: readonly Issue[];
 
   /** @internal */
   constructor(message: string, issues: readonly Issue[], particulars?: Particulars) {
     super(message, particulars);
-    this.issues = issues;
+    this.issues = issues.slice(0, maxIssues);
   }
 
   /** Adds `issues` to what every error shows. */
@@ -134,7 +134,7 @@ export class HostedResponseError extends HostedError {
   readonly reason: UnusableReason;
   /** The HTTP status; null where there was no HTTP answer. */
   readonly status: number | null;
-  /** Where the answer is wrong, by paths, never by values. */
+  /** Where the answer is wrong, by paths, never by values; of more than 20 places, the first 20. */
   readonly issues: readonly Issue[];
 
   /** @internal */
@@ -149,7 +149,7 @@ export class HostedResponseError extends HostedError {
     this.#answer = answer;
     this.reason = reason;
     this.status = answer?.status ?? null;
-    this.issues = issues;
+    this.issues = issues.slice(0, maxIssues);
   }
 
   /**

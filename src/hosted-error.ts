@@ -29,6 +29,9 @@ export interface Issue {
   readonly message: string;
 }
 
+/** How many issues an error has at most: what is judged is judged no further. */
+export const maxIssues = 20;
+
 /** The facts every error carries. */
 export interface Particulars {
   readonly operation?: OperationName | null;

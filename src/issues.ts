@@ -6,7 +6,7 @@
  */
 
 import * as z from 'zod/mini';
-import type { Issue } from './hosted-error.js';
+import { type Issue, maxIssues } from './hosted-error.js';
 
 /** What zod reports, as far as it is used here. */
 export interface SchemaIssue {
@@ -33,16 +33,21 @@ export function check<T>(schema: z.ZodMiniType<T>, given: unknown): Checked<T> {
   }
 }
 
-/** The issues of a failed check, one for each member. */
+/** The issues of a failed check, one for each property, and at most {@link maxIssues}. */
 export function issuesOf(found: readonly SchemaIssue[], under: readonly PropertyKey[] = []): Issue[] {
-  return found.flatMap((issue) => {
+  const issues: Issue[] = [];
+  for (const issue of found) {
+    if (issues.length >= maxIssues) break;
     const path = [...under, ...issue.path];
-    if (issue.keys)
-      return issue.keys.map((key) => ({ path: pathOf([...path, key]), message: 'is not a known member' }));
     // Of several forms a value may have, the one it nearly has says most about what is wrong.
     const nearest = issue.errors?.find((branch) => branch.every((inner) => inner.path.length > 0));
-    return nearest ? issuesOf(nearest, path) : [{ path: pathOf(path), message: issue.message }];
-  });
+    const unknown = issue.keys?.slice(0, maxIssues);
+    if (unknown)
+      issues.push(...unknown.map((key) => ({ path: pathOf([...path, key]), message: 'is not a known member' })));
+    else if (nearest) issues.push(...issuesOf(nearest, path));
+    else issues.push({ path: pathOf(path), message: issue.message });
+  }
+  return issues.slice(0, maxIssues);
 }
 
 /** `['idTypes', 0, 'country']` as `idTypes[0].country`. */

@@ -54,7 +54,19 @@ export const unusability: Readonly<Record<UnusableReason, string>> = {
   paging: 'it does not advance the pages',
 };
 
-/** One line of all issues: `"page" must be …; "limit" must be …`. */
+/** How many characters of a message the issues may take: with what stands around them it stays below 2,000. */
+const maxIssuesLength = 1_500;
+
+/** One line of issues: `"page" must be …; "limit" must be …; and 3 more`. */
 export function listIssues(issues: readonly Issue[]): string {
-  return issues.map(({ path, message }) => (path === '' ? message : `"${path}" ${message}`)).join('; ');
+  const named: string[] = [];
+  let length = 0;
+  for (const { path, message } of issues) {
+    const text = path === '' ? message : `"${path}" ${message}`;
+    length += text.length + 2;
+    if (length > maxIssuesLength) break;
+    named.push(text);
+  }
+  const more = issues.length - named.length;
+  return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
