@@ -16,7 +16,17 @@ if (!existsSync(`${peers}/node_modules`)) {
 }
 
 const rows: Row[] = [];
-const benches = ['calls status', 'calls loopback', 'calls list', 'start-up', 'sizes', 'signing', 'walking', 'waiting'];
+const benches = [
+  'calls status',
+  'calls loopback',
+  'calls list',
+  'start-up',
+  'sizes',
+  'signing',
+  'walking',
+  'waiting',
+  'refusing',
+];
 for (const bench of benches) {
   const [file = '', ...args] = bench.split(' ');
   const child = fork(new URL(`${file}.ts`, import.meta.url), args, { execArgv: ['--expose-gc'] });

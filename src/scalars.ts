@@ -48,11 +48,11 @@ export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** A list without entries, which is how some languages write an object without members. */
-export const wireEmptyList = z.array(z.unknown()).check(z.maxLength(0));
-
-/** Members by name, whatever they hold. */
-export const wireMembers = z.nullish(z.union([z.record(z.string(), z.unknown()), wireEmptyList], 'must be an object'));
+/** A list without entries, which is how some languages write an object without properties. */
+export const wireEmptyList = z.custom<unknown[]>(
+  (value) => Array.isArray(value) && value.length === 0,
+  'must be an object',
+);
 
 /** Text as it is; null where there is none. */
 export function toText(wire: string | null | undefined): string | null {
@@ -109,7 +109,7 @@ export function extraOf(
   named: Pick<ReadonlySet<string>, 'has'>,
   addresses: Readonly<Record<string, string | null>> = {},
 ): Readonly<Record<string, unknown>> {
-  const names = Object.keys(record).filter((name) => !named.has(name));
+  const names = Object.keys(record).filter((name) => !named.has(name) && record[name] !== undefined);
   for (const [name, url] of Object.entries(addresses)) {
     if (url === null && record[name] !== undefined && record[name] !== null && record[name] !== '') names.push(name);
   }

@@ -1,10 +1,10 @@
-/** Pages of links by the quick way: what it takes, the schema takes too, with an equal value; what is wrong, the schema refuses. */
+/** Links and ID types of a page by the quick way: what it takes, their schemas take too, with an equal value; what is wrong, these refuse. */
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { check } from '../src/issues.js';
-import { quickLinkPage } from '../src/links/ordinary-page.js';
-import { wireLinkPage } from '../src/links/wire.js';
+import { ordinaryEntries, ordinaryLink } from '../src/links/ordinary-page.js';
+import { wireLink, wireLinkPage } from '../src/links/wire.js';
 import { linkInSampleSpelling, linkInTableSpelling } from './fixtures/records.js';
 
 const meta = { currentPage: 1, limit: 20, totalCount: 3, totalPages: 1 };
@@ -13,6 +13,21 @@ const pageOf = (...links: readonly unknown[]) => ({ links, meta });
 /** A page whose second link has other values for some members. */
 const pageWith = (members: object) =>
   pageOf(linkInTableSpelling, { ...linkInTableSpelling, ...members }, linkInTableSpelling);
+
+const isOrdinary = (link: unknown) => ordinaryEntries(ordinaryLink)()(link);
+
+/** What a page reads as, after a look at whether each of its links reads as its own schema reads it. */
+function readPage(page: { readonly links: readonly unknown[] }) {
+  const read = check(wireLinkPage, page);
+  const alone = page.links.map((link) => check(wireLink, link));
+  const issues = alone.flatMap((link, at) =>
+    link.issues.map(({ path, message }) => ({ path: path === '' ? `links[${at}]` : `links[${at}].${path}`, message })),
+  );
+
+  expect(read.issues.filter(({ path }) => path.startsWith('links['))).toEqual(issues);
+  if (read.data) expect(read.data.links).toEqual(alone.map(({ data }) => data));
+  return read;
+}
 
 // What is ordinary
 
@@ -37,41 +52,73 @@ test.each<[readonly string[], readonly unknown[]]>([
     [...addresses, ...times, 'flow'],
     ['x', '', 5, true, [], {}, null, undefined],
   ],
-])('an ordinary page is taken as it is, without a copy, and as the schema takes it: %s', (members, values) => {
+])('an ordinary link is taken as it is, without a copy, and as its schema takes it: %s', (members, values) => {
   for (const member of members) {
     for (const value of values) {
       const page = pageWith({ [member]: value });
 
-      expect(check(quickLinkPage, page).data).toBe(page);
-      expect(check(wireLinkPage, page)).toEqual({ data: page, issues: [] });
+      const read = readPage(page);
+
+      expect(read).toEqual({ data: page, issues: [] });
+      for (const [at, link] of page.links.entries()) expect(read.data?.links[at]).toBe(link);
     }
   }
 });
 
-test.each(idTypeMembers)('a page with an ID type of any text, or none, for "%s" is ordinary', (member) => {
+test.each(idTypeMembers)('a link with an ID type of any text, or none, for "%s" is ordinary', (member) => {
   for (const value of ['', 'XK', null, undefined]) {
     const page = pageWith({ id_types: [idType, { ...idType, [member]: value }] });
 
-    expect(check(quickLinkPage, page).data).toBe(page);
-    expect(check(wireLinkPage, page)).toEqual({ data: page, issues: [] });
+    const read = readPage(page);
+
+    expect(read).toEqual({ data: page, issues: [] });
+    expect(read.data?.links[1]).toBe(page.links[1]);
   }
 });
 
-test('pages without links, and with members that nobody named, are ordinary', () => {
+test('pages without links, and with members that nobody named, are read as they are', () => {
   for (const page of [pageOf(), { ...pageOf({}, { flow: 1 }), pages: 'many', meta: { ...meta, more: true } }]) {
-    expect(check(quickLinkPage, page).data).toBe(page);
-    expect(check(wireLinkPage, page)).toEqual({ data: page, issues: [] });
+    expect(readPage(page)).toEqual({ data: page, issues: [] });
   }
 });
+
+test('a link beside one that is not ordinary is taken as it is all the same', () => {
+  const page = pageOf(linkInTableSpelling, linkInSampleSpelling, linkInTableSpelling);
+
+  const read = readPage(page);
+
+  expect(read.issues).toEqual([]);
+  expect(read.data?.links[0]).toBe(linkInTableSpelling);
+  expect(read.data?.links[2]).toBe(linkInTableSpelling);
+});
+
+test.each([...Object.keys(ordinaryLink), ...idTypeMembers])(
+  'no link is ordinary, and none reads what it has not, while "%s" is on the prototype of all objects',
+  (name) => {
+    const id_types = [{}];
+    const bare = { flow: 1, id_types };
+    Object.defineProperty(Object.prototype, name, { value: 'inherited', configurable: true, writable: true });
+    try {
+      const read = check(wireLinkPage, pageOf(bare));
+
+      expect(isOrdinary(bare)).toBe(false);
+      expect(read.issues).toEqual([]);
+      const [link] = read.data?.links ?? [];
+      if (Object.hasOwn(ordinaryLink, name) && name !== 'id_types') expect(link?.[name]).toBeUndefined();
+      expect(link?.id_types?.[0]?.country).toBeUndefined();
+      expect(link?.id_types?.[0]?.id_type).toBeUndefined();
+      expect(link?.id_types?.[0]?.verification_method).toBeUndefined();
+    } finally {
+      Reflect.deleteProperty(Object.prototype, name);
+    }
+  },
+);
 
 // What is wrong
 
-/** The paths at which a page is refused, after a look at whether the schema alone says the very same of it. */
+/** The paths at which a page is refused. */
 function refusedAt(page: unknown): readonly string[] {
-  const quick = check(quickLinkPage, page);
-
-  expect(quick).toEqual(check(wireLinkPage, page));
-  return quick.issues.map(({ path }) => path);
+  return check(wireLinkPage, page).issues.map(({ path }) => path);
 }
 
 const noText = [5, true, [], {}];
@@ -178,16 +225,16 @@ const anyPage = fc.record({
   meta: mostly(fc.record(each(Object.keys(meta), fc.maxSafeNat(), countAsText))),
 });
 
-test('any page gives the value, or the issues, that the schema alone gives', () => {
+test('any page gives the values, or the issues, that the schema of a link gives by itself', () => {
   const ends = { quick: 0, slow: 0, refused: 0 };
   const property = fc.property(anyPage, (generated) => {
     const written = JSON.stringify(generated);
-    const page: unknown = JSON.parse(written);
+    const page = JSON.parse(written) as { links: unknown };
 
-    const read = check(quickLinkPage, page);
+    const read = Array.isArray(page.links) ? readPage({ ...page, links: page.links }) : check(wireLinkPage, page);
 
-    ends[read.data === undefined ? 'refused' : read.data === page ? 'quick' : 'slow'] += 1;
-    expect(read).toEqual(check(wireLinkPage, JSON.parse(written)));
+    const quick = Array.isArray(page.links) && page.links.every(isOrdinary);
+    ends[read.data === undefined ? 'refused' : quick ? 'quick' : 'slow'] += 1;
     expect(JSON.stringify(page)).toBe(written);
   });
 

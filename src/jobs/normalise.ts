@@ -7,15 +7,21 @@
 
 import { extraOf, toBoolean, toCode, toDate, toNumber, toText, toTexts, toUrl } from '../scalars.js';
 import type { HistoryEntry, JobResult, JobStatus, PartnerParams } from './types.js';
-import { type WireHistoryEntry, type WireJobStatus, type WireResult, wirePartnerParams, wireResult } from './wire.js';
+import {
+  partnerParamsFields,
+  resultFields,
+  type WireHistoryEntry,
+  type WireJobStatus,
+  type WireResult,
+} from './wire.js';
 
 // Signatures are as good as keys to whoever gets them within their five minutes.
 const signatures = ['signature', 'sec_key'];
-const results = Object.keys(wireResult.shape).filter((name) => !name.endsWith('IDNumber'));
+const results = Object.keys(resultFields).filter((name) => !name.endsWith('IDNumber'));
 const ofResult: ReadonlySet<string> = new Set([...results, ...signatures]);
 const identities = ['FullName', 'DOB', 'IDNumber', 'IDType', 'Country', 'ExpirationDate'];
 const ofHistoryEntry: ReadonlySet<string> = new Set([...ofResult, ...identities]);
-const ofPartnerParams: ReadonlySet<string> = new Set(Object.keys(wirePartnerParams.shape));
+const ofPartnerParams: ReadonlySet<string> = new Set(Object.keys(partnerParamsFields));
 const ofImageLinks: ReadonlySet<string> = new Set(['selfie_image']);
 
 /** What an answer says of the job, apart from its state. */
@@ -50,8 +56,9 @@ export function hostedJobIdMember(brand: string): string {
 
 function normaliseResult(wire: WireResult, brand: string, named: ReadonlySet<string>): JobResult {
   const idMember = hostedJobIdMember(brand);
-  const id = (wire as Record<string, unknown>)[idMember];
-  // The brand word is the user's to say, so the schema does not know this member. What is no id stays in `extra`.
+  // The brand word is the user's to say, so the schema does not know this field, and it could be inherited.
+  // What is no id stays in `extra`.
+  const id = Object.hasOwn(wire, idMember) ? (wire as Record<string, unknown>)[idMember] : null;
   const isId = id === null || typeof id === 'string' || Number.isSafeInteger(id);
   return {
     resultCode: toCode(wire.ResultCode),
@@ -69,14 +76,19 @@ function normaliseResult(wire: WireResult, brand: string, named: ReadonlySet<str
 }
 
 function resultOf(wire: WireJobStatus['result'], brand: string): JobResult | null {
-  if (typeof wire !== 'object' || wire === null || Array.isArray(wire) || Object.keys(wire).length === 0) return null;
+  if (typeof wire !== 'object' || wire === null || Array.isArray(wire) || isEmpty(wire)) return null;
   return normaliseResult(wire, brand, ofResult);
 }
 
 function historyOf(wire: WireJobStatus['history'], brand: string): readonly HistoryEntry[] | null {
   if (wire === undefined || wire === null) return null;
-  const entries = Array.isArray(wire) ? wire : Object.keys(wire).length === 0 ? [] : [wire];
+  const entries = Array.isArray(wire) ? wire : isEmpty(wire) ? [] : [wire];
   return entries.map((entry) => normaliseHistoryEntry(entry, brand));
+}
+
+// Known fields that are missing are there, and undefined; JSON has no other undefined.
+function isEmpty(wire: object): boolean {
+  return Object.values(wire).every((value) => value === undefined);
 }
 
 function partnerParamsOf(wire: WireResult['PartnerParams']): PartnerParams | null {

@@ -7,16 +7,20 @@
  */
 
 import * as z from 'zod/mini';
-import { wireAnything, wireBoolean, wireCode, wireEmptyList, wireMembers, wireText, wireVersion } from '../scalars.js';
+import { wireAnything, wireBoolean, wireCode, wireEmptyList, wireText, wireVersion } from '../scalars.js';
+import { list, oneOf, record } from '../validation/structure.js';
+
+/** More results than any job has: a history of more is refused before one of them is looked at. */
+const maxResults = 10_000;
+
+/** What {@link wirePartnerParams} knows. */
+export const partnerParamsFields = { user_id: wireCode, job_id: wireCode, job_type: wireCode, link_id: wireCode };
 
 /** What the service sends back of what the partner sent along. */
-export const wirePartnerParams = z.looseObject(
-  { user_id: wireCode, job_id: wireCode, job_type: wireCode, link_id: wireCode },
-  'must be an object',
-);
+export const wirePartnerParams = record(partnerParamsFields);
 
-// An ID number written as a number has lost digits: it is refused.
-const resultMembers = {
+/** What {@link wireResult} knows. An ID number written as a number has lost digits: it is refused. */
+export const resultFields = {
   ResultCode: wireCode,
   ResultText: wireText,
   ResultType: wireText,
@@ -24,39 +28,44 @@ const resultMembers = {
   IsFinalResult: z.nullish(wireBoolean),
   IsMachineResult: z.nullish(wireBoolean),
   ConfidenceValue: wireAnything,
-  Actions: wireMembers,
-  PartnerParams: z.nullish(z.union([wirePartnerParams, wireEmptyList], 'must be an object')),
+  Actions: objectOr(record({})),
+  PartnerParams: objectOr(wirePartnerParams),
   IDNumber: wireText,
   SecondaryIDNumber: wireText,
 };
 
 /** One result. */
-export const wireResult = z.looseObject(resultMembers, 'must be an object');
+export const wireResult = record(resultFields);
 
 /** One result as it was sent to the callback. */
-export const wireHistoryEntry = z.looseObject(
-  {
-    ...resultMembers,
-    FullName: wireText,
-    DOB: wireText,
-    IDType: wireText,
-    Country: wireText,
-    ExpirationDate: wireText,
-  },
-  'must be an object',
-);
+export const wireHistoryEntry = record({
+  ...resultFields,
+  FullName: wireText,
+  DOB: wireText,
+  IDType: wireText,
+  Country: wireText,
+  ExpirationDate: wireText,
+});
+
+const wireHistory = list(wireHistoryEntry, { message: 'must be a list of results', most: maxResults });
 
 /** The answer to job status, its signature aside (`signing/response.ts`). */
-export const wireJobStatus = z.looseObject({
+export const wireJobStatus = record({
   user_id: wireCode,
   job_id: wireCode,
   job_complete: wireBoolean,
   job_success: wireAnything,
   code: wireCode,
-  result: z.nullish(z.union([z.string(), wireResult, wireEmptyList], 'must be a result or a text')),
-  history: z.nullish(z.union([z.array(wireHistoryEntry), wireHistoryEntry], 'must be a list of results')),
-  image_links: wireMembers,
+  result: z.nullish(
+    oneOf({ string: z.string(), record: wireResult, list: wireEmptyList }, 'must be a result or a text'),
+  ),
+  history: z.nullish(oneOf({ list: wireHistory, record: wireHistoryEntry }, 'must be a list of results')),
+  image_links: objectOr(record({ selfie_image: wireAnything })),
 });
+
+function objectOr<T>(schema: z.ZodMiniType<T>) {
+  return z.nullish(oneOf({ record: schema, list: wireEmptyList }, 'must be an object'));
+}
 
 export type WirePartnerParams = z.infer<typeof wirePartnerParams>;
 export type WireResult = z.infer<typeof wireResult>;

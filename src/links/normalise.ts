@@ -8,10 +8,10 @@ import type { Issue } from '../hosted-error.js';
 import { extraOf, toBoolean, toCode, toCount, toDate, toText, toUrl } from '../scalars.js';
 import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.js';
 import type { WireCreatedLink, WireIdType, WireLink, WireLinkPage, WireUpdatedLink } from './wire.js';
-import { wireLink } from './wire.js';
+import { linkFields } from './wire.js';
 
 // An answer may hand our own request back: a signature is as good as a key within its five minutes.
-const named: ReadonlySet<string> = new Set([...Object.keys(wireLink.shape), 'signature', 'sec_key']);
+const named: ReadonlySet<string> = new Set([...Object.keys(linkFields), 'signature', 'sec_key']);
 
 /** A link that stands for itself: without an id or an address it means nothing. */
 export function normaliseLink(wire: WireLink): { value: Link } | { issues: readonly Issue[] } {

@@ -6,14 +6,14 @@
 
 import * as z from 'zod/mini';
 import { assumedRepeatable } from '../assumptions.js';
-import type { Issue } from '../hosted-error.js';
+import { type Issue, maxIssues } from '../hosted-error.js';
 import { anyText, dateTime, extraMembers, flag, httpUrl, text, wholeNumber } from '../input.js';
 import { isRecord } from '../json.js';
 import type { Decoded, Operation } from '../operation.js';
 import { createLinkRoute, getLinkRoute, listLinksRoute, updateLinkRoute } from '../routes.js';
 import { toCode } from '../scalars.js';
+import { list } from '../validation/structure.js';
 import { normaliseCreatedLink, normaliseLink, normaliseMeta, normaliseUpdatedLink } from './normalise.js';
-import { quickLinkPage } from './ordinary-page.js';
 import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink, VerificationMethod } from './types.js';
 import {
   type WireCreatedLink,
@@ -22,6 +22,7 @@ import {
   type WireUpdatedLink,
   wireCreatedLink,
   wireLink,
+  wireLinkPage,
   wireUpdatedLink,
 } from './wire.js';
 
@@ -181,15 +182,17 @@ export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, Read
   signedAnswer: 'if present',
   request: pageQuery,
   encode: ({ page }) => ({ body: present({ page }) }),
-  response: quickLinkPage,
+  response: wireLinkPage,
   decode: (answer) => {
-    const read = answer.links.map(normaliseLink);
-    const issues = read.flatMap((link, index) =>
-      'issues' in link ? link.issues.map(({ path, message }) => ({ path: `links[${index}].${path}`, message })) : [],
-    );
-    if (issues.length > 0) return { reason: 'shape', issues };
-    const links = read.flatMap((link) => ('value' in link ? [link.value] : []));
-    return { value: { links, meta: normaliseMeta(answer.meta) } };
+    const links: Link[] = [];
+    const issues: Issue[] = [];
+    for (const [index, wire] of answer.links.entries()) {
+      const link = normaliseLink(wire);
+      if ('value' in link) links.push(link.value);
+      else issues.push(...link.issues.map(({ path, message }) => ({ path: `links[${index}].${path}`, message })));
+      if (issues.length >= maxIssues) break;
+    }
+    return issues.length > 0 ? { reason: 'shape', issues } : { value: { links, meta: normaliseMeta(answer.meta) } };
   },
 };
 
@@ -207,10 +210,10 @@ function idTypeList(members: { country: z.ZodMiniType<string>; method: z.ZodMini
     'must be an object',
   );
   return z.pipe(
-    z.array(entry, 'must be a list').check(
+    list(entry).check(
       z.superRefine(refuseSecondMethods, {
         // Also beside other problems: all are named at once.
-        when: ({ value }) => Array.isArray(value),
+        when: ({ value, issues }) => Array.isArray(value) && issues.length < maxIssues,
       }),
     ),
     z.transform((entries: IdType[]) => [...new Map(entries.map((idType) => [idTypeKey(idType), idType])).values()]),
@@ -219,15 +222,16 @@ function idTypeList(members: { country: z.ZodMiniType<string>; method: z.ZodMini
 
 function refuseSecondMethods(entries: readonly unknown[], check: z.core.$RefinementCtx<readonly unknown[]>): void {
   const methods = new Map<string, unknown>();
-  entries.forEach((idType, index) => {
-    if (!isRecord(idType)) return;
+  for (const [index, idType] of entries.entries()) {
+    if (check.issues.length >= maxIssues) return;
+    if (!isRecord(idType)) continue;
     const kind = idTypeKey(idType);
     if (!methods.has(kind)) methods.set(kind, idType.verificationMethod);
     else if (methods.get(kind) !== idType.verificationMethod) {
       const message = 'must be the only verification method of its country and ID type';
       check.addIssue({ code: 'custom', input: entries, path: [index, 'verificationMethod'], message });
     }
-  });
+  }
 }
 
 function idTypeKey({ country, idType }: { country?: unknown; idType?: unknown }): string {

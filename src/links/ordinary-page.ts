@@ -1,35 +1,35 @@
 /**
- * The quick way through the one answer of size, a page of links: where everything in it is of the
- * ordinary kind, the schemas of `wire.ts`, which can tell what is wrong, need not be asked.
+ * The quick way through the one response of size, a page of links: an entry that is of the ordinary
+ * kind needs neither a check by the schemas of `wire.ts`, which can tell what is wrong, nor a copy.
  *
  * @module
  */
 
-import * as z from 'zod/mini';
 import { isRecord } from '../json.js';
 import { isCount } from '../scalars.js';
-import { type WireLinkPage, type wireLink, wireLinkPage } from './wire.js';
 
-/** A page of links, checked in a tenth of the time where it is ordinary. */
-export const quickLinkPage = z.withParser(wireLinkPage, (page) =>
-  // It is an answer's own JSON, which nobody else holds: it needs no copy.
-  isOrdinaryPage(page) ? page : z.INVALID,
-);
+/** What each field of an ordinary entry is: never more than its schema accepts. */
+type Rules<Name extends string> = Readonly<Record<Name, (value: unknown) => boolean>>;
 
-/** What each member of an ordinary link is: never more than its schema accepts. */
-const ordinary: Readonly<Record<keyof typeof wireLink.shape, (value: unknown) => boolean>> = {
+/** An ordinary ID type. */
+export const ordinaryIdType = { country: isText, id_type: isText, verification_method: isText };
+
+const isOrdinaryIdType = entryTest(ordinaryIdType);
+
+/** An ordinary link. */
+export const ordinaryLink = {
   link: isText,
   link_url: isText,
   link_id: isText,
   ref_id: isText,
   name: isText,
-  id_types: (value) => isListOf(value, isOrdinaryIdType),
-  is_single_use: (value) => typeof value === 'boolean' || isAbsent(value),
+  id_types: (value: unknown) => isListOf(value, isOrdinaryIdType),
+  is_single_use: (value: unknown) => typeof value === 'boolean' || isAbsent(value),
   callback_url: isAnything,
   data_privacy_policy_url: isAnything,
   logo_url: isAnything,
   user_id: isText,
-  user_ids: (value) => isListOf(value, isText),
+  user_ids: (value: unknown) => isListOf(value, isText),
   total_jobs: isCountOrAbsent,
   failed_jobs: isCountOrAbsent,
   successful_jobs: isCountOrAbsent,
@@ -41,35 +41,31 @@ const ordinary: Readonly<Record<keyof typeof wireLink.shape, (value: unknown) =>
   disabled_at: isAnything,
 };
 
-const ordinaryMembers = Object.entries(ordinary);
+/** Longer lists are left to their schemas, which know how long one may be. */
+const maxOrdinaryEntries = 2_000;
 
-function isOrdinaryPage(page: unknown): page is WireLinkPage {
-  if (!isRecord(page)) return false;
-  const { links, meta } = page;
-  return (
-    Array.isArray(links) &&
-    links.every(isOrdinaryLink) &&
-    isRecord(meta) &&
-    [meta.currentPage, meta.limit, meta.totalCount, meta.totalPages].every(isCount)
-  );
+/**
+ * Makes the test of ordinary entries of a list. Entries that are not copied inherit: where a field of
+ * any of them could be inherited, none is ordinary.
+ */
+export function ordinaryEntries<Name extends string>(rules: Rules<Name>): () => (entry: unknown) => boolean {
+  const isOrdinary = entryTest(rules);
+  const names = [...Object.keys(rules), ...Object.keys(ordinaryIdType)];
+  return () => (names.some((name) => name in Object.prototype) ? () => false : isOrdinary);
 }
 
-// What is not named goes on to the user: the schema drops a member called `__proto__`, which a copy
-// made by assignment would take for a prototype.
-function isOrdinaryLink(link: unknown): boolean {
-  return (
-    isRecord(link) &&
-    !Object.hasOwn(link, '__proto__') &&
-    ordinaryMembers.every(([name, isOrdinary]) => isOrdinary(link[name]))
-  );
-}
-
-function isOrdinaryIdType(entry: unknown): boolean {
-  return isRecord(entry) && isText(entry.country) && isText(entry.id_type) && isText(entry.verification_method);
+function entryTest(rules: Rules<string>): (entry: unknown) => boolean {
+  const fields = Object.entries(rules);
+  return (entry) =>
+    isRecord(entry) &&
+    // Its schema drops a field of that name, which a copy made by assignment would take for a prototype.
+    !Object.hasOwn(entry, '__proto__') &&
+    fields.every(([name, isOrdinary]) => isOrdinary(entry[name]));
 }
 
 function isListOf(value: unknown, isOrdinary: (entry: unknown) => boolean): boolean {
-  return isAbsent(value) || (Array.isArray(value) && value.every(isOrdinary));
+  if (isAbsent(value)) return true;
+  return Array.isArray(value) && value.length <= maxOrdinaryEntries && value.every(isOrdinary);
 }
 
 function isCountOrAbsent(value: unknown): boolean {

@@ -7,52 +7,56 @@
 
 import * as z from 'zod/mini';
 import { wireAnything, wireBoolean, wireCode, wireCount, wireText } from '../scalars.js';
+import { list, oneOf, record } from '../validation/structure.js';
+import { ordinaryEntries, ordinaryIdType, ordinaryLink } from './ordinary-page.js';
 
-const wireIdType = z.looseObject(
-  { country: wireText, id_type: wireText, verification_method: wireText },
-  'must be an object',
+/** More links than a page has, and more ID types than a link has (1,349 were seen): more are refused unseen. */
+const maxEntries = 10_000;
+
+/** A link of many users may name them all. */
+const maxUsers = 100_000;
+
+const idTypeFields = { country: wireText, id_type: wireText, verification_method: wireText };
+const wireIdType = record(idTypeFields);
+const wireIdTypes = z.nullish(
+  list(wireIdType, { most: maxEntries, ordinary: ordinaryEntries<keyof typeof idTypeFields>(ordinaryIdType) }),
 );
 
-const wireIdTypes = z.nullish(z.array(wireIdType, 'must be a list'));
-
-/** A link, in both spellings: `user_id` or `user_ids`, `link_url` or `link`. */
-export const wireLink = z.looseObject(
-  {
-    link: wireText,
-    link_url: wireText,
-    link_id: wireCode,
-    ref_id: wireCode,
-    name: wireText,
-    id_types: wireIdTypes,
-    is_single_use: z.nullish(wireBoolean),
-    callback_url: wireAnything,
-    data_privacy_policy_url: wireAnything,
-    logo_url: wireAnything,
-    user_id: wireCode,
-    user_ids: z.nullish(z.union([z.string(), z.array(wireCode)], 'must be a text or a list of texts')),
-    total_jobs: z.nullish(wireCount),
-    failed_jobs: z.nullish(wireCount),
-    successful_jobs: z.nullish(wireCount),
-    company_name: wireText,
-    partner_id: wireCode,
-    created_at: wireAnything,
-    updated_at: wireAnything,
-    expires_at: wireAnything,
-    disabled_at: wireAnything,
-  },
-  'must be an object',
-);
-
-/** The answer to creating a link (§4.1). */
-export const wireCreatedLink = z.looseObject({
+/** What {@link wireLink} knows. */
+export const linkFields = {
   link: wireText,
   link_url: wireText,
-  ref_id: wireCode,
   link_id: wireCode,
-});
+  ref_id: wireCode,
+  name: wireText,
+  id_types: wireIdTypes,
+  is_single_use: z.nullish(wireBoolean),
+  callback_url: wireAnything,
+  data_privacy_policy_url: wireAnything,
+  logo_url: wireAnything,
+  user_id: wireCode,
+  user_ids: z.nullish(
+    oneOf({ string: z.string(), list: list(wireCode, { most: maxUsers }) }, 'must be a text or a list of texts'),
+  ),
+  total_jobs: z.nullish(wireCount),
+  failed_jobs: z.nullish(wireCount),
+  successful_jobs: z.nullish(wireCount),
+  company_name: wireText,
+  partner_id: wireCode,
+  created_at: wireAnything,
+  updated_at: wireAnything,
+  expires_at: wireAnything,
+  disabled_at: wireAnything,
+};
+
+/** A link, in both spellings: `user_id` or `user_ids`, `link_url` or `link`. */
+export const wireLink = record(linkFields);
+
+/** The answer to creating a link (§4.1). */
+export const wireCreatedLink = record({ link: wireText, link_url: wireText, ref_id: wireCode, link_id: wireCode });
 
 /** The answer to changing a link (§4.2). */
-export const wireUpdatedLink = z.looseObject({
+export const wireUpdatedLink = record({
   link: wireText,
   link_url: wireText,
   ref_id: wireCode,
@@ -62,17 +66,9 @@ export const wireUpdatedLink = z.looseObject({
 });
 
 /** A page of links (§4.4) with where it stands (§2.3). */
-export const wireLinkPage = z.looseObject({
-  links: z.array(wireLink, 'must be a list'),
-  meta: z.looseObject(
-    {
-      currentPage: wireCount,
-      limit: wireCount,
-      totalCount: wireCount,
-      totalPages: wireCount,
-    },
-    'must be an object',
-  ),
+export const wireLinkPage = record({
+  links: list(wireLink, { most: maxEntries, ordinary: ordinaryEntries<keyof typeof linkFields>(ordinaryLink) }),
+  meta: record({ currentPage: wireCount, limit: wireCount, totalCount: wireCount, totalPages: wireCount }),
 });
 
 export type WireIdType = z.infer<typeof wireIdType>;

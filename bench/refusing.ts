@@ -1,0 +1,182 @@
+/**
+ * What it costs to refuse a response of 8 MiB whose lists hold nothing of use: its time and memory
+ * beside those of `JSON.parse` of the same text. Run it with `npm run bench:refusing`; the name of a
+ * case after it runs that case alone.
+ *
+ * Time is measured in one process, in turns. Memory is the most that a fresh process held, above one
+ * that has made a small call alone.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { HostedClient } from 'hosted-client';
+import { median, type Row, report, rounded } from './report.ts';
+import { apiKey, job, partnerId } from './service.ts';
+
+const bytesOfBody = 8 * 1024 * 1024;
+const rounds = 7;
+
+/** A response around one list, which is filled with the same entry again and again. */
+interface Case {
+  readonly before: string;
+  readonly entry: string;
+  readonly after: string;
+  readonly call: (client: HostedClient) => Promise<unknown>;
+}
+
+const meta = '"meta":{"currentPage":1,"limit":20,"totalCount":1,"totalPages":1}';
+const link = '"link_url":"https://links.hosted.test/1","ref_id":"ref-1"';
+const list = (client: HostedClient) => client.links.list();
+const get = (client: HostedClient) => client.links.get('ref-1');
+const status = (client: HostedClient) => client.jobs.status({ ...job, history: true });
+
+function linksOf(entry: string): Case {
+  return { before: '{"links":[', entry, after: `],${meta}}`, call: list };
+}
+
+function linkWith(member: string, entry: string): Case {
+  return { before: `{${link},"${member}":[`, entry, after: ']}', call: get };
+}
+
+function statusWith(before: string, entry: string, after: string): Case {
+  const timestamp = new Date().toISOString();
+  const signature = createHmac('sha256', apiKey).update(`${timestamp}${partnerId}sid_request`).digest('base64');
+  const signed = `"timestamp":"${timestamp}","sec_key":"${signature}","job_complete":true,"job_success":true`;
+  return { before: `{${signed},${before}[`, entry, after: `]${after}}`, call: status };
+}
+
+/** Made only where one is run: a status is signed as of now. */
+const cases: Readonly<Record<string, () => Case>> = {
+  'links of numbers': () => linksOf('1'),
+  'links of empty objects': () => linksOf('{}'),
+  'links of nothing': () => linksOf('null'),
+  'links of strings': () => linksOf('"x"'),
+  'links of lists': () => linksOf('[]'),
+  'links with a wrong name': () => linksOf(`{${link},"name":5,"flow":"${'x'.repeat(900)}"}`),
+  'a page of one link with ID types of numbers': () => ({
+    before: `{"links":[{${link},"id_types":[`,
+    entry: '1',
+    after: `]}],${meta}}`,
+    call: list,
+  }),
+  'a list for the place of a page': () => ({ before: '{"links":[],"meta":[', entry: '1', after: ']}', call: list }),
+  'ID types of numbers': () => linkWith('id_types', '1'),
+  'ID types of empty objects': () => linkWith('id_types', '{}'),
+  'ID types with a wrong country': () => linkWith('id_types', '{"country":5}'),
+  'users of fractions': () => linkWith('user_ids', '1.5'),
+  'users of empty objects': () => linkWith('user_ids', '{}'),
+  'a history of numbers': () => statusWith('"history":', '1', ''),
+  'a history of empty objects': () => statusWith('"history":', '{}', ''),
+  'a history of wrong results': () => statusWith('"history":', '{"ResultText":5}', ''),
+  'a result that is a list': () => statusWith('"result":', '1', ''),
+  'actions that are a list': () => statusWith('"result":{"Actions":', '1', '}'),
+  'partner params that are a list': () => statusWith('"result":{"PartnerParams":', '1', '}'),
+  'image links that are a list': () => statusWith('"image_links":', '{}', ''),
+  'a history of one whose actions are a list': () => statusWith('"history":[{"Actions":', '1', '}]'),
+};
+
+const modes = ['time', 'idle', 'parse', 'call'] as const;
+
+const [first = '', name = ''] = process.argv.slice(2);
+const mode = modes.find((known) => known === first);
+if (mode) console.log(JSON.stringify(await runCase(mode, name)));
+else runAll(first);
+
+function runAll(only: string): void {
+  const rows: Row[] = [];
+  for (const title of Object.keys(cases).filter((each) => only === '' || each === only)) {
+    const { parse, call } = runChild('time', title) as Record<'parse' | 'call', number>;
+    const [idle, parsing, calling] = (['idle', 'parse', 'call'] as const).map(
+      (which) => runChild(which, title) as number,
+    );
+    const [above, aboveCalling] = [(parsing ?? 0) - (idle ?? 0), (calling ?? 0) - (idle ?? 0)];
+    rows.push(
+      {
+        what: `refusing ${title}, time`,
+        unit: '× JSON.parse',
+        ours: rounded(call / parse),
+        aim: 2,
+        note: `${rounded(call)} and ${rounded(parse)} ms`,
+      },
+      {
+        what: `refusing ${title}, memory`,
+        unit: '× JSON.parse',
+        ours: rounded(aboveCalling / above),
+        aim: 1.5,
+        note: `${rounded(aboveCalling)} and ${rounded(above)} MB above ${rounded(idle ?? 0)} MB`,
+      },
+    );
+  }
+  report(rows);
+}
+
+function runChild(which: (typeof modes)[number], title: string): unknown {
+  const args = ['--expose-gc', fileURLToPath(import.meta.url), which, title];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`"${title}" failed: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+async function runCase(which: (typeof modes)[number], title: string): Promise<unknown> {
+  const made = cases[title]?.();
+  if (made === undefined) throw new Error(`there is no case "${title}"`);
+  const bytes = bytesOf(made);
+  // What loads with the first call is no cost of this one.
+  await refused(linksOf('1'), Buffer.from(`{"links":[1],${meta}}`));
+  if (which === 'parse') JSON.parse(bytes.toString());
+  if (which === 'call') await refused(made, bytes);
+  if (which !== 'time') return process.resourceUsage().maxRSS / 1024;
+  const text = bytes.toString();
+  const times = { parse: [] as number[], call: [] as number[] };
+  for (let round = 0; round < rounds; round++) {
+    globalThis.gc?.();
+    const begun = performance.now();
+    JSON.parse(text);
+    times.parse.push(performance.now() - begun);
+    globalThis.gc?.();
+    const called = performance.now();
+    await refused(made, bytes);
+    times.call.push(performance.now() - called);
+  }
+  return { parse: median(times.parse), call: median(times.call) };
+}
+
+/** Runs the call, which must be refused, by an error of a size that a log can take. */
+async function refused(made: Case, bytes: Uint8Array): Promise<void> {
+  const client = new HostedClient({
+    partnerId,
+    apiKey,
+    baseUrls: { sandbox: 'https://sandbox.hosted.test' },
+    fetch: (async () => new Response(bodyOf(bytes))) as typeof globalThis.fetch,
+  });
+  const error: unknown = await made.call(client).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  const { code, issues = [], message } = (error ?? {}) as { code?: string; issues?: unknown[]; message?: string };
+  if (code !== 'response') throw new Error(`expected a refusal of ${made.before}…, got ${code ?? String(error)}`);
+  if (issues.length > 20 || (message ?? '').length > 2_000) throw new Error(`an error of ${issues.length} issues`);
+}
+
+/** As many entries as fit, outside of the heap. */
+function bytesOf({ before, entry, after }: Case): Buffer {
+  const count = Math.floor((bytesOfBody - before.length - after.length - entry.length) / (entry.length + 1));
+  const body = Buffer.alloc(before.length + count * (entry.length + 1) + entry.length + after.length, `${entry},`);
+  body.copy(body, before.length, 0, body.length - before.length - after.length);
+  body.write(before);
+  body.write(after, body.length - after.length);
+  return body;
+}
+
+/** As it comes from a network: 64 KiB at a time. */
+function bodyOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at < bytes.length) controller.enqueue(bytes.subarray(at, at + 65_536));
+      else controller.close();
+      at += 65_536;
+    },
+  });
+}

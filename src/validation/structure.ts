@@ -1,0 +1,117 @@
+/**
+ * Lists, records and values of several forms, as schemas whose cost is bounded by what is wrong and
+ * not by what was sent. Those of zod look at every entry, copy it, and keep every issue: a body of a
+ * few megabytes became gigabytes.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { maxIssues } from '../hosted-error.js';
+import { isRecord } from '../json.js';
+
+/** How a list is checked. */
+export interface ListRules {
+  /** What is said of a value that is no list. Default `'must be a list'`. */
+  readonly message?: string;
+  /** A list of more entries is refused before any of them is looked at. Default: any number. */
+  readonly most?: number;
+  /** Gives, for one list, the test of entries that are right as they are: they are neither checked nor copied. */
+  readonly ordinary?: () => (entry: unknown) => boolean;
+}
+
+/** A list, checked entry by entry until {@link maxIssues} issues were found. */
+export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMiniType<T[]> {
+  const { message = 'must be a list', most = Number.POSITIVE_INFINITY, ordinary } = rules;
+  return checked((value, context) => {
+    if (!Array.isArray(value)) return refuse(context, message);
+    if (value.length > most) return refuse(context, `must have at most ${most} entries`);
+    const isOrdinary = ordinary?.();
+    const entries: T[] = [];
+    const before = context.issues.length;
+    for (let index = 0; index < value.length; index++) {
+      const given: unknown = value[index];
+      if (isOrdinary?.(given)) {
+        entries.push(given as T);
+        continue;
+      }
+      const parsed = z.safeParse(entry, given);
+      if (parsed.success) entries.push(parsed.data);
+      else if (pass(parsed.error.issues, index, context) - before >= maxIssues) break;
+    }
+    // As it was given, so that checks of the whole list find every entry at its place.
+    return context.issues.length > before ? (value as T[]) : entries;
+  });
+}
+
+type Fields = Readonly<Record<string, z.ZodMiniType>>;
+type RecordOf<Shape extends Fields> = z.output<z.ZodMiniObject<Shape, z.core.$loose>>;
+
+/**
+ * An object with these fields and any others. Only its own properties count, and every field is an own
+ * property of what comes out: nothing that is inherited can stand in for one.
+ */
+export function record<Shape extends Fields>(
+  fields: Shape,
+  message = 'must be an object',
+): z.ZodMiniType<RecordOf<Shape>> {
+  const schemas = Object.entries(fields).map(([name, schema]) => {
+    return { name, schema, mayBeMissing: z.safeParse(schema, undefined).success };
+  });
+  const blank: Readonly<Record<string, unknown>> = Object.fromEntries(schemas.map(({ name }) => [name, undefined]));
+  return checked((value, context) => {
+    if (!isRecord(value)) return refuse(context, message);
+    const copy: Record<string, unknown> = { ...blank, ...value };
+    // A copy made by assignment would take it for a prototype.
+    if (Object.hasOwn(copy, '__proto__')) Reflect.deleteProperty(copy, '__proto__');
+    for (const { name, schema, mayBeMissing } of schemas) {
+      if (copy[name] === undefined && mayBeMissing) continue;
+      const parsed = z.safeParse(schema, copy[name]);
+      if (parsed.success) copy[name] = parsed.data;
+      else pass(parsed.error.issues, name, context);
+    }
+    return copy as RecordOf<Shape>;
+  });
+}
+
+/** The forms a value may have, by what it is in JSON. */
+interface Forms {
+  readonly string?: z.ZodMiniType;
+  readonly list?: z.ZodMiniType;
+  readonly record?: z.ZodMiniType;
+}
+
+/** A value of one of several forms. Its issues are those of its own form: no other one is tried. */
+export function oneOf<Given extends Forms>(
+  forms: Given,
+  message: string,
+): z.ZodMiniType<z.output<Exclude<Given[keyof Given & keyof Forms], undefined>>> {
+  return checked((value, context) => {
+    const form =
+      typeof value === 'string' ? forms.string : Array.isArray(value) ? forms.list : isRecord(value) && forms.record;
+    if (!form) return refuse(context, message);
+    const parsed = z.safeParse(form, value);
+    if (!parsed.success) pass(parsed.error.issues, null, context);
+    return parsed.data as never;
+  });
+}
+
+type Context = z.core.ParsePayload;
+
+function checked<T>(check: (value: unknown, context: Context) => T): z.ZodMiniType<T> {
+  return z.transform(check);
+}
+
+function refuse(context: Context, message: string): never {
+  context.issues.push({ code: 'custom', input: undefined, message });
+  return z.NEVER;
+}
+
+/** Passes on what is wrong with a part, and counts all that is wrong. */
+function pass(issues: readonly z.core.$ZodIssue[], at: PropertyKey | null, context: Context): number {
+  for (const issue of issues) {
+    const path = at === null ? issue.path : [at, ...issue.path];
+    context.issues.push({ ...issue, path } as z.core.$ZodRawIssue);
+  }
+  return context.issues.length;
+}
