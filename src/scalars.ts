@@ -9,7 +9,7 @@ import * as z from 'zod/mini';
 import { parseDateTime } from './date-time.js';
 import { isHttpUrl } from './http-url.js';
 
-/** A member that may be missing or null, of which nothing is said: see {@link toDate}, {@link toUrl}. */
+/** A field that may be missing or null, of which nothing is said: see {@link toDate}, {@link toUrl}. */
 export const wireAnything = z.optional(z.unknown());
 
 /** Text, null or missing. */
@@ -101,17 +101,18 @@ export function toTexts(members: object): Readonly<Record<string, string>> {
 }
 
 /**
- * The members of a record that nobody named: kept as they came. Of the `addresses`, given by wire name
- * as they were read, one that is none stands here too, as its clean value is null.
+ * The fields of a record that nobody named: kept as they came. Of those in `read`, given by wire name
+ * with what each was read as, one that came and could not be read stands here too: its clean value is
+ * null, and must not look like one that did not come.
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,
   named: Pick<ReadonlySet<string>, 'has'>,
-  addresses: Readonly<Record<string, string | null>> = {},
+  read: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> {
   const names = Object.keys(record).filter((name) => !named.has(name) && record[name] !== undefined);
-  for (const [name, url] of Object.entries(addresses)) {
-    if (url === null && record[name] !== undefined && record[name] !== null && record[name] !== '') names.push(name);
+  for (const [name, value] of Object.entries(read)) {
+    if (value === null && record[name] !== undefined && record[name] !== null && record[name] !== '') names.push(name);
   }
   return names.length === 0 ? nothing : Object.fromEntries(names.map((name) => [name, record[name]]));
 }

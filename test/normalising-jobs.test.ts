@@ -255,13 +255,17 @@ test.each<[string, number | null]>([
   ['true', null],
   ['[]', null],
   ['{}', null],
-])('jobs.status() reads ConfidenceValue %s as %j', async (written, confidence) => {
+])('jobs.status() reads ConfidenceValue %s as %j; what is no number stays in extra', async (written, confidence) => {
   const record = `{"ResultText":"Enroll User","ConfidenceValue":${written}}`;
 
   const read = await ask(raw(`"job_complete":true,"job_success":true,"result":${record},"history":[${record}]`));
 
-  expect(read.result?.confidence).toBe(confidence);
-  expect(read.history?.[0]?.confidence).toBe(confidence);
+  const isNothing = confidence !== null || written === '""' || written === 'null';
+  const extra = isNothing ? {} : { ConfidenceValue: JSON.parse(written) as unknown };
+  for (const result of [read.result, read.history?.[0]]) {
+    expect(result?.confidence).toBe(confidence);
+    expect(result?.extra).toStrictEqual(extra);
+  }
 });
 
 // Codes

@@ -313,22 +313,37 @@ test.each([
   expect(link[clean]).toEqual(new Date('2026-01-02T03:04:05.678Z'));
 });
 
-test.each(unreadableTimes.map((written) => [written]))('links.get() reads %j as no time', async (written) => {
-  const link = await getWith({ created_at: written, updated_at: written, expires_at: written });
+test.each<[unknown]>([
+  ...unreadableTimes.map((written): [unknown] => [written]),
+  ...[['2026-01-02T03:04:05Z'], 1_767_323_045_678, 0, true, false, {}, []].map((written): [unknown] => [written]),
+])('links.get() and list() read %j as no time, and keep it in extra', async (written) => {
+  const times = { created_at: written, updated_at: written, expires_at: written, disabled_at: written };
+  const read = { createdAt: null, updatedAt: null, expiresAt: null, disabledAt: null, extra: times };
 
-  expect(link).toMatchObject({ createdAt: null, updatedAt: null, expiresAt: null });
+  expect(await getWith(times)).toMatchObject(read);
+  expect((await list({ links: [{ ...minimal, ...times }], meta: oneMeta })).links[0]).toMatchObject(read);
 });
 
-test('links.get() reads null and the empty text as no time', async () => {
-  expect(await getWith({ created_at: null, expires_at: '' })).toMatchObject({ createdAt: null, expiresAt: null });
+test('links.get() keeps in extra, of several times, those alone that it cannot read', async () => {
+  const { createdAt, extra } = await getWith({
+    created_at: '2026-01-02T03:04:05Z',
+    updated_at: 'Not Available',
+    flow: 1,
+    logo_url: 'none',
+  });
+
+  expect(createdAt).toEqual(new Date('2026-01-02T03:04:05Z'));
+  expect(extra).toEqual({ flow: 1, updated_at: 'Not Available', logo_url: 'none' });
 });
 
-test.each([[['2026-01-02T03:04:05Z']], [1_767_323_045_678], [true], [{}]])(
-  'links.get() reads %j, which is no text, as no time',
-  async (written) => {
-    expect((await getWith({ created_at: written })).createdAt).toBeNull();
-  },
-);
+test('links.get() reads what is missing, null or empty as no time, and keeps nothing of it', async () => {
+  for (const nothing of [undefined, null, '']) {
+    const link = await getWith({ created_at: nothing, updated_at: nothing, expires_at: nothing, disabled_at: nothing });
+
+    expect(link).toMatchObject({ createdAt: null, updatedAt: null, expiresAt: null, disabledAt: null });
+    expect(Object.keys(link.extra)).toEqual([]);
+  }
+});
 
 // disabled_at
 

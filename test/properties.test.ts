@@ -579,7 +579,7 @@ const spellCount = (count: number, choose: Choose) =>
   );
 const spellNumber = (value: number | null, choose: Choose) =>
   value === null
-    ? choose<unknown>(null, undefined, '', 'N/A', 'Not Available', {}, true)
+    ? choose<unknown>(null, undefined, '')
     : choose<unknown>(value, String(value), `${value}${Number.isInteger(value) ? '.' : ''}000`);
 
 const spellTime = (date: Date, choose: Choose) => {
@@ -594,9 +594,7 @@ const spellTime = (date: Date, choose: Choose) => {
   );
 };
 const spellTimeOrNot = (date: Date | null, choose: Choose) =>
-  date === null
-    ? choose<unknown>(null, undefined, '', 'Not Available', 'NaN-NaN-NaN', '2026-02-30T00:00:00Z')
-    : spellTime(date, choose);
+  date === null ? choose<unknown>(null, undefined, '') : spellTime(date, choose);
 
 const spellTexts = (texts: Readonly<Record<string, string>>, choose: Choose) =>
   Object.keys(texts).length === 0 ? choose<unknown>({}, [], null, undefined, { Nothing: null }) : texts;
@@ -610,6 +608,8 @@ const ids = fc.oneof(
   fc.nat().map(String),
   fc.nat().map((n) => `00${n}`),
 );
+/** What came for a time and is none: it stays in `extra`. */
+const noTimes = fc.constantFrom<unknown>('Not Available', 'NaN-NaN-NaN', '2026-02-30T00:00:00Z', 'yes', 0, true);
 const flagOrNot = fc.option(fc.boolean());
 const codes = fc.constantFrom('0810', '0811', '1012', '0814', '810', '2302');
 const unknownMembers = fc
@@ -635,14 +635,22 @@ const cleanLinks = fc
     updatedAt: fc.option(dates),
     expiresAt: fc.option(dates),
     disabledAt: fc.option(dates),
-    isUnreadablyDisabled: fc.boolean(),
+    unread: fc.record(
+      { created_at: noTimes, updated_at: noTimes, expires_at: noTimes, disabled_at: noTimes },
+      { requiredKeys: [] },
+    ),
     extra: unknownMembers,
   })
   .map(
-    ({ isUnreadablyDisabled, ...link }): Link => ({
+    ({ unread, ...link }): Link => ({
       ...link,
       linkId: link.refId,
-      state: link.disabledAt !== null || isUnreadablyDisabled ? 'disabled' : 'active',
+      createdAt: 'created_at' in unread ? null : link.createdAt,
+      updatedAt: 'updated_at' in unread ? null : link.updatedAt,
+      expiresAt: 'expires_at' in unread ? null : link.expiresAt,
+      disabledAt: 'disabled_at' in unread ? null : link.disabledAt,
+      state: link.disabledAt !== null || 'disabled_at' in unread ? 'disabled' : 'active',
+      extra: { ...link.extra, ...unread },
     }),
   );
 
@@ -696,10 +704,8 @@ const spellUrl = (url: string, choose: Choose) =>
     { link_url: null, link: url },
   );
 
-const spellDisabled = ({ disabledAt, state }: Pick<Link, 'disabledAt' | 'state'>, choose: Choose) => {
-  if (disabledAt !== null) return spellTime(disabledAt, choose);
-  return state === 'disabled' ? choose<unknown>('Not Available', 'yes', 0, true) : choose<unknown>(null, undefined, '');
-};
+const spellDisabled = ({ disabledAt, extra }: Link, choose: Choose) =>
+  extra.disabled_at ?? spellTimeOrNot(disabledAt, choose);
 
 function spellLink(link: Link, choose: Choose): object {
   const address = (url: string | null) => url ?? choose<unknown>(null, undefined, '');
@@ -719,9 +725,9 @@ function spellLink(link: Link, choose: Choose): object {
     successful_jobs: spellCount(link.jobs.successful, choose),
     company_name: spellText(link.companyName, choose),
     partner_id: spellCode(link.partnerId, choose),
-    created_at: spellTimeOrNot(link.createdAt, choose),
-    updated_at: spellTimeOrNot(link.updatedAt, choose),
-    expires_at: spellTimeOrNot(link.expiresAt, choose),
+    created_at: link.extra.created_at ?? spellTimeOrNot(link.createdAt, choose),
+    updated_at: link.extra.updated_at ?? spellTimeOrNot(link.updatedAt, choose),
+    expires_at: link.extra.expires_at ?? spellTimeOrNot(link.expiresAt, choose),
     disabled_at: spellDisabled(link, choose),
   };
   return shuffled(record, choose);
@@ -781,15 +787,24 @@ const resultMembers = {
   confidence: fc.option(fc.oneof(fc.integer({ min: 0, max: 100 }), fc.constantFrom(99.99, 97.5, 0.25))),
   actions: fc.dictionary(fc.stringMatching(/^[A-Z][a-z_]{1,9}$/), texts, { maxKeys: 3 }),
   partnerParams: fc.option(partnerParams),
-  extra: unknownMembers,
+  // What came for a number and is none stays there.
+  extra: fc
+    .tuple(
+      unknownMembers,
+      fc.record({ ConfidenceValue: fc.constantFrom<unknown>('N/A', 'Not Available', {}, true) }, { requiredKeys: [] }),
+    )
+    .map(([unknown, unread]) => ({ ...unknown, ...unread })),
 };
-const cleanResults = fc.record(resultMembers);
+const readConfidence = <Result extends { readonly confidence: number | null; readonly extra: object }>(
+  result: Result,
+) => ('ConfidenceValue' in result.extra ? { ...result, confidence: null } : result);
+const cleanResults = fc.record(resultMembers).map(readConfidence);
 const identityMembers = ['fullName', 'dateOfBirth', 'idNumber', 'idType', 'country', 'expirationDate'] as const;
 const identities = fc
   .tuple(textOrNot, textOrNot, textOrNot, textOrNot, textOrNot, textOrNot)
   .map((values) => Object.fromEntries(identityMembers.map((name, index) => [name, values[index] ?? null])))
   .map((identity) => (Object.values(identity).every((value) => value === null) ? null : identity));
-const cleanEntries = fc.record({ ...resultMembers, identity: identities });
+const cleanEntries = fc.record({ ...resultMembers, identity: identities }).map(readConfidence);
 
 const selfies = fc.record({
   url: urlOrNot,
@@ -826,7 +841,7 @@ function spellResult(result: Of<typeof cleanResults>, choose: Choose): object {
         : spellText(result.jsonVersion, choose),
     IsFinalResult: spellFlagOrNot(result.isFinal, choose),
     IsMachineResult: spellFlagOrNot(result.isMachine, choose),
-    ConfidenceValue: spellNumber(result.confidence, choose),
+    ConfidenceValue: result.extra.ConfidenceValue ?? spellNumber(result.confidence, choose),
     Actions: spellTexts(result.actions, choose),
     PartnerParams:
       params === null

@@ -60,6 +60,8 @@ function normaliseResult(wire: WireResult, brand: string, named: ReadonlySet<str
   // What is no id stays in `extra`.
   const id = Object.hasOwn(wire, idMember) ? (wire as Record<string, unknown>)[idMember] : null;
   const isId = id === null || typeof id === 'string' || Number.isSafeInteger(id);
+  const confidence = toNumber(wire.ConfidenceValue);
+  const isNamed = { has: (name: string) => named.has(name) || (isId && name === idMember) };
   return {
     resultCode: toCode(wire.ResultCode),
     resultText: toText(wire.ResultText),
@@ -68,10 +70,10 @@ function normaliseResult(wire: WireResult, brand: string, named: ReadonlySet<str
     jsonVersion: toCode(wire.JSONVersion),
     isFinal: toBoolean(wire.IsFinalResult),
     isMachine: toBoolean(wire.IsMachineResult),
-    confidence: toNumber(wire.ConfidenceValue),
+    confidence,
     actions: toTexts(wire.Actions ?? {}),
     partnerParams: partnerParamsOf(wire.PartnerParams),
-    extra: extraOf(wire, { has: (name) => named.has(name) || (isId && name === idMember) }),
+    extra: extraOf(wire, isNamed, { ConfidenceValue: confidence }),
   };
 }
 

@@ -53,13 +53,13 @@ export interface JobResult {
   readonly isFinal: boolean | null;
   /** Whether the result was made by a machine. */
   readonly isMachine: boolean | null;
-  /** 0 to 100, as sent; null where the service sent no number. */
+  /** 0 to 100, as sent; null where the service sent no number: what it sent is then in `extra`. */
   readonly confidence: number | null;
   /** The single checks and their outcomes; empty where the service sent none. */
   readonly actions: Readonly<Record<string, string>>;
   /** What the partner sent along with the job. */
   readonly partnerParams: PartnerParams | null;
-  /** Members this package does not know, as they came; signatures are left out. */
+  /** Fields this package does not know, and a confidence that it cannot read, as they came; signatures are left out. */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 

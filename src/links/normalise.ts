@@ -18,10 +18,14 @@ export function normaliseLink(wire: WireLink): { value: Link } | { issues: reado
   const url = toUrl(wire.link_url || wire.link);
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
   if (url === null || refId === null) return { issues: missing(url, 'link_url', refId) };
-  const addresses = {
+  const read = {
     callback_url: toUrl(wire.callback_url),
     data_privacy_policy_url: toUrl(wire.data_privacy_policy_url),
     logo_url: toUrl(wire.logo_url),
+    created_at: toDate(wire.created_at),
+    updated_at: toDate(wire.updated_at),
+    expires_at: toDate(wire.expires_at),
+    disabled_at: toDate(wire.disabled_at),
   };
   return {
     value: {
@@ -31,9 +35,9 @@ export function normaliseLink(wire: WireLink): { value: Link } | { issues: reado
       name: toText(wire.name),
       idTypes: normaliseIdTypes(wire.id_types),
       isSingleUse: toBoolean(wire.is_single_use),
-      callbackUrl: addresses.callback_url,
-      dataPrivacyPolicyUrl: addresses.data_privacy_policy_url,
-      logoUrl: addresses.logo_url,
+      callbackUrl: read.callback_url,
+      dataPrivacyPolicyUrl: read.data_privacy_policy_url,
+      logoUrl: read.logo_url,
       userIds: userIdsOf(wire),
       jobs: {
         total: toCount(wire.total_jobs),
@@ -42,12 +46,12 @@ export function normaliseLink(wire: WireLink): { value: Link } | { issues: reado
       },
       companyName: toText(wire.company_name),
       partnerId: toCode(wire.partner_id),
-      createdAt: toDate(wire.created_at),
-      updatedAt: toDate(wire.updated_at),
-      expiresAt: toDate(wire.expires_at),
-      disabledAt: toDate(wire.disabled_at),
+      createdAt: read.created_at,
+      updatedAt: read.updated_at,
+      expiresAt: read.expires_at,
+      disabledAt: read.disabled_at,
       state: stateOf(wire.disabled_at),
-      extra: extraOf(wire, named, addresses),
+      extra: extraOf(wire, named, read),
     },
   };
 }

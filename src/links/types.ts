@@ -119,17 +119,23 @@ export interface Link {
   readonly companyName: string | null;
   /** The partner id, as the service sends it. */
   readonly partnerId: string | null;
-  /** When the link was made; null where the service's text is no date. */
+  /** When the link was made; null where there is no date or it cannot be read: it is then in `extra`. */
   readonly createdAt: Date | null;
-  /** When the link was changed last; null where the service's text is no date. */
+  /** When the link was changed last; null where there is no date or it cannot be read: it is then in `extra`. */
   readonly updatedAt: Date | null;
-  /** When the link ends; null where the service's text is no date. What happens then is not shown (§3). */
+  /**
+   * When the link ends; null where there is no date or it cannot be read: it is then in `extra`. What
+   * happens then is not shown (§3).
+   */
   readonly expiresAt: Date | null;
-  /** Null while the link is active, and where the service's text is no date: read `state`. */
+  /** Null while the link is active, and where the date cannot be read: read `state`; it is then in `extra`. */
   readonly disabledAt: Date | null;
   /** Disabled when `disabled_at` is there at all, even where it is no readable date. */
   readonly state: 'active' | 'disabled';
-  /** Members this package does not know, as they came; signatures are left out. */
+  /**
+   * Fields this package does not know, and dates and URLs that it cannot read, as they came and under
+   * the service's names; signatures are left out.
+   */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
