@@ -91,6 +91,42 @@ export function parseHttpDate(text: string): number | null {
   );
 }
 
+/** How dates begin that are written otherwise than {@link parseDateTime} reads them; what follows does not matter. */
+const dateLike: readonly RegExp[] = [
+  // 2026-01-02, 2026/1/2
+  /^(?<year>\d{4})(?<mark>[-/.])(?<month>\d{1,2})\k<mark>(?<day>\d{1,2})(?=$|[TZ ,+-])/,
+  // 20260102
+  /^(?<year>\d{4})(?<month>\d{2})(?<day>\d{2})(?=$|[TZ ])/,
+  // 2/1/2026, 02.01.2026: by the order of the day and the month that the calendar allows
+  /^(?<day>\d{1,2})(?<mark>[-/.])(?<month>\d{1,2})\k<mark>(?<year>\d{4})(?=$|[T ,])/,
+  /^(?<month>\d{1,2})(?<mark>[-/.])(?<day>\d{1,2})\k<mark>(?<year>\d{4})(?=$|[T ,])/,
+  // Fri, 02 Jan 2026; 2-January-2026
+  /^(?:[a-z]{3,9},? )?(?<day>\d{1,2})[ -](?<name>[a-z]{3})[a-z]{0,6}[ -](?<year>\d{4})(?=$|[T ,])/i,
+  // Fri Jan 02 2026; January 2, 2026
+  /^(?:[a-z]{3,9},? )?(?<name>[a-z]{3})[a-z]{0,6}\.? (?<day>\d{1,2}),? (?<year>\d{4})(?=$|[T ,])/i,
+];
+
+/** An epoch of our time, in seconds or milliseconds. */
+const epoch = /^[1-9]\d{9}(?:\d{3})?(?:\.\d+)?$/;
+
+/**
+ * Whether a string could be a date, in whatever form: it begins with a day of the calendar from 1970
+ * on, in digits or with the English name of its month, or it is an epoch. Words are none, and neither
+ * is what some systems write for no date, such as `0000-00-00`.
+ */
+export function couldBeDate(text: string): boolean {
+  const written = text.trim();
+  return epoch.test(written) || dateLike.some((form) => isInCalendar(form.exec(written)?.groups));
+}
+
+function isInCalendar(parts: Readonly<Record<string, string>> | undefined): boolean {
+  if (parts === undefined) return false;
+  const { year, month, day, name = '' } = parts;
+  const monthByName = months.findIndex((known) => known.toLowerCase() === name.toLowerCase()) + 1;
+  const date = { year: Number(year), month: month === undefined ? monthByName : Number(month), day: Number(day) };
+  return date.year >= 1970 && wallTime(date, { hour: 0, minute: 0, second: 0, ms: 0 }) !== null;
+}
+
 const daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 // The platform would roll what the calendar or the day does not have over into something else.

@@ -691,12 +691,17 @@ test('links.disable() rejects when the answer does not show the link disabled', 
   expect(sent).toHaveLength(3);
 });
 
-test('links.disable() believes a disabled_at that is no date', async () => {
-  const { client } = clientOf({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', disabled_at: 'yes' });
+test('links.disable() rejects when disabled_at is no date, and links.update() of something else does not', async () => {
+  const answer = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', disabled_at: 'Ada Example' };
+  const { client } = clientOf(answer);
 
-  const link = await client.links.disable('ref-1');
+  const error = await rejection(client.links.disable('ref-1'));
+  const changed = await client.links.update('ref-1', { isDisabled: false });
 
-  expect(link).toMatchObject({ state: 'disabled', disabledAt: null });
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'disabled_at' }] });
+  expect((error as Error).message).not.toContain('Ada');
+  expect(changed).toMatchObject({ state: 'disabled', disabledAt: null });
 });
 
 // Bodies --------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import { inspect } from 'node:util';
 import { HostedResponseError, type Link } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { readableTimes, unreadableTimes } from './fixtures/date-times.js';
+import { dateLikeTexts, dateUnlikeTexts, readableTimes, unreadableTimes } from './fixtures/date-times.js';
 import { linkInSampleSpelling, linkInTableSpelling, linkRefId, linkUrl, linkUserId } from './fixtures/records.js';
 import { clientOf, type Reply, rejection } from './support/fake-fetch.js';
 
@@ -397,10 +397,38 @@ test.each<[string, object]>([
   expect(error).toMatchObject({ reason: 'mismatch', issues: [{ path: 'disabled_at' }] });
 });
 
-test('links.disable() believes a disabled_at that is no readable time', async () => {
-  const updated = await clientOf({ ...minimal, disabled_at: 'Not Available' }).client.links.disable(refId);
+test.each(readableTimes)('links.disable() takes %s for done', async (disabled_at, utc) => {
+  const updated = await clientOf({ ...minimal, disabled_at }).client.links.disable(refId);
 
-  expect(updated).toMatchObject({ state: 'disabled', disabledAt: null });
+  expect(updated).toMatchObject({ state: 'disabled', disabledAt: new Date(utc) });
+});
+
+test.each(dateLikeTexts)('links.disable() takes %j, a date that it cannot read, for done', async (disabled_at) => {
+  const answered = [
+    await clientOf({ ...minimal, disabled_at }).client.links.disable(refId),
+    await clientOf({ ...minimal, disabled_at }).client.links.update(refId, { isDisabled: true, idTypes: [] }),
+  ];
+
+  for (const updated of answered) expect(updated).toMatchObject({ state: 'disabled', disabledAt: null });
+});
+
+test.each<[unknown]>([
+  ...dateUnlikeTexts.map((text): [unknown] => [text]),
+  ...[false, true, 0, 1, 1_767_323_045_678, {}, [], ['2026-01-02T03:04:05Z'], { date: '2026-01-02' }].map(
+    (value): [unknown] => [value],
+  ),
+])('links.disable() rejects where disabled_at is %j, which is no date', async (disabled_at) => {
+  const errors = [
+    await rejection(clientOf({ ...minimal, disabled_at }).client.links.disable(refId)),
+    await rejection(
+      clientOf({ ...minimal, disabled_at }).client.links.update(refId, { isDisabled: true, idTypes: [] }),
+    ),
+  ];
+
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(HostedResponseError);
+    expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues: [{ path: 'disabled_at' }] });
+  }
 });
 
 // Addresses

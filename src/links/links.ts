@@ -56,8 +56,8 @@ export interface Links {
    * @returns The link's address, ID types and state as they now are.
    * @throws {HostedValidationError} when there is no change, or one that is not fit to be sent.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
-   * @throws {HostedResponseError} when the answer is about another link, or shows the link active
-   *   though it was to be disabled (`mismatch`).
+   * @throws {HostedResponseError} when the response is about another link, or when the link was to be
+   *   disabled and the response has no date since when it is (`mismatch`).
    *
    * @example Add an ID type
    * ```ts
@@ -77,7 +77,8 @@ export interface Links {
    * @param options - Options of this call alone.
    * @returns The link's address, ID types and state, which is `'disabled'`.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
-   * @throws {HostedResponseError} when the answer does not show the link disabled (`mismatch`).
+   * @throws {HostedResponseError} when the response has no date since when the link is disabled
+   *   (`mismatch`).
    *
    * @example Take a link back
    * ```ts

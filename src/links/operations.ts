@@ -6,6 +6,7 @@
 
 import * as z from 'zod/mini';
 import { assumedRepeatable } from '../assumptions.js';
+import { couldBeDate } from '../date-time.js';
 import { type Issue, maxIssues } from '../hosted-error.js';
 import { anyText, dateTime, extraMembers, flag, httpUrl, text, wholeNumber } from '../input.js';
 import { isRecord } from '../json.js';
@@ -140,15 +141,15 @@ export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink
   decode: (answer, { refId, isDisabled }) => {
     const issues = otherLink(answer, refId);
     if (issues.length > 0) return { reason: 'mismatch', issues };
-    const updated = normaliseUpdatedLink(answer, refId);
-    // §3: disabling sets disabled_at. An answer without it did something else than was asked.
-    if (isDisabled && 'value' in updated && updated.value.state !== 'disabled') {
+    // §3: disabling sets disabled_at. Elsewhere whatever stands there means disabled, so that no such link
+    // looks active; here that would make a "false" or a "null" the proof of what was not done.
+    if (isDisabled && !(typeof answer.disabled_at === 'string' && couldBeDate(answer.disabled_at))) {
       return {
         reason: 'mismatch',
-        issues: [{ path: 'disabled_at', message: 'must be there once the link is disabled' }],
+        issues: [{ path: 'disabled_at', message: 'must be a date once the link is disabled' }],
       };
     }
-    return shaped(updated);
+    return shaped(normaliseUpdatedLink(answer, refId));
   },
 };
 
