@@ -24,6 +24,12 @@ export const assumedWire: Wire = {
   jobFlags: 'boolean',
 };
 
+/**
+ * §§2, 4.4, 8: how many links a page has, results a history, and ID types or users a link, is not
+ * shown; 1,349 ID types were seen. A list of more entries is refused before one of them is looked at.
+ */
+export const assumedMostEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
+
 /** §5: what follows timestamp and partner id in the signed text is not shown. */
 export const assumedSignatureContext = 'sid_request';
 

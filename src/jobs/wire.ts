@@ -7,11 +7,9 @@
  */
 
 import * as z from 'zod/mini';
+import { assumedMostEntries } from '../assumptions.js';
 import { wireAnything, wireBoolean, wireCode, wireEmptyList, wireText, wireVersion } from '../scalars.js';
 import { list, oneOf, record } from '../validation/structure.js';
-
-/** More results than any job has: a history of more is refused before one of them is looked at. */
-const maxResults = 10_000;
 
 /** What {@link wirePartnerParams} knows. */
 export const partnerParamsFields = { user_id: wireCode, job_id: wireCode, job_type: wireCode, link_id: wireCode };
@@ -47,7 +45,7 @@ export const wireHistoryEntry = record({
   ExpirationDate: wireText,
 });
 
-const wireHistory = list(wireHistoryEntry, { message: 'must be a list of results', most: maxResults });
+const wireHistory = list(wireHistoryEntry, { message: 'must be a list of results', most: assumedMostEntries.results });
 
 /** The answer to job status, its signature aside (`signing/response.ts`). */
 export const wireJobStatus = record({

@@ -6,20 +6,18 @@
  */
 
 import * as z from 'zod/mini';
+import { assumedMostEntries } from '../assumptions.js';
 import { wireAnything, wireBoolean, wireCode, wireCount, wireText } from '../scalars.js';
 import { list, oneOf, record } from '../validation/structure.js';
 import { ordinaryEntries, ordinaryIdType, ordinaryLink } from './ordinary-page.js';
 
-/** More links than a page has, and more ID types than a link has (1,349 were seen): more are refused unseen. */
-const maxEntries = 10_000;
-
-/** A link of many users may name them all. */
-const maxUsers = 100_000;
-
 const idTypeFields = { country: wireText, id_type: wireText, verification_method: wireText };
 const wireIdType = record(idTypeFields);
 const wireIdTypes = z.nullish(
-  list(wireIdType, { most: maxEntries, ordinary: ordinaryEntries<keyof typeof idTypeFields>(ordinaryIdType) }),
+  list(wireIdType, {
+    most: assumedMostEntries.idTypes,
+    ordinary: ordinaryEntries<keyof typeof idTypeFields>(ordinaryIdType),
+  }),
 );
 
 /** What {@link wireLink} knows. */
@@ -36,7 +34,10 @@ export const linkFields = {
   logo_url: wireAnything,
   user_id: wireCode,
   user_ids: z.nullish(
-    oneOf({ string: z.string(), list: list(wireCode, { most: maxUsers }) }, 'must be a text or a list of texts'),
+    oneOf(
+      { string: z.string(), list: list(wireCode, { most: assumedMostEntries.users }) },
+      'must be a text or a list of texts',
+    ),
   ),
   total_jobs: z.nullish(wireCount),
   failed_jobs: z.nullish(wireCount),
@@ -67,7 +68,10 @@ export const wireUpdatedLink = record({
 
 /** A page of links (§4.4) with where it stands (§2.3). */
 export const wireLinkPage = record({
-  links: list(wireLink, { most: maxEntries, ordinary: ordinaryEntries<keyof typeof linkFields>(ordinaryLink) }),
+  links: list(wireLink, {
+    most: assumedMostEntries.links,
+    ordinary: ordinaryEntries<keyof typeof linkFields>(ordinaryLink),
+  }),
   meta: record({ currentPage: wireCount, limit: wireCount, totalCount: wireCount, totalPages: wireCount }),
 });
 
