@@ -256,7 +256,8 @@ const page = (number: number) => ({
 
 function answerTo(path: string, body: { job_id?: string; page?: number }): object {
   if (path.endsWith('/job_status')) {
-    return signed(body.job_id === 'pending' ? { job_complete: false } : { job_complete: true, job_success: true });
+    const { job_id } = body;
+    return signed(job_id === 'pending' ? { job_complete: false } : { job_complete: true, job_success: true, job_id });
   }
   return path.endsWith('/list') ? page(body.page ?? 1) : link;
 }

@@ -12,7 +12,10 @@ import type { OperationName } from './routes.js';
 /** {@link WireOptions} with nothing left open. */
 export type Wire = Readonly<Required<WireOptions>>;
 
-/** §§2 to 5: brand word, list marker, first page, timestamp and flag spellings are not shown. */
+/**
+ * §§2 to 5: brand word, list marker, first page, timestamp and flag spellings are not shown, nor whether
+ * every status has the ids that §2.4 lists.
+ */
 export const assumedWire: Wire = {
   brand: 'hosted',
   listMarker: 'list',
@@ -22,6 +25,7 @@ export const assumedWire: Wire = {
   jobSignatureMember: 'sec_key',
   echoesTimestamp: false,
   jobFlags: 'boolean',
+  namesJob: true,
 };
 
 /**

@@ -68,6 +68,11 @@ export interface WireOptions {
   echoesTimestamp?: boolean;
   /** How `image_links` and `history` are asked for. Default `'boolean'`. */
   jobFlags?: 'boolean' | 'string';
+  /**
+   * Whether the status of a job that succeeded names the job, at its top or in `result.PartnerParams`: one
+   * that does not is then refused (`mismatch`). Default `true`.
+   */
+  namesJob?: boolean;
 }
 
 /** Options of {@link HostedClient}. `apiKey` or `signer`: exactly one of the two. */

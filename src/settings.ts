@@ -123,6 +123,7 @@ const wireOptions = z.strictObject(
     jobSignatureMember: z.optional(z.enum(['sec_key', 'signature'], 'must be "sec_key" or "signature"')),
     echoesTimestamp: z.optional(z.boolean('must be true or false')),
     jobFlags: z.optional(z.enum(['boolean', 'string'], 'must be "boolean" or "string"')),
+    namesJob: z.optional(z.boolean('must be true or false')),
   },
   'must be an object',
 );

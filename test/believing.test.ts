@@ -34,7 +34,7 @@ const iso = (offsetMs: number) => new Date(now + offsetMs).toISOString();
 const linkOperations = operations.filter(({ name }) => name !== 'jobs.status');
 
 /** An answer to job status, signed with `signature` alone. */
-const answered = (members: object) => ({ job_complete: true, job_success: true, ...members });
+const answered = (members: object) => ({ job_complete: true, job_success: true, job_id: job.jobId, ...members });
 
 // Statuses and codes --------------------------------------------------------
 
@@ -163,7 +163,7 @@ test.each(['2302', '2307', '2310', '2314', '2399', '0810', 2302, 2314])(
   async (code) => {
     const { client } = clientOf([
       signed({ job_complete: false, code }),
-      signed({ job_complete: true, job_success: true, code }),
+      signed({ job_complete: true, job_success: true, job_id: job.jobId, code }),
       signed({ job_complete: 'true', job_success: 'FALSE', code }),
     ]);
 
@@ -626,7 +626,7 @@ test.each(otherJob)('jobs.status() rejects an answer with another %s', async (_w
 
 test('jobs.status() takes ids that are equal as text, and compares neither empty ones nor history', async () => {
   const query = { userId: '123', jobId: '0456' };
-  const params = { user_id: 123, job_id: '', job_type: 4 };
+  const params = { user_id: '', job_id: '0456', job_type: 4 };
   const history = [{ ResultCode: '1210', PartnerParams: { user_id: 'somebody-else', job_id: 'another-job' } }];
   const body = answered({ user_id: 123, job_id: null, result: { PartnerParams: params }, history });
   const { client } = clientOf(signed(body));
@@ -635,6 +635,90 @@ test('jobs.status() takes ids that are equal as text, and compares neither empty
 
   expect(status).toMatchObject({ state: 'succeeded', ...query });
 });
+
+/** Ways in which the status of a job that succeeded names no job, though it has much else. */
+const nameless: readonly [string, object][] = [
+  ['at all', {}],
+  ['but empty ids', { job_id: '', result: { PartnerParams: { job_id: '' } } }],
+  ['but null', { job_id: null, result: { PartnerParams: { job_id: null } } }],
+  ['but its user', { user_id: job.userId, result: { PartnerParams: { user_id: job.userId, job_type: 4 } } }],
+  ['in a result that is a string', { result: `job ${job.jobId}` }],
+  ['in a list of partner params', { result: { PartnerParams: [] } }],
+  ['but in its history', { history: [{ PartnerParams: { user_id: job.userId, job_id: job.jobId } }] }],
+  ['but the service’s own', { result: { HostedJobID: job.jobId } }],
+  ['but in a field of another name', { jobId: job.jobId, JOB_ID: job.jobId, PartnerParams: { job_id: job.jobId } }],
+];
+
+test.each(nameless)('jobs.status() rejects a success that names no job %s', async (_what, members) => {
+  const record = { job_complete: true, job_success: true, code: '2302', ...members };
+  const { client } = clientOf([signed(record), signed(record, { member: 'signature' })]);
+
+  const errors = [await rejection(client.jobs.status(job)), await rejection(client.jobs.status(job))];
+
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(HostedResponseError);
+    expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues: [{ path: 'job_id' }] });
+  }
+});
+
+test.each(nameless)(
+  'jobs.status() takes a job that failed or is pending, and names no job %s',
+  async (_what, members) => {
+    const failed = { job_complete: true, job_success: false, ...members };
+    const pending = { job_complete: false, job_success: true, ...members };
+    const { client } = clientOf([signed(failed), signed(pending)]);
+
+    expect(await client.jobs.status(job)).toMatchObject({ state: 'failed', ...job });
+    expect(await client.jobs.status(job)).toMatchObject({ state: 'pending', ...job });
+  },
+);
+
+test.each(nameless)('wire.namesJob of false takes a success that names no job %s', async (_what, members) => {
+  const record = signed({ job_complete: true, job_success: true, ...members });
+  const { client } = clientOf(record, { wire: { namesJob: false } });
+
+  expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded', ...job });
+});
+
+test('wire.namesJob of false still rejects the success of another job', async () => {
+  const { client } = clientOf(signed(answered({ job_id: 'job-2' })), { wire: { namesJob: false } });
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'job_id' }] });
+});
+
+test.each<[string, object]>([
+  ['at its top', { job_id: job.jobId }],
+  ['in result.PartnerParams', { result: { PartnerParams: { job_id: job.jobId } } }],
+  ['in both', { job_id: job.jobId, user_id: job.userId, result: { PartnerParams: { job_id: job.jobId } } }],
+  ['at its top, and empty beside it', { job_id: job.jobId, result: { PartnerParams: { job_id: '' } } }],
+])('jobs.status() takes a success that names the job %s', async (_where, members) => {
+  const { client } = clientOf(signed({ job_complete: true, job_success: true, ...members }));
+
+  expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded', ...job });
+});
+
+test.each(['job_id', 'PartnerParams', 'result'])(
+  'jobs.status() takes no name of a job from the prototype of all objects ("%s")',
+  async (name) => {
+    const value = {
+      job_id: job.jobId,
+      result: { PartnerParams: { job_id: job.jobId } },
+      PartnerParams: { job_id: job.jobId },
+    };
+    const { client } = clientOf(
+      signed({ job_complete: true, job_success: true, ...(name === 'job_id' ? {} : { result: {} }) }),
+    );
+    const descriptor = { value: value[name as keyof typeof value], configurable: true, writable: true };
+    Object.defineProperty(Object.prototype, name, descriptor);
+    const error = await rejection(client.jobs.status(job)).finally(() =>
+      Reflect.deleteProperty(Object.prototype, name),
+    );
+
+    expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'job_id' }] });
+  },
+);
 
 test('jobs.status() does not take 456 for the job 0456', async () => {
   const { client } = clientOf(signed(answered({ job_id: 456 })));

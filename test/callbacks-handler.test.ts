@@ -857,7 +857,7 @@ test('callbacks.handler() answers 503 while the same callback is being confirmed
   const { client, sent } = clientOf(async () => {
     asked.resolve();
     await answer.promise;
-    return Response.json(signed({ job_complete: true, job_success: true }));
+    return Response.json(signed({ job_complete: true, job_success: true, job_id: 'job-1' }));
   });
   const onEvent = confirmedListener();
   const to = client.callbacks.handler({ confirm: true, onEvent });

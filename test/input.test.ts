@@ -813,6 +813,7 @@ const badClients: readonly [string, object, readonly string[]][] = [
         jobSignatureMember: 'x',
         echoesTimestamp: 'x',
         jobFlags: 'x',
+        namesJob: 'x',
       },
     },
     [
@@ -824,6 +825,7 @@ const badClients: readonly [string, object, readonly string[]][] = [
       'wire.jobSignatureMember',
       'wire.echoesTimestamp',
       'wire.jobFlags',
+      'wire.namesJob',
     ],
   ],
   ['a logger that cannot warn', { logger: { debug: () => 0, info: () => 0, error: () => 0 } }, ['logger']],

@@ -8,7 +8,7 @@ import { job, jobInSampleSpelling, jobInTableSpelling, selfieAddress } from './f
 import { clientOf, now, type Reply, rejection, sign, signed } from './support/fake-fetch.js';
 
 const pending = { job_complete: false, job_success: false, code: '2314' };
-const completed = { job_complete: true, job_success: true, code: '2302' };
+const completed = { job_complete: true, job_success: true, code: '2302', job_id: job.jobId };
 
 const ask = (answer: Reply, options: Partial<HostedClientOptions> = {}) =>
   clientOf(answer, options).client.jobs.status({ ...job, imageLinks: true, history: true });
@@ -26,7 +26,7 @@ async function resultsOf(members: object) {
 /** An answer as it is written, where an object of ours could not say it; signed at the test's time. */
 function raw(members: string): Response {
   const timestamp = new Date(now).toISOString();
-  const text = `{"timestamp":"${timestamp}","sec_key":"${sign(timestamp)}",${members}}`;
+  const text = `{"timestamp":"${timestamp}","sec_key":"${sign(timestamp)}","job_id":"${job.jobId}",${members}}`;
   return new Response(text, { headers: { 'content-type': 'application/json' } });
 }
 
@@ -145,7 +145,7 @@ const falseSpellings: [unknown][] = [[false], ['false'], ['FALSE'], ['False']];
 const neither: [unknown][] = [[1], [0], ['1'], ['0'], ['yes'], [''], [[]], [{}]];
 
 test.each(trueSpellings)('a job whose job_complete and job_success are %j has succeeded', async (yes) => {
-  expect(await status({ job_complete: yes, job_success: yes })).toMatchObject({
+  expect(await status({ ...completed, job_complete: yes, job_success: yes })).toMatchObject({
     state: 'succeeded',
     complete: true,
     success: true,

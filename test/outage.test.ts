@@ -538,7 +538,7 @@ test('a time that was refused is corrected where maxRetries is 0, too', async ()
 
 test('a wait of a process with a wrong clock goes on once the clock is corrected', async () => {
   const timestamp = new Date(now + hour).toISOString();
-  const completed = signed({ job_complete: true, job_success: true }, { timestamp });
+  const completed = signed({ job_complete: true, job_success: true, job_id: job.jobId }, { timestamp });
   const { client, sent } = clientOf([refusedAt(hour), dated(completed, hour)]);
 
   const { state } = await client.jobs.waitForCompletion(job);
@@ -634,7 +634,13 @@ type Body = Record<string, unknown>;
 const mirror =
   (answerOf: (body: Body) => object): Reply =>
   ({ body }) =>
-    Response.json({ job_complete: true, job_success: true, timestamp: body.timestamp, ...answerOf(body) });
+    Response.json({
+      job_complete: true,
+      job_success: true,
+      job_id: body.job_id,
+      timestamp: body.timestamp,
+      ...answerOf(body),
+    });
 
 const strictly = { wire: { echoesTimestamp: false } };
 
@@ -734,7 +740,7 @@ test.each([
 );
 
 test('a coincidence of milliseconds does not end a wait for a job', async () => {
-  const complete = signed({ job_complete: true, job_success: true });
+  const complete = signed({ job_complete: true, job_success: true, job_id: job.jobId });
   const { client, sent } = clientOf([mirror(({ sec_key }) => ({ sec_key })), complete], strictly);
 
   const seen = await client.jobs.waitForCompletion(job);

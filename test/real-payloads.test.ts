@@ -34,7 +34,13 @@ const signedEntry = (entry: { timestamp: string }) => ({ ...entry, signature: si
 
 /** What the history of a job reads an entry as. */
 async function entryOf(entry: object): Promise<HistoryEntry | undefined> {
-  const answer = signed({ job_complete: true, job_success: true, code: '2302', history: [entry] });
+  const answer = signed({
+    job_complete: true,
+    job_success: true,
+    code: '2302',
+    job_id: anyJob.jobId,
+    history: [entry],
+  });
   const { history } = await clientOf(answer).client.jobs.status({ ...anyJob, history: true });
   expect(history).toHaveLength(1);
   return history?.[0];

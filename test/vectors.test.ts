@@ -375,7 +375,7 @@ vectorTest('every value of JSONTestSuite in an unknown member of a link and a re
   const linkAround = (text: Uint8Array) => inMember({ ...link, unknown: '~here~' }, '~here~', text);
   const jobAround = (text: Uint8Array) => {
     const result = { ResultText: 'Enroll User', unknown: '~here~' };
-    return inMember(signed({ job_complete: true, job_success: true, result }), '~here~', text);
+    return inMember(signed({ job_complete: true, job_success: true, job_id: job.jobId, result }), '~here~', text);
   };
 
   const { seen, wrong } = await score(
@@ -531,7 +531,13 @@ vectorTest('a naughty string in the text members of an answer comes byte for byt
       const idType = { country: 'NG', id_type: text, verification_method: text };
       const ofLink = { ...link, name: text, company_name: text, user_id: text, id_types: [idType], [`x${text}`]: text };
       const entry = { ResultText: text, FullName: text, Actions: { [`x${text}`]: text }, [`x${text}`]: text };
-      const ofJob = signed({ job_complete: true, job_success: 'true', result: entry, history: [entry] });
+      const ofJob = signed({
+        job_complete: true,
+        job_success: 'true',
+        job_id: job.jobId,
+        result: entry,
+        history: [entry],
+      });
       const { client: forLink } = clientOf(ofLink);
       const { client: forJob } = clientOf(ofJob);
 

@@ -87,7 +87,7 @@ function start({ latencyMs = 0 } = {}) {
       return given instanceof Response ? given : signedNow(given);
     }
     if (clock.now() - startedAt < course.completeAt) return signedNow(pendingRecord);
-    return signedNow({ job_complete: true, job_success: course.success ?? true, code: '2302' });
+    return signedNow({ job_complete: true, job_success: course.success ?? true, code: '2302', job_id: jobId });
   }
 
   function signedNow(record: object): Response {

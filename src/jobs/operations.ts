@@ -50,9 +50,14 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobS
       const message = 'must be true or false, or their text, once the job is complete';
       return { reason: 'shape', issues: [{ path: 'job_success', message }] };
     }
-    return toBoolean(success.data) === true
-      ? { value: { state: 'succeeded', complete: true, success: true, ...status } }
-      : { value: { state: 'failed', complete: true, success: false, ...status } };
+    if (toBoolean(success.data) !== true) {
+      return { value: { state: 'failed', complete: true, success: false, ...status } };
+    }
+    if (wire.namesJob && !namesJob(answer)) {
+      const message = 'must be there once the job has succeeded, or in "result.PartnerParams"';
+      return { reason: 'mismatch', issues: [{ path: 'job_id', message }] };
+    }
+    return { value: { state: 'succeeded', complete: true, success: true, ...status } };
   },
 };
 
@@ -60,12 +65,10 @@ function asked(wire: Wire): boolean | string {
   return wire.jobFlags === 'string' ? 'true' : true;
 }
 
-// The signature does not cover the body: what an answer says it is about is compared with what was
-// asked. History entries do differ in honest answers, and are not.
+// The signature does not cover the body: what a response says it is about is compared with what was
+// asked. History entries do differ in honest responses, and are not.
 function otherJob(answer: WireJobStatus, job: JobRef): readonly Issue[] {
-  const { result } = answer;
-  const sent = typeof result === 'object' && result !== null && 'PartnerParams' in result ? result.PartnerParams : null;
-  const params = Array.isArray(sent) ? null : sent;
+  const params = partnerParamsIn(answer);
   const said = [
     ['user_id', answer.user_id, job.userId],
     ['job_id', answer.job_id, job.jobId],
@@ -75,4 +78,15 @@ function otherJob(answer: WireJobStatus, job: JobRef): readonly Issue[] {
   return said
     .filter(([, id, expected]) => ![null, expected].includes(toCode(id)))
     .map(([path]) => ({ path, message: 'must be that of the job that was asked for' }));
+}
+
+// A status that names no job could be any job's, and this is the one that opens doors. Those that failed
+// may have next to nothing in them.
+function namesJob(answer: WireJobStatus): boolean {
+  return (toCode(answer.job_id) ?? toCode(partnerParamsIn(answer)?.job_id)) !== null;
+}
+
+function partnerParamsIn({ result }: WireJobStatus) {
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return null;
+  return Array.isArray(result.PartnerParams) ? null : result.PartnerParams;
 }
