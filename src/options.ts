@@ -47,7 +47,7 @@ export interface WireOptions {
   brand?: string;
   /** The last path segment of the list operation (docs/protocol.md §4.4). Default `'list'`. */
   listMarker?: string;
-  /** The number of the first page. `'auto'` learns it from the first answer. Default `'auto'`. */
+  /** The number of the first page. `'auto'` learns it from each first page. Default `'auto'`. */
   firstPage?: 'auto' | 0 | 1;
   /**
    * How the timestamp of a link operation is written; an epoch travels as text. In whole seconds, two

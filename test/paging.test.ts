@@ -1224,7 +1224,7 @@ test.each(noneAndSomeAhead)(
 
     expectStuck(error);
     expect(refs).toEqual(['a', 'b']);
-    expect(sent.length).toBeLessThanOrEqual(2 + prefetch);
+    expect(sent.length).toBeLessThanOrEqual(3 + prefetch);
   },
 );
 
@@ -1245,7 +1245,7 @@ test('a service that ignores the page and mixes its links ends loudly', async ()
 
   expectStuck(error);
   expect(refs).toEqual(['a', 'b']);
-  expect(sent).toHaveLength(2);
+  expect(sent).toHaveLength(3);
 });
 
 test('a service that answers beyond its end with its last page ends loudly after the good ones', async () => {
@@ -1263,7 +1263,7 @@ test('a service that answers beyond its end with its last page ends loudly after
 
   expectStuck(error);
   expect(refs).toEqual(names(6));
-  expect(sent).toHaveLength(4);
+  expect(sent).toHaveLength(5);
 });
 
 /** What is wrong, in which member; the service that does it, and what its client was told. */
@@ -1650,16 +1650,64 @@ test('a walk from the middle goes by what another list of the client learns mean
   expect(asked()).toEqual([1, undefined, 2]);
 });
 
-test('a list whose first page changes its number between two walks ends loudly', async () => {
-  let base = 1;
-  const { client } = serve((page) => book(names(5), { base })(page, 0));
+test.each([
+  [1, 0],
+  [0, 1],
+])('a list whose first page has the number %d, and then %d, is walked by the latest', async (from, to) => {
+  let base = from;
+  const { client, asked } = serve((page) => book(names(5), { base })(page, 0));
 
   const before = await walk(client.links.list());
-  base = 0;
-  const after = await walk(client.links.list());
+  base = to;
+  const after = await walk(client.links.list({ prefetch: 4 }));
+  const middle = await walk(client.links.list({ page: to + 1, prefetch: 4 }));
 
-  expect(before.error).toBeNull();
-  expectStuck(after.error);
+  expect(before).toEqual({ refs: names(5), error: null });
+  expect(after).toEqual({ refs: names(5), error: null });
+  expect(middle).toEqual({ refs: ['c', 'd', 'e'], error: null });
+  expect(asked()).toEqual([...[undefined, from + 1, from + 2], ...[undefined, to + 1, to + 2], ...[to + 1, to + 2]]);
+});
+
+test.each([
+  [1, 0],
+  [0, 1],
+])('a walk under way ends loudly when another list finds pages counted from %d counted from %d', async (from, to) => {
+  let base = from;
+  const { client } = serve((page) => book(names(9), { base })(page, 0));
+  const pages = client.links.list().pages()[Symbol.asyncIterator]();
+  const kept = await client.links.list();
+
+  await pages.next();
+  await pages.next();
+  base = to;
+  await client.links.list();
+  const errors = [await rejection(pages.next()), await rejection(kept.nextPage())];
+
+  for (const error of errors) {
+    expectStuck(error);
+    expect(error).toMatchObject({
+      message: expect.stringContaining(`must be counted from ${from}, as this walk began, and is counted from ${to}`),
+      issues: [{ path: 'meta.currentPage' }],
+    });
+  }
+});
+
+test('a page that was fetched before the first number changed teaches it once, when it comes', async () => {
+  let base = 1;
+  const { client, asked } = serve((page) => book(names(2), { base })(page, 0));
+  const early = client.links.list();
+
+  await early;
+  base = 0;
+  await client.links.list();
+  const walked = await walk(early);
+  const middle = await walk(client.links.list({ page: 0 }));
+
+  expect([walked, middle]).toEqual([
+    { refs: names(2), error: null },
+    { refs: names(2), error: null },
+  ]);
+  expect(asked()).toEqual([undefined, undefined, 0]);
 });
 
 test('an empty list teaches nothing about where a list begins', async () => {
@@ -1716,6 +1764,78 @@ test('a page of several links that repeats all but one is no repeated page', asy
   const { refs, error } = await walk(client.links.list());
 
   expect([refs, error]).toEqual([['a', 'b', 'c', 'd'], null]);
+});
+
+test.each(noneAndSomeAhead)(
+  'a whole page that comes again once, and once later, is no end (%d ahead)',
+  async (prefetch) => {
+    const pages = ['ab', 'ab', 'cd', 'cd', 'ef', 'gh', 'gh', 'ij'].map((refs) => [...refs]);
+    const { client } = serve(shelf(pages));
+
+    const { refs, error } = await walk(client.links.list({ prefetch }));
+
+    expect([refs, error]).toEqual([names(10), null]);
+  },
+);
+
+test.each([
+  ['as it is', ['ab', 'ab', 'ab', 'cd']],
+  ['in another order', ['ab', 'ba', 'ab', 'cd']],
+  ['in part', ['abc', 'ab', 'ba', 'de']],
+  ['with empty pages between', ['ab', '', 'ab', '', 'ab', 'cd']],
+  ['in the middle of a list', ['ab', 'cd', 'cd', 'cd', 'ef']],
+  ['with one link a page', ['a', 'a', 'a', 'b']],
+])('a page that comes again twice in a row, %s, ends the walk loudly', async (_how, pages) => {
+  const { client } = serve(shelf(pages.map((refs) => [...refs])));
+
+  const { refs, error } = await walk(client.links.list());
+
+  expect(whereStuck(error)).toBe('links');
+  expect(refs).toEqual([...new Set(pages.slice(0, -1).join(''))]);
+});
+
+// A page that newer links pushed back makes the list a page longer: as the last one it is none of these.
+test.each([
+  ['of two links', ['ab', 'ab']],
+  ['in another order', ['ab', 'ba']],
+  ['of one link', ['a', 'a']],
+  ['after another', ['ab', 'cd', 'cd']],
+  ['after an empty one', ['ab', '', 'ab']],
+])('a last page that is the one before again, %s, ends the walk loudly', async (_what, pages) => {
+  const { client } = serve(shelf(pages.map((refs) => [...refs])));
+
+  const { refs, error } = await walk(client.links.list());
+
+  expect(whereStuck(error)).toBe('links');
+  expect(refs).toEqual([...new Set(pages.join(''))]);
+});
+
+test.each(noneAndSomeAhead)(
+  'as many new links as a page has, made while pages are read, shift all others and lose none (%d ahead)',
+  async (prefetch) => {
+    const refs = names(8);
+    const { client, settle } = serve((page = 1) => book(refs)(page, 0));
+    const seen: string[] = [];
+
+    for await (const page of client.links.list({ prefetch }).pages()) {
+      seen.push(...refsOf(page.links));
+      await settle();
+      if (page.meta.currentPage === 2) refs.unshift('new-1', 'new-2');
+    }
+
+    expect(seen).toEqual(names(8));
+  },
+);
+
+test('nextPage() of a page that newer links pushed back once is a page without links, and not the last', async () => {
+  const { client } = serve(shelf(['ab', 'ab', 'cd'].map((refs) => [...refs])));
+
+  const first = await client.links.list();
+  const again = await first.nextPage();
+  const next = await again?.nextPage();
+
+  expect(again).toMatchObject({ links: [], hasNextPage: true });
+  expect(refsOf(next?.links ?? [])).toEqual(['c', 'd']);
 });
 
 test('a link that stood on the page before an empty one is dropped too', async () => {

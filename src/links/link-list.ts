@@ -30,9 +30,9 @@ export interface ListOptions extends CallOptions {
  * The links of an account. Nothing is sent before the first await or iteration; these share the
  * first page, and every later iteration asks anew. `totalTimeoutMs` counts for each page.
  *
- * A link that stood on the page before, where newer links shifted it, is dropped; one that comes
- * again later is the caller's to notice. Pages that do not advance are a `HostedResponseError`
- * (`paging`).
+ * A link that stood on the page before, where newer links shifted it, is dropped, so that a page can
+ * be empty; one that comes again later is the caller's to notice. Pages that do not advance are a
+ * `HostedResponseError` (`paging`), and so is a list whose pages are counted anew under a walk.
  *
  * @example Every link
  * ```ts

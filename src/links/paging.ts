@@ -29,10 +29,14 @@ export interface PlacedPage {
 
 /** What a page leaves behind for the one that follows. */
 export interface Trail {
+  /** The number of the first page, as this walk counts; null while it is not known. */
+  readonly base: number | null;
   /** The reference ids of the last page that was not empty. */
   readonly refIds: ReadonlySet<string>;
   /** How many pages in a row brought nothing new. */
   readonly barren: number;
+  /** How many of these had links, all of which had come before. */
+  readonly repeats: number;
   /** How many pages there were. */
   readonly count: number;
   /** The reference ids of an earlier page: the one before the last power of two (Brent's cycle detection). */
@@ -43,19 +47,26 @@ export interface Trail {
 
 /** What a client knows of the number of the first page: told, learnt, or nothing yet. */
 export interface FirstPage {
+  /** The number that the client was told; null where it is to be learnt. */
+  readonly told: number | null;
   /** The number; null while it is not known. */
   current(): number | null;
-  /** Learns it, unless it is known already. */
-  learn(page: number): void;
+  /** Learns it from a first page, anew from each: a service may change it. */
+  learn(page: FetchedPage): void;
 }
 
 /** Keeps what is known of the first page's number. */
 export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
-  let known: number | null = given === 'auto' ? null : given;
+  const told = given === 'auto' ? null : given;
+  let learnt: number | null = null;
+  // A first page that several share is placed by each of them, and may by then be older than another.
+  const seen = new WeakSet<FetchedPage>();
   return {
-    current: () => known,
+    told,
+    current: () => told ?? learnt,
     learn: (page) => {
-      known ??= page;
+      if (!seen.has(page)) learnt = page.data.meta.currentPage;
+      seen.add(page);
     },
   };
 }
@@ -66,7 +77,15 @@ const maxBarrenPages = 10;
 const maxRounds = 3;
 
 /** What the first page is held against. */
-const nothingYet: Trail = { refIds: new Set(), barren: 0, count: 0, mark: new Set(), rounds: 0 };
+const nothingYet: Trail = {
+  base: null,
+  refIds: new Set(),
+  barren: 0,
+  repeats: 0,
+  count: 0,
+  mark: new Set(),
+  rounds: 0,
+};
 
 /**
  * Puts a page in its place.
@@ -74,7 +93,7 @@ const nothingYet: Trail = { refIds: new Set(), barren: 0, count: 0, mark: new Se
  * `page` is its number, undefined for the first one; `after` what the page before it left behind.
  *
  * @throws {HostedResponseError} (`paging`) when the page is not the one that was asked for, is the
- *   one before it over again, or is one of many that bring nothing.
+ *   one before it for the second time in a row, or is one of many that bring nothing.
  */
 export function placePage(
   fetched: FetchedPage,
@@ -82,7 +101,7 @@ export function placePage(
   firstPage: FirstPage,
 ): PlacedPage {
   const { links, meta } = fetched.data;
-  const first = firstPage.current();
+  const { told } = firstPage;
   if (page !== undefined && meta.currentPage !== page) {
     throw stuck(fetched, 'meta.currentPage', `must be ${page}, the page that was asked for`);
   }
@@ -91,19 +110,27 @@ export function placePage(
   }
   // An empty list says nothing of where it would begin.
   if (page === undefined && meta.totalPages > 0) {
-    const expected = first === null ? meta.currentPage <= 1 : meta.currentPage === first;
-    if (!expected) throw stuck(fetched, 'meta.currentPage', `must be ${first ?? '0 or 1'} on the first page`);
-    firstPage.learn(meta.currentPage);
+    const expected = told === null ? meta.currentPage <= 1 : meta.currentPage === told;
+    if (!expected) throw stuck(fetched, 'meta.currentPage', `must be ${told ?? '0 or 1'} on the first page`);
+    firstPage.learn(fetched);
+  }
+  const before = after ?? nothingYet;
+  const base = before.base ?? (page === undefined ? meta.currentPage : firstPage.current());
+  // Pages that are counted otherwise now than when the walk began: it would miss one, or stop too early.
+  if (before.base !== null && firstPage.current() !== before.base) {
+    const now = `must be counted from ${before.base}, as this walk began, and is counted from ${firstPage.current()} now`;
+    throw stuck(fetched, 'meta.currentPage', now);
   }
 
-  const before = after ?? nothingYet;
   const fresh = links.filter(({ refId }) => !before.refIds.has(refId));
   const barren = fresh.length > 0 ? 0 : before.barren + 1;
-  // Links that are made meanwhile shift the rest by some places, never a whole page onto the next
-  // one; only where a page holds a single link can one shift look like that.
-  if (links.length > 0 && fresh.length === 0 && (links.length > 1 || before.barren > 0)) {
-    throw stuck(fetched, 'links', 'must not be those of the page before');
-  }
+  const isRepeat = links.length > 0 && fresh.length === 0;
+  const repeats = fresh.length > 0 ? 0 : before.repeats + (isRepeat ? 1 : 0);
+  const next = isFollowed(meta, base) ? meta.currentPage + 1 : null;
+  // As many new links as a page has push all of its links onto the next one, and the last page further
+  // back: once, that is a coincidence; twice in a row, or at the end, the service does not advance.
+  const isWhole = isRepeat && links.length >= before.refIds.size;
+  if (repeats > 1 || (isWhole && next === null)) throw stuck(fetched, 'links', 'must not be those of the page before');
   // A page that brings nothing new was judged above.
   const { mark } = before;
   const isMarked = fresh.length > 0 && links.length === mark.size && links.every(({ refId }) => mark.has(refId));
@@ -115,10 +142,9 @@ export function placePage(
   if (barren > maxBarrenPages) throw stuck(fetched, 'links', 'must not stay empty page after page');
 
   const refIds = links.length > 0 ? new Set(links.map(({ refId }) => refId)) : before.refIds;
-  const next = isFollowed(meta, firstPage.current()) ? meta.currentPage + 1 : null;
   const count = before.count + 1;
   const isTurn = Number.isInteger(Math.log2(count));
-  const trail = { refIds, barren, count, mark: isTurn ? refIds : mark, rounds: isTurn ? 0 : rounds };
+  const trail = { base, refIds, barren, repeats, count, mark: isTurn ? refIds : mark, rounds: isTurn ? 0 : rounds };
   return { links: fresh, meta, next, trail };
 }
 
@@ -188,7 +214,7 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
         return;
       }
       // With the first page's number unknown, the last page that is sure to be one may be one earlier.
-      const last = Math.min((firstPage.current() ?? 0) + meta.totalPages - 1, next + maxPages - count - 1);
+      const last = Math.min((trail.base ?? 0) + meta.totalPages - 1, next + maxPages - count - 1);
       while (ahead.length < prefetch && next + ahead.length <= last) launch(next + ahead.length);
       yield placed;
       signal?.throwIfAborted();
