@@ -1,9 +1,8 @@
 /** Reading bodies: every byte once and in order, whatever chunks they come in, and nothing kept of a chunk. */
 
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { readBytes } from '../src/body.js';
+import { collector } from './support/collector.js';
 
 /** A body of these chunks, of whatever kind. */
 function bodyOf(...chunks: readonly unknown[]): ReadableStream<Uint8Array> {
@@ -109,14 +108,6 @@ test('readBytes() gives what came before the chunk that is too much', async () =
 
   expect([text(bytes), whole]).toEqual(['abcd', false]);
 });
-
-/** The collector, which a process started without it can be lent. */
-function collector(): () => void {
-  setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
-  setFlagsFromString('--no-expose-gc');
-  return typeof collect === 'function' ? () => void collect() : () => undefined;
-}
 
 test('readBytes() of a million one-byte chunks holds none of them, and at most twice their bytes', async () => {
   const collect = collector();

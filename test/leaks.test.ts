@@ -1,19 +1,10 @@
 // What a process holds after many calls, however they end: the short form of `npm run soak`.
 
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { soak } from '../bench/soak.js';
+import { collector } from './support/collector.js';
 
 const megabyte = 1024 * 1024;
-
-/** The collector, which a process started without it can be lent. */
-function collector(): () => void {
-  setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
-  setFlagsFromString('--no-expose-gc');
-  return typeof collect === 'function' ? () => void collect() : () => undefined;
-}
 
 test('2,000 calls, however they end, leave no handle, listener or socket behind, and no heap', async () => {
   const soaked = await soak({ calls: 2_000, concurrency: 50, collect: collector() });

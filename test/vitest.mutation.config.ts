@@ -8,7 +8,7 @@ export default defineConfig({
     // Instrumented, everything is slower.
     testTimeout: 30_000,
     include: [
-      'test/{api-promise,believing,date-time,input,messages,ordinary-page,outage,paging,polling,retrying,signing,signing-arithmetic,strict-ed25519,waiting-for-many}.test.ts',
+      'test/{api-promise,believing,body,date-time,input,issues,json,messages,ordinary-page,outage,paging,polling,request-id,retrying,signing,signing-arithmetic,strict-ed25519,structure,waiting-for-many}.test.ts',
       'test/normalising-*.test.ts',
       'test/callbacks-*.test.ts',
       'test/real-payloads.test.ts',
