@@ -14,9 +14,7 @@ try {
   if (!isHostedError(error)) throw error;
   console.error(error.message);
   if (error.code === 'validation') console.error(error.issues);
-  // A refusal for trouble of the service's own may come after the link was made.
-  const inTrouble = error.code === 'server' || error.code === 'timeout';
-  if (error.outcome === 'unknown' || error.outcome === 'answered' || (error.outcome === 'refused' && inTrouble)) {
+  if (error.mayHaveActed) {
     console.error('The link may exist: look for it before creating it again.');
   } else if (error.retryable) {
     console.error('There is no link, and another try may succeed.');

@@ -74,11 +74,11 @@ export async function verified(reading: Signed, members: Members): Promise<Date 
   if (verdict?.believed) return verdict.signedAt;
 
   if (verdict) {
-    const message = cannot(site.operation, `the answer is not believed: ${disbelief[verdict.reason]}`, true);
+    const message = cannot(site.operation, `the answer is not believed: ${disbelief[verdict.reason]}`);
     throw new HostedSignatureError(message, verdict.reason, answered(reading));
   }
   const issues = [{ path: 'signer', message: 'must verify without throwing, and threw' }];
-  throw new HostedConfigError(cannot(site.operation, listIssues(issues), true), issues, answered(reading));
+  throw new HostedConfigError(cannot(site.operation, listIssues(issues)), issues, answered(reading));
 }
 
 /**
@@ -106,7 +106,7 @@ type Signed = Pick<Reading<never, never, unknown>, 'answer' | 'site' | 'sentSign
 
 function unusable(received: Received, reason: UnusableReason, issues: readonly Issue[]): HostedResponseError {
   const where = issues.length > 0 ? ` (${listIssues(issues)})` : '';
-  const message = cannot(received.site.operation, `the answer cannot be used: ${unusability[reason]}${where}`, true);
+  const message = cannot(received.site.operation, `the answer cannot be used: ${unusability[reason]}${where}`);
   return new HostedResponseError(message, reason, issues, received.answer, answered(received));
 }
 

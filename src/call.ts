@@ -204,7 +204,7 @@ type Attempted = Pick<Operation<never, never, never>, 'name' | 'repeatable'>;
 function timeout(operation: Attempted, progress: Progress, phase: 'attempt' | 'total'): HostedTimeoutError {
   const outcome = outcomeOf(progress);
   const option = phase === 'attempt' ? 'timeoutMs' : 'totalTimeoutMs';
-  const message = cannot(operation.name, `no answer came within "${option}"`, outcome === 'unknown');
+  const message = cannot(operation.name, `no answer came within "${option}"`);
   return new HostedTimeoutError(message, phase, particularsOf(operation, progress, outcome));
 }
 
@@ -216,7 +216,7 @@ function outcomeOf({ sent, unsettled }: Progress): Outcome {
 function disconnected(operation: Attempted, progress: Progress, { cause, notSent }: NoAnswer): HostedConnectionError {
   const outcome = outcomeOf({ ...progress, sent: !notSent });
   const why = notSent ? 'no connection could be made' : 'the connection broke';
-  const message = cannot(operation.name, cause ? `${why} (${cause})` : why, outcome === 'unknown');
+  const message = cannot(operation.name, cause ? `${why} (${cause})` : why);
   // What the platform threw may hold the request; the name of what happened is passed on alone.
   const options = cause ? { cause: Object.assign(new Error(cause), { code: cause }) } : {};
   return new HostedConnectionError(message, particularsOf(operation, progress, outcome), options);

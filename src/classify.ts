@@ -63,9 +63,11 @@ export function refusalIn(answer: Answer, json: unknown, site: Site): HostedErro
     attempts: site.attempts,
     requestId: requestIdIn(answer.headers, site.sentSignatures),
     retryable,
+    // A gateway can say so after the service behind it has acted.
+    mayHaveActed: meaning === 'timeout' || meaning === 'server',
   };
   const said = serviceCode === null ? `status ${answer.status}` : `status ${answer.status}, code ${serviceCode}`;
-  const message = (why: string, mayHaveActed = false) => cannot(site.operation, `${why} (${said})`, mayHaveActed);
+  const message = (why: string) => cannot(site.operation, `${why} (${said})`);
 
   switch (meaning) {
     case 'rate_limit': {
@@ -82,13 +84,13 @@ export function refusalIn(answer: Answer, json: unknown, site: Site): HostedErro
       return new HostedNotFoundError(message('the service knows no such link or job'), refusal, particulars);
     case 'timeout':
       return new HostedTimeoutError(
-        message('the service stopped waiting for the request', true),
+        message('the service stopped waiting for the request'),
         'attempt',
         particulars,
         refusal.retryAfterMs,
       );
     case 'server':
-      return new HostedServerError(message('the service is in trouble', true), refusal, particulars);
+      return new HostedServerError(message('the service is in trouble'), refusal, particulars);
     case 'api':
       return new HostedApiError(message('the service refused the request'), refusal, particulars);
   }

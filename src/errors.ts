@@ -277,10 +277,7 @@ export type HostedErrorCode = AnyHostedError['code'];
  * } catch (error) {
  *   if (!isHostedError(error)) throw error;
  *   if (error.code === 'validation') console.error(error.issues);
- *   const inTrouble = error.code === 'server' || error.code === 'timeout';
- *   if (error.outcome === 'unknown' || error.outcome === 'answered' || (error.outcome === 'refused' && inTrouble)) {
- *     console.error('The link may exist');
- *   }
+ *   if (error.mayHaveActed) console.error('The link may exist');
  * }
  * ```
  */

@@ -15,9 +15,7 @@ import type { OperationName } from './routes.js';
  * - `'answered'`: it answered with something that cannot be used;
  * - `'unknown'`: it may or may not have acted.
  *
- * After `'answered'` and `'unknown'`, a link that was to be created may exist. After a `'refused'` of
- * status 408 or 5xx it may too, as whatever stands before the service can say so; `retryable` is then
- * false, and the message says how to look for the link.
+ * Whether the operation may have taken effect all the same, `mayHaveActed` of the error says.
  */
 export type Outcome = 'not_sent' | 'refused' | 'answered' | 'unknown';
 
@@ -39,6 +37,8 @@ export interface Particulars {
   readonly attempts?: number;
   readonly requestId?: string | null;
   readonly retryable?: boolean;
+  /** Whether the service may have acted on the request. Default: where `outcome` leaves it open. */
+  readonly mayHaveActed?: boolean;
 }
 
 /** An answer as it came, for errors that keep it behind methods. */
@@ -47,6 +47,12 @@ export interface ReceivedAnswer {
   readonly headers: Headers;
   readonly text: string;
 }
+
+/** What to do about an operation that may have taken effect although it failed. */
+const aftermath: Partial<Record<OperationName, string>> = {
+  'links.create':
+    'the link may exist all the same: look for it with links.list(), by its name or user id, before creating it again',
+};
 
 const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as typeof nodeInspect;
 
@@ -67,26 +73,36 @@ export abstract class HostedError extends Error {
   readonly requestId: string | null;
   /** Whether the same call may be made again without harm and may then succeed. */
   readonly retryable: boolean;
+  /**
+   * Whether the service may have acted on the request although the call failed: of a create, whether to
+   * look for the link before creating it again. True where `outcome` is `'unknown'` or `'answered'`, and
+   * for a `'refused'` with a `HostedServerError` or `HostedTimeoutError`, which a gateway can send after
+   * the service has acted. A read changes nothing either way. Always false outside of an operation.
+   */
+  readonly mayHaveActed: boolean;
 
   /** @internal */
   constructor(message: string, particulars: Particulars = {}, options?: ErrorOptions) {
-    super(message, options);
-    this.operation = particulars.operation ?? null;
-    this.outcome = particulars.outcome ?? 'not_sent';
-    this.attempts = particulars.attempts ?? 0;
-    this.requestId = particulars.requestId ?? null;
-    this.retryable = particulars.retryable ?? false;
+    const facts = factsOf(particulars);
+    const after = facts.mayHaveActed && facts.operation ? aftermath[facts.operation] : undefined;
+    super(after ? `${message}; ${after}` : message, options);
+    this.operation = facts.operation;
+    this.outcome = facts.outcome;
+    this.attempts = facts.attempts;
+    this.requestId = facts.requestId;
+    this.retryable = facts.retryable;
+    this.mayHaveActed = facts.mayHaveActed;
   }
 
   /**
    * Gives the allow-list of members that JSON and log lines show.
    *
-   * @returns Name, code, message, operation, outcome, attempts, request id and `retryable`; each class
-   *   adds what is its own and fit to be shown.
+   * @returns Name, code, message, operation, outcome, attempts, request id, `retryable` and
+   *   `mayHaveActed`; each class adds what is its own and fit to be shown.
    */
   toJSON(): object {
-    const { name, code, message, operation, outcome, attempts, requestId, retryable } = this;
-    return { name, code, message, operation, outcome, attempts, requestId, retryable };
+    const { name, code, message, operation, outcome, attempts, requestId, retryable, mayHaveActed } = this;
+    return { name, code, message, operation, outcome, attempts, requestId, retryable, mayHaveActed };
   }
 
   // Node's inspect can be told to call getters; those of an error may answer with personal data.
@@ -97,3 +113,19 @@ export abstract class HostedError extends Error {
     return `${this.stack ?? `${this.name}: ${this.message}`} ${inspect({ ...facts, ...cause }, options)}`;
   }
 }
+
+// Spread, so that only what the particulars themselves say is read.
+function factsOf(particulars: Particulars): Required<Particulars> {
+  const facts = { ...unsaid, ...particulars };
+  const isOpen = facts.outcome === 'unknown' || facts.outcome === 'answered';
+  return { ...facts, mayHaveActed: facts.operation !== null && (facts.mayHaveActed ?? isOpen) };
+}
+
+const unsaid = {
+  operation: null,
+  outcome: 'not_sent',
+  attempts: 0,
+  requestId: null,
+  retryable: false,
+  mayHaveActed: undefined,
+} as const;

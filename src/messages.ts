@@ -1,5 +1,5 @@
 /**
- * How errors speak: what was tried, why it failed, and what may have happened all the same.
+ * The texts of errors: what was tried, and why it failed.
  *
  * @module
  */
@@ -16,16 +16,9 @@ const undertaking: Readonly<Record<OperationName, string>> = {
   'jobs.status': 'get the status of a job',
 };
 
-/** What may have happened all the same when an operation failed, and what to do about it. */
-const aftermath: Partial<Record<OperationName, string>> = {
-  'links.create':
-    'the link may exist all the same: look for it with links.list(), by its name or user id, before creating it again',
-};
-
 /** The message of an error of a call: `Cannot list links: …`. */
-export function cannot(operation: OperationName, why: string, mayHaveActed = false): string {
-  const after = mayHaveActed ? aftermath[operation] : undefined;
-  return `Cannot ${undertaking[operation]}: ${why}${after ? `; ${after}` : ''}`;
+export function cannot(operation: OperationName, why: string): string {
+  return `Cannot ${undertaking[operation]}: ${why}`;
 }
 
 /** The message of an error about a callback. */

@@ -1,9 +1,19 @@
 // What errors say to people: of each kind of refusal, of answers that cannot be used, and of those that are not believed.
 
 import { createHash } from 'node:crypto';
-import type { HostedClientOptions } from 'hosted-client';
+import { HostedClient, type HostedClientOptions, type HostedError } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { clientOf, now, operations, type Reply, rejection, sign, signed } from './support/fake-fetch.js';
+import {
+  clientOf,
+  failed,
+  now,
+  operations,
+  type Reply,
+  rejection,
+  sign,
+  signed,
+  thrownBy,
+} from './support/fake-fetch.js';
 
 const [create, , get, , status] = operations;
 const isoNow = new Date(now).toISOString();
@@ -47,6 +57,49 @@ test.each(refusals)('a refusal says: %s', async (why, reply, ofCreate) => {
   await expect(create.call(client)).rejects.toHaveProperty('message', `Cannot create a link: ${why}${ofCreate}`);
 });
 
+test.each(refusals)('mayHaveActed of a create is what its message says: %s', async (_why, reply, ofCreate) => {
+  const { client } = clientOf(reply, once);
+
+  await expect(create.call(client)).rejects.toHaveProperty('mayHaveActed', ofCreate === lookForIt);
+});
+
+test('mayHaveActed is false where nothing was sent, and where no operation was called', async () => {
+  const refused = () => {
+    throw failed('ECONNREFUSED');
+  };
+  const { client } = clientOf(refused, once);
+  const errors = [
+    await rejection(client.links.create({} as never)),
+    await rejection(create.call(client)),
+    thrownBy(() => new HostedClient({} as never)),
+    await rejection(client.callbacks.receive('{}')),
+    await rejection(client.callbacks.receive('{')),
+  ];
+
+  expect(errors.map((error) => (error as HostedError).code)).toEqual([
+    'validation',
+    'connection',
+    'config',
+    'signature',
+    'response',
+  ]);
+  for (const error of errors) expect(error).toHaveProperty('mayHaveActed', false);
+});
+
+test.each([
+  ['a broken connection', 'ECONNRESET', true],
+  ['a refused connection', 'ECONNREFUSED', false],
+])('mayHaveActed of a create after %s is what its message says', async (_what, code, expected) => {
+  const { client } = clientOf(() => {
+    throw failed(code);
+  }, once);
+
+  const error = (await rejection(create.call(client))) as HostedError;
+
+  expect(error.mayHaveActed).toBe(expected);
+  expect(error.message.endsWith(lookForIt)).toBe(expected);
+});
+
 test('a signature that is not accepted asks for the keys of the environment it was meant for', async () => {
   const { client } = clientOf(json(401), { ...once, environment: 'production' });
 
@@ -81,7 +134,9 @@ test.each(unusable)('an answer that cannot be used says: %s', async (why, reply,
 
   expect(errors[0]).toHaveProperty('message', `Cannot get a link: the answer cannot be used: ${why}`);
   expect(errors[1]).toHaveProperty('message', `Cannot create a link: the answer cannot be used: ${why}${lookForIt}`);
-  for (const error of errors) expect(error).toMatchObject({ code: 'response', outcome: 'answered', issues });
+  for (const error of errors) {
+    expect(error).toMatchObject({ code: 'response', outcome: 'answered', issues, mayHaveActed: true });
+  }
 });
 
 test('an answer about another job names each member that says so, and no id', async () => {

@@ -689,6 +689,7 @@ test('JSON and inspection of an error show what a log needs', async () => {
     attempts: 1,
     requestId: 'req-1',
     retryable: true,
+    mayHaveActed: true,
     status: 503,
     serviceCode: '2301',
     retryAfterMs: 7_000,

@@ -22,8 +22,7 @@ export interface Links {
    *
    * It is repeated only when the service cannot have seen the request, answered 429, or refused its
    * time (once, with the clock corrected): a second
-   * link would be worse than an error. After an error whose `outcome` is `'unknown'` or
-   * `'answered'`, and after a status of 408 or 5xx, the link may exist.
+   * link would be worse than an error. After an error whose `mayHaveActed` is true, the link may exist.
    *
    * @param link - The link; `callbackUrl` defaults to the client's `defaultCallbackUrl`.
    * @param options - Options of this call alone.

@@ -468,13 +468,13 @@ contract('a service and a client that sign with ed25519 understand each other', 
 
 /** A fault, the operation it spoils, and what the caller sees. */
 const faults = [
-  [{ kind: 'status', status: 400 }, 'get', HostedApiError, { code: 'api', outcome: 'refused', attempts: 1 }],
+  [{ kind: 'status', status: 400 }, 'create', HostedApiError, { code: 'api', outcome: 'refused', mayHaveActed: false }],
   [{ kind: 'status', status: 401 }, 'get', HostedAuthenticationError, { code: 'authentication', attempts: 1 }],
   [{ kind: 'status', status: 404 }, 'get', HostedNotFoundError, { code: 'not_found', status: 404, attempts: 1 }],
   [{ kind: 'status', status: 408 }, 'get', HostedTimeoutError, { code: 'timeout', outcome: 'refused', attempts: 3 }],
   [{ kind: 'status', status: 429 }, 'create', HostedRateLimitError, { code: 'rate_limit', attempts: 3 }],
   [{ kind: 'status', status: 503 }, 'get', HostedServerError, { code: 'server', status: 503, attempts: 3 }],
-  [{ kind: 'status', status: 503 }, 'create', HostedServerError, { code: 'server', retryable: false, attempts: 1 }],
+  [{ kind: 'status', status: 503 }, 'create', HostedServerError, { mayHaveActed: true, retryable: false, attempts: 1 }],
   [{ kind: 'network' }, 'get', HostedConnectionError, { code: 'connection', outcome: 'unknown', attempts: 3 }],
   [{ kind: 'network' }, 'create', HostedConnectionError, { outcome: 'unknown', retryable: false, attempts: 1 }],
   [{ kind: 'truncate' }, 'create', HostedConnectionError, { code: 'connection', outcome: 'unknown', attempts: 1 }],
