@@ -9,7 +9,7 @@
 import { requestIdIn, type Site } from './classify.js';
 import { HostedConfigError, HostedResponseError, HostedSignatureError, type UnusableReason } from './errors.js';
 import type { Issue, Particulars } from './hosted-error.js';
-import { check } from './issues.js';
+import { checkJson } from './issues.js';
 import { isRecord } from './json.js';
 import { cannot, disbelief, listIssues, unusability } from './messages.js';
 import type { Operation } from './operation.js';
@@ -91,7 +91,7 @@ export function decoded<Checked, Wire, Output>(
   { members, signedAt }: { members: Members; signedAt: Date | null },
 ): Output {
   const { operation, asked, settings } = reading;
-  const shape = check(operation.response, members);
+  const shape = checkJson(operation.response, members);
   if (shape.data === undefined) throw unusable(reading, 'shape', shape.issues);
   const read = operation.decode(shape.data, asked, { wire: settings.wire, signedAt });
   if ('value' in read) return read.value;

@@ -7,6 +7,7 @@
 
 import * as z from 'zod/mini';
 import { type Issue, maxIssues } from './hosted-error.js';
+import { detachFromPrototype, isPolluted } from './runtime/prototype.js';
 
 /** What zod reports, as far as it is used here. */
 export interface SchemaIssue {
@@ -20,17 +21,27 @@ export interface SchemaIssue {
 /** What a check found: the value as it may be used, or what is wrong. */
 export type Checked<T> =
   | { readonly data: T; readonly issues: readonly [] }
-  | { readonly data?: undefined; readonly issues: readonly Issue[] };
+  | { readonly data: undefined; readonly issues: readonly Issue[] };
 
 /** Checks what somebody gave, of whatever make: one that throws when it is read cannot be read. */
 export function check<T>(schema: z.ZodMiniType<T>, given: unknown): Checked<T> {
   try {
     const parsed = z.safeParse(schema, given);
-    return parsed.success ? { data: parsed.data, issues: [] } : { issues: issuesOf(parsed.error.issues) };
+    return parsed.success
+      ? { data: parsed.data, issues: [] }
+      : { data: undefined, issues: issuesOf(parsed.error.issues) };
   } catch {
     // What it threw may be anything, and is not shown.
-    return { issues: [{ path: '', message: 'must have plain members that can be read' }] };
+    return { data: undefined, issues: [{ path: '', message: 'must have plain members that can be read' }] };
   }
+}
+
+/** Checks parsed JSON, which nobody else holds; what comes out inherits nothing of a polluted prototype. */
+export function checkJson<T>(schema: z.ZodMiniType<T>, json: unknown): Checked<T> {
+  const polluted = isPolluted();
+  const checked = check(schema, detachFromPrototype(json, polluted));
+  // zod's copy is made of ordinary objects again.
+  return checked.data === undefined ? checked : { data: detachFromPrototype(checked.data, polluted), issues: [] };
 }
 
 /** The issues of a failed check, one for each property, and at most {@link maxIssues}. */

@@ -4,19 +4,20 @@
  * @module
  */
 
+import { detachFromPrototype } from './runtime/prototype.js';
+
 /** How deep a response may nest. Real ones stay below ten. */
 const maxDepth = 64;
 
 /**
- * Parses JSON; undefined where the text is none, or nests deeper than anything honest. An object has no
- * prototype: what is read of it is its own.
+ * Parses JSON; undefined where the text is none, or nests deeper than anything honest. Nothing is read of it
+ * that other code has put on `Object.prototype`.
  */
 export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null) return value;
-    if (isDeeper(value, maxDepth)) return undefined;
-    return Array.isArray(value) ? value : Object.setPrototypeOf(value, null);
+    return isDeeper(value, maxDepth) ? undefined : detachFromPrototype(value);
   } catch {
     return undefined;
   }

@@ -7,6 +7,7 @@
 
 import { parseDateTime } from '../date-time.js';
 import type { DisbeliefReason } from '../errors.js';
+import { readProperty } from '../runtime/prototype.js';
 import { sha256Hex } from './sha256.js';
 import type { Signer } from './signer.js';
 
@@ -32,9 +33,9 @@ export type Verdict =
 
 /** The signatures an answer carries: the protocol names the member in two ways (§2.4). */
 export function signaturesIn(answer: Readonly<Record<string, unknown>>): readonly unknown[] {
-  return [answer.sec_key, answer.signature].filter(
-    (signature) => signature !== undefined && signature !== null && signature !== '',
-  );
+  return ['sec_key', 'signature']
+    .map((name) => readProperty(answer, name))
+    .filter((signature) => signature !== undefined && signature !== null && signature !== '');
 }
 
 /**
@@ -46,7 +47,8 @@ export function signaturesIn(answer: Readonly<Record<string, unknown>>): readonl
 export async function verifyAnswer(answer: Readonly<Record<string, unknown>>, by: Verification): Promise<Verdict> {
   const signatures = signaturesIn(answer);
   if (signatures.length === 0) return { believed: false, reason: 'missing' };
-  const texts = textsOf(answer.timestamp);
+  const sentTimestamp = readProperty(answer, 'timestamp');
+  const texts = textsOf(sentTimestamp);
   if (texts.length === 0 || !signatures.every((signature) => typeof signature === 'string')) {
     return { believed: false, reason: 'malformed' };
   }
@@ -59,7 +61,7 @@ export async function verifyAnswer(answer: Readonly<Record<string, unknown>>, by
     }
     signed.push(timestamp);
   }
-  const signedAt = timeOf(answer.timestamp);
+  const signedAt = timeOf(sentTimestamp);
   if (by.maxAgeMs !== false) {
     if (signedAt === null) return { believed: false, reason: 'malformed' };
     if (Math.abs(by.now - signedAt.getTime()) > by.maxAgeMs) return { believed: false, reason: 'stale' };
