@@ -19,7 +19,7 @@ export async function readBytes(
   // Whoever made the body may not listen to the signal.
   const onAbort = () => reader?.cancel().catch(() => undefined);
   if (signal?.aborted) onAbort();
-  signal?.addEventListener('abort', onAbort, { once: true });
+  signal?.addEventListener('abort', onAbort);
   try {
     return await readChunks(reader, limit);
   } finally {

@@ -22,7 +22,7 @@ import { createRetryBudget } from './retry-budget.js';
 import type { Settings } from './settings.js';
 import { increasing } from './signing/message.js';
 import { within } from './time.js';
-import { type NoAnswer, send } from './transport.js';
+import { isAnswer, type NoAnswer, send } from './transport.js';
 
 /**
  * Runs an operation on what `input` gives. It starts at once, and rejects on bad input; whatever
@@ -174,7 +174,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
         maxBytes: settings.maxResponseBytes,
       });
     });
-    if (!('status' in answer)) throw disconnected(operation, progress, answer);
+    if (!isAnswer(answer)) throw disconnected(operation, progress, answer);
 
     const receivedAt = clock.now();
     const now = receivedAt + progress.offsetMs;

@@ -9,3 +9,6 @@ import { once } from './once.js';
 
 /** Loads ky, once. */
 export const loadKy = once(async () => (await import('ky')).default);
+
+/** ky itself. */
+export type Ky = Awaited<ReturnType<typeof loadKy>>;

@@ -7,6 +7,7 @@
 import { assumedMaxRetryAfterMs } from './assumptions.js';
 import { parseHttpDate } from './date-time.js';
 import type { AnyHostedError } from './errors.js';
+import { readProperty } from './runtime/prototype.js';
 
 /** What a failed attempt is judged by. */
 export interface Attempt {
@@ -47,7 +48,7 @@ export function retryAfter(error: AnyHostedError, made: Attempt, random: () => n
   if (made.attempt > made.maxRetries) return never;
   if (!error.retryable) return never;
   const most = Math.min(backOff.mostMs, backOff.firstMs * 2 ** (made.attempt - 1));
-  const asked = 'retryAfterMs' in error ? (error.retryAfterMs ?? 0) : 0;
+  const asked = Number(readProperty(error, 'retryAfterMs') ?? 0);
   return {
     delayMs: Math.max(Math.floor(random() * most), Math.min(asked, assumedMaxRetryAfterMs)),
     resigns: false,

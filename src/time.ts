@@ -85,7 +85,7 @@ export async function under<T>(
   const listened = signals.flatMap((signal) => {
     if (signal?.aborted) ending.abort(signal.reason);
     const onAbort = () => ending.abort(signal?.reason);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    signal?.addEventListener('abort', onAbort);
     return signal ? [{ signal, onAbort }] : [];
   });
   try {
@@ -119,6 +119,7 @@ function platformSleep(ms: number, signal?: AbortSignal): Promise<void> {
       return;
     }
     const onAbort = () => {
+      signal?.removeEventListener('abort', onAbort);
       clearTimeout(timer);
       reject(signal?.reason);
     };
@@ -126,6 +127,6 @@ function platformSleep(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', onAbort);
       resolve();
     }, ms);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    signal?.addEventListener('abort', onAbort);
   });
 }

@@ -7,7 +7,8 @@
 
 import { decodeLossy, decodeUtf8, readBytes } from './body.js';
 import type { ReceivedAnswer } from './hosted-error.js';
-import { loadKy } from './ky.js';
+import { type Ky, loadKy } from './ky.js';
+import { copyProperties, shadowPollution } from './runtime/prototype.js';
 
 /** One request, signed and ready. */
 export interface Sending {
@@ -45,36 +46,42 @@ const maxErrorBytes = 64 * 1024;
  * @throws the signal's reason when it aborts.
  */
 export async function send(sending: Sending): Promise<Answer | NoAnswer> {
-  // A method call would give the platform's fetch a `this` it refuses.
-  const { fetch } = sending;
-  const request = await loadKy().catch(() => null);
+  const ky = await loadKy().catch(() => null);
   sending.signal.throwIfAborted();
-  if (request === null) return { cause: null, notSent: true };
+  if (ky === null) return { cause: null, notSent: true };
   try {
-    const response = await request(sending.url, {
-      method: sending.method,
-      redirect: 'manual',
-      // Attempts, waits and time limits are the pipeline's: each attempt needs a signature of its
-      // own, Retry-After must not be slept out past the deadline, and the clock can be given.
-      retry: 0,
-      timeout: false,
-      throwHttpErrors: false,
-      // ky hands over a Request, which not every fetch takes (undici's own does not), and which
-      // would send a stream where there is a text.
-      fetch: () => {
-        const { url, method, body, signal } = sending;
-        // Between turns the call may have ended, and not every fetch looks at the signal.
-        signal.throwIfAborted();
-        return fetch(url, { method, headers: new Headers(sending.headers), body, redirect: 'manual', signal });
-      },
-    });
+    const response = await sendWith(ky, sending);
     const answer = await read(response, sending);
     sending.signal.throwIfAborted();
     return answer;
   } catch (error) {
     if (sending.signal.aborted) throw sending.signal.reason;
-    return noAnswer(error, fetch === platformFetch);
+    return noAnswer(error, sending.fetch === platformFetch);
   }
+}
+
+function sendWith(ky: Ky, sending: Sending): Promise<Response> {
+  const shadows = shadowPollution();
+  const fetchOnce = () => {
+    const { url, method, headers, body, signal, fetch } = sending;
+    // Between turns the call may have ended, and not every fetch looks at the signal.
+    signal.throwIfAborted();
+    return fetch(url, { ...shadows, method, headers: new Headers(headers), body, redirect: 'manual', signal });
+  };
+  // Without ky while `Object.prototype` is polluted: any of its options and hooks could stand there.
+  if (Object.keys(shadows).length > 0) return fetchOnce();
+  return ky(sending.url, {
+    method: sending.method,
+    redirect: 'manual',
+    // Attempts, waits and time limits are the pipeline's: each attempt needs a signature of its
+    // own, Retry-After must not be slept out past the deadline, and the clock can be given.
+    retry: 0,
+    timeout: false,
+    throwHttpErrors: false,
+    // ky hands over a Request, which not every fetch takes (undici's own does not), and which
+    // would send a stream where there is a text.
+    fetch: fetchOnce,
+  });
 }
 
 /**
@@ -156,6 +163,11 @@ const brokenCodes: ReadonlySet<string> = new Set([
   'ConnectionClosed',
 ]);
 
+/** Whether a request was answered. */
+export function isAnswer(result: Answer | NoAnswer): result is Answer {
+  return Object.hasOwn(result, 'status');
+}
+
 function noAnswer(error: unknown, byPlatform: boolean): NoAnswer {
   const failures = failuresIn(error);
   const notSent = failures.every((failure) => isBeforeSending(failure) || (byPlatform && noTlsCodes.has(failure.code)));
@@ -185,7 +197,13 @@ const unreadable: Failure = { code: '', syscall: undefined, message: '' };
 function failuresIn(error: unknown, depth = 0): readonly Failure[] {
   if (typeof error !== 'object' || error === null || depth > 4) return [unreadable];
   try {
-    const { errors, code, cause, syscall, message } = error as Readonly<Record<string, unknown>>;
+    const { errors, code, cause, syscall, message } = copyProperties(error, [
+      'errors',
+      'code',
+      'cause',
+      'syscall',
+      'message',
+    ]);
     if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => failuresIn(each, depth + 1));
     if (typeof code !== 'string' && typeof cause === 'object' && cause !== null) return failuresIn(cause, depth + 1);
     return [{ code: typeof code === 'string' ? code : '', syscall, message: String(message) }];
