@@ -5,6 +5,7 @@
  */
 
 import type { OperationName } from '../routes.js';
+import { writeJson } from '../runtime/prototype.js';
 import type { Keys } from './signatures.js';
 import { wireTime } from './spelling.js';
 
@@ -79,5 +80,5 @@ const bodilessStatuses = new Set([204, 205, 304]);
 
 function bodyText({ status, body }: Answer): string | null {
   if (bodilessStatuses.has(status)) return null;
-  return typeof body === 'string' ? body : JSON.stringify(body);
+  return typeof body === 'string' ? body : writeJson(body);
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { writeJson } from '../runtime/prototype.js';
 import { staleByMs } from './answers.js';
 import { type JobWriting, wireEntry } from './job-records.js';
 import type { Keys } from './signatures.js';
@@ -61,7 +62,7 @@ export function createDispatch({ keys, writing, now }: DispatchSettings): Dispat
       ...(variant !== 'unsigned' && { timestamp, signature }),
     };
     const headers = { 'content-type': 'application/json' };
-    return new Request(address, { method: 'POST', headers, body: JSON.stringify(body) });
+    return new Request(address, { method: 'POST', headers, body: writeJson(body) });
   }
 
   return { write };

@@ -134,10 +134,11 @@ function sleepUntil(
       resolve();
     });
     function abort(): void {
+      signal?.removeEventListener('abort', abort);
       callOff();
       reject(signal?.reason);
     }
-    signal?.addEventListener('abort', abort, { once: true });
+    signal?.addEventListener('abort', abort);
   });
 }
 

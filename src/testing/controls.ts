@@ -5,6 +5,7 @@
  */
 
 import type { JobRef } from '../jobs/types.js';
+import { copyProperties } from '../runtime/prototype.js';
 import type { CallbackOptions, Dispatch } from './callbacks.js';
 import { wireLink } from './link-records.js';
 import type { Random } from './random.js';
@@ -48,12 +49,13 @@ export function createJobControls(backstage: () => Backstage): JobControls {
     const { store, dispatch } = backstage();
     const known = findJob(store, job);
     const link = known.linkRefId === null ? undefined : store.findLink(known.linkRefId);
-    return dispatch.write(known, link?.callbackUrl ?? defaultCallbackUrl, options);
+    return dispatch.write(known, link?.callbackUrl ?? defaultCallbackUrl, copyProperties(options, callbackOptionNames));
   };
   return {
     start: (job = {}) => startJob(job, backstage()),
-    report(job, { resultCode, resultText, resultType = null, final = false }) {
+    report(job, entry) {
       const { store } = backstage();
+      const { resultCode, resultText, resultType = null, final = false } = { ...noResult, ...entry };
       store.addResult(findJob(store, job), { code: resultCode, text: resultText, type: resultType, final });
     },
     complete(job, outcome) {
@@ -62,14 +64,20 @@ export function createJobControls(backstage: () => Backstage): JobControls {
       store.addResult(findJob(store, job), { ...result, type: 'SAIA', final: true }, { success });
     },
     callback,
-    async deliverCallback(job, { to, ...options } = {}) {
+    async deliverCallback(job, given = {}) {
+      const { to, ...options } = { to: undefined, ...given };
       const request = await callback(job, options);
       return to === undefined ? globalThis.fetch(request) : to(request);
     },
   };
 }
 
-function startJob({ userId, jobId, linkRefId }: JobStart, { store, ids }: Backstage): JobRef {
+const noResult = { resultType: undefined, final: undefined };
+
+const callbackOptionNames = ['entry', 'variant', 'padBytes'];
+
+function startJob(given: JobStart, { store, ids }: Backstage): JobRef {
+  const { userId, jobId, linkRefId }: JobStart = copyProperties(given, ['userId', 'jobId', 'linkRefId']);
   const link = linkRefId === undefined ? undefined : store.findLink(linkRefId);
   if (linkRefId !== undefined && link === undefined) {
     throw new Error('Cannot start a job: this environment has no link of that reference id');

@@ -6,6 +6,7 @@
 
 import type { Clock } from '../options.js';
 import type { OperationName } from '../routes.js';
+import { detachFromPrototype } from '../runtime/prototype.js';
 import { admit, type Gate } from './admission.js';
 import { type Answer, refuse, type Signing, serviceCode, signAnswer, toResponse } from './answers.js';
 import { holdingTime, sleepOn } from './clock.js';
@@ -106,7 +107,7 @@ function noSuchOperation({ status }: Destination & { operation: null }): Answer 
 /** Null where the text is no JSON. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return detachFromPrototype(JSON.parse(text));
   } catch {
     return null;
   }

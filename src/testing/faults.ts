@@ -5,6 +5,7 @@
  */
 
 import type { OperationName } from '../routes.js';
+import { copyProperties } from '../runtime/prototype.js';
 import { type Answer, type Signing, serviceCode } from './answers.js';
 import type { MockFault } from './types.js';
 
@@ -22,7 +23,7 @@ export function createFaultQueue(): FaultQueue {
   function add(operation: OperationName, fault: MockFault, times: number): void {
     if (!(times >= 0)) throw new RangeError(`Cannot fail requests: "times" must be 0 or more, got ${times}`);
     const queue = waiting.get(operation) ?? [];
-    waiting.set(operation, [...queue, { fault, left: times }]);
+    waiting.set(operation, [...queue, { fault: copyFault(fault), left: times }]);
   }
 
   function take(operation: OperationName): MockFault | null {
@@ -35,6 +36,10 @@ export function createFaultQueue(): FaultQueue {
   }
 
   return { add, take };
+}
+
+function copyFault(fault: MockFault): MockFault {
+  return copyProperties(fault, ['kind', 'status', 'body', 'retryAfter']) as unknown as MockFault;
 }
 
 /** The answer of a `'status'` fault. */
@@ -73,7 +78,7 @@ export function networkFailure(): TypeError {
 export function stall(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    signal?.addEventListener('abort', () => reject(signal.reason));
   });
 }
 

@@ -6,6 +6,7 @@
 
 import { assumedWire, type Wire } from '../assumptions.js';
 import type { Environment } from '../options.js';
+import { copyProperties, shadowPollution } from '../runtime/prototype.js';
 import { createEnvironment, type RunningEnvironment } from './environment.js';
 import { createKeys } from './signatures.js';
 import type { MockService, MockServiceOptions } from './types.js';
@@ -41,12 +42,13 @@ const baseUrls: Readonly<Record<Environment, string>> = {
  * @see §§2 to 7 of docs/protocol.md; where the protocol is silent, assumptions.ts holds the guess
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
-  const sandbox = createOne('sandbox', options);
-  const production = createOne('production', options);
+  const given: MockServiceOptions = copyProperties(options, optionNames);
+  const sandbox = createOne('sandbox', given);
+  const production = createOne('production', given);
 
   // async, so that a bad address rejects, as it does from the platform's fetch.
   const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
-    const { signal: ownSignal, ...rest } = init ?? {};
+    const { signal: ownSignal, ...rest } = { ...shadowPollution(), signal: undefined, ...init };
     const signal = ownSignal === undefined && input instanceof Request ? input.signal : ownSignal;
     // The signal stays outside: a Request that is given one listens to it until it is collected.
     const request = new Request(input, rest);
@@ -69,6 +71,18 @@ export function createMockService(options: MockServiceOptions = {}): MockService
     },
   };
 }
+
+const optionNames: readonly (keyof MockServiceOptions)[] = [
+  'partnerId',
+  'scheme',
+  'wire',
+  'pageSize',
+  'firstPage',
+  'spelling',
+  'seed',
+  'latencyMs',
+  'clock',
+];
 
 function createOne(name: Environment, options: MockServiceOptions): RunningEnvironment {
   const { partnerId = '085', pageSize = 20, clock } = options;
