@@ -12,7 +12,7 @@ import { optionsFromEnvironment } from './from-env.js';
 import { createJobs, type Jobs } from './jobs/jobs.js';
 import { createLinks, type Links } from './links/links.js';
 import type { Environment, HostedClientOptions } from './options.js';
-import { readSettings } from './settings.js';
+import { type CheckedOptions, checkOptions, createSettings, readOverrides } from './settings.js';
 import { refuseBrowser } from './surroundings.js';
 
 /**
@@ -43,7 +43,7 @@ export class HostedClient {
   readonly callbacks: Callbacks;
 
   // Private, so that no inspection, spread or JSON of a client shows a key.
-  readonly #options: HostedClientOptions;
+  readonly #options: CheckedOptions;
 
   /**
    * Checks the options and makes a client; nothing is sent.
@@ -53,12 +53,12 @@ export class HostedClient {
    */
   constructor(options: HostedClientOptions) {
     refuseBrowser();
-    const settings = readSettings(options);
+    this.#options = checkOptions(options);
+    const settings = createSettings(this.#options);
     const telemetry = createTelemetry(settings.onEvent, settings.logger);
     const skew = createClockSkew(settings.clockSkew);
     const random = Math.random;
     const call = createCall(settings, { telemetry, skew, random });
-    this.#options = { ...options };
     this.environment = settings.environment;
     this.links = createLinks(call, settings);
     this.jobs = createJobs(call, { clock: settings.clock, telemetry, random });
@@ -99,11 +99,10 @@ export class HostedClient {
    * ```
    */
   withOptions(overrides: Partial<HostedClientOptions>): HostedClient {
-    const given = Object.entries(overrides ?? {}).filter(([, value]) => value !== undefined);
-    const names = new Set(given.map(([name]) => name));
+    const given = readOverrides(overrides);
     const kept = Object.entries(this.#options).filter(
-      ([name]) => !(name === 'apiKey' && names.has('signer')) && !(name === 'signer' && names.has('apiKey')),
+      ([name]) => !(name === 'apiKey' && 'signer' in given) && !(name === 'signer' && 'apiKey' in given),
     );
-    return new HostedClient(Object.fromEntries([...kept, ...given]) as unknown as HostedClientOptions);
+    return new HostedClient({ ...Object.fromEntries(kept), ...given } as unknown as HostedClientOptions);
   }
 }

@@ -7,10 +7,10 @@
 import { HostedConfigError } from './errors.js';
 import type { Issue } from './hosted-error.js';
 import { listIssues } from './messages.js';
-import type { Environment, HostedClientOptions } from './options.js';
+import type { HostedClientOptions } from './options.js';
+import { readProperty } from './runtime/prototype.js';
+import { readOverrides } from './settings.js';
 import { ed25519 } from './signing/ed25519.js';
-
-type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the options of a client from environment variables; `overrides` count before them.
@@ -18,51 +18,57 @@ type Variables = Readonly<Record<string, string | undefined>>;
  * @throws {HostedConfigError} naming the variables that are missing.
  */
 export function optionsFromEnvironment(overrides: Partial<HostedClientOptions>): HostedClientOptions {
-  const variables: Variables = (globalThis as { process?: { env?: Variables } }).process?.env ?? {};
-  const given = Object.fromEntries(Object.entries(overrides ?? {}).filter(([, value]) => value !== undefined));
-  const options = {
-    partnerId: variables.HOSTED_PARTNER_ID,
-    environment: (variables.HOSTED_ENVIRONMENT || 'sandbox') as Environment,
-    baseUrls: baseUrlsOf(variables),
-    ...(given.apiKey === undefined && given.signer === undefined ? keyOf(variables) : {}),
+  const env = (globalThis as { process?: { env?: object } }).process?.env ?? {};
+  const read = (name: string) => readProperty(env, name) as string | undefined;
+  const given = readOverrides(overrides);
+  const options: Options = {
+    ...noOptions,
+    partnerId: read('HOSTED_PARTNER_ID'),
+    environment: read('HOSTED_ENVIRONMENT') || 'sandbox',
+    baseUrls: baseUrlsOf(read),
+    ...(given.apiKey === undefined && given.signer === undefined ? keyOf(read) : {}),
     ...given,
   };
   const issues = missing(options);
   if (issues.length > 0) throw new HostedConfigError(`Cannot make a client: ${listIssues(issues)}`, issues);
-  return options as HostedClientOptions;
+  return options as unknown as HostedClientOptions;
 }
 
-function keyOf({ HOSTED_API_KEY, HOSTED_SECRET_KEY, HOSTED_SERVICE_PUBLIC_KEY }: Variables) {
-  const pair = HOSTED_SECRET_KEY && HOSTED_SERVICE_PUBLIC_KEY;
+/** Reads an environment variable. */
+type Read = (name: string) => string | undefined;
+
+type Options = Partial<Record<keyof HostedClientOptions, unknown>>;
+
+/** What is checked here, so that it is read from the options themselves. */
+const noOptions: Options = { apiKey: undefined, signer: undefined };
+
+function keyOf(read: Read) {
+  const apiKey = read('HOSTED_API_KEY');
+  const secretKey = read('HOSTED_SECRET_KEY');
+  const servicePublicKey = read('HOSTED_SERVICE_PUBLIC_KEY');
   return {
-    ...(HOSTED_API_KEY && { apiKey: HOSTED_API_KEY }),
-    ...(pair && { signer: ed25519({ secretKey: HOSTED_SECRET_KEY, servicePublicKey: HOSTED_SERVICE_PUBLIC_KEY }) }),
+    ...(apiKey && { apiKey }),
+    ...(secretKey && servicePublicKey && { signer: ed25519({ secretKey, servicePublicKey }) }),
   };
 }
 
-function baseUrlsOf({
-  HOSTED_SANDBOX_BASE_URL,
-  HOSTED_PRODUCTION_BASE_URL,
-}: Variables): HostedClientOptions['baseUrls'] {
-  return {
-    ...(HOSTED_SANDBOX_BASE_URL && { sandbox: HOSTED_SANDBOX_BASE_URL }),
-    ...(HOSTED_PRODUCTION_BASE_URL && { production: HOSTED_PRODUCTION_BASE_URL }),
-  };
+function baseUrlsOf(read: Read): HostedClientOptions['baseUrls'] {
+  const sandbox = read('HOSTED_SANDBOX_BASE_URL');
+  const production = read('HOSTED_PRODUCTION_BASE_URL');
+  return { ...(sandbox && { sandbox }), ...(production && { production }) };
 }
 
-// The options' own check knows members; here the variables they come from are what a reader knows.
-function missing(options: Partial<Record<keyof HostedClientOptions, unknown>>): readonly Issue[] {
-  const { environment } = options;
-  const baseUrls = (options.baseUrls ?? {}) as HostedClientOptions['baseUrls'];
+// The options' own check knows properties; here the variables they come from are what a reader knows.
+function missing({ partnerId, apiKey, signer, environment, baseUrls }: Options): readonly Issue[] {
   const issues: Issue[] = [];
-  if (!options.partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });
-  if (!options.apiKey && !options.signer) {
+  if (!partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });
+  if (!apiKey && !signer) {
     const message = 'must be set, or HOSTED_SECRET_KEY and HOSTED_SERVICE_PUBLIC_KEY';
     issues.push({ path: 'HOSTED_API_KEY', message });
   }
   if (environment !== 'sandbox' && environment !== 'production') {
     issues.push({ path: 'HOSTED_ENVIRONMENT', message: 'must be "sandbox" or "production"' });
-  } else if (!baseUrls[environment]) {
+  } else if (!readProperty(Object(baseUrls), environment)) {
     issues.push({ path: `HOSTED_${environment.toUpperCase()}_BASE_URL`, message: 'must be set' });
   }
   return issues;

@@ -10,9 +10,32 @@ import { parseDateTime } from './date-time.js';
 import { isHttpUrl } from './http-url.js';
 import { isRecord } from './json.js';
 import type { CallOptions } from './options.js';
+import { copyProperties, hasMethods, readProperty, writeJson } from './runtime/prototype.js';
 
 /** The most a timer takes, in ms: 32 bits; a longer one fires at once. A body has no more bytes either. */
 export const maxTimer = 2 ** 31 - 1;
+
+/**
+ * A caller's object with these properties and no others. It is checked as a copy: each property is read
+ * once, from the object or its class, and none that is on `Object.prototype`.
+ */
+export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
+  return copied(shape, z.strictObject(shape, message));
+}
+
+/** The same, of an object that may have other properties, too: they are not read. */
+export function looseInputObject<Shape extends z.core.$ZodShape>(shape: Shape) {
+  return copied(shape, z.object(shape, 'must be an object'));
+}
+
+function copied<Shape extends z.core.$ZodShape>(shape: Shape, object: z.ZodMiniType) {
+  return z.pipe(copyOf(Object.keys(shape)), object as z.ZodMiniType<z.output<z.ZodMiniObject<Shape>>>);
+}
+
+/** The properties `names` of a caller's object, as they are; what is no object stays for the check to judge. */
+export function copyOf(names: readonly string[]) {
+  return z.transform((given: unknown) => (isRecord(given) ? copyProperties(given, names) : given));
+}
 
 /** Text with something in it. */
 export const text = z.string('must be a text').check(z.refine((value) => value.trim() !== '', 'must not be blank'));
@@ -111,7 +134,7 @@ function kindOf(value: unknown): string {
 
 function jsonCopy(value: unknown): Record<string, unknown> | null {
   try {
-    const copy: unknown = JSON.parse(JSON.stringify(value));
+    const copy: unknown = JSON.parse(writeJson(value));
     return isRecord(copy) ? copy : null;
   } catch {
     return null;
@@ -120,14 +143,7 @@ function jsonCopy(value: unknown): Record<string, unknown> | null {
 
 /** Whether a value is an AbortSignal, of whatever realm. */
 export function isAbortSignal(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'aborted' in value &&
-    'addEventListener' in value &&
-    typeof value.addEventListener === 'function' &&
-    'throwIfAborted' in value
-  );
+  return hasMethods(value, 'addEventListener', 'throwIfAborted') && readProperty(value, 'aborted') !== undefined;
 }
 
 const ownedHeaders = new Set([

@@ -5,20 +5,22 @@
  * @module
  */
 
-import * as z from 'zod/mini';
 import type { Wire } from './assumptions.js';
 import { HostedConfigError, HostedValidationError } from './errors.js';
 import { HostedError, type Issue, type Particulars } from './hosted-error.js';
-import { callOptions } from './input.js';
+import { callOptions, inputObject } from './input.js';
 import { check } from './issues.js';
+import { isRecord } from './json.js';
 import { cannot, listIssues } from './messages.js';
 import type { Encoded, Operation } from './operation.js';
 import type { CallOptions } from './options.js';
 import type { Route } from './routes.js';
+import { readProperty, writeJson } from './runtime/prototype.js';
 import type { Settings } from './settings.js';
 import { writeTimestamp } from './signing/message.js';
 
-const checkedOptions = z.optional(z.strictObject(callOptions, 'must be an object'));
+const checkedOptions = inputObject(callOptions);
+const noOptions = check(checkedOptions, {});
 
 /**
  * Checks input and options of a call, and copies them: what the caller changes later is not sent.
@@ -36,10 +38,10 @@ export function checkInput<Checked>(
     // A getter or a proxy of the caller's threw: no object to read from.
   }
   const checked = check(operation.request, given);
-  const checkedCall = check(checkedOptions, options);
+  const checkedCall = options === undefined ? noOptions : check(checkedOptions, options);
   const issues = [...checked.issues, ...markerIssues(operation, given, wire), ...checkedCall.issues];
-  if (checked.data !== undefined && issues.length === 0) {
-    return { asked: checked.data, options: (checkedCall.data ?? {}) as CallOptions };
+  if (checked.data !== undefined && checkedCall.data !== undefined && issues.length === 0) {
+    return { asked: checked.data, options: checkedCall.data as CallOptions };
   }
   throw invalid(operation, issues);
 }
@@ -83,7 +85,7 @@ export async function signBody(
   }
   const member = operation.host === 'links' ? 'signature' : wire.jobSignatureMember;
   const body = { ...encoded.body, partner_id: partnerId, timestamp: timestamp.sent, [member]: signature };
-  return { text: JSON.stringify(body), signature };
+  return { text: writeJson(body), signature };
 }
 
 // What somebody's signer throws may hold a key: it is neither shown nor passed on.
@@ -97,10 +99,9 @@ async function sign(run: () => string | Promise<string>): Promise<string | null>
   }
 }
 
-const namesLink = z.looseObject({ refId: z.unknown() });
-
 // §4.3 and §4.4 share the shape of their paths: to get the marker would be to list everything.
 function markerIssues({ path }: Route, input: unknown, { listMarker }: Wire): readonly Issue[] {
-  if (!path.includes('{linkId}') || check(namesLink, input).data?.refId !== listMarker) return [];
+  const refId = path.includes('{linkId}') && isRecord(input) ? readProperty(input, 'refId') : undefined;
+  if (refId !== listMarker) return [];
   return [{ path: 'refId', message: 'must not be the marker of the list operation' }];
 }

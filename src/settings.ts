@@ -10,10 +10,12 @@ import { assumedMaxResponseAgeMs, assumedWire, type Wire } from './assumptions.j
 import { HostedConfigError } from './errors.js';
 import type { Logger } from './events.js';
 import type { Issue } from './hosted-error.js';
-import { duration, httpUrl, maxTimer, wholeNumber } from './input.js';
-import { issuesOf } from './issues.js';
+import { copyOf, duration, httpUrl, inputObject, maxTimer, wholeNumber } from './input.js';
+import { check } from './issues.js';
+import { isRecord } from './json.js';
 import { listIssues } from './messages.js';
 import type { Clock, Environment, HostedClientOptions } from './options.js';
+import { copyProperties, hasMethods, readProperty } from './runtime/prototype.js';
 import { hmacSha256 } from './signing/hmac-sha256.js';
 import { apiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
@@ -43,32 +45,41 @@ export interface Settings {
   readonly userAgent: string;
 }
 
+/** A client's options once they are checked: a copy of their own, down to the addresses in them. */
+export type CheckedOptions = z.output<typeof clientOptions>;
+
 /**
  * Checks the options of a client.
  *
  * @throws {HostedConfigError} with every problem, and no text of a key or an address.
  */
-export function readSettings(options: HostedClientOptions): Settings {
-  const parsed = z.safeParse(clientOptions, options);
-  const issues = [
-    ...(parsed.success ? [] : issuesOf(parsed.error.issues)),
-    ...keyIssues(options),
-    ...addressIssues(options),
-  ];
-  if (!parsed.success || issues.length > 0) {
-    throw new HostedConfigError(`Cannot make a client: ${listIssues(issues)}`, issues);
-  }
-  const checked = parsed.data;
+export function checkOptions(options: unknown): CheckedOptions {
+  const given = check(copyOf(optionNames), options);
+  const checked = check(clientOptions, given.data);
+  const together = checkTogether(checked.data ?? Object(given.data));
+  const issues = given.issues.length > 0 ? given.issues : [...checked.issues, ...together];
+  if (checked.data && issues.length === 0) return checked.data;
+  throw new HostedConfigError(`Cannot make a client: ${listIssues(issues)}`, issues);
+}
+
+/** The options that `overrides` gives; one that is undefined is not given. */
+export function readOverrides(overrides: unknown): Readonly<Record<string, unknown>> {
+  const given = copyProperties(Object(overrides ?? {}), optionNames);
+  for (const name of optionNames) if (given[name] === undefined) delete given[name];
+  return given;
+}
+
+/** Fills in the defaults of options that are checked. */
+export function createSettings(checked: CheckedOptions): Settings {
   const environment = checked.environment ?? 'sandbox';
-  const base = (urls: BaseUrls | undefined) => urls?.[environment]?.replace(/\/+$/, '');
-  const links = base(checked.baseUrls) ?? '';
+  const links = checked.baseUrls[environment] ?? '';
   const given = checked.fetch as typeof globalThis.fetch | undefined;
   return Object.freeze({
     partnerId: checked.partnerId,
     signer: checked.signer ?? hmacSha256({ apiKey: checked.apiKey ?? '' }),
     environment,
     // §4.5 shows no production address for job status: that of the links is taken.
-    baseUrls: { links, jobs: base(checked.jobStatusBaseUrls) ?? links },
+    baseUrls: { links, jobs: checked.jobStatusBaseUrls?.[environment] ?? links },
     defaultCallbackUrl: checked.defaultCallbackUrl,
     timeoutMs: checked.timeoutMs ?? 30_000,
     totalTimeoutMs: checked.totalTimeoutMs ?? 120_000,
@@ -96,86 +107,84 @@ const baseUrl = z.pipe(
     const url = URL.parse(String(value));
     const message = url ? baseUrlFault(url) : 'must be an absolute address';
     if (message) check.issues.push({ code: 'custom', input: undefined, message });
-    return url ? url.origin + url.pathname : '';
+    return url ? (url.origin + url.pathname).replace(/\/+$/, '') : '';
   }),
 );
 
-const baseUrlsOf = z.strictObject(
+const baseUrlsOf = inputObject(
   { sandbox: z.optional(baseUrl), production: z.optional(baseUrl) },
   'must be an object with "sandbox" or "production"',
 );
 
-type BaseUrls = z.output<typeof baseUrlsOf>;
-
 const timestampFormat = z.enum(['iso', 'epoch-ms', 'epoch-s'], 'must be "iso", "epoch-ms" or "epoch-s"');
 
-const wireOptions = z.strictObject(
-  {
-    brand: z.optional(
-      z.string('must be a text').check(z.regex(/^[a-z][a-z0-9_]{0,31}$/, 'must be a word in small letters')),
-    ),
-    listMarker: z.optional(
-      z.string('must be a text').check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be letters, digits, "_" or "-"')),
-    ),
-    firstPage: z.optional(z.literal(['auto', 0, 1], 'must be "auto", 0 or 1')),
-    timestampFormat: z.optional(timestampFormat),
-    jobTimestampFormat: z.optional(timestampFormat),
-    jobSignatureMember: z.optional(z.enum(['sec_key', 'signature'], 'must be "sec_key" or "signature"')),
-    echoesTimestamp: z.optional(z.boolean('must be true or false')),
-    jobFlags: z.optional(z.enum(['boolean', 'string'], 'must be "boolean" or "string"')),
-    namesJob: z.optional(z.boolean('must be true or false')),
-  },
-  'must be an object',
-);
+const wireOptions = inputObject({
+  brand: z.optional(
+    z.string('must be a text').check(z.regex(/^[a-z][a-z0-9_]{0,31}$/, 'must be a word in small letters')),
+  ),
+  listMarker: z.optional(
+    z.string('must be a text').check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be letters, digits, "_" or "-"')),
+  ),
+  firstPage: z.optional(z.literal(['auto', 0, 1], 'must be "auto", 0 or 1')),
+  timestampFormat: z.optional(timestampFormat),
+  jobTimestampFormat: z.optional(timestampFormat),
+  jobSignatureMember: z.optional(z.enum(['sec_key', 'signature'], 'must be "sec_key" or "signature"')),
+  echoesTimestamp: z.optional(z.boolean('must be true or false')),
+  jobFlags: z.optional(z.enum(['boolean', 'string'], 'must be "boolean" or "string"')),
+  namesJob: z.optional(z.boolean('must be true or false')),
+});
 
-const clientOptions = z.strictObject(
-  {
-    partnerId: z
-      .string('must be a text: leading zeros are part of it')
-      .check(z.regex(/^\S+$/, 'must be a text without blanks')),
-    apiKey: z.optional(z.string('must be a text')),
-    signer: z.optional(z.custom<Signer>(isSigner, 'must have a name, sign() and verify()')),
-    environment: z.optional(z.enum(['sandbox', 'production'], 'must be "sandbox" or "production"')),
-    baseUrls: baseUrlsOf,
-    jobStatusBaseUrls: z.optional(baseUrlsOf),
-    defaultCallbackUrl: z.optional(httpUrl),
-    timeoutMs: z.optional(duration),
-    totalTimeoutMs: z.optional(duration),
-    maxRetries: z.optional(wholeNumber(0, 100)),
-    fetch: z.optional(aFunction),
-    clock: z.optional(z.custom<Clock>(isClock, 'must have now(), and may have sleep()')),
-    clockSkew: z.optional(z.enum(['auto', 'off'], 'must be "auto" or "off"')),
-    maxResponseAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
-    maxResponseBytes: z.optional(wholeNumber(1, maxTimer)),
-    wire: z.optional(wireOptions),
-    logger: z.optional(z.custom<Logger>(isLogger, 'must have debug(), info(), warn() and error()')),
-    onEvent: z.optional(aFunction),
-    userAgentSuffix: z.optional(
-      z.string('must be a text').check(z.regex(/^[\u0020-\u007e]*$/, 'must be a single line of ASCII')),
-    ),
-  },
-  'must be an object',
-);
+const optionShape = {
+  partnerId: z
+    .string('must be a text: leading zeros are part of it')
+    .check(z.regex(/^\S+$/, 'must be a text without blanks')),
+  apiKey: z.optional(z.string('must be a text')),
+  signer: z.optional(z.custom<Signer>(isSigner, 'must have a name, sign() and verify()')),
+  environment: z.optional(z.enum(['sandbox', 'production'], 'must be "sandbox" or "production"')),
+  baseUrls: baseUrlsOf,
+  jobStatusBaseUrls: z.optional(baseUrlsOf),
+  defaultCallbackUrl: z.optional(httpUrl),
+  timeoutMs: z.optional(duration),
+  totalTimeoutMs: z.optional(duration),
+  maxRetries: z.optional(wholeNumber(0, 100)),
+  fetch: z.optional(aFunction),
+  clock: z.optional(z.pipe(z.custom<Clock>(isClock, 'must have now(), and may have sleep()'), z.transform(toClock))),
+  clockSkew: z.optional(z.enum(['auto', 'off'], 'must be "auto" or "off"')),
+  maxResponseAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
+  maxResponseBytes: z.optional(wholeNumber(1, maxTimer)),
+  wire: z.optional(wireOptions),
+  logger: z.optional(z.custom<Logger>(isLogger, 'must have debug(), info(), warn() and error()')),
+  onEvent: z.optional(aFunction),
+  userAgentSuffix: z.optional(
+    z.string('must be a text').check(z.regex(/^[\u0020-\u007e]*$/, 'must be a single line of ASCII')),
+  ),
+};
+
+const optionNames = Object.keys(optionShape);
+
+const clientOptions = inputObject(optionShape);
 
 function wireOf(given: z.output<typeof wireOptions>): Wire {
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   return Object.freeze({ ...assumedWire, ...said });
 }
 
-function keyIssues(options: Partial<HostedClientOptions> | null | undefined): readonly Issue[] {
-  const { apiKey, signer } = options ?? {};
+/** What is wrong with options beside one another; any of them may be of the wrong type. */
+function checkTogether({ apiKey, signer, environment = 'sandbox', baseUrls }: OptionsAsGiven): readonly Issue[] {
+  const issues: Issue[] = [];
   if ((apiKey === undefined) === (signer === undefined)) {
-    return [{ path: 'apiKey', message: 'or "signer" must be there, and only one of the two' }];
+    issues.push({ path: 'apiKey', message: 'or "signer" must be there, and only one of the two' });
+  } else if (typeof apiKey === 'string') {
+    issues.push(...apiKeyIssues(apiKey, 'apiKey'));
   }
-  return typeof apiKey === 'string' ? apiKeyIssues(apiKey, 'apiKey') : [];
+  const isKnown = environment === 'sandbox' || environment === 'production';
+  if (isKnown && isRecord(baseUrls) && readProperty(baseUrls, environment) === undefined) {
+    issues.push({ path: `baseUrls.${environment}`, message: 'must be there: it is the environment of this client' });
+  }
+  return issues;
 }
 
-function addressIssues(options: Partial<HostedClientOptions> | null | undefined): readonly Issue[] {
-  const environment = options?.environment ?? 'sandbox';
-  if (!options?.baseUrls || options.baseUrls[environment] !== undefined) return [];
-  if (environment !== 'sandbox' && environment !== 'production') return [];
-  return [{ path: `baseUrls.${environment}`, message: 'must be there: it is the environment of this client' }];
-}
+type OptionsAsGiven = { readonly [Name in keyof HostedClientOptions]?: unknown };
 
 function baseUrlFault(url: URL): string | null {
   const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
@@ -187,16 +196,22 @@ function baseUrlFault(url: URL): string | null {
 }
 
 function isSigner(value: unknown): boolean {
-  const signer = value as Partial<Signer> | null;
-  return typeof signer?.name === 'string' && typeof signer.sign === 'function' && typeof signer.verify === 'function';
+  return hasMethods(value, 'sign', 'verify') && typeof readProperty(value, 'name') === 'string';
 }
 
 function isClock(value: unknown): boolean {
-  const clock = value as Partial<Clock> | null;
-  return typeof clock?.now === 'function' && (clock.sleep === undefined || typeof clock.sleep === 'function');
+  return (
+    hasMethods(value, 'now') &&
+    (readProperty(value, 'sleep') === undefined || typeof readProperty(value, 'sleep') === 'function')
+  );
+}
+
+// With a "sleep" of its own, also where the given one has none: whatever stands on a prototype is none.
+function toClock(clock: Clock): Clock {
+  const sleep = (ms: number, signal?: AbortSignal) => clock.sleep?.(ms, signal);
+  return { now: () => clock.now(), sleep: hasMethods(clock, 'sleep') ? sleep : undefined } as Clock;
 }
 
 function isLogger(value: unknown): boolean {
-  const logger = value as Partial<Logger> | null;
-  return [logger?.debug, logger?.info, logger?.warn, logger?.error].every((write) => typeof write === 'function');
+  return hasMethods(value, 'debug', 'info', 'warn', 'error');
 }

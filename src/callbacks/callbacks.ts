@@ -9,9 +9,11 @@ import type { ClockSkew } from '../clock-skew.js';
 import { HostedConfigError } from '../errors.js';
 import { quietly } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
-import type { JobStatus } from '../jobs/types.js';
+import type { JobRef, JobStatus } from '../jobs/types.js';
+import { isRecord } from '../json.js';
 import { cannotReceive } from '../messages.js';
 import type { CallOptions } from '../options.js';
+import { readProperty } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { createHandler } from './handler.js';
 import { believeCallback, readReceiveOptions, replayed } from './receive.js';
@@ -173,7 +175,7 @@ export function createCallbacks(call: Call, settings: Settings, skew: ClockSkew)
       options: ReceiveOptions & { confirm?: boolean; onEvent: (event: CallbackEvent, status: never) => unknown },
     ) {
       const receiving = readReceiveOptions(options, memory);
-      const onEvent: unknown = options?.onEvent;
+      const onEvent = isRecord(options) ? readProperty(options, 'onEvent') : undefined;
       if (typeof onEvent !== 'function') {
         const issues = [{ path: 'onEvent', message: 'must be a function' }];
         throw new HostedConfigError(cannotReceive('"onEvent" must be a function'), issues);
@@ -181,7 +183,7 @@ export function createCallbacks(call: Call, settings: Settings, skew: ClockSkew)
       return createHandler({
         receiving,
         world,
-        confirm: options.confirm ? confirm : null,
+        confirm: receiving.confirms ? confirm : null,
         onEvent: onEvent as (event: CallbackEvent, status?: JobStatus) => unknown,
         warn,
       });
@@ -190,6 +192,7 @@ export function createCallbacks(call: Call, settings: Settings, skew: ClockSkew)
   };
 
   function confirm(event: CallbackEvent, options?: CallOptions): Promise<JobStatus> {
-    return call(jobStatus, () => ({ userId: event?.userId, jobId: event?.jobId, history: true }), options);
+    const idOf = (name: keyof JobRef) => readProperty(Object(event), name);
+    return call(jobStatus, () => ({ userId: idOf('userId'), jobId: idOf('jobId'), history: true }), options);
   }
 }

@@ -16,12 +16,13 @@ import {
   type UnusableReason,
 } from '../errors.js';
 import type { Issue } from '../hosted-error.js';
-import { duration, flag, maxTimer, wholeNumber } from '../input.js';
-import { check } from '../issues.js';
+import { duration, flag, inputObject, maxTimer, wholeNumber } from '../input.js';
+import { check, checkJson } from '../issues.js';
 import { normaliseHistoryEntry } from '../jobs/normalise.js';
 import { wireHistoryEntry } from '../jobs/wire.js';
 import { isRecord, parseJson } from '../json.js';
 import { cannotReceive, disbelief, listIssues, unusability } from '../messages.js';
+import { hasMethods, writeJson } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { type Verdict, verifyAnswer } from '../signing/response.js';
 import { sha256Hex } from '../signing/sha256.js';
@@ -51,17 +52,14 @@ export interface Received {
   readonly expiresAt: Date;
 }
 
-const receiveOptions = z.strictObject(
-  {
-    maxAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
-    maxBytes: z.optional(wholeNumber(1, maxTimer)),
-    replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
-    // A handler's own.
-    confirm: z.optional(flag),
-    onEvent: z.optional(z.unknown()),
-  },
-  'must be an object',
-);
+const receiveOptions = inputObject({
+  maxAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
+  maxBytes: z.optional(wholeNumber(1, maxTimer)),
+  replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
+  // A handler's own.
+  confirm: z.optional(flag),
+  onEvent: z.optional(z.unknown()),
+});
 
 /** A pair is remembered this much longer, in ms, than it is fresh: verifying takes time. */
 const slowestVerifyingMs = 60_000;
@@ -110,19 +108,19 @@ export async function believeCallback(
   const verdict = await verifyAnswer(members, { signer, partnerId, now, maxAgeMs }).catch((): null => null);
   const { signedAt, timestamp } = believed(verdict);
 
-  const shape = check(wireHistoryEntry, members);
+  const shape = checkJson(wireHistoryEntry, members);
   if (!shape.data) throw unreadable('shape', shape.issues);
   const entry = normaliseHistoryEntry(shape.data, wire.brand);
-  const { userId = null, jobId = null, linkId = null } = entry.partnerParams ?? {};
+  const { userId, jobId, linkId } = entry.partnerParams ?? noParams;
   if (userId === null || jobId === null) throw unreadable('shape', missing({ user_id: userId, job_id: jobId }));
 
   const { hostedJobId, resultCode, resultType, isFinal } = entry;
-  const id = await sha256Hex(JSON.stringify([userId, jobId, hostedJobId, resultCode, resultType, isFinal]));
+  const id = await sha256Hex(writeJson([userId, jobId, hostedJobId, resultCode, resultType, isFinal]));
   return {
     event: { id, repeat: false, userId, jobId, linkId, entry, signedAt },
     // Of the pair, the timestamp: two keys sign one callback in two ways while they change. Two jobs
     // can end in one millisecond; where job status decides, that is no reason to lose one.
-    key: await sha256Hex(JSON.stringify([environment, partnerId, timestamp, ...(confirms ? [userId, jobId] : [])])),
+    key: await sha256Hex(writeJson([environment, partnerId, timestamp, ...(confirms ? [userId, jobId] : [])])),
     bodyDigest,
     expiresAt: new Date(
       maxAgeMs === false || signedAt === null
@@ -131,6 +129,8 @@ export async function believeCallback(
     ),
   };
 }
+
+const noParams = { userId: null, jobId: null, linkId: null };
 
 /** The error for a signed pair that came with another body before. */
 export function replayed(): HostedSignatureError {
@@ -176,6 +176,5 @@ function invalid(issues: readonly Issue[]): HostedValidationError {
 }
 
 function isReplayGuard(value: unknown): boolean {
-  const guard = value as Partial<ReplayGuard> | null;
-  return [guard?.begin, guard?.commit, guard?.forget].every((method) => typeof method === 'function');
+  return hasMethods(value, 'begin', 'commit', 'forget');
 }

@@ -7,7 +7,7 @@
 import * as z from 'zod/mini';
 import { assumedRepeatable, type Wire } from '../assumptions.js';
 import type { Issue } from '../hosted-error.js';
-import { flag, text } from '../input.js';
+import { flag, looseInputObject, text } from '../input.js';
 import type { Operation } from '../operation.js';
 import { jobStatusRoute } from '../routes.js';
 import { toBoolean, toCode, wireBoolean } from '../scalars.js';
@@ -16,10 +16,12 @@ import type { JobRef, JobStatus } from './types.js';
 import { type WireJobStatus, wireJobStatus } from './wire.js';
 
 // Whatever carries the ids of a job can be asked about: a job reference, a callback, a row of one's own.
-const jobQuery = z.object(
-  { userId: text, jobId: text, imageLinks: z.optional(flag), history: z.optional(flag) },
-  'must be an object',
-);
+const jobQuery = looseInputObject({
+  userId: text,
+  jobId: text,
+  imageLinks: z.optional(flag),
+  history: z.optional(flag),
+});
 
 /** §4.5 */
 export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobStatus> = {

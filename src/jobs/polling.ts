@@ -11,6 +11,7 @@ import { quietly, type Telemetry } from '../events.js';
 import { cannot } from '../messages.js';
 import type { CallOptions } from '../options.js';
 import { jobStatusRoute } from '../routes.js';
+import { readProperty } from '../runtime/prototype.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-options.js';
 
@@ -96,8 +97,8 @@ export function createPoller({ ask, now, random, telemetry }: PollingWorld, plan
 
   // Callers' objects carry more than the ids, and those of callers without types anything at all.
   function queryOf(job: JobRef): JobQuery {
-    const { userId, jobId } = Object(job) as JobRef;
-    return { userId, jobId, ...plan.asked };
+    const idOf = (name: keyof JobRef) => readProperty(Object(job), name) as string;
+    return { userId: idOf('userId'), jobId: idOf('jobId'), ...plan.asked };
   }
 
   function afterStatus(wait: Wait, status: JobStatus): Step {
@@ -119,7 +120,7 @@ export function createPoller({ ask, now, random, telemetry }: PollingWorld, plan
     }
     wait.errorsInRow += 1;
     if (!error.retryable || wait.errorsInRow > plan.maxConsecutiveErrors) return { status: null, error, over: true };
-    const retryAfterMs = 'retryAfterMs' in error ? (error.retryAfterMs ?? 0) : 0;
+    const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
     return waitOn(wait, null, Math.min(retryAfterMs, assumedMaxRetryAfterMs));
   }
 

@@ -7,7 +7,7 @@
 import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors.js';
 import type { HostedError } from '../hosted-error.js';
-import { callOptions, flag, maxTimer, wholeNumber } from '../input.js';
+import { callOptions, flag, inputObject, maxTimer, wholeNumber } from '../input.js';
 import { check } from '../issues.js';
 import { cannot, listIssues } from '../messages.js';
 import type { CallOptions } from '../options.js';
@@ -91,35 +91,27 @@ export interface WaitPlan {
   readonly signal: AbortSignal | undefined;
 }
 
-const waitOptions = z.strictObject(
-  {
-    ...callOptions,
-    deadlineMs: z.optional(
-      z.union(
-        [wholeNumber(0, maxTimer), z.literal(Number.POSITIVE_INFINITY)],
-        'must be whole milliseconds, or Infinity',
-      ),
-    ),
-    initialDelayMs: z.optional(wholeNumber(0, maxTimer)),
-    minDelayMs: z.optional(wholeNumber(1, maxTimer)),
-    maxDelayMs: z.optional(wholeNumber(1, maxTimer)),
-    backoffFactor: z.optional(
-      z
-        .number('must be a number of 1 or more')
-        .check(z.refine((factor) => factor >= 1, 'must be a number of 1 or more')),
-    ),
-    jitter: z.optional(flag),
-    notFoundGraceMs: z.optional(wholeNumber(0, maxTimer)),
-    maxConsecutiveErrors: z.optional(wholeNumber(0)),
-    imageLinks: z.optional(flag),
-    history: z.optional(flag),
-    onPoll: z.optional(
-      z.custom<(poll: PollReport) => void>((value) => typeof value === 'function', 'must be a function'),
-    ),
-    concurrency: z.optional(wholeNumber(1, 1_000)),
-  },
-  'must be an object',
-);
+const waitOptions = inputObject({
+  ...callOptions,
+  deadlineMs: z.optional(
+    z.union([wholeNumber(0, maxTimer), z.literal(Number.POSITIVE_INFINITY)], 'must be whole milliseconds, or Infinity'),
+  ),
+  initialDelayMs: z.optional(wholeNumber(0, maxTimer)),
+  minDelayMs: z.optional(wholeNumber(1, maxTimer)),
+  maxDelayMs: z.optional(wholeNumber(1, maxTimer)),
+  backoffFactor: z.optional(
+    z.number('must be a number of 1 or more').check(z.refine((factor) => factor >= 1, 'must be a number of 1 or more')),
+  ),
+  jitter: z.optional(flag),
+  notFoundGraceMs: z.optional(wholeNumber(0, maxTimer)),
+  maxConsecutiveErrors: z.optional(wholeNumber(0)),
+  imageLinks: z.optional(flag),
+  history: z.optional(flag),
+  onPoll: z.optional(
+    z.custom<(poll: PollReport) => void>((value) => typeof value === 'function', 'must be a function'),
+  ),
+  concurrency: z.optional(wholeNumber(1, 1_000)),
+});
 
 /**
  * Checks the options of a wait.

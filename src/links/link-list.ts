@@ -6,11 +6,12 @@
 
 import { type ApiPromise, apiPromise } from '../api-promise.js';
 import { HostedValidationError } from '../errors.js';
-import { isAbortSignal } from '../input.js';
+import { callOptions, isAbortSignal } from '../input.js';
 import { isRecord } from '../json.js';
 import { cannot } from '../messages.js';
 import type { CallOptions } from '../options.js';
 import { listLinksRoute } from '../routes.js';
+import { copyProperties, readProperty } from '../runtime/prototype.js';
 import { stoppable } from '../stoppable.js';
 import { under } from '../time.js';
 import { type FetchedPage, type FirstPage, type PlacedPage, placePage, walkPages } from './paging.js';
@@ -192,12 +193,14 @@ export function createLinkList({ options, firstPage, fetch }: Listing): LinkList
   };
 }
 
+const listProperties = ['page', 'prefetch', 'maxPages', ...Object.keys(callOptions)];
+
 // Taken once, so that nothing the caller changes later is sent. What is no object that can be read is
 // passed on, for the check to judge.
 function split(options: ListOptions | undefined): { paging: Paging; query: unknown; call: CallOptions | undefined } {
   try {
     if (options === undefined || isRecord(options)) {
-      const { page, prefetch, maxPages, ...call } = (options ?? {}) as ListOptions;
+      const { page, prefetch, maxPages, ...call }: ListOptions = copyProperties(options ?? {}, listProperties);
       const paging = { page, prefetch, maxPages };
       return { paging, query: paging, call };
     }
@@ -205,8 +208,8 @@ function split(options: ListOptions | undefined): { paging: Paging; query: unkno
   return { paging: {}, query: null, call: undefined };
 }
 
-function checkedLimit(options: { limit: number } | undefined): number {
-  const limit: unknown = options?.limit;
+function checkedLimit(options: unknown): number {
+  const limit = isRecord(options) ? readProperty(options, 'limit') : undefined;
   if (typeof limit === 'number' && limit >= 0 && (Number.isSafeInteger(limit) || limit === Number.POSITIVE_INFINITY)) {
     return limit;
   }

@@ -8,10 +8,12 @@
 import type { ApiPromise } from '../api-promise.js';
 import type { Call } from '../call.js';
 import { quietly } from '../events.js';
+import { isRecord } from '../json.js';
 import type { CallOptions } from '../options.js';
+import { copyProperties } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
-import { createLink, getLink, listLinks, updateLink } from './operations.js';
+import { createLink, getLink, linkChangesProperties, listLinks, newLinkProperties, updateLink } from './operations.js';
 import { createFirstPage, type FetchedPage } from './paging.js';
 import type { CreatedLink, Link, LinkChanges, NewLink, UpdatedLink } from './types.js';
 
@@ -139,7 +141,7 @@ export function createLinks(call: Call, { defaultCallbackUrl, logger, wire }: Se
       if (logger) warnOfMissingCallback(link, logger.warn.bind(logger));
       return call(createLink, () => withDefault(link, defaultCallbackUrl), options);
     },
-    update: (refId, changes, options) => call(updateLink, () => ({ ...changes, refId }), options),
+    update: (refId, changes, options) => call(updateLink, () => ({ ...copyChanges(changes), refId }), options),
     disable: (refId, options) => call(updateLink, () => ({ refId, isDisabled: true }), options),
     get: (refId, options) => call(getLink, () => ({ refId }), options),
     list: (options) => createLinkList({ options, firstPage, fetch: fetchPage }),
@@ -150,11 +152,15 @@ export function createLinks(call: Call, { defaultCallbackUrl, logger, wire }: Se
   }
 }
 
-// Whatever a caller without types gave is passed on as it is, for the check to judge.
-function withDefault(link: NewLink, defaultCallbackUrl: string | undefined): unknown {
-  return defaultCallbackUrl === undefined || link?.callbackUrl !== undefined
-    ? link
-    : { ...link, callbackUrl: defaultCallbackUrl };
+// A caller without types may give anything: what is no object is passed on as it is, for the check to judge.
+function withDefault(link: unknown, defaultCallbackUrl: string | undefined): unknown {
+  if (defaultCallbackUrl === undefined || !isRecord(link)) return link;
+  const given = copyProperties(link, newLinkProperties);
+  return given.callbackUrl === undefined ? { ...given, callbackUrl: defaultCallbackUrl } : given;
+}
+
+function copyChanges(changes: object): object {
+  return isRecord(changes) ? copyProperties(changes, linkChangesProperties) : changes;
 }
 
 // §4.1: without a valid callback address jobs of this method fail.

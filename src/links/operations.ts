@@ -8,7 +8,7 @@ import * as z from 'zod/mini';
 import { assumedRepeatable } from '../assumptions.js';
 import { couldBeDate } from '../date-time.js';
 import { type Issue, maxIssues } from '../hosted-error.js';
-import { anyText, dateTime, extraMembers, flag, httpUrl, text, wholeNumber } from '../input.js';
+import { anyText, dateTime, extraMembers, flag, httpUrl, inputObject, text, wholeNumber } from '../input.js';
 import { isRecord } from '../json.js';
 import type { Decoded, Operation } from '../operation.js';
 import { createLinkRoute, getLinkRoute, listLinksRoute, updateLinkRoute } from '../routes.js';
@@ -72,24 +72,23 @@ const linkId = z
   .string('must be a text')
   .check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"'));
 
-const newLink = z.strictObject(
-  {
-    companyName: text,
-    dataPrivacyPolicyUrl: httpUrl,
-    callbackUrl: z.union(
-      [z.null(), httpUrl],
-      'must be an absolute http(s) address, or null to leave it to the service',
-    ),
-    name: z.optional(anyText),
-    idTypes: z.optional(newIdTypes),
-    logoUrl: z.optional(httpUrl),
-    isSingleUse: z.optional(flag),
-    userId: z.optional(text),
-    expiresAt: z.optional(dateTime),
-    extra: z.optional(extraMembers(namedMembers)),
-  },
-  'must be an object',
-);
+const newLinkShape = {
+  companyName: text,
+  dataPrivacyPolicyUrl: httpUrl,
+  callbackUrl: z.union([z.null(), httpUrl], 'must be an absolute http(s) address, or null to leave it to the service'),
+  name: z.optional(anyText),
+  idTypes: z.optional(newIdTypes),
+  logoUrl: z.optional(httpUrl),
+  isSingleUse: z.optional(flag),
+  userId: z.optional(text),
+  expiresAt: z.optional(dateTime),
+  extra: z.optional(extraMembers(namedMembers)),
+};
+
+const newLink = inputObject(newLinkShape);
+
+/** The properties of a new link. */
+export const newLinkProperties: readonly string[] = Object.keys(newLinkShape);
 
 /** §4.1 */
 export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, CreatedLink> = {
@@ -116,15 +115,18 @@ export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, Cr
   decode: (answer) => shaped(normaliseCreatedLink(answer)),
 };
 
-const linkChanges = z
-  .strictObject({ refId: linkId, isDisabled: z.optional(flag), idTypes: z.optional(sentIdTypes) }, 'must be an object')
-  .check(
-    z.refine((changes) => changes.isDisabled !== undefined || changes.idTypes !== undefined, {
-      error: 'at least one of "isDisabled" and "idTypes" must be there',
-      // Also beside other problems: all are named at once.
-      when: ({ value }) => isRecord(value),
-    }),
-  );
+const changesShape = { isDisabled: z.optional(flag), idTypes: z.optional(sentIdTypes) };
+
+/** The properties of changes to a link. */
+export const linkChangesProperties: readonly string[] = Object.keys(changesShape);
+
+const linkChanges = inputObject({ refId: linkId, ...changesShape }).check(
+  z.refine((changes) => changes.isDisabled !== undefined || changes.idTypes !== undefined, {
+    error: 'at least one of "isDisabled" and "idTypes" must be there',
+    // Also beside other problems: all are named at once.
+    when: ({ value }) => isRecord(value),
+  }),
+);
 
 /** §4.2 */
 export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink, UpdatedLink> = {
@@ -153,7 +155,7 @@ export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink
   },
 };
 
-const linkQuery = z.strictObject({ refId: linkId }, 'must be an object');
+const linkQuery = inputObject({ refId: linkId });
 
 /** §4.3 */
 export const getLink: Operation<z.output<typeof linkQuery>, WireLink, Link> = {
@@ -170,10 +172,11 @@ export const getLink: Operation<z.output<typeof linkQuery>, WireLink, Link> = {
   },
 };
 
-const pageQuery = z.strictObject(
-  { page: z.optional(wholeNumber(0)), prefetch: z.optional(wholeNumber(0, 16)), maxPages: z.optional(wholeNumber(1)) },
-  'must be an object',
-);
+const pageQuery = inputObject({
+  page: z.optional(wholeNumber(0)),
+  prefetch: z.optional(wholeNumber(0, 16)),
+  maxPages: z.optional(wholeNumber(1)),
+});
 
 /** §4.4 */
 export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, ReadPage> = {
@@ -206,10 +209,7 @@ function countryCode(pattern: RegExp) {
 
 // One method for each kind of ID (§2.1): another one is refused, the same entry twice is dropped.
 function idTypeList(members: { country: z.ZodMiniType<string>; method: z.ZodMiniType<string> }) {
-  const entry = z.strictObject(
-    { country: members.country, idType: anyText, verificationMethod: members.method },
-    'must be an object',
-  );
+  const entry = inputObject({ country: members.country, idType: anyText, verificationMethod: members.method });
   return z.pipe(
     list(entry).check(
       z.superRefine(refuseSecondMethods, {

@@ -9,6 +9,7 @@ import { HostedConfigError } from '../errors.js';
 import type { Issue } from '../hosted-error.js';
 import { listIssues } from '../messages.js';
 import { once } from '../once.js';
+import { copyProperties } from '../runtime/prototype.js';
 import { decodeBase64, encodeBase64 } from './base64.js';
 import { ed25519Arithmetic, type SigningKey } from './ed25519-arithmetic.js';
 import { contextIssues, keyBytes } from './keys.js';
@@ -90,15 +91,16 @@ interface CheckedOptions {
   readonly context: string;
 }
 
-function checkedOptions(options: Partial<Ed25519Options> | undefined): CheckedOptions {
-  const given = [options?.servicePublicKey].flat();
-  const context = options?.context ?? assumedSignatureContext;
-  const secretKey = keyBytes(options?.secretKey, [32, 64]);
-  const publicKeys = given.map((key) => keyBytes(key, [32])).filter((key) => key !== null);
+function checkedOptions(options: unknown): CheckedOptions {
+  const given = copyProperties(Object(options), ['secretKey', 'servicePublicKey', 'context']);
+  const servicePublicKeys = [given.servicePublicKey].flat();
+  const context = (given.context ?? assumedSignatureContext) as string;
+  const secretKey = keyBytes(given.secretKey, [32, 64]);
+  const publicKeys = servicePublicKeys.map((key) => keyBytes(key, [32])).filter((key) => key !== null);
 
   const issues: Issue[] = [];
   if (secretKey === null) issues.push({ path: 'secretKey', message: 'must be 32 or 64 bytes, or their base64' });
-  if (publicKeys.length === 0 || publicKeys.length < given.length) {
+  if (publicKeys.length === 0 || publicKeys.length < servicePublicKeys.length) {
     issues.push({ path: 'servicePublicKey', message: 'must be 32 bytes, or their base64' });
   }
   issues.push(...contextIssues(context));
