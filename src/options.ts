@@ -87,7 +87,8 @@ export interface HostedClientOptions {
   environment?: Environment;
   /**
    * The base address of each environment; the chosen one's must be there. `https`, or `http` on
-   * loopback; a path is kept, and the version (`/v1`) is added by the client.
+   * loopback; a path is kept, and the version (`/v1`) is added by the client. `http` is refused where the
+   * platform's fetch would send it to a proxy of the environment: put the host into `NO_PROXY`.
    */
   baseUrls: Partial<Record<Environment, string | URL>>;
   /** Base addresses for job status alone. Default `baseUrls`: the protocol shows no production address (§4.5). */

@@ -15,6 +15,7 @@ import { check } from './issues.js';
 import { isRecord } from './json.js';
 import { listIssues } from './messages.js';
 import type { Clock, Environment, HostedClientOptions } from './options.js';
+import { usesEnvProxy } from './runtime/env-proxy.js';
 import { copyProperties, hasMethods, readProperty } from './runtime/prototype.js';
 import { hmacSha256 } from './signing/hmac-sha256.js';
 import { apiKeyIssues } from './signing/keys.js';
@@ -57,7 +58,8 @@ export function checkOptions(options: unknown): CheckedOptions {
   const given = check(copyOf(optionNames), options);
   const checked = check(clientOptions, given.data);
   const together = checkTogether(checked.data ?? Object(given.data));
-  const issues = given.issues.length > 0 ? given.issues : [...checked.issues, ...together];
+  const proxied = checked.data ? proxyIssues(checked.data) : [];
+  const issues = given.issues.length > 0 ? given.issues : [...checked.issues, ...together, ...proxied];
   if (checked.data && issues.length === 0) return checked.data;
   throw new HostedConfigError(`Cannot make a client: ${listIssues(issues)}`, issues);
 }
@@ -183,6 +185,23 @@ function checkTogether({ apiKey, signer, environment = 'sandbox', baseUrls }: Op
   }
   return issues;
 }
+
+// http is for this machine alone: a proxy would carry the signature away from it, for anyone to read.
+function proxyIssues({
+  environment = 'sandbox',
+  fetch,
+  baseUrls,
+  jobStatusBaseUrls,
+}: CheckedOptions): readonly Issue[] {
+  // A caller's own fetch goes where the caller wants.
+  if (fetch !== undefined && fetch !== globalThis.fetch) return [];
+  return Object.entries({ baseUrls, jobStatusBaseUrls })
+    .filter(([, urls]) => urls?.[environment]?.startsWith('http:') && usesEnvProxy(urls[environment]))
+    .map(([name]) => ({ path: `${name}.${environment}`, message: mustNotBeProxied }));
+}
+
+const mustNotBeProxied =
+  'must not be sent through the proxy that the environment names: put its host into NO_PROXY, or use https';
 
 type OptionsAsGiven = { readonly [Name in keyof HostedClientOptions]?: unknown };
 
