@@ -32,10 +32,11 @@ export function wireJobStatus(job: StoredJob, wishes: JobWishes, nowMs: number, 
   };
 }
 
-/** Before anything came in, deployments answer with a text, or with next to nothing. */
+/** Before anything came in, deployments answer with a text, or with next to nothing; §2.4 shows neither. */
 function wireWaiting(job: StoredJob, say: Say): object {
   return say<object>(
     { ...names(job), job_complete: false, job_success: false, code: '2314', result: 'No zip uploaded yet' },
+    { ...names(job), job_complete: false, job_success: false, code: '2302' },
     { job_complete: false },
     { ...names(job), job_complete: 'false', job_success: 'false', code: 2314, result: {} },
   );
@@ -93,8 +94,12 @@ function wireResult(result: StoredResult, job: StoredJob, { brand, say }: JobWri
     JSONVersion: say<string | undefined>('1.0.0', '1.0.0', undefined),
     // §2.4: a string-encoded boolean and a string-encoded number, in table and sample alike.
     IsFinalResult: say<string | boolean>(String(result.final), String(result.final), result.final),
-    ConfidenceValue: say<string | number>('99', '99.000000', 99),
-    Actions: say<object | undefined>(undefined, { Liveness_Check: 'Passed', Human_Review_Compare: 'Passed' }),
+    ConfidenceValue: say<string | number>('99', '99', '99.000000', 99),
+    // Seen in deployments alone.
+    Actions: say<object | undefined>(undefined, undefined, {
+      Liveness_Check: 'Passed',
+      Human_Review_Compare: 'Passed',
+    }),
   };
 }
 

@@ -26,7 +26,7 @@ export function wireUpdatedLink(link: StoredLink, say: Say): object {
 export function wireLink(link: StoredLink, jobs: readonly StoredJob[], partnerId: string, say: Say): object {
   return {
     link_url: link.url,
-    ...say<object>({ link_id: link.refId, ref_id: link.refId }, { ref_id: link.refId }, { link_id: link.refId }),
+    ...ids(link.refId, say),
     name: link.name ?? absent(say),
     id_types: link.idTypes,
     is_single_use: link.isSingleUse === null ? absent(say) : flag(link.isSingleUse, say),
@@ -47,20 +47,25 @@ export function wireLink(link: StoredLink, jobs: readonly StoredJob[], partnerId
 }
 
 function absent(say: Say): null | undefined {
-  return say(null, undefined);
+  return say<null | undefined>(null, null, undefined);
 }
 
-/** §2.2: the table has a string, the sample an array. */
+function ids(refId: string, say: Say): object {
+  const both = { link_id: refId, ref_id: refId };
+  return say<object>(both, both, { ref_id: refId }, { link_id: refId });
+}
+
+/** §2.2: the table has a string, the sample an array. In all else they are one. */
 function user(userId: string, say: Say): object {
   return say<object>({ user_id: userId }, { user_ids: [userId] }, { user_id: userId, user_ids: [userId] });
 }
 
 function flag(value: boolean, say: Say): boolean | string {
-  return say<boolean | string>(value, String(value), String(value).toUpperCase());
+  return say<boolean | string>(value, value, String(value), String(value).toUpperCase());
 }
 
 function count(value: number, say: Say): number | string {
-  return say<number | string>(value, String(value));
+  return say<number | string>(value, value, String(value));
 }
 
 function time(ms: number, say: Say): string {

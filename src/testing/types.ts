@@ -25,8 +25,9 @@ export interface MockServiceOptions {
   firstPage?: 0 | 1;
   /**
    * Which of the protocol's two dialects the answers are in: that of its field tables, or that of
-   * its samples (`user_ids`, `signature`, absent members left out). `'random'` mixes both, and
-   * other spellings that were seen, member by member. Default `'table'`.
+   * its samples (`user_ids` in place of `user_id`, `signature` in place of `sec_key`, no `result` while
+   * the job is pending). `'random'` mixes both, and other spellings that were seen, property by property.
+   * Default `'table'`.
    */
   spelling?: 'table' | 'sample' | 'random';
   /** Where ids and the mixture of `spelling: 'random'` start: one seed, one course. Default 1. */

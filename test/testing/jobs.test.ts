@@ -209,31 +209,54 @@ test('mock job status with wire.echoesTimestamp answers with the timestamp of th
   expect(body.sec_key).toBe(hmac(apiKeyOf(sandbox), nowText));
 });
 
-test("mock spelling 'sample' answers a pending job with next to nothing", async () => {
+test("mock spelling 'sample' has no result while a job is pending", async () => {
   const { sandbox, partner } = start({ spelling: 'sample' });
   const job = sandbox.jobs.start();
 
-  const { body } = await partner.status(wireJob(job));
+  const { body: waiting } = await partner.status(wireJob(job));
+  sandbox.jobs.report(job, { resultCode: '0814', resultText: 'Provisional - Under Review' });
+  const { body: reviewed } = await partner.status(wireJob(job));
 
-  expect(body).toEqual({
-    timestamp: expect.any(String),
-    signature: hmac(apiKeyOf(sandbox), body.timestamp),
-    job_complete: false,
-  });
+  for (const body of [waiting, reviewed]) {
+    expect(body).toEqual({
+      timestamp: expect.any(String),
+      signature: hmac(apiKeyOf(sandbox), body.timestamp),
+      ...wireJob(job),
+      job_complete: false,
+      job_success: false,
+      code: '2302',
+    });
+  }
 });
 
-test("mock spelling 'sample' signs in the member signature and has job_type as a number", async () => {
+// `job_type` is a number in `result`, and text in `history`: in the one sample there is it is so.
+test("mock spelling 'sample' has what docs/protocol.md §2.4 shows, and the member signature", async () => {
   const { sandbox, partner } = start({ spelling: 'sample' });
   const job = sandbox.jobs.start();
   sandbox.jobs.complete(job, 'approved');
 
-  const { body } = await partner.status({ ...wireJob(job), history: true });
+  const { body } = await partner.status({ ...wireJob(job), history: true, image_links: true });
 
-  expect(body).not.toHaveProperty('sec_key');
-  expect(body.signature).toBe(hmac(apiKeyOf(sandbox), body.timestamp));
-  expect(body.job_complete).toBe(true);
-  expect(body.result.PartnerParams.job_type).toBe(1);
-  expect(body.history[0].PartnerParams.job_type).toBe('1');
+  const both = {
+    ResultCode: '0810',
+    ResultText: 'Enroll User',
+    ResultType: 'SAIA',
+    HostedJobID: '0000000001',
+    JSONVersion: '1.0.0',
+    IsFinalResult: 'true',
+    ConfidenceValue: '99',
+  };
+  expect(body).toEqual({
+    timestamp: expect.any(String),
+    signature: hmac(apiKeyOf(sandbox), body.timestamp),
+    ...wireJob(job),
+    job_complete: true,
+    job_success: true,
+    code: '2302',
+    result: { ...both, PartnerParams: { ...wireJob(job), job_type: 1 }, IsMachineResult: 'true' },
+    image_links: { selfie_image: expect.stringMatching(/^https:/) },
+    history: [{ ...both, PartnerParams: { ...wireJob(job), job_type: '1' } }],
+  });
 });
 
 test("mock spelling 'random' has codes and flags as text and otherwise", async () => {

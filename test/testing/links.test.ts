@@ -163,30 +163,53 @@ test('mock.jobs.start() takes the user of a single-use link', async () => {
   expect((await partner.status(wireJob(ofSingle))).status).toBe(200);
 });
 
-test("mock spelling 'sample' has user_ids, text for counts and flags, and leaves absent members out", async () => {
+test("mock spelling 'sample' has what docs/protocol.md §2.2 shows, and a list of users", async () => {
   const { partner } = start({ spelling: 'sample' });
+  const userId = '0a8f0f3e-5b0c-4c39-8d0e-6d7b7b0e1c11';
 
-  const created = await partner.create({ ...newLink, user_id: 'user-1', is_single_use: false });
+  const created = await partner.create({ ...newLink, user_id: userId, is_single_use: true });
   const { body } = await partner.get(created.body.ref_id);
   const updated = await partner.update(created.body.ref_id, { is_disabled: false });
 
   expect(body).toEqual({
     link_url: created.body.link,
+    link_id: created.body.ref_id,
     ref_id: created.body.ref_id,
+    name: null,
     id_types: [],
-    is_single_use: 'false',
+    is_single_use: true,
     callback_url: newLink.callback_url,
     data_privacy_policy_url: newLink.data_privacy_policy_url,
-    user_ids: ['user-1'],
-    total_jobs: '0',
-    failed_jobs: '0',
-    successful_jobs: '0',
+    logo_url: null,
+    user_ids: [userId],
+    total_jobs: 0,
+    failed_jobs: 0,
+    successful_jobs: 0,
     company_name: newLink.company_name,
     partner_id: '085',
     created_at: nowText,
+    disabled_at: null,
+    expires_at: null,
     updated_at: nowText,
   });
-  expect(updated.body).not.toHaveProperty('disabled_at');
+  expect(updated.body).toEqual({ disabled_at: null, id_types: [], link_url: created.body.link, ref_id: body.ref_id });
+});
+
+test("mock spelling 'sample' differs from 'table' in the users of a link alone", async () => {
+  const [table, sample] = await Promise.all(
+    (['table', 'sample'] as const).map(async (spelling) => {
+      const { sandbox, partner } = start({ spelling });
+      sandbox.links.seed(1);
+      return (await partner.list()).body;
+    }),
+  );
+  const [{ user_id, ...inTable }] = table.links;
+  const [{ user_ids, ...inSample }] = sample.links;
+
+  expect(inSample).toEqual(inTable);
+  expect(user_ids).toEqual([user_id]);
+  expect(user_id).toMatch(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  expect(sample.meta).toEqual(table.meta);
 });
 
 test("mock spelling 'random' mixes both dialects, one way for one seed", async () => {
