@@ -15,9 +15,9 @@ const maxDepth = 64;
  */
 export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null) return value;
-    return isDeeper(value, maxDepth) ? undefined : detachFromPrototype(value);
+    // First, as what other code has put on all objects would be looked at in each of them.
+    const value: unknown = detachFromPrototype(JSON.parse(text));
+    return typeof value === 'object' && value !== null && isDeeper(value, maxDepth) ? undefined : value;
   } catch {
     return undefined;
   }
