@@ -307,6 +307,9 @@ test.each([
   ['a certificate that expired', ['CERT_HAS_EXPIRED']],
   ['a self-signed certificate', ['DEPTH_ZERO_SELF_SIGNED_CERT']],
   ['a certificate of an unknown authority', ['UNABLE_TO_VERIFY_LEAF_SIGNATURE']],
+  ['a certificate of another authority of the same name', ['CERT_SIGNATURE_FAILURE']],
+  ['a certificate of something that is no authority', ['INVALID_CA']],
+  ['a certificate that was withdrawn', ['CERT_REVOKED']],
   ['a certificate for another name', ['ERR_TLS_CERT_ALTNAME_INVALID']],
 ])('links.create() is repeated after %s', async (_what, codes) => {
   const { client, sent } = clientOf([broken(...codes), broken(...codes), create.answer()], { clock: recordingClock() });
