@@ -1,8 +1,12 @@
-/** The examples that plug the client into what surrounds it: a proxy, and OpenTelemetry. */
+/** The examples that plug the client into what surrounds it: a proxy, an authority of the service's own, OpenTelemetry. */
 
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { metrics, trace } from '@opentelemetry/api';
 import {
@@ -14,6 +18,7 @@ import {
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { createMockService } from 'hosted-client/testing';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { createAuthority, createServerCertificate } from './support/certificates.js';
 
 const service = createMockService();
 const { sandbox } = service;
@@ -61,11 +66,49 @@ test('the proxy example reaches the service through the proxy alone', async () =
   expect(tunnels).toEqual([new URL(target.origin).host]);
 });
 
-async function listening(server: Server): Promise<{ origin: string; close(): Promise<unknown> }> {
+test('the pinning example reaches a service by its own authority, and no other service', async () => {
+  const authority = createAuthority('The service’s authority');
+  const answered: string[] = [];
+  const target = createSecureServer(createServerCertificate(authority), async (request, response) => {
+    answered.push(request.url ?? '');
+    const asked = { method: request.method ?? '', headers: { 'content-type': 'application/json' } };
+    const answer = await service.fetch(`${sandbox.baseUrl}${request.url}`, { ...asked, body: await buffer(request) });
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+  });
+  const { origin, close } = await listening(target, 'https');
+  const folder = mkdtempSync(join(tmpdir(), 'hosted-client-'));
+  writeFileSync(join(folder, 'pinned.pem'), authority.cert);
+  writeFileSync(join(folder, 'other.pem'), createAuthority('The service’s authority').cert);
+  vi.stubEnv('HOSTED_SANDBOX_BASE_URL', origin);
+  // No wait between attempts.
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  sandbox.links.seed(3);
+  const runPinning = (file: string) => {
+    vi.stubEnv('HOSTED_CA_FILE', join(folder, file));
+    vi.resetModules();
+    return import('../examples/pin-service-ca.ts');
+  };
+
+  await runPinning('pinned.pem');
+  const refused = await runPinning('other.pem').catch((error: unknown) => error);
+
+  await close();
+  rmSync(folder, { recursive: true });
+  expect(printed).toEqual(['3 links, from the service itself']);
+  expect(answered).toEqual(['/v1/hosted_links/list']);
+  expect(refused).toMatchObject({
+    name: 'HostedConnectionError',
+    outcome: 'not_sent',
+    mayHaveActed: false,
+    cause: { code: 'CERT_SIGNATURE_FAILURE' },
+  });
+});
+
+async function listening(server: Server, scheme = 'http'): Promise<{ origin: string; close(): Promise<unknown> }> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: () => new Promise((resolve) => server.close(resolve)),
   };
 }
