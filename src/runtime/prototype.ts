@@ -55,7 +55,7 @@ export function isPolluted(): boolean {
 
 /**
  * Makes the objects of parsed JSON, which nobody else may hold, inherit nothing. Only while
- * `Object.prototype` is polluted: for a page of links this takes as long as parsing it.
+ * `Object.prototype` is polluted: for a page of links this takes longer than parsing it.
  */
 export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
   if (polluted) detach(json);
