@@ -33,8 +33,8 @@ export interface SentRequest {
 /** One answer: a body as JSON, a response, or what to do with the request. */
 export type Reply = Response | object | ((request: SentRequest, signal: AbortSignal) => Response | Promise<Response>);
 
-/** A client of a service that gives these answers in turn, the last one again and again. */
-export function clientOf(replies: Reply | readonly Reply[], options: Partial<HostedClientOptions> = {}) {
+/** A service that gives these answers in turn, the last one again and again. */
+export function serviceOf(replies: Reply | readonly Reply[]) {
   const sent: SentRequest[] = [];
   const waiting: { readonly count: number; resolve(): void }[] = [];
   const queue = Array.isArray(replies) ? [...(replies as readonly Reply[])] : [replies as Reply];
@@ -46,23 +46,36 @@ export function clientOf(replies: Reply | readonly Reply[], options: Partial<Hos
     if (typeof reply === 'function') return reply(request, init.signal as AbortSignal);
     return reply instanceof Response ? reply.clone() : Response.json(reply);
   };
-  const client = new HostedClient({
-    partnerId,
-    ...(options.signer ? {} : { apiKey }),
-    baseUrls: { sandbox: 'https://sandbox.hosted.test', production: 'https://production.hosted.test' },
-    fetch: fetch as typeof globalThis.fetch,
-    clock: stillClock(),
-    ...options,
-    // On a clock that stands still both sides sign at one millisecond, and so alike.
-    wire: { echoesTimestamp: true, ...options.wire },
-  });
   /** Resolves once so many requests have been sent. */
   const arrived = (count: number) =>
     new Promise<void>((resolve) => {
       if (sent.length >= count) resolve();
       else waiting.push({ count, resolve });
     });
-  return { client, sent, arrived };
+  return { fetch: fetch as typeof globalThis.fetch, sent, arrived };
+}
+
+/** Options of a client of a service. */
+export function optionsOf(
+  { fetch }: { readonly fetch: typeof globalThis.fetch },
+  options: Partial<HostedClientOptions> = {},
+): HostedClientOptions {
+  return {
+    partnerId,
+    ...(options.signer ? {} : { apiKey }),
+    baseUrls: { sandbox: 'https://sandbox.hosted.test', production: 'https://production.hosted.test' },
+    fetch,
+    clock: stillClock(),
+    ...options,
+    // On a clock that stands still both sides sign at one millisecond, and so alike.
+    wire: { echoesTimestamp: true, ...options.wire },
+  };
+}
+
+/** A client of a service that gives these answers in turn, the last one again and again. */
+export function clientOf(replies: Reply | readonly Reply[], options: Partial<HostedClientOptions> = {}) {
+  const { fetch, sent, arrived } = serviceOf(replies);
+  return { client: new HostedClient(optionsOf({ fetch }, options)), sent, arrived };
 }
 
 /** The five operations: how each is called, an answer that it can use, and whether the design lets it be repeated. */
