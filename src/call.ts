@@ -9,11 +9,17 @@ import { type Answered, type ApiPromise, apiPromise } from './api-promise.js';
 import { decoded, membersOf, verified } from './believe.js';
 import { refusalIn, requestIdIn } from './classify.js';
 import type { ClockSkew } from './clock-skew.js';
-import { HostedConnectionError, HostedTimeoutError, isHostedError } from './errors.js';
+import {
+  type AnyHostedError,
+  HostedConfigError,
+  HostedConnectionError,
+  HostedTimeoutError,
+  isHostedError,
+} from './errors.js';
 import type { Telemetry } from './events.js';
 import type { Outcome } from './hosted-error.js';
 import { parseJson } from './json.js';
-import { cannot } from './messages.js';
+import { cannot, listIssues } from './messages.js';
 import type { Operation } from './operation.js';
 import type { CallOptions } from './options.js';
 import { addressOf, checkInput, signBody } from './request.js';
@@ -48,6 +54,7 @@ interface Running<Checked, Wire, Output> {
   readonly asked: Checked;
   readonly options: CallOptions;
   readonly callId: number;
+  /** By the monotonic clock. */
   readonly endsAt: number;
   readonly progress: Progress;
 }
@@ -57,6 +64,8 @@ interface Progress {
   attempts: number;
   /** Whether the attempt under way has left. */
   sent: boolean;
+  /** Whether it was answered. */
+  answered: boolean;
   /** Whether an earlier attempt left, and may have been acted on. */
   unsettled: boolean;
   /** The clock offset that the attempt under way is signed with. */
@@ -88,6 +97,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const progress: Progress = {
       attempts: 0,
       sent: false,
+      answered: false,
       unsettled: false,
       offsetMs: 0,
       resigned: false,
@@ -99,13 +109,13 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
       const { asked, options } = checkInput(operation, { input, options: given, wire });
       caller = options.signal;
       const ms = options.totalTimeoutMs ?? settings.totalTimeoutMs;
-      const running = { operation, asked, options, callId, endsAt: clock.now() + ms, progress };
+      const running = { operation, asked, options, callId, endsAt: clock.elapsed() + ms, progress };
       const timedOut = () => timeout(operation, progress, 'total');
       return await within({ clock, ms, signal: options.signal, timedOut }, (signal) => repeat(running, signal));
-    } catch (error) {
-      if (isHostedError(error) && !(caller?.aborted && caller.reason === error)) {
-        report({ type: 'error', callId, operation: operation.name, code: error.code, attempts: progress.attempts });
-      }
+    } catch (caught) {
+      if (!isHostedError(caught) || (caller?.aborted && caller.reason === caught)) throw caught;
+      const error = completeError(caught, operation, progress);
+      report({ type: 'error', callId, operation: operation.name, code: error.code, attempts: progress.attempts });
       throw error;
     }
   }
@@ -118,7 +128,6 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const maxRetries = options.maxRetries ?? settings.maxRetries;
     for (let attempt = 1; ; attempt++) {
       progress.attempts = attempt;
-      progress.sent = false;
       try {
         const answered = await attemptOnce(running, signal);
         budget.earn();
@@ -131,12 +140,10 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
         const made = { attempt, maxRetries, skewChanged, resigned: progress.resigned };
         const { delayMs, resigns, aheadMs } = retryAfter(error, made, random);
         // A wait that outlasts the call would only hide what went wrong behind a timeout.
-        if (delayMs === null || clock.now() + delayMs >= endsAt || !budget.spend()) throw error;
+        if (delayMs === null || clock.elapsed() + delayMs >= endsAt || !budget.spend()) throw error;
         progress.resigned ||= resigns;
         progress.aheadMs = aheadMs;
-        // What did not leave was not acted on; nor what was turned away at the door.
-        const turnedAway = error.code === 'rate_limit' || error.code === 'authentication';
-        progress.unsettled ||= error.outcome !== 'not_sent' && !turnedAway;
+        settle(progress, error);
         report({ type: 'retry', callId, operation: operation.name, attempt, delayMs, reason: error.code });
         if (!resigns) await clock.sleep(delayMs, signal);
       }
@@ -149,7 +156,8 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
   ): Promise<Answered<Output>> {
     const { name, method, repeatable } = operation;
     const { attempts } = progress;
-    const startedAt = clock.now();
+    const startedAt = clock.elapsed();
+    const sentAt = clock.now();
     // One snapshot for signing and for judging freshness: the answer must not vouch for its own age.
     progress.offsetMs = skew.offsetMs();
     const ms = options.timeoutMs ?? settings.timeoutMs;
@@ -176,13 +184,14 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     });
     if (!isAnswer(answer)) throw disconnected(operation, progress, answer);
 
+    progress.answered = true;
     const receivedAt = clock.now();
     const now = receivedAt + progress.offsetMs;
     const { status, headers } = answer;
     const sentSignatures = [progress.signature];
     const requestId = requestIdIn(headers, sentSignatures);
-    const durationMs = receivedAt - startedAt;
-    skew.learn(headers, { sentAt: startedAt, receivedAt });
+    const durationMs = Math.round(clock.elapsed() - startedAt);
+    skew.learn(headers, { sentAt, receivedAt });
     report({ type: 'response', callId, operation: name, attempt: attempts, status, requestId, durationMs });
 
     const site = { operation: name, repeatable, environment: settings.environment, attempts, now, sentSignatures };
@@ -195,6 +204,23 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const data = decoded(reading, { members, signedAt });
     return { data, response: { status, headers, requestId, attempts, rawBody: () => answer.text } };
   }
+}
+
+// Requests that were never sent, rate-limited or rejected had no effect; any other one may have had.
+function settle(progress: Progress, error: AnyHostedError): void {
+  const hadNoEffect = error.outcome === 'not_sent' || error.code === 'rate_limit' || error.code === 'authentication';
+  progress.unsettled ||= !hadNoEffect;
+  progress.sent = false;
+  progress.answered = false;
+}
+
+// A clock that tells no time knows of no call, and may fail at any step of one.
+function completeError(error: AnyHostedError, operation: Attempted, progress: Progress): AnyHostedError {
+  if (error.code !== 'config' || error.operation !== null) return error;
+  const outcome = progress.answered ? 'answered' : outcomeOf(progress);
+  const message = cannot(operation.name, listIssues(error.issues), outcome !== 'not_sent');
+  const particulars = { ...particularsOf(operation, progress, outcome), retryable: false };
+  return new HostedConfigError(message, error.issues, particulars);
 }
 
 const ownHeaders = { accept: 'application/json', 'content-type': 'application/json' };

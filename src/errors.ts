@@ -33,8 +33,8 @@ abstract class InputError extends HostedError {
 }
 
 /**
- * The client cannot work with its options, or with its signer, which threw or signed with no text:
- * all problems at once.
+ * The client cannot work with its options, with its signer, which threw or signed with no text, or with its
+ * clock, which told no time: all problems at once.
  */
 export class HostedConfigError extends InputError {
   /** `'HostedConfigError'`, in minified code too. */

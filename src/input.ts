@@ -11,9 +11,10 @@ import { isHttpUrl } from './http-url.js';
 import { isRecord } from './json.js';
 import type { CallOptions } from './options.js';
 import { copyProperties, hasMethods, readProperty, writeJson } from './runtime/prototype.js';
+import { maxTimerMs } from './time.js';
 
-/** The most a timer takes, in ms: 32 bits; a longer one fires at once. A body has no more bytes either. */
-export const maxTimer = 2 ** 31 - 1;
+/** The most a timer takes, in ms. A body has no more bytes either. */
+export const maxTimer = maxTimerMs;
 
 /**
  * A caller's object with these properties and no others. It is checked as a copy: each property is read

@@ -13,11 +13,11 @@ export type Environment = 'sandbox' | 'production';
 /**
  * Time, as the client sees it. Give one to make time stand still in a test: `createTestClock()` of
  * `hosted-client/testing` is one that moves only when told. Time limits sleep on it too, so a sleep
- * must not end before its time.
+ * must not end before its time. Where it is set back, no time has passed.
  */
 export interface Clock {
   /**
-   * Tells the time.
+   * Tells the time. Anything but a finite number is a HostedConfigError.
    *
    * @returns Milliseconds since the epoch.
    */
@@ -111,7 +111,10 @@ export interface HostedClientOptions {
    * each call.
    */
   fetch?: typeof globalThis.fetch;
-  /** Tells the time, and sleeps. Default: the platform's time and timers. */
+  /**
+   * Tells the time, and sleeps. Default: the platform's time and timers; durations and time limits are then
+   * counted by its monotonic clock.
+   */
   clock?: Clock;
   /**
    * `'auto'` learns the difference between the service's clock and ours from the `Date` header, and

@@ -20,7 +20,7 @@ import { copyProperties, hasMethods, readProperty } from './runtime/prototype.js
 import { hmacSha256 } from './signing/hmac-sha256.js';
 import { apiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
-import { platformClock, type WaitingClock, waitingClock } from './time.js';
+import { createPlatformClock, type WaitingClock, waitingClock } from './time.js';
 import { platformFetch } from './transport.js';
 import { version } from './version.js';
 
@@ -87,7 +87,7 @@ export function createSettings(checked: CheckedOptions): Settings {
     totalTimeoutMs: checked.totalTimeoutMs ?? 120_000,
     maxRetries: checked.maxRetries ?? 2,
     fetch: given ?? platformFetch,
-    clock: checked.clock ? waitingClock(checked.clock) : platformClock,
+    clock: checked.clock ? waitingClock(checked.clock, finiteNow(checked.clock)) : createPlatformClock(),
     clockSkew: checked.clockSkew ?? 'auto',
     maxResponseAgeMs: checked.maxResponseAgeMs ?? assumedMaxResponseAgeMs,
     maxResponseBytes: checked.maxResponseBytes ?? 8 * 1024 * 1024,
@@ -136,6 +136,8 @@ const wireOptions = inputObject({
   namesJob: z.optional(z.boolean('must be true or false')),
 });
 
+const untimely = 'must tell the time as a finite number of milliseconds';
+
 const optionShape = {
   partnerId: z
     .string('must be a text: leading zeros are part of it')
@@ -150,7 +152,14 @@ const optionShape = {
   totalTimeoutMs: z.optional(duration),
   maxRetries: z.optional(wholeNumber(0, 100)),
   fetch: z.optional(aFunction),
-  clock: z.optional(z.pipe(z.custom<Clock>(isClock, 'must have now(), and may have sleep()'), z.transform(toClock))),
+  clock: z.optional(
+    z.pipe(
+      z
+        .custom<Clock>(isClock, { error: 'must have now(), and may have sleep()', abort: true })
+        .check(z.refine((clock) => tellsTime(clock), untimely)),
+      z.transform(toClock),
+    ),
+  ),
   clockSkew: z.optional(z.enum(['auto', 'off'], 'must be "auto" or "off"')),
   maxResponseAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
   maxResponseBytes: z.optional(wholeNumber(1, maxTimer)),
@@ -237,6 +246,25 @@ function isClock(value: unknown): boolean {
 function toClock(clock: Clock): Clock {
   const sleep = (ms: number, signal?: AbortSignal) => clock.sleep?.(ms, signal);
   return { now: () => clock.now(), sleep: hasMethods(clock, 'sleep') ? sleep : undefined } as Clock;
+}
+
+function tellsTime(clock: Clock): boolean {
+  try {
+    return Number.isFinite(clock.now());
+  } catch {
+    return false;
+  }
+}
+
+// A clock may fail later, too. Every comparison with NaN is false: a deadline would never come, and no
+// response would be too old.
+function finiteNow(clock: Clock): () => number {
+  return () => {
+    const now = clock.now();
+    if (Number.isFinite(now)) return now;
+    const issues = [{ path: 'clock', message: untimely }];
+    throw new HostedConfigError(`Cannot tell the time: ${listIssues(issues)}`, issues);
+  };
 }
 
 function isLogger(value: unknown): boolean {

@@ -7,22 +7,94 @@
 
 import type { Clock } from './options.js';
 
+/** The longest delay a timer takes, in ms: 32 bits. A longer one would fire at once. */
+export const maxTimerMs = 2 ** 31 - 1;
+
 /** A clock that can wait. */
 export interface WaitingClock extends Required<Clock> {
-  /** Calls `ring` after so many ms, unless it is silenced before by what is returned. */
-  alarm(ms: number, ring: () => void): () => void;
+  /**
+   * Milliseconds that have passed since the clock was created; never goes back. Durations, due times and
+   * deadlines are counted by it, as the time of day may be set while they run.
+   */
+  elapsed(): number;
+  /**
+   * Calls `ring` after `ms`, at most {@link maxTimerMs}, unless it is silenced before by what is returned.
+   * A clock that fails to tell the time then gives `ring` its error.
+   */
+  alarm(ms: number, ring: (failure?: unknown) => void): () => void;
 }
 
-/** The platform's time and timers. */
-export const platformClock: WaitingClock = { now: () => Date.now(), sleep: platformSleep, alarm: platformAlarm };
-
-/** A given clock; one that cannot wait waits on the platform's timers. */
-export function waitingClock(clock: Clock): WaitingClock {
-  const sleeping = {
-    now: () => clock.now(),
-    sleep: (ms: number, signal?: AbortSignal) => (clock.sleep ? clock.sleep(ms, signal) : platformSleep(ms, signal)),
+/** Creates a clock of the platform's time and timers; durations are counted by its monotonic clock. */
+export function createPlatformClock(): WaitingClock {
+  // Looked up at each reading, so that fake timers of a test runner are used.
+  const stopwatch = createStopwatch(() => performance.now());
+  return {
+    now: () => Date.now(),
+    elapsed: stopwatch.elapsed,
+    sleep: countSleeps(stopwatch, platformSleep),
+    alarm(ms, ring) {
+      const endsAt = stopwatch.elapsed() + ms;
+      return platformAlarm(ms, () => {
+        stopwatch.reach(endsAt);
+        ring();
+      });
+    },
   };
-  return { ...sleeping, alarm: (ms, ring) => sleepingAlarm(sleeping, ms, ring) };
+}
+
+/** Completes a given clock, which `now` reads: one that cannot wait waits on the platform's timers. */
+export function waitingClock(clock: Clock, now: () => number): WaitingClock {
+  const stopwatch = createStopwatch(now);
+  const sleep = (ms: number, signal?: AbortSignal) =>
+    clock.sleep ? clock.sleep(ms, signal) : platformSleep(ms, signal);
+  return {
+    now,
+    elapsed: stopwatch.elapsed,
+    sleep: countSleeps(stopwatch, sleep),
+    alarm: (ms, ring) => sleepingAlarm(stopwatch, sleep, { ms, ring }),
+  };
+}
+
+/** Counts the time that has passed, in ms. */
+interface Stopwatch {
+  elapsed(): number;
+  /** Makes sure that at least `ms` count as passed. */
+  reach(ms: number): void;
+}
+
+// Where the clock that is read steps back, no time has passed; from there on it counts as before.
+function createStopwatch(read: () => number): Stopwatch {
+  let last = read();
+  let passed = 0;
+  const elapsed = () => {
+    const at = read();
+    if (at > last) passed += at - last;
+    last = at;
+    return passed;
+  };
+  return {
+    elapsed,
+    reach(ms) {
+      passed = Math.max(elapsed(), ms);
+    },
+  };
+}
+
+type Sleep = WaitingClock['sleep'];
+
+// A sleep that ended counts for its length: fake timers of some test runners move `Date` and not the
+// monotonic clock, and a timer may fire a fraction of a millisecond early.
+function countSleeps(stopwatch: Stopwatch, sleep: Sleep): Sleep {
+  return async (ms, signal) => {
+    let leftMs = ms;
+    do {
+      const partMs = Math.min(leftMs, maxTimerMs);
+      const endsAt = stopwatch.elapsed() + partMs;
+      await sleep(partMs, signal);
+      stopwatch.reach(endsAt);
+      leftMs -= partMs;
+    } while (leftMs > 0);
+  };
 }
 
 /** How long some work may take, and what ends it before. */
@@ -57,8 +129,8 @@ export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise
       caller?.removeEventListener('abort', onAbort);
       silence();
     };
-    // Before the listener: where somebody's clock throws, none is left behind.
-    const silence = clock.alarm(ms, () => end(timedOut()));
+    // Before the listener: where a given clock throws, none is left behind.
+    const silence = clock.alarm(ms, (failure) => end(failure ?? timedOut()));
     caller?.addEventListener('abort', onAbort);
     work(ending.signal).then(
       (value) => {
@@ -103,12 +175,25 @@ function platformAlarm(ms: number, ring: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-function sleepingAlarm({ sleep }: Pick<WaitingClock, 'sleep'>, ms: number, ring: () => void): () => void {
+function sleepingAlarm(
+  stopwatch: Stopwatch,
+  sleep: Sleep,
+  { ms, ring }: { ms: number; ring: (failure?: unknown) => void },
+): () => void {
+  const endsAt = stopwatch.elapsed() + ms;
   const silencing = new AbortController();
-  sleep(ms, silencing.signal).then(ring, () => {
-    // One that fails by itself would leave the call without a limit.
-    if (!silencing.signal.aborted) ring();
-  });
+  const end = () => {
+    if (silencing.signal.aborted) return;
+    let failure: unknown;
+    try {
+      stopwatch.reach(endsAt);
+    } catch (error) {
+      failure = error;
+    }
+    ring(failure);
+  };
+  // A sleep that fails by itself ends the limit too: without one, the work could last without end.
+  sleep(ms, silencing.signal).then(end, end);
   return () => silencing.abort(inTime);
 }
 
