@@ -87,7 +87,7 @@ export const assumedCodes: ReadonlyMap<string, CodeMeaning> = new Map([
 /** §7: with status 429, a block on an ID number that no waiting lifts. */
 export const assumedBlockedCode = '2222';
 
-/** §8: no rate limit is shown. A wait asked for by `Retry-After` is never longer than this. */
+/** §8: no rate limit is shown. A call that is asked by `Retry-After` to wait longer than this rejects at once. */
 export const assumedMaxRetryAfterMs = 60_000;
 
 /** Not shown: a header that names the request. The first of these that is there is taken. */

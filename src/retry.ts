@@ -49,11 +49,9 @@ export function retryAfter(error: AnyHostedError, made: Attempt, random: () => n
   if (!error.retryable) return never;
   const most = Math.min(backOff.mostMs, backOff.firstMs * 2 ** (made.attempt - 1));
   const asked = Number(readProperty(error, 'retryAfterMs') ?? 0);
-  return {
-    delayMs: Math.max(Math.floor(random() * most), Math.min(asked, assumedMaxRetryAfterMs)),
-    resigns: false,
-    aheadMs: 0,
-  };
+  // Asking again earlier would be refused, and a sleep that long looks like a hung call: the caller decides.
+  if (asked > assumedMaxRetryAfterMs) return never;
+  return { delayMs: Math.max(Math.floor(random() * most), asked), resigns: false, aheadMs: 0 };
 }
 
 /** The first wait, and the longest, in ms: doubled each time, and drawn by chance from 0 (full jitter). */

@@ -1,7 +1,7 @@
 // What is repeated and what is not, how long is waited, and what ends a call: time limits and the caller's signal.
 
 import { getEventListeners } from 'node:events';
-import { HostedConnectionError, HostedServerError, HostedTimeoutError, HostedValidationError } from 'hosted-client';
+import { HostedConnectionError, HostedTimeoutError, HostedValidationError } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
 import {
   clientOf,
@@ -110,89 +110,6 @@ test('waits are drawn from nothing up to half a second, doubled each time, and t
   expect(least).toEqual(Array(10).fill(0));
   expect(middle).toEqual(bounds.map((ms) => ms / 2));
   expect(most).toEqual(bounds.map((ms) => ms - 1));
-});
-
-// 2026-01-02 was a Friday; the test's clock stands at 03:04:05.678.
-test.each<[string, number]>([
-  ['7', 7_000],
-  [' 7 ', 7_000],
-  ['0', 0],
-  ['60', 60_000],
-  ['Fri, 02 Jan 2026 03:04:15 GMT', 9_322],
-  ['Fri, 02 Jan 2026 03:04:05 GMT', 0],
-  ['Thu, 01 Jan 2026 00:00:00 GMT', 0],
-])('Retry-After "%s" is waited for', async (header, expected) => {
-  chance(0);
-
-  const slept = await waits(unavailable({ 'retry-after': header }), 1);
-
-  expect(slept).toEqual([expected]);
-});
-
-test.each(['61', '3600', '9999999999', 'Fri, 02 Jan 2026 04:04:05 GMT', 'Wed, 31 Dec 9999 23:59:59 GMT'])(
-  'Retry-After "%s" is waited for no longer than a minute',
-  async (header) => {
-    chance(0);
-
-    const slept = await waits(unavailable({ 'retry-after': header }), 1);
-
-    expect(slept).toEqual([60_000]);
-  },
-);
-
-test.each([
-  '-5',
-  '1.5',
-  '1e3',
-  '0x10',
-  'NaN',
-  'Infinity',
-  '99999999999',
-  '5, 10',
-  'soon',
-  '',
-  '2026-01-02T04:00:00Z',
-  'Fri, 99 Jan 2026 03:04:15 GMT',
-  'Fri, 02 Foo 2026 03:04:15 GMT',
-])('Retry-After "%s" counts as none', async (header) => {
-  chance(0);
-  const clock = recordingClock();
-  const { client } = clientOf(unavailable({ 'retry-after': header }), { clock, maxRetries: 1 });
-
-  const error = await rejection(client.links.get('ref-1'));
-
-  expect(clock.slept).toEqual([0]);
-  expect(error).toMatchObject({ code: 'server', retryAfterMs: null });
-});
-
-test('a Retry-After that has passed asks for no wait at all', async () => {
-  const headers = { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' };
-  const { client } = clientOf(unavailable(headers), { clock: recordingClock(), maxRetries: 0 });
-
-  const error = await rejection(client.links.get('ref-1'));
-
-  expect(error).toMatchObject({ code: 'server', retryAfterMs: 0 });
-});
-
-test('a wait is never shorter than Retry-After asks', async () => {
-  chance(1 - Number.EPSILON);
-
-  const [ms] = await waits(unavailable({ 'retry-after': '7' }), 1);
-
-  expect(ms).toBeGreaterThanOrEqual(7_000);
-});
-
-test('a Retry-After beyond what is left of totalTimeoutMs gives the original error at once', async () => {
-  chance(0);
-  const clock = recordingClock([30_000, 10_000]);
-  const { client, sent } = clientOf(unavailable({ 'retry-after': '11' }), { clock, totalTimeoutMs: 10_000 });
-
-  const error = await rejection(client.links.get('ref-1'));
-
-  expect(error).toBeInstanceOf(HostedServerError);
-  expect(error).toMatchObject({ code: 'server', status: 503, retryAfterMs: 11_000, attempts: 1 });
-  expect(sent).toHaveLength(1);
-  expect(clock.slept).toEqual([]);
 });
 
 test('what earlier attempts took counts in what is left of totalTimeoutMs', async () => {
