@@ -6,8 +6,15 @@
  * @module
  */
 
+import type { SentSignatures } from './call/sent-signatures.js';
 import { requestIdIn, type Site } from './classify.js';
-import { HostedConfigError, HostedResponseError, HostedSignatureError, type UnusableReason } from './errors.js';
+import {
+  type DisbeliefReason,
+  HostedConfigError,
+  HostedResponseError,
+  HostedSignatureError,
+  type UnusableReason,
+} from './errors.js';
 import type { Issue, Particulars } from './hosted-error.js';
 import { checkJson } from './issues.js';
 import { isRecord } from './json.js';
@@ -21,8 +28,8 @@ import type { Answer } from './transport.js';
 export interface Reading<Checked, Wire, Output> {
   readonly operation: Operation<Checked, Wire, Output>;
   readonly asked: Checked;
-  /** The signature of the request. */
-  readonly sentSignature: string;
+  /** The signatures of our own requests. */
+  readonly sentSignatures: SentSignatures;
   readonly answer: Answer;
   readonly site: Site;
   readonly settings: Settings;
@@ -51,34 +58,39 @@ export function membersOf(reading: Received, json: unknown): Members {
  * @throws {HostedSignatureError} when it is not believed.
  */
 export async function verified(reading: Signed, members: Members): Promise<Date | null> {
-  const { operation, sentSignature, site, settings } = reading;
+  const { operation, sentSignatures, site, settings } = reading;
   const signatures = signaturesIn(members);
-  const others = signatures.filter((signature) => signature !== sentSignature);
+  const others = signatures.filter((signature) => !sentSignatures.has(signature));
   // Link answers are not signed; one that hands our own signature back is not either.
   if (operation.signedAnswer === 'if present' && others.length === 0) return null;
-  // Where both sides sign with one key, anybody can hand us back what we sent.
-  if (operation.signedAnswer === 'required' && others.length < signatures.length && !settings.wire.echoesTimestamp) {
-    const message = cannot(site.operation, `the answer is not believed: ${disbelief.reflected}`);
-    throw new HostedSignatureError(message, 'reflected', answered(reading));
-  }
+  // Where both sides sign with one key, anyone can hand us back what we sent, now or earlier.
+  const mayReflect = operation.signedAnswer === 'required' && !settings.wire.echoesTimestamp;
+  if (mayReflect && others.length < signatures.length) throw rejected(reading, 'reflected');
   const theirs =
     operation.signedAnswer === 'required'
       ? members
-      : Object.fromEntries(Object.entries(members).filter(([, value]) => value !== sentSignature));
+      : Object.fromEntries(Object.entries(members).filter(([, value]) => !sentSignatures.has(value)));
   const verdict = await verifyAnswer(theirs, {
     signer: settings.signer,
     partnerId: settings.partnerId,
     now: site.now,
     maxAgeMs: settings.maxResponseAgeMs,
   }).catch((): Verdict | null => null);
-  if (verdict?.believed) return verdict.signedAt;
-
-  if (verdict) {
-    const message = cannot(site.operation, `the answer is not believed: ${disbelief[verdict.reason]}`);
-    throw new HostedSignatureError(message, verdict.reason, answered(reading));
+  if (verdict?.believed) {
+    const { signedAt } = verdict;
+    const isForgotten = signedAt !== null && signedAt.getTime() <= sentSignatures.forgottenUntil();
+    if (mayReflect && isForgotten) throw rejected(reading, 'stale');
+    return signedAt;
   }
+
+  if (verdict) throw rejected(reading, verdict.reason);
   const issues = [{ path: 'signer', message: 'must verify without throwing, and threw' }];
   throw new HostedConfigError(cannot(site.operation, listIssues(issues)), issues, answered(reading));
+}
+
+function rejected(reading: Received, reason: DisbeliefReason): HostedSignatureError {
+  const message = cannot(reading.site.operation, `the answer is not believed: ${disbelief[reason]}`);
+  return new HostedSignatureError(message, reason, answered(reading));
 }
 
 /**
@@ -100,7 +112,7 @@ export function decoded<Checked, Wire, Output>(
 
 type Received = Pick<Reading<never, never, unknown>, 'answer' | 'site'>;
 
-type Signed = Pick<Reading<never, never, unknown>, 'answer' | 'site' | 'sentSignature' | 'settings'> & {
+type Signed = Pick<Reading<never, never, unknown>, 'answer' | 'site' | 'sentSignatures' | 'settings'> & {
   readonly operation: { readonly signedAnswer: 'required' | 'if present' };
 };
 

@@ -7,6 +7,7 @@
 
 import { type Answered, type ApiPromise, apiPromise } from './api-promise.js';
 import { decoded, membersOf, verified } from './believe.js';
+import { createSentSignatures, type SentSignatures } from './call/sent-signatures.js';
 import { refusalIn, requestIdIn } from './classify.js';
 import type { ClockSkew } from './clock-skew.js';
 import {
@@ -38,7 +39,17 @@ export type Call = <Checked, Wire, Output>(
   operation: Operation<Checked, Wire, Output>,
   input: () => unknown,
   options?: CallOptions,
+  part?: PartOf,
 ) => ApiPromise<Output>;
+
+/**
+ * What a call is part of: a wait, or the confirmation of a callback, which have ways of their own to try
+ * again. Such a call is made once, signed anew at most once, and leaves the retry budget alone.
+ */
+export interface PartOf {
+  /** The signatures of all calls of the whole. Left out: of this call alone. */
+  readonly sent?: SentSignatures;
+}
 
 /** What calls share of the world. */
 export interface CallWorld {
@@ -57,6 +68,7 @@ interface Running<Checked, Wire, Output> {
   /** By the monotonic clock. */
   readonly endsAt: number;
   readonly progress: Progress;
+  readonly part: PartOf | undefined;
 }
 
 /** How far it has come. */
@@ -70,12 +82,10 @@ interface Progress {
   unsettled: boolean;
   /** The clock offset that the attempt under way is signed with. */
   offsetMs: number;
-  /** Whether an attempt was repeated for the sake of its signature. */
+  /** Whether an attempt was made again for the sake of its signature. */
   resigned: boolean;
-  /** How far ahead of now the next attempt is signed, in ms. */
-  aheadMs: number;
-  /** The signature of the attempt under way. */
-  signature: string;
+  /** Every signature that was sent. */
+  readonly sentSignatures: SentSignatures;
 }
 
 /** Makes the one function through which every operation of a client runs. */
@@ -86,12 +96,13 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
   // The offset is added afterwards: where it sets time back, that is no step back of our clock.
   const nextInstant = increasing(clock.now);
 
-  return (operation, input, options) => apiPromise(run(operation, input, options));
+  return (operation, input, options, part) => apiPromise(run(operation, input, options, part));
 
   async function run<Checked, Wire, Output>(
     operation: Operation<Checked, Wire, Output>,
     input: () => unknown,
     given?: CallOptions,
+    part?: PartOf,
   ): Promise<Answered<Output>> {
     const callId = telemetry.nextCallId();
     const progress: Progress = {
@@ -101,15 +112,14 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
       unsettled: false,
       offsetMs: 0,
       resigned: false,
-      aheadMs: 0,
-      signature: '',
+      sentSignatures: part?.sent ?? createSentSignatures(settings.maxResponseAgeMs),
     };
     let caller: AbortSignal | undefined;
     try {
       const { asked, options } = checkInput(operation, { input, options: given, wire });
       caller = options.signal;
       const ms = options.totalTimeoutMs ?? settings.totalTimeoutMs;
-      const running = { operation, asked, options, callId, endsAt: clock.elapsed() + ms, progress };
+      const running = { operation, asked, options, callId, endsAt: clock.elapsed() + ms, progress, part };
       const timedOut = () => timeout(operation, progress, 'total');
       return await within({ clock, ms, signal: options.signal, timedOut }, (signal) => repeat(running, signal));
     } catch (caught) {
@@ -124,28 +134,30 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     running: Running<Checked, Wire, Output>,
     signal: AbortSignal,
   ): Promise<Answered<Output>> {
-    const { operation, options, callId, endsAt, progress } = running;
-    const maxRetries = options.maxRetries ?? settings.maxRetries;
+    const { operation, options, callId, endsAt, progress, part } = running;
+    const isPart = part !== undefined;
+    const maxRetries = isPart ? 0 : (options.maxRetries ?? settings.maxRetries);
     for (let attempt = 1; ; attempt++) {
       progress.attempts = attempt;
       try {
         const answered = await attemptOnce(running, signal);
-        budget.earn();
+        if (!isPart) budget.earn();
         return answered;
       } catch (error) {
         // The reason of an abort may be another call's error.
         signal.throwIfAborted();
         if (!isHostedError(error)) throw error;
         const skewChanged = skew.offsetMs() !== progress.offsetMs;
-        const made = { attempt, maxRetries, skewChanged, resigned: progress.resigned };
-        const { delayMs, resigns, aheadMs } = retryAfter(error, made, random);
+        const made = { attempt, maxRetries, isPart, resigned: progress.resigned, skewChanged };
+        const { delayMs, resigns } = retryAfter(error, made, random);
         // A wait that outlasts the call would only hide what went wrong behind a timeout.
-        if (delayMs === null || clock.elapsed() + delayMs >= endsAt || !budget.spend()) throw error;
+        if (delayMs === null || clock.elapsed() + delayMs >= endsAt) throw error;
+        // Signing anew is not charged: nothing of the service failed, and it happens once a call.
+        if (!resigns && !budget.spend()) throw error;
         progress.resigned ||= resigns;
-        progress.aheadMs = aheadMs;
         settle(progress, error);
         report({ type: 'retry', callId, operation: operation.name, attempt, delayMs, reason: error.code });
-        if (!resigns) await clock.sleep(delayMs, signal);
+        if (delayMs > 0 || !resigns) await clock.sleep(delayMs, signal);
       }
     }
   }
@@ -165,13 +177,14 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
 
     const answer = await within({ clock, ms, signal: caller, timedOut }, async (signal) => {
       const encoded = operation.encode(asked, wire);
-      const instant = nextInstant(progress.aheadMs) + progress.offsetMs;
+      const now = clock.now();
+      const instant = nextInstant() + progress.offsetMs;
       const notSent = particularsOf(operation, progress, outcomeOf(progress));
       const body = await signBody(operation, { encoded, instant, notSent }, settings);
       signal.throwIfAborted();
       report({ type: 'request', callId, operation: name, attempt: attempts });
       progress.sent = true;
-      progress.signature = body.signature;
+      progress.sentSignatures.add(body.signature, instant, now);
       return send({
         url: addressOf(operation, encoded, settings),
         method,
@@ -188,7 +201,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const receivedAt = clock.now();
     const now = receivedAt + progress.offsetMs;
     const { status, headers } = answer;
-    const sentSignatures = [progress.signature];
+    const { sentSignatures } = progress;
     const requestId = requestIdIn(headers, sentSignatures);
     const durationMs = Math.round(clock.elapsed() - startedAt);
     skew.learn(headers, { sentAt, receivedAt });
@@ -198,7 +211,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const json = parseJson(answer.text);
     const refusal = refusalIn(answer, json, site);
     if (refusal) throw refusal;
-    const reading = { operation, asked, sentSignature: progress.signature, answer, site, settings };
+    const reading = { operation, asked, sentSignatures, answer, site, settings };
     const members = membersOf(reading, json);
     const signedAt = await verified(reading, members);
     const data = decoded(reading, { members, signedAt });
@@ -218,7 +231,7 @@ function settle(progress: Progress, error: AnyHostedError): void {
 function completeError(error: AnyHostedError, operation: Attempted, progress: Progress): AnyHostedError {
   if (error.code !== 'config' || error.operation !== null) return error;
   const outcome = progress.answered ? 'answered' : outcomeOf(progress);
-  const message = cannot(operation.name, listIssues(error.issues), outcome !== 'not_sent');
+  const message = cannot(operation.name, listIssues(error.issues));
   const particulars = { ...particularsOf(operation, progress, outcome), retryable: false };
   return new HostedConfigError(message, error.issues, particulars);
 }

@@ -100,8 +100,8 @@ export interface HostedClientOptions {
   /** Milliseconds all attempts and waits of one call may take together. Default 120,000. */
   totalTimeoutMs?: number;
   /**
-   * How often a call is tried again at the most, 0 to 100; only where that is safe. Default 2; 0 never
-   * repeats.
+   * How often a call is retried at most, 0 to 100; only where that is safe. Default 2; 0 means one
+   * request, whatever happens: one that is signed anew is a retry too.
    */
   maxRetries?: number;
   /**
@@ -150,7 +150,7 @@ export interface CallOptions {
   timeoutMs?: number;
   /** Milliseconds all attempts and waits may take together. Default: the client's. */
   totalTimeoutMs?: number;
-  /** How often the call may be tried again, where that is safe. Default: the client's. */
+  /** How often the call may be retried, where that is safe; 0 means one request. Default: the client's. */
   maxRetries?: number;
   /** Headers to add; not those that the client or the platform owns (`content-type`, `host`, …). Default: none. */
   headers?: Record<string, string>;

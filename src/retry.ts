@@ -14,47 +14,49 @@ export interface Attempt {
   /** How often it was tried, 1 or more. */
   readonly attempt: number;
   readonly maxRetries: number;
+  /** Whether the call is part of a wait or the like: it may be signed anew although `maxRetries` is 0. */
+  readonly isPart: boolean;
+  /** Whether the call was signed anew before. */
+  readonly resigned: boolean;
   /** Whether the clock offset is another than the one the attempt was signed with. */
   readonly skewChanged: boolean;
-  /** Whether an attempt was repeated already for the sake of its signature. */
-  readonly resigned: boolean;
 }
 
-/** What to do about a failed attempt: how long to wait for the next one, in ms; null for nothing. */
+/** What to do about a failed attempt. */
 export interface Retry {
+  /** How long to wait for the next attempt, in ms; null where there is none. */
   readonly delayMs: number | null;
-  /** Whether the next attempt is for the sake of its signature: it follows at once. */
+  /** Whether the next attempt is made for the sake of its signature, and not because something failed. */
   readonly resigns: boolean;
-  /** How far ahead of now, in ms, the next attempt is signed. */
-  readonly aheadMs: number;
 }
 
-const never: Retry = { delayMs: null, resigns: false, aheadMs: 0 };
-const resign: Retry = { delayMs: 0, resigns: true, aheadMs: 0 };
+const never: Retry = { delayMs: null, resigns: false };
 
-/**
- * Judges a failed attempt. `random` is chance, from 0 to 1.
- */
+/** Decides what follows a failed attempt. `random` gives a random number from 0 to 1. */
 export function retryAfter(error: AnyHostedError, made: Attempt, random: () => number): Retry {
-  // Two honest parties can sign in the same millisecond: once, that is a coincidence. It is no
-  // retry of something that failed, and so not one of `maxRetries`. Where both are near, they would
-  // meet again; a second ahead, nobody honest signs yet.
-  if (error.code === 'signature' && error.reason === 'reflected') {
-    return made.resigned ? never : { ...resign, aheadMs: 1_000 + Math.floor(random() * 500) };
+  const isUsedUp = made.attempt > made.maxRetries;
+  const resignMs = resignAfter(error, made.skewChanged);
+  if (resignMs !== null) {
+    const mayResign = !made.resigned && (!isUsedUp || made.isPart);
+    return mayResign ? { delayMs: resignMs, resigns: true } : never;
   }
-  // The service did not act: it may have refused the time, and the time is now known better. No
-  // retry either: a wait, whose polls are made once each, would end at once by a wrong clock.
-  if (error.code === 'authentication') return made.skewChanged && !made.resigned ? resign : never;
-  if (made.attempt > made.maxRetries) return never;
-  if (!error.retryable) return never;
+  if (isUsedUp || !error.retryable) return never;
   const most = Math.min(backOff.mostMs, backOff.firstMs * 2 ** (made.attempt - 1));
   const asked = Number(readProperty(error, 'retryAfterMs') ?? 0);
   // Asking again earlier would be refused, and a sleep that long looks like a hung call: the caller decides.
   if (asked > assumedMaxRetryAfterMs) return never;
-  return { delayMs: Math.max(Math.floor(random() * most), asked), resigns: false, aheadMs: 0 };
+  return { delayMs: Math.max(Math.floor(random() * most), asked), resigns: false };
 }
 
-/** The first wait, and the longest, in ms: doubled each time, and drawn by chance from 0 (full jitter). */
+/** How long to wait, in ms, before a request is signed anew; null where its signature is not what failed. */
+function resignAfter(error: AnyHostedError, skewChanged: boolean): number | null {
+  // The service and this client can sign for the same millisecond by accident: let it pass.
+  if (error.code === 'signature' && error.reason === 'reflected') return 2;
+  // The service may have refused the time that was signed, which is now known better.
+  return error.code === 'authentication' && skewChanged ? 0 : null;
+}
+
+/** The first wait, and the longest, in ms: doubled each time, and drawn at random from 0 (full jitter). */
 const backOff = { firstMs: 500, mostMs: 8_000 };
 
 /**

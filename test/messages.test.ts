@@ -160,7 +160,7 @@ const anyonesDigest = createHash('sha256').update(`85:${isoNow}`).digest('hex');
 
 const unbelieved: readonly [string, Reply][] = [
   ['it is not signed', {}],
-  ['its signature or timestamp is malformed', { signature: sign(isoNow) }],
+  ['its signature or timestamp is malformed', { signature: sign('2026-01-02T03:04:04.678Z') }],
   [
     'it is not signed by the key of this client over its timestamp and partner id',
     { timestamp: isoNow, signature: sign(isoNow, 'another-key') },

@@ -36,12 +36,12 @@ const waveringMs = 300_000;
 
 /**
  * Gives times that strictly increase, by a millisecond where the clock stands still or wavers: no two
- * requests of one client are signed alike. With `aheadMs` the time is that much in the future.
+ * requests of one client are signed alike.
  */
-export function increasing(now: () => number): (aheadMs?: number) => number {
+export function increasing(now: () => number): () => number {
   let last = Number.NEGATIVE_INFINITY;
-  return (aheadMs = 0) => {
-    const time = Math.floor(now()) + aheadMs;
+  return () => {
+    const time = Math.floor(now());
     last = last - time > waveringMs ? time : Math.max(time, last + 1);
     return last;
   };
