@@ -8,6 +8,7 @@
 import { type Answered, type ApiPromise, apiPromise } from './api-promise.js';
 import { decoded, membersOf, verified } from './believe.js';
 import { createSentSignatures, type SentSignatures } from './call/sent-signatures.js';
+import { createSigningTimes, type SigningTime } from './call/signing-times.js';
 import { refusalIn, requestIdIn } from './classify.js';
 import type { ClockSkew } from './clock-skew.js';
 import {
@@ -27,7 +28,6 @@ import { addressOf, checkInput, signBody } from './request.js';
 import { retryAfter } from './retry.js';
 import { createRetryBudget } from './retry-budget.js';
 import type { Settings } from './settings.js';
-import { increasing } from './signing/message.js';
 import { within } from './time.js';
 import { isAnswer, type NoAnswer, send } from './transport.js';
 
@@ -82,6 +82,10 @@ interface Progress {
   unsettled: boolean;
   /** The clock offset that the attempt under way is signed with. */
   offsetMs: number;
+  /** The time that it is signed for, on this machine's clock. */
+  signedFor: SigningTime | null;
+  /** Set where a response was signed for the time of the attempt before. */
+  met: SigningTime | null;
   /** Whether an attempt was made again for the sake of its signature. */
   resigned: boolean;
   /** Every signature that was sent. */
@@ -93,8 +97,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
   const { clock, wire } = settings;
   const { report } = telemetry;
   const budget = createRetryBudget();
-  // The offset is added afterwards: where it sets time back, that is no step back of our clock.
-  const nextInstant = increasing(clock.now);
+  const signingTimes = createSigningTimes(clock.now, wire);
 
   return (operation, input, options, part) => apiPromise(run(operation, input, options, part));
 
@@ -111,6 +114,8 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
       answered: false,
       unsettled: false,
       offsetMs: 0,
+      signedFor: null,
+      met: null,
       resigned: false,
       sentSignatures: part?.sent ?? createSentSignatures(settings.maxResponseAgeMs),
     };
@@ -137,6 +142,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const { operation, options, callId, endsAt, progress, part } = running;
     const isPart = part !== undefined;
     const maxRetries = isPart ? 0 : (options.maxRetries ?? settings.maxRetries);
+    const { passingMs } = signingTimes[operation.host];
     for (let attempt = 1; ; attempt++) {
       progress.attempts = attempt;
       try {
@@ -148,13 +154,14 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
         signal.throwIfAborted();
         if (!isHostedError(error)) throw error;
         const skewChanged = skew.offsetMs() !== progress.offsetMs;
-        const made = { attempt, maxRetries, isPart, resigned: progress.resigned, skewChanged };
+        const made = { attempt, maxRetries, isPart, resigned: progress.resigned, skewChanged, passingMs };
         const { delayMs, resigns } = retryAfter(error, made, random);
         // A wait that outlasts the call would only hide what went wrong behind a timeout.
         if (delayMs === null || clock.elapsed() + delayMs >= endsAt) throw error;
         // Signing anew is not charged: nothing of the service failed, and it happens once a call.
         if (!resigns && !budget.spend()) throw error;
         progress.resigned ||= resigns;
+        progress.met = resigns && error.code === 'signature' ? progress.signedFor : null;
         settle(progress, error);
         report({ type: 'retry', callId, operation: operation.name, attempt, delayMs, reason: error.code });
         if (delayMs > 0 || !resigns) await clock.sleep(delayMs, signal);
@@ -163,10 +170,10 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
   }
 
   async function attemptOnce<Checked, Wire, Output>(
-    { operation, asked, options, callId, progress }: Running<Checked, Wire, Output>,
+    { operation, asked, options, callId, progress, part }: Running<Checked, Wire, Output>,
     caller: AbortSignal,
   ): Promise<Answered<Output>> {
-    const { name, method, repeatable } = operation;
+    const { name, method, host, repeatable } = operation;
     const { attempts } = progress;
     const startedAt = clock.elapsed();
     const sentAt = clock.now();
@@ -178,7 +185,11 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const answer = await within({ clock, ms, signal: caller, timedOut }, async (signal) => {
       const encoded = operation.encode(asked, wire);
       const now = clock.now();
-      const instant = nextInstant() + progress.offsetMs;
+      const times = signingTimes[host];
+      const isPoll = part?.sent !== undefined;
+      const signedFor = progress.met ? times.after(progress.met, isPoll) : times.next(isPoll);
+      progress.signedFor = signedFor;
+      const instant = Math.floor(signedFor.time + progress.offsetMs);
       const notSent = particularsOf(operation, progress, outcomeOf(progress));
       const body = await signBody(operation, { encoded, instant, notSent }, settings);
       signal.throwIfAborted();

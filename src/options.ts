@@ -50,13 +50,15 @@ export interface WireOptions {
   /** The number of the first page. `'auto'` learns it from each first page. Default `'auto'`. */
   firstPage?: 'auto' | 0 | 1;
   /**
-   * How the timestamp of a link operation is written; an epoch travels as text. In whole seconds, two
-   * requests of one second are signed alike. Default `'iso'`.
+   * How the timestamp of a link operation is written; an epoch travels as a string. In whole seconds
+   * (`'epoch-s'`), requests are signed for two to five seconds earlier, and several of them alike.
+   * Default `'iso'`.
    */
   timestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /**
    * How the timestamp of a job status request is written; an epoch travels as a number and is
-   * signed as its decimal text. Default `'iso'`.
+   * signed as its decimal digits. In whole seconds (`'epoch-s'`), requests are signed for two to five
+   * seconds earlier, and the polls of a wait for up to ten seconds more. Default `'iso'`.
    */
   jobTimestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /** The member that carries the signature of a job status request. Default `'sec_key'`. */

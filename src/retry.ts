@@ -20,6 +20,8 @@ export interface Attempt {
   readonly resigned: boolean;
   /** Whether the clock offset is another than the one the attempt was signed with. */
   readonly skewChanged: boolean;
+  /** After this long, in ms, the service is past the time that it signed a response for. */
+  readonly passingMs: number;
 }
 
 /** What to do about a failed attempt. */
@@ -35,7 +37,7 @@ const never: Retry = { delayMs: null, resigns: false };
 /** Decides what follows a failed attempt. `random` gives a random number from 0 to 1. */
 export function retryAfter(error: AnyHostedError, made: Attempt, random: () => number): Retry {
   const isUsedUp = made.attempt > made.maxRetries;
-  const resignMs = resignAfter(error, made.skewChanged);
+  const resignMs = resignAfter(error, made);
   if (resignMs !== null) {
     const mayResign = !made.resigned && (!isUsedUp || made.isPart);
     return mayResign ? { delayMs: resignMs, resigns: true } : never;
@@ -49,9 +51,9 @@ export function retryAfter(error: AnyHostedError, made: Attempt, random: () => n
 }
 
 /** How long to wait, in ms, before a request is signed anew; null where its signature is not what failed. */
-function resignAfter(error: AnyHostedError, skewChanged: boolean): number | null {
-  // The service and this client can sign for the same millisecond by accident: let it pass.
-  if (error.code === 'signature' && error.reason === 'reflected') return 2;
+function resignAfter(error: AnyHostedError, { skewChanged, passingMs }: Attempt): number | null {
+  // The service and this client can sign for the same time by accident, but not twice in a row.
+  if (error.code === 'signature' && error.reason === 'reflected') return passingMs;
   // The service may have refused the time that was signed, which is now known better.
   return error.code === 'authentication' && skewChanged ? 0 : null;
 }

@@ -665,7 +665,8 @@ test('wire.listMarker is where the list is asked for', async () => {
 test.each([
   ['iso', '2026-01-02T03:04:05.678Z'],
   ['epoch-ms', '1767323045678'],
-  ['epoch-s', '1767323045'],
+  // Two seconds earlier: nearly every honest response would be signed for the second of its request.
+  ['epoch-s', '1767323043'],
 ] as const)('wire.timestampFormat %s writes link timestamps as text', async (timestampFormat, expected) => {
   const { client, sent } = clientOf([created, signed({ job_complete: false })], { wire: { timestampFormat } });
 
@@ -680,7 +681,7 @@ test.each([
 test.each([
   ['iso', '2026-01-02T03:04:05.678Z'],
   ['epoch-ms', 1767323045678],
-  ['epoch-s', 1767323045],
+  ['epoch-s', 1767323043],
 ] as const)('wire.jobTimestampFormat %s writes job timestamps', async (jobTimestampFormat, expected) => {
   const { client, sent } = clientOf([signed({ job_complete: false }), created], { wire: { jobTimestampFormat } });
 

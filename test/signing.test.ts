@@ -4,7 +4,6 @@ import { createHash, createHmac, createPrivateKey, createPublicKey, sign, verify
 import { ed25519, HostedConfigError, hmacSha256, type Signer } from 'hosted-client';
 import nacl from 'tweetnacl';
 import { expect, test } from 'vitest';
-import { increasing } from '../src/signing/message.js';
 import { clientOf, now, rejection, signed, sign as signedText, thrownBy } from './support/fake-fetch.js';
 
 const link = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
@@ -575,25 +574,6 @@ test.each<[string, 'unkeyed' | 'mismatch', string]>([
 
   expect(digest).toMatch(/^000/);
   expect(error).toMatchObject({ code: 'signature', reason });
-});
-
-// Requests ------------------------------------------------------------------
-
-const minutes = 60_000;
-
-// The clock's readings, and what is signed.
-test.each<[string, readonly number[], readonly number[]]>([
-  ['stands still', [0, 0, 0], [0, 1, 2]],
-  ['goes on', [0, 10, 20.9], [0, 10, 20]],
-  ['wavers by five minutes', [5 * minutes, 0, 2], [5 * minutes, 5 * minutes + 1, 5 * minutes + 2]],
-  ['is set back by more', [5 * minutes + 1, 0, 0], [5 * minutes + 1, 0, 1]],
-])('no two requests are signed alike by a clock that %s', (_what, readings, expected) => {
-  const clock = [...readings];
-  const next = increasing(() => clock.shift() ?? Number.NaN);
-
-  const times = [next(), next(), next()];
-
-  expect(times).toEqual(expected);
 });
 
 // Other signers -------------------------------------------------------------

@@ -30,19 +30,3 @@ export function writeTimestamp(ms: number, host: 'links' | 'jobs', wire: Wire): 
   const epoch = format === 'epoch-ms' ? ms : Math.floor(ms / 1000);
   return { signed: String(epoch), sent: host === 'links' ? String(epoch) : epoch };
 }
-
-/** A clock that is set back further than this, in ms, is believed; one that wavers is not. */
-const waveringMs = 300_000;
-
-/**
- * Gives times that strictly increase, by a millisecond where the clock stands still or wavers: no two
- * requests of one client are signed alike.
- */
-export function increasing(now: () => number): () => number {
-  let last = Number.NEGATIVE_INFINITY;
-  return () => {
-    const time = Math.floor(now());
-    last = last - time > waveringMs ? time : Math.max(time, last + 1);
-    return last;
-  };
-}

@@ -194,7 +194,7 @@ test('a reflection is recognised in the corrected time of a service whose clock 
 
 // Signing anew --------------------------------------------------------------
 
-test('a request is signed anew after two milliseconds, for a time of its own', async () => {
+test('a request is signed anew after two milliseconds, for a second earlier', async () => {
   const clock = passingClock();
   const events: HostedEvent[] = [];
   const { client, sent } = clientOf([mirrorsKey, honest], {
@@ -207,9 +207,21 @@ test('a request is signed anew after two milliseconds, for a time of its own', a
 
   expect(data.state).toBe('pending');
   expect(response.attempts).toBe(2);
-  expect(new Set(sent.map(({ body }) => body.timestamp)).size).toBe(2);
+  expect(sent.map(({ body }) => body.timestamp)).toEqual(['2026-01-02T03:04:05.678Z', '2026-01-02T03:04:04.680Z']);
   expect(clock.slept).toEqual([2]);
   expect(events.filter(({ type }) => type === 'retry')).toMatchObject([{ delayMs: 2, reason: 'signature' }]);
+});
+
+test('in whole seconds a request is signed anew after a second, for the one before', async () => {
+  const clock = passingClock();
+  const wire = { echoesTimestamp: false, jobTimestampFormat: 'epoch-s' as const };
+  const { client, sent } = clientOf([mirrorsKey, honest], { wire, clock });
+
+  await client.jobs.status(job);
+
+  // 2026-01-02T03:04:05Z is 1767323045.
+  expect(sent.map(({ body }) => body.timestamp)).toEqual([1_767_323_043, 1_767_323_042]);
+  expect(clock.slept).toEqual([1_000]);
 });
 
 test.each([
@@ -234,6 +246,17 @@ test('signing anew is one of the repeats that maxRetries allows', async () => {
 
   expect(errors[0]).toMatchObject({ code: 'server', attempts: 3 });
   expect(errors[1]).toMatchObject({ code: 'signature', reason: 'reflected', attempts: 2 });
+});
+
+test('signing anew is left out where it would outlast the call', async () => {
+  const wire = { echoesTimestamp: false, jobTimestampFormat: 'epoch-s' as const };
+  const clock = passingClock([30_000, 1_000]);
+  const { client, sent } = clientOf(mirrorsKey, { wire, clock, totalTimeoutMs: 1_000 });
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ reason: 'reflected', attempts: 1 });
+  expect(sent).toHaveLength(1);
 });
 
 test('signing anew costs nothing of what an outage leaves for retries', async () => {
@@ -412,7 +435,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 20 },
 );
 
-test.each(['iso', 'epoch-ms'] as const)(
+test.each(['iso', 'epoch-ms', 'epoch-s'] as const)(
   'in %s no response of a wait is trusted under a signature of its polls, in whatever order they come back',
   async (jobTimestampFormat) => {
     const property = fc.asyncProperty(steps, async (wait) => {

@@ -1,0 +1,104 @@
+/**
+ * For which time a request is signed. Both sides sign the same text with one key, so a response that is
+ * signed for the time of its request carries the request's own signature: an honest one cannot be told
+ * from the request handed back, and is rejected as reflected (docs/protocol.md §5). Requests are therefore
+ * signed for times that the service does not sign for, as far as these can be known.
+ *
+ * @module
+ */
+
+import type { Wire } from '../assumptions.js';
+
+/** A time that a request is signed for, in ms. */
+export interface SigningTime {
+  /** Since the epoch, on this machine's clock. */
+  readonly time: number;
+  /** How far ahead of now it is; negative where it is earlier. */
+  readonly leadMs: number;
+  /** How far ahead of now it was meant to be: another request may have had that time. */
+  readonly meantLeadMs: number;
+}
+
+/** The times that the requests of one client are signed for. */
+export interface SigningTimes {
+  /** After this long, in ms, a service is past the time that it signed a response for. */
+  readonly passingMs: number;
+  /** Gives the time for a request; `isPoll` for one of a wait, whose requests are remembered together. */
+  next(isPoll: boolean): SigningTime;
+  /**
+   * Gives the time for a request that is made again: a response was signed for `met`, the time of the
+   * request, {@link passingMs} ago. Later requests are signed at another distance from now, too.
+   */
+  after(met: SigningTime, isPoll: boolean): SigningTime;
+}
+
+/** Creates what chooses a client's times, by the format in which they are written. */
+export function createSigningTimes(now: () => number, wire: Wire): Readonly<Record<'links' | 'jobs', SigningTimes>> {
+  const seconds = createSeconds(now);
+  const milliseconds = createMilliseconds(now);
+  const timesOf = (format: Wire['timestampFormat']) => (format === 'epoch-s' ? seconds : milliseconds);
+  return { links: timesOf(wire.timestampFormat), jobs: timesOf(wire.jobTimestampFormat) };
+}
+
+/** A clock that is set back further than this, in ms, is followed; one that wavers is not. */
+const waveringMs = 300_000;
+/** How much earlier than now requests are signed, in ms, once a response was signed for the time of its request. */
+const backMs = 1_000;
+/** Two leads that differ by this, in ms, do not meet the same service, as its responses take about as long. */
+const apartMs = 250;
+
+// No two requests have the same time: it increases by a millisecond where the clock stands still or wavers.
+function createMilliseconds(now: () => number): SigningTimes {
+  let last = Number.NEGATIVE_INFINITY;
+  let lastButOne = Number.NEGATIVE_INFINITY;
+  let meantLeadMs = 0;
+
+  function take(time: number, at: number): SigningTime {
+    lastButOne = last;
+    last = time;
+    return { time, leadMs: time - at, meantLeadMs };
+  }
+
+  return {
+    passingMs: 2,
+    next() {
+      const at = Math.floor(now());
+      const time = at + meantLeadMs;
+      return take(last - time > waveringMs ? time : Math.max(time, last + 1), at);
+    },
+    after(met) {
+      const at = Math.floor(now());
+      // Where two clocks are level, every request would meet its response.
+      if (met.leadMs === met.meantLeadMs) meantLeadMs = met.meantLeadMs === 0 ? -backMs : 0;
+      // The service is past all that lies before: between the last two requests, no other one has it.
+      const before = Math.max(Math.min(at - backMs, met.time - 1), lastButOne + 1);
+      if (last === met.time && before < met.time) return { time: before, leadMs: before - at, meantLeadMs };
+      const free = Math.max(at + meantLeadMs, last + 1);
+      return take(Math.abs(free - at - met.leadMs) < apartMs ? at + met.leadMs + apartMs : free, at);
+    },
+  };
+}
+
+/** How far ahead of now requests in whole seconds are signed, in ms; and once that has met a response. */
+const secondsLeadMs = { first: -2_000, other: -5_000 };
+/** Polls in whole seconds are signed for multiples of this, in ms. */
+const pollStepMs = 10_000;
+
+// Nearly every response would be signed for the second of its request, so an earlier one is taken. A service
+// that is some seconds behind would still meet the seconds of earlier polls, one after the other: with ten
+// seconds between them, it is past them all a second later.
+function createSeconds(now: () => number): SigningTimes {
+  let meantLeadMs = secondsLeadMs.first;
+  return {
+    passingMs: 1_000,
+    next(isPoll) {
+      const time = now() + meantLeadMs;
+      return { time: isPoll ? Math.floor(time / pollStepMs) * pollStepMs : time, leadMs: meantLeadMs, meantLeadMs };
+    },
+    after(met, isPoll) {
+      const { first, other } = secondsLeadMs;
+      meantLeadMs = met.meantLeadMs === first ? other : first;
+      return { ...met, time: met.time - (isPoll ? pollStepMs : 1_000) };
+    },
+  };
+}
