@@ -61,7 +61,7 @@ export class HostedClient {
     const call = createCall(settings, { telemetry, skew, random });
     this.environment = settings.environment;
     this.links = createLinks(call, settings);
-    this.jobs = createJobs(call, { clock: settings.clock, telemetry, random });
+    this.jobs = createJobs(call, settings, { telemetry, random });
     this.callbacks = createCallbacks(call, settings, skew);
   }
 

@@ -507,7 +507,7 @@ test('a job that waits for a free request has not begun its deadline', async () 
   const { client, clock, job, polledAt } = start({ latencyMs: 20_000 });
   const jobs = [job('one', { completeAt: 0 }), job('two', { completeAt: 0 }), job('three', { completeAt: 0 })];
 
-  const options = { ...steady, concurrency: 1, deadlineMs: 1_000 };
+  const options = { ...steady, concurrency: 1, deadlineMs: 21_000 };
   const { seen, ended } = collect(client.jobs.waitForAll(jobs, options));
   await clock.advance(120_000);
   await ended;
@@ -791,7 +791,7 @@ test('a job is taken from its source when a request is free for it, and not befo
   const { client, clock, job } = start({ latencyMs: 1_000 });
   const { iterable, calls } = source(Array.from({ length: 50 }, (_, index) => job(`job-${index}`)));
 
-  const { ended } = collect(client.jobs.waitForAll(iterable, { ...steady, concurrency: 4, deadlineMs: 0 }));
+  const { ended } = collect(client.jobs.waitForAll(iterable, { ...steady, concurrency: 4, deadlineMs: 1_000 }));
   await clock.advance(999);
   const atFirst = calls.taken;
   await clock.advance(1);

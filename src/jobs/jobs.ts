@@ -5,19 +5,20 @@
  */
 
 import type { ApiPromise } from '../api-promise.js';
+import { createSentSignatures } from '../call/sent-signatures.js';
 import type { Call } from '../call.js';
 import { HostedValidationError } from '../errors.js';
 import type { Telemetry } from '../events.js';
 import { cannot } from '../messages.js';
 import type { CallOptions } from '../options.js';
 import { jobStatusRoute } from '../routes.js';
+import type { Settings } from '../settings.js';
 import { stoppable } from '../stoppable.js';
-import type { WaitingClock } from '../time.js';
 import { jobStatus } from './operations.js';
-import { createPoller, type PollingWorld } from './polling.js';
+import { copyIds, createPoller, type Polling } from './polling.js';
 import { type WaitEntry, waitForEach } from './schedule.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
-import { readWaitOptions, type WaitOptions, type WaitPlan } from './wait-options.js';
+import { readWaitOptions, type WaitOptions } from './wait-options.js';
 import { watchJob } from './watch.js';
 
 /** Verification jobs (docs/protocol.md §2.4, §4.5). */
@@ -121,28 +122,33 @@ export interface Jobs {
   ): AsyncIterable<WaitEntry<J>>;
 }
 
-/** What the namespace needs beside a way to call. */
-export interface JobsWorld {
-  readonly clock: WaitingClock;
+/** What the namespace needs beside a way to call, and its client's settings. */
+export interface JobsNeeds {
   readonly telemetry: Telemetry;
-  /** Chance, from 0 to 1. */
+  /** Gives a random number from 0 to 1. */
   readonly random: () => number;
 }
 
 /**
- * Makes the namespace over a way to call.
+ * Creates the namespace over a way to call.
  *
  * @internal
  */
-export function createJobs(call: Call, { clock, telemetry, random }: JobsWorld): Jobs {
-  const ask: PollingWorld['ask'] = (query, options) => call(jobStatus, query, options);
-  const pollerOf = (plan: WaitPlan) => createPoller({ ask, now: clock.now, random, telemetry }, plan);
+export function createJobs(call: Call, settings: Settings, { telemetry, random }: JobsNeeds): Jobs {
+  const { clock, totalTimeoutMs, maxResponseAgeMs } = settings;
+  const ask: Polling['ask'] = (query, options, part) => call(jobStatus, () => query, options, part);
+  const createSent = () => createSentSignatures(maxResponseAgeMs);
+  const polling = { ask, elapsed: clock.elapsed, random, telemetry, totalTimeoutMs, createSent };
 
-  const watch: Jobs['watch'] = (job, options) =>
-    stoppable(async function* (stop) {
+  const watch: Jobs['watch'] = (job, options) => {
+    // Copied now: the iteration may begin when the caller's object stands for another job.
+    const ids = copyIds(job);
+    return stoppable(async function* (stop) {
       const plan = readWaitOptions(options);
-      yield* watchJob(job, { poller: pollerOf(plan), clock, signal: plan.signal, stop });
+      const poller = createPoller(polling, plan);
+      yield* watchJob(poller.begin(job, ids), { poller, clock, signal: plan.signal, stop });
     });
+  };
 
   return {
     status: (query, options) => call(jobStatus, () => query, options),
@@ -155,7 +161,8 @@ export function createJobs(call: Call, { clock, telemetry, random }: JobsWorld):
       stoppable(async function* (stop) {
         const plan = readWaitOptions(options);
         const { concurrency, signal } = plan;
-        yield* waitForEach(checkedJobs(jobs), { poller: pollerOf(plan), clock, concurrency, signal, stop });
+        const poller = createPoller(polling, plan);
+        yield* waitForEach(checkedJobs(jobs), { poller, clock, concurrency, signal, stop });
       }),
   };
 }

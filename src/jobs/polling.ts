@@ -5,7 +5,8 @@
  * @module
  */
 
-import { assumedMaxRetryAfterMs } from '../assumptions.js';
+import type { SentSignatures } from '../call/sent-signatures.js';
+import type { PartOf } from '../call.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors.js';
 import { quietly, type Telemetry } from '../events.js';
 import { cannot } from '../messages.js';
@@ -15,20 +16,30 @@ import { readProperty } from '../runtime/prototype.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-options.js';
 
-/** How far a wait for a job has come. */
-export interface Wait<J extends JobRef = JobRef> {
+/** How far a wait for a job has come. Times are those of the monotonic clock. */
+export interface Wait<J = unknown> {
   /** The caller's own object. */
   readonly job: J;
+  /** Its ids when the wait began: the object may be used again for another job. */
+  readonly ids: JobRef;
   readonly callId: number;
   readonly startedAt: number;
-  /** When the next poll is due. */
+  /** When the next poll is due; where `isExpiring`, the end. */
   dueAt: number;
+  /** Whether the last poll before the deadline was made. */
+  isExpiring: boolean;
   polls: number;
-  /** Transient errors since the last answer. */
+  /** When the last poll began. */
+  polledAt: number;
+  /** How long the last poll that was answered took. */
+  tookMs: number;
+  /** Transient errors since the last status. */
   errorsInRow: number;
   /** Whether the service has ever known the job. */
   seen: boolean;
   lastStatus: PendingJob | null;
+  /** The signatures of all polls; null before the first. */
+  sent: SentSignatures | null;
 }
 
 /** What a poll led to: an end, or another one at `wait.dueAt`. */
@@ -37,68 +48,99 @@ export type Step =
   | { readonly status: PendingJob | null; readonly error: AnyHostedError; readonly over: true }
   | { readonly status: PendingJob | null; readonly error: null; readonly over: false };
 
-/** What polling needs of the world. */
-export interface PollingWorld {
-  readonly ask: (query: () => JobQuery, options: CallOptions) => Promise<JobStatus>;
-  readonly now: () => number;
-  /** Chance, from 0 to 1. */
+/** What polling needs. */
+export interface Polling {
+  readonly ask: (query: JobQuery, options: CallOptions, part: PartOf) => Promise<JobStatus>;
+  /** The monotonic clock, in ms. */
+  readonly elapsed: () => number;
+  /** Gives a random number from 0 to 1. */
   readonly random: () => number;
   readonly telemetry: Telemetry;
+  /** The limit of a poll where the wait's options name none, in ms. */
+  readonly totalTimeoutMs: number;
+  readonly createSent: () => SentSignatures;
 }
 
 /** Polls, by one plan. */
 export interface Poller {
-  /** Begins to wait for a job. */
-  begin<J extends JobRef>(job: J): Wait<J>;
+  /** Begins to wait for the job of these ids. */
+  begin<J>(job: J, ids: JobRef): Wait<J>;
   /**
-   * Asks once, and notes in the wait what follows from the answer.
+   * Asks once, and notes in the wait what follows from the response.
    *
    * @throws the signal's reason when it aborts.
    */
   poll(wait: Wait, signal: AbortSignal): Promise<Step>;
 }
 
-/** Makes a poller. */
-export function createPoller({ ask, now, random, telemetry }: PollingWorld, plan: WaitPlan): Poller {
+/** Copies the ids of a caller's object. Where it cannot be read, the check of each poll's input says so. */
+export function copyIds(job: unknown): JobRef {
+  try {
+    const idOf = (name: keyof JobRef) => readProperty(Object(job), name) as string;
+    return { userId: idOf('userId'), jobId: idOf('jobId') };
+  } catch {
+    return {} as JobRef;
+  }
+}
+
+/** A poll at the deadline itself may take this long, in ms: without it, it could not be made. */
+const lastMomentMs = 25;
+/** The last poll begins at most this long, in ms, before the deadline, however slow the service is. */
+const longestLeadMs = 10_000;
+
+/** Creates a poller. */
+export function createPoller(polling: Polling, plan: WaitPlan): Poller {
+  const { ask, elapsed, random, telemetry, createSent } = polling;
+  const pollLimitMs = plan.call.totalTimeoutMs ?? polling.totalTimeoutMs;
+
   return { begin, poll };
 
-  function begin<J extends JobRef>(job: J): Wait<J> {
-    const startedAt = now();
+  function begin<J>(job: J, ids: JobRef): Wait<J> {
+    const startedAt = elapsed();
     return {
       job,
+      ids,
       callId: telemetry.nextCallId(),
       startedAt,
       dueAt: startedAt + Math.min(plan.initialDelayMs, plan.deadlineMs),
+      isExpiring: false,
       polls: 0,
+      polledAt: startedAt,
+      tookMs: 0,
       errorsInRow: 0,
       seen: false,
       lastStatus: null,
+      sent: null,
     };
   }
 
   async function poll(wait: Wait, signal: AbortSignal): Promise<Step> {
+    const startedAt = elapsed();
+    if (wait.isExpiring) return expire(wait, null, startedAt);
     wait.polls += 1;
+    wait.polledAt = startedAt;
+    wait.sent ??= createSent();
+    // A poll under way ends with the wait: a stalled one must not make the wait longer.
+    const leftMs = Math.max(Math.ceil(deadlineOf(wait) - startedAt), lastMomentMs);
+    const endsWait = leftMs <= pollLimitMs;
+    const limited = endsWait ? { ...plan.call, totalTimeoutMs: leftMs } : plan.call;
     let step: Step;
     let status: JobStatus | null = null;
     let error: AnyHostedError | null = null;
     try {
-      status = await ask(() => queryOf(wait.job), { ...plan.call, signal });
+      status = await ask({ ...wait.ids, ...plan.asked }, { ...limited, signal }, { sent: wait.sent });
+      wait.tookMs = elapsed() - startedAt;
       step = afterStatus(wait, status);
     } catch (caught) {
-      // An abort is no answer, also where its reason is an error of another call.
+      // The reason of an abort may be another call's error.
       signal.throwIfAborted();
       if (!isHostedError(caught)) throw caught;
       error = caught;
-      step = afterError(wait, caught);
+      const isCutOff = endsWait && error.code === 'timeout' && error.phase === 'total';
+      step = isCutOff ? expire(wait, null, elapsed()) : afterError(wait, error);
     }
-    tell(wait, { status, error, over: step.over });
+    report(wait, { status, error, over: step.over || wait.isExpiring });
     return step;
-  }
-
-  // Callers' objects carry more than the ids, and those of callers without types anything at all.
-  function queryOf(job: JobRef): JobQuery {
-    const idOf = (name: keyof JobRef) => readProperty(Object(job), name) as string;
-    return { userId: idOf('userId'), jobId: idOf('jobId'), ...plan.asked };
   }
 
   function afterStatus(wait: Wait, status: JobStatus): Step {
@@ -110,36 +152,48 @@ export function createPoller({ ask, now, random, telemetry }: PollingWorld, plan
   }
 
   function afterError(wait: Wait, error: AnyHostedError): Step {
-    const elapsedMs = now() - wait.startedAt;
-    if (error.code === 'not_found' && !wait.seen && elapsedMs < plan.notFoundGraceMs) {
+    const graceEndsAt = wait.startedAt + plan.notFoundGraceMs;
+    if (error.code === 'not_found' && !wait.seen && elapsed() < graceEndsAt) {
       wait.errorsInRow = 0;
       const step = waitOn(wait, null, 0);
       // As at the deadline, the last poll is made at the end of the grace.
-      wait.dueAt = Math.min(wait.dueAt, wait.startedAt + plan.notFoundGraceMs);
+      if (!wait.isExpiring) wait.dueAt = Math.min(wait.dueAt, graceEndsAt);
       return step;
     }
     wait.errorsInRow += 1;
-    if (!error.retryable || wait.errorsInRow > plan.maxConsecutiveErrors) return { status: null, error, over: true };
-    const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
-    return waitOn(wait, null, Math.min(retryAfterMs, assumedMaxRetryAfterMs));
+    if (!isTransient(error, wait.seen) || wait.errorsInRow > plan.maxConsecutiveErrors) {
+      return { status: null, error, over: true };
+    }
+    return waitOn(wait, null, Number(readProperty(error, 'retryAfterMs') ?? 0));
   }
 
   function waitOn(wait: Wait, status: PendingJob | null, atLeastMs: number): Step {
-    const deadlineAt = wait.startedAt + plan.deadlineMs;
-    const at = now();
-    if (at >= deadlineAt) return { status, error: timeout(wait, at), over: true };
+    const deadlineAt = deadlineOf(wait);
+    const at = elapsed();
+    if (at >= deadlineAt) return expire(wait, status, at);
     const longest = Math.min(plan.maxDelayMs, plan.minDelayMs * plan.backoffFactor ** (wait.polls - 1));
     const drawn = plan.jitter ? longest * (0.5 + random() / 2) : longest;
-    // The last poll is made at the deadline, not one delay before it.
-    wait.dueAt = Math.min(at + Math.max(Math.round(drawn), atLeastMs), deadlineAt);
+    // The last poll is made at the deadline, not one delay before it: early enough to be answered in time.
+    const lastAt = deadlineAt - Math.min(2 * wait.tookMs, longestLeadMs);
+    wait.isExpiring = wait.polledAt >= lastAt;
+    const nextAt = Math.min(at + Math.max(Math.round(drawn), atLeastMs), Math.max(lastAt, at));
+    wait.dueAt = wait.isExpiring ? deadlineAt : nextAt;
     return { status, error: null, over: false };
   }
 
-  function tell(wait: Wait, poll: { status: JobStatus | null; error: AnyHostedError | null; over: boolean }): void {
-    const at = now();
+  function expire(wait: Wait, status: PendingJob | null, at: number): Step {
+    return { status, error: timeout(wait, at), over: true };
+  }
+
+  function deadlineOf(wait: Wait): number {
+    return wait.startedAt + plan.deadlineMs;
+  }
+
+  function report(wait: Wait, poll: { status: JobStatus | null; error: AnyHostedError | null; over: boolean }): void {
+    const at = elapsed();
     const { callId, polls: attempt } = wait;
-    const elapsedMs = at - wait.startedAt;
-    const nextDelayMs = poll.over ? null : wait.dueAt - at;
+    const elapsedMs = Math.round(at - wait.startedAt);
+    const nextDelayMs = poll.over ? null : Math.max(0, Math.round(wait.dueAt - at));
     const { status, error } = poll;
     telemetry.report({ type: 'poll', callId, attempt, elapsedMs, nextDelayMs, state: status?.state ?? 'error' });
     const { onPoll } = plan;
@@ -147,13 +201,29 @@ export function createPoller({ ask, now, random, telemetry }: PollingWorld, plan
   }
 }
 
-function timeout({ job, lastStatus, startedAt, polls }: Wait, at: number): HostedPollTimeoutError {
+/** Whether the same poll may well succeed later (docs/protocol.md §7). */
+function isTransient(error: AnyHostedError, seen: boolean): boolean {
+  switch (error.code) {
+    // A gateway's page, with status 200.
+    case 'response':
+      return error.reason === 'malformed';
+    // Nothing is trusted by polling again.
+    case 'signature':
+      return error.reason === 'stale';
+    // The service knew the job: a 404 that does not carry its code is a gateway's.
+    case 'not_found':
+      return seen && error.serviceCode === null;
+    default:
+      return error.retryable;
+  }
+}
+
+function timeout({ ids, lastStatus, startedAt, polls }: Wait, at: number): HostedPollTimeoutError {
   const { name } = jobStatusRoute;
-  const { userId, jobId } = job;
   const last = lastStatus ? 'it was pending' : 'no poll was answered with its status';
   return new HostedPollTimeoutError(
     cannot(name, `"deadlineMs" is over, and ${last}; the job's two ids are all it takes to go on waiting`),
-    { job: { userId, jobId }, lastStatus, elapsedMs: at - startedAt },
+    { job: ids, lastStatus, elapsedMs: Math.round(at - startedAt) },
     { operation: name, outcome: lastStatus ? 'answered' : 'unknown', attempts: polls, retryable: true },
   );
 }

@@ -8,7 +8,7 @@
 import { quietly } from '../events.js';
 import type { HostedError } from '../hosted-error.js';
 import type { WaitingClock } from '../time.js';
-import type { Poller, Wait } from './polling.js';
+import { copyIds, type Poller, type Wait } from './polling.js';
 import type { CompletedJob, JobRef } from './types.js';
 
 /**
@@ -100,22 +100,22 @@ export async function* waitForEach<J extends JobRef>(
     let admitted = 0;
     while (!failure && inFlight < concurrency && admitted < mostAdmittedAtOnce) {
       const dueAt = waiting.nextDueAt();
-      const isDue = dueAt !== null && dueAt <= clock.now();
+      const isDue = dueAt !== null && dueAt <= clock.elapsed();
       const job = !isDue || admitNext ? source.take(fill) : null;
       admitNext = isDue && !job;
       if (job) {
         admitted += 1;
-        admit(job.value);
+        admit(job);
       } else if (isDue) run(waiting.take());
       else break;
     }
-    setAlarm(admitted < mostAdmittedAtOnce ? waiting.nextDueAt() : clock.now() + 1);
+    setAlarm(admitted < mostAdmittedAtOnce ? waiting.nextDueAt() : clock.elapsed() + 1);
     if (isDone()) release();
     notify();
   }
 
-  function admit(job: J): void {
-    const wait = poller.begin(job);
+  function admit({ job, ids }: Arrival<J>): void {
+    const wait = poller.begin(job, ids);
     if (wait.dueAt > wait.startedAt) waiting.add(wait);
     else run(wait);
   }
@@ -139,14 +139,17 @@ export async function* waitForEach<J extends JobRef>(
     const off = new AbortController();
     alarm = { at, off };
     clock
-      .sleep(Math.max(0, at - clock.now()), off.signal)
+      .sleep(Math.max(0, at - clock.elapsed()), off.signal)
       .then(
         () => {
           // One that was replaced as it rang must not take its successor's handle away.
           if (alarm?.off === off) alarm = null;
           fill();
         },
-        () => undefined,
+        (error: unknown) => {
+          // The alarm was called off, or the given clock failed.
+          if (!off.signal.aborted) fail(error);
+        },
       )
       .catch(fail);
   }
@@ -174,10 +177,17 @@ export async function* waitForEach<J extends JobRef>(
   }
 }
 
+/** A job as it came. */
+interface Arrival<J> {
+  readonly job: J;
+  /** Copied as it came: a source may use one object for one job after the other. */
+  readonly ids: JobRef;
+}
+
 /** Where jobs come from: taken one by one, none before there is a place for it. */
 interface Source<J> {
   /** The next job, if there is one now; calls `ready` once when there may be one later. */
-  take(ready: () => void): { readonly value: J } | null;
+  take(ready: () => void): Arrival<J> | null;
   isExhausted(): boolean;
   throwFailure(): void;
   close(): void;
@@ -185,7 +195,7 @@ interface Source<J> {
 
 function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
   const iterator = Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
-  let arrived: { readonly value: J } | null = null;
+  let arrived: Arrival<J> | null = null;
   let underway = false;
   let exhausted = false;
   let failure: { readonly reason: unknown } | null = null;
@@ -197,7 +207,7 @@ function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
 
   function receive(result: IteratorResult<J>): void {
     if (result.done) end();
-    else arrived = { value: result.value };
+    else arrived = { job: result.value, ids: copyIds(result.value) };
   }
 
   function ask(ready: () => void): void {
@@ -239,14 +249,14 @@ function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
 }
 
 /** Waits by the time they are due. */
-interface DueQueue<J extends JobRef> {
+interface DueQueue<J> {
   add(wait: Wait<J>): void;
   nextDueAt(): number | null;
   take(): Wait<J>;
 }
 
 // Kept with the first due at the end, where taking it moves nothing.
-function createDueQueue<J extends JobRef>(): DueQueue<J> {
+function createDueQueue<J>(): DueQueue<J> {
   const waits: Wait<J>[] = [];
   return {
     add(wait) {

@@ -6,7 +6,7 @@
 
 import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors.js';
-import type { HostedError } from '../hosted-error.js';
+import type { HostedError, Issue } from '../hosted-error.js';
 import { callOptions, flag, inputObject, maxTimer, wholeNumber } from '../input.js';
 import { check } from '../issues.js';
 import { cannot, listIssues } from '../messages.js';
@@ -34,17 +34,19 @@ export interface PollReport {
 
 /**
  * Options of a wait. Of a call's options, `timeoutMs` and `totalTimeoutMs` count for each poll, and
- * `maxRetries` is 0 inside a wait, whatever is given: polling is the retry.
+ * `maxRetries` is 0 inside a wait, whatever is given: polling is the retry. `Retry-After` moves the next
+ * poll as far as it asks, up to the deadline.
  */
 export interface WaitOptions extends CallOptions {
   /**
-   * How long to wait for a job, in milliseconds, from when its turn comes. One more poll is made at
-   * the deadline. Default 600,000; `Infinity` waits for ever.
+   * How long to wait for a job, in milliseconds, from when its turn comes; a poll under way ends with
+   * it. One more poll is made at the deadline, or as long before it as polls take. Default 600,000;
+   * `Infinity` waits without end.
    */
   deadlineMs?: number;
   /** Before the first poll, in milliseconds. Default 0. */
   initialDelayMs?: number;
-  /** Between the first two polls, in milliseconds. Default 2,000. */
+  /** Between the first two polls, in milliseconds; at most `maxDelayMs`. Default 2,000. */
   minDelayMs?: number;
   /** Between any two polls at the most, in milliseconds. Default 30,000. */
   maxDelayMs?: number;
@@ -57,7 +59,10 @@ export interface WaitOptions extends CallOptions {
    * for before it has arrived. Only until it was first seen; 0 for not at all. Default 30,000.
    */
   notFoundGraceMs?: number;
-  /** How many transient errors in a row are borne: broken connections, timeouts, 429, a service in trouble. Default 3. */
+  /**
+   * How many transient errors in a row are tolerated: broken connections, timeouts, 429, server errors, a
+   * response that is no JSON, one that is stale, a gateway's 404 once the job was seen. Default 3.
+   */
   maxConsecutiveErrors?: number;
   /** Asks for image links with every poll. Default `false`. */
   imageLinks?: boolean;
@@ -120,16 +125,18 @@ const waitOptions = inputObject({
  */
 export function readWaitOptions(options: (WaitOptions & { concurrency?: number }) | undefined): WaitPlan {
   const { data, issues } = check(waitOptions, options ?? {});
-  if (!data) {
-    const { name } = jobStatusRoute;
-    throw new HostedValidationError(cannot(name, listIssues(issues)), issues, { operation: name });
-  }
+  if (!data) throw invalid(issues);
   const { signal, timeoutMs, totalTimeoutMs, headers, imageLinks, history, onPoll, ...given } = data;
+  const { minDelayMs = 2_000, maxDelayMs = 30_000 } = given;
+  if (minDelayMs > maxDelayMs) {
+    const message = `must be at most "maxDelayMs" (${maxDelayMs}), got ${minDelayMs}`;
+    throw invalid([{ path: 'minDelayMs', message }]);
+  }
   return {
     deadlineMs: given.deadlineMs ?? 600_000,
     initialDelayMs: given.initialDelayMs ?? 0,
-    minDelayMs: given.minDelayMs ?? 2_000,
-    maxDelayMs: given.maxDelayMs ?? 30_000,
+    minDelayMs,
+    maxDelayMs,
     backoffFactor: given.backoffFactor ?? 1.5,
     jitter: given.jitter ?? true,
     notFoundGraceMs: given.notFoundGraceMs ?? 30_000,
@@ -145,4 +152,9 @@ export function readWaitOptions(options: (WaitOptions & { concurrency?: number }
     },
     signal,
   };
+}
+
+function invalid(issues: readonly Issue[]): HostedValidationError {
+  const { name } = jobStatusRoute;
+  return new HostedValidationError(cannot(name, listIssues(issues)), issues, { operation: name });
 }

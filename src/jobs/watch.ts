@@ -1,12 +1,12 @@
 /**
- * Watching one job: poll, tell, sleep, and again, until there is a final status.
+ * Watching one job: poll, report, sleep, and again, until there is a final status.
  *
  * @module
  */
 
 import { under, type WaitingClock } from '../time.js';
-import type { Poller } from './polling.js';
-import type { JobRef, JobStatus } from './types.js';
+import type { Poller, Wait } from './polling.js';
+import type { JobStatus } from './types.js';
 
 /** What watching needs. */
 export interface Watching {
@@ -25,20 +25,22 @@ export interface Watching {
  *   the signal's reason.
  */
 export async function* watchJob(
-  job: JobRef,
+  wait: Wait,
   { poller, clock, signal, stop }: Watching,
 ): AsyncGenerator<JobStatus, void, undefined> {
-  const wait = poller.begin(job);
   for (;;) {
     const { status, error, over } = await under([signal, stop], async (ended) => {
       // Counted from the last poll: whoever reads a status slowly does not poll less often.
-      const delayMs = wait.dueAt - clock.now();
-      if (delayMs > 0) await clock.sleep(delayMs, ended);
+      for (let delayMs = dueIn(); delayMs > 0; delayMs = dueIn()) await clock.sleep(delayMs, ended);
       ended.throwIfAborted();
       return poller.poll(wait, ended);
     });
     if (status) yield status;
     if (error) throw error;
     if (over) return;
+  }
+
+  function dueIn(): number {
+    return wait.dueAt - clock.elapsed();
   }
 }

@@ -1,0 +1,208 @@
+// When a wait ends: with its deadline, whatever stalls and whatever becomes of the clock.
+
+import { HostedPollTimeoutError } from 'hosted-client';
+import { createTestClock } from 'hosted-client/testing';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { rejection } from '../support/fake-fetch.js';
+import { type Asked, passed, pending, type Reply, serviceOf } from './job-service.js';
+
+const job = { userId: 'user-1', jobId: 'job-1' };
+const hour = 3_600_000;
+
+/** Answers `first` polls, and stalls after that. */
+const stallsAfter = (first: number) => (_asked: Asked, before: readonly Asked[]) =>
+  before.length < first ? pending : 'stall';
+
+/** By `clock`, when a wait was over. */
+async function endOf(wait: Promise<unknown>, clock: ReturnType<typeof createTestClock>) {
+  const startedAt = clock.now();
+  let endedAt = Number.NaN;
+  const ended = rejection(wait).finally(() => {
+    endedAt = clock.now();
+  });
+  await clock.advance(2 * hour);
+  return { error: await ended, afterMs: endedAt - startedAt };
+}
+
+test.each([
+  [1_000, 0],
+  [1_000, 1],
+  [40, 0],
+  [10_000, 2],
+  [45_000, 1],
+  [600_000, 0],
+  [600_000, 7],
+])('a wait of %i ms ends within 50 ms of it when the service stalls after %i polls', async (deadlineMs, answered) => {
+  const { client, clock } = serviceOf(stallsAfter(answered));
+
+  const { error, afterMs } = await endOf(
+    client.jobs.waitForCompletion(job, { deadlineMs, maxConsecutiveErrors: 1_000 }),
+    clock,
+  );
+
+  expect(error).toBeInstanceOf(HostedPollTimeoutError);
+  expect((error as HostedPollTimeoutError).lastStatus?.state).toBe(answered > 0 ? 'pending' : undefined);
+  expect(Math.abs(afterMs - deadlineMs)).toBeLessThanOrEqual(50);
+});
+
+test('each of many waits ends within 50 ms of its own deadline, from its admission', async () => {
+  const { client, clock } = serviceOf(stallsAfter(0));
+  const jobs = Array.from({ length: 30 }, (_, index) => ({ userId: 'user', jobId: `job-${index}` }));
+  const startedAt = clock.now();
+
+  const ends = (async () => {
+    const seen: [string | undefined, number][] = [];
+    for await (const { error } of client.jobs.waitForAll(jobs, { deadlineMs: 1_000, concurrency: 10 })) {
+      seen.push([error?.code, clock.now() - startedAt]);
+    }
+    return seen;
+  })();
+  await clock.advance(10_000);
+
+  const seen = await ends;
+  expect(seen.map(([code]) => code)).toEqual(Array(30).fill('poll_timeout'));
+  // Ten at a time: a stalled poll gives its place to the next job at its deadline.
+  for (const [index, [, at]] of seen.entries()) {
+    expect(Math.abs(at - 1_000 * (1 + Math.floor(index / 10)))).toBeLessThanOrEqual(50);
+  }
+});
+
+test('a deadline cuts off a poll though its transient error would have been one too many', async () => {
+  const { client, clock } = serviceOf(stallsAfter(1));
+
+  const { error, afterMs } = await endOf(
+    client.jobs.waitForCompletion(job, { deadlineMs: 5_000, maxConsecutiveErrors: 0 }),
+    clock,
+  );
+
+  expect(error).toMatchObject({ code: 'poll_timeout', lastStatus: { state: 'pending' } });
+  expect(afterMs).toBe(5_000);
+});
+
+test('a poll that stalls no longer than timeoutMs is one transient error of a wait that goes on', async () => {
+  const { client, clock, polledAt } = serviceOf((asked, before) => (before.length < 1 ? 'stall' : passed(asked)));
+
+  const waited = client.jobs.waitForCompletion(job, { timeoutMs: 3_000, jitter: false });
+  await clock.advance(60_000);
+
+  expect((await waited).state).toBe('succeeded');
+  expect(polledAt()).toEqual([0, 5_000]);
+});
+
+test('the last poll begins so early that a service of steady latency answers it in time', async () => {
+  const completeAt = 9_000;
+  const reply = (asked: Asked): Reply => (asked.at >= completeAt - 2_000 ? passed(asked) : pending);
+  const { client, clock, polledAt } = serviceOf(reply, { latencyMs: 500 });
+
+  const waited = client.jobs.waitForCompletion(job, { deadlineMs: 9_000, minDelayMs: 30_000, maxDelayMs: 30_000 });
+  await clock.advance(9_000);
+
+  expect((await waited).state).toBe('succeeded');
+  expect(polledAt()).toEqual([0, 8_000]);
+});
+
+test('a Retry-After of more than a minute moves the next poll of a wait as far as it asks', async () => {
+  const busy = () => Response.json({}, { status: 503, headers: { 'retry-after': '200' } });
+  const { client, clock, polledAt } = serviceOf((asked, before) => (before.length < 1 ? busy() : passed(asked)));
+
+  const waited = client.jobs.waitForCompletion(job);
+  await clock.advance(199_999);
+  const early = polledAt();
+  await clock.advance(1);
+
+  expect((await waited).state).toBe('succeeded');
+  expect(early).toEqual([0]);
+  expect(polledAt()).toEqual([0, 200_000]);
+});
+
+test('a Retry-After beyond what a timer takes is waited for in parts', async () => {
+  const busy = () => Response.json({}, { status: 503, headers: { 'retry-after': '4000000' } });
+  const { client, clock, polledAt } = serviceOf((asked, before) => (before.length < 1 ? busy() : passed(asked)));
+  const sleep = vi.spyOn(clock, 'sleep');
+
+  const waited = client.jobs.waitForCompletion(job, { deadlineMs: Number.POSITIVE_INFINITY });
+  await clock.advance(4_000_000_000);
+
+  expect((await waited).state).toBe('succeeded');
+  expect(polledAt()).toEqual([0, 4_000_000_000]);
+  expect(Math.max(...sleep.mock.calls.map(([ms]) => ms))).toBeLessThanOrEqual(2 ** 31 - 1);
+});
+
+/** Runs by fake timers of the platform, on which Date may be set. */
+function fakePlatform() {
+  vi.useFakeTimers();
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+}
+
+const platform = { now: () => Date.now() };
+
+test.each([
+  ['back', -hour],
+  ['ahead', hour],
+])('the platform’s clock stepped an hour %s changes neither the polls nor the end of waits', async (_way, step) => {
+  fakePlatform();
+  // Seen by the service's own stopwatch, and signed for its own time: only the client's machine is off.
+  const beganAt = performance.now();
+  const seen: number[] = [];
+  const reply = () => {
+    seen.push(Math.round(performance.now() - beganAt));
+    return pending;
+  };
+  const { client } = serviceOf(reply, { clock: platform, maxResponseAgeMs: false, byPlatform: true });
+  const options = { jitter: false, deadlineMs: 60_000 } as const;
+
+  const one = rejection(client.jobs.waitForCompletion(job, options));
+  const many = (async () => {
+    for await (const { error } of client.jobs.waitForAll([job], options)) return error;
+    return undefined;
+  })();
+  await vi.advanceTimersByTimeAsync(7_000);
+  vi.setSystemTime(Date.now() + step);
+  await vi.advanceTimersByTimeAsync(53_000);
+
+  expect(await one).toMatchObject({ code: 'poll_timeout', elapsedMs: 60_000 });
+  expect(await many).toMatchObject({ code: 'poll_timeout', elapsedMs: 60_000 });
+  expect(seen.filter((_at, index) => index % 2 === 0)).toEqual(seen.filter((_at, index) => index % 2 === 1));
+  expect(seen.filter((_at, index) => index % 2 === 0)).toEqual([
+    0, 2_000, 5_000, 9_500, 16_250, 26_375, 41_563, 60_000,
+  ]);
+});
+
+test('a given clock that is stepped back delays neither the polls nor the end', async () => {
+  const steady = createTestClock();
+  let steppedBackMs = 0;
+  const clock = { now: () => steady.now() - steppedBackMs, sleep: steady.sleep?.bind(steady) };
+  const seen: number[] = [];
+  const startedAt = steady.now();
+  const { client } = serviceOf(
+    () => {
+      seen.push(steady.now() - startedAt);
+      return pending;
+    },
+    { clock: clock as typeof steady, maxResponseAgeMs: false },
+  );
+
+  const ended = rejection(client.jobs.waitForCompletion(job, { jitter: false, deadlineMs: 60_000 }));
+  await steady.advance(7_000);
+  steppedBackMs = hour;
+  await steady.advance(53_000);
+
+  expect(await ended).toMatchObject({ code: 'poll_timeout' });
+  expect(seen).toEqual([0, 2_000, 5_000, 9_500, 16_250, 26_375, 41_563, 60_000]);
+});
+
+test('a minDelayMs above maxDelayMs is refused, and nothing is sent', async () => {
+  const { client, asked } = serviceOf(() => pending);
+
+  const both = await rejection(client.jobs.waitForCompletion(job, { minDelayMs: 5_000, maxDelayMs: 4_000 }));
+  const one = await rejection(client.jobs.waitForCompletion(job, { minDelayMs: 30_001 }));
+
+  expect(both).toMatchObject({
+    code: 'validation',
+    issues: [{ path: 'minDelayMs', message: 'must be at most "maxDelayMs" (4000), got 5000' }],
+  });
+  expect(one).toMatchObject({ code: 'validation', issues: [{ path: 'minDelayMs' }] });
+  expect(asked).toEqual([]);
+});

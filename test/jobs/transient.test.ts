@@ -1,0 +1,129 @@
+// What a wait tolerates, and what ends it: unreadable responses, a gateway's 404, our own signatures.
+
+import { HostedNotFoundError, HostedSignatureError } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { rejection, sign } from '../support/fake-fetch.js';
+import { type Asked, passed, pending, type Reply, serviceOf, signedAt } from './job-service.js';
+
+const job = { userId: 'user-1', jobId: 'job-1' };
+const steady = { jitter: false } as const;
+
+const page = () => new Response('<!doctype html><title>Sign in</title>', { headers: { 'content-type': 'text/html' } });
+const gateways404 = () => new Response('<h1>404 Not Found</h1>', { status: 404 });
+const unknownJob = () => Response.json({ error: 'Job not found', code: '2304' }, { status: 404 });
+/** Signed an hour before the service's time. */
+const stale = (asked: Asked) =>
+  Response.json(signedAt(Date.parse(asked.timestamp) - 3_600_000, { job_complete: false }));
+
+/** Replies in turn, the last one again and again. */
+const inTurn =
+  (...replies: readonly ((asked: Asked) => Reply)[]) =>
+  (asked: Asked, before: readonly Asked[]) =>
+    (replies[Math.min(before.length, replies.length - 1)] as (asked: Asked) => Reply)(asked);
+
+test.each<[string, (asked: Asked) => Reply]>([
+  ['a page in HTML with status 200', page],
+  ['a stale response', stale],
+  ['a gateway’s 404', gateways404],
+])('%s is one transient error of a wait whose job was seen', async (_what, reply) => {
+  const { client, clock, polledAt } = serviceOf(inTurn(() => pending, reply, reply, reply, passed));
+
+  const waited = client.jobs.waitForCompletion(job, steady);
+  await clock.advance(60_000);
+
+  expect((await waited).state).toBe('succeeded');
+  expect(polledAt()).toEqual([0, 2_000, 5_000, 9_500, 16_250]);
+});
+
+test.each<[string, (asked: Asked) => Reply, object]>([
+  ['a page in HTML with status 200', page, { code: 'response', reason: 'malformed' }],
+  ['a stale response', stale, { code: 'signature', reason: 'stale' }],
+  ['a gateway’s 404', gateways404, { code: 'not_found', serviceCode: null }],
+])('%s that comes too often in a row ends a wait with its own error', async (_what, reply, expected) => {
+  const { client, clock, polledAt } = serviceOf(inTurn(() => pending, reply));
+
+  const failed = rejection(client.jobs.waitForCompletion(job, { ...steady, maxConsecutiveErrors: 1 }));
+  await clock.advance(60_000);
+
+  expect(await failed).toMatchObject(expected);
+  expect(polledAt()).toEqual([0, 2_000, 5_000]);
+});
+
+test('the service’s own word that it knows no such job ends a wait, also when the job was seen', async () => {
+  const { client, clock, polledAt } = serviceOf(inTurn(() => pending, unknownJob));
+
+  const failed = rejection(client.jobs.waitForCompletion(job, steady));
+  await clock.advance(60_000);
+
+  expect(await failed).toBeInstanceOf(HostedNotFoundError);
+  expect(polledAt()).toEqual([0, 2_000]);
+});
+
+test('a 404 of a job that was never seen ends a wait after the grace, whoever sent it', async () => {
+  const { client, clock } = serviceOf(gateways404);
+
+  const failed = rejection(client.jobs.waitForCompletion(job, { ...steady, notFoundGraceMs: 5_000 }));
+  await clock.advance(5_000);
+
+  expect(await failed).toMatchObject({ code: 'not_found', serviceCode: null });
+});
+
+/** The claim of someone without the key: under a pair that this client sent itself. */
+const claimUnder = ({ timestamp, signature }: Pick<Asked, 'timestamp' | 'signature'>) =>
+  Response.json({
+    ...job,
+    user_id: job.userId,
+    job_id: job.jobId,
+    job_complete: true,
+    job_success: true,
+    timestamp,
+    signature,
+  });
+
+test('no poll trusts a signature of an earlier poll of its wait', async () => {
+  const { client, clock, asked } = serviceOf((_asked, before) => {
+    const [first] = before;
+    return first === undefined ? pending : claimUnder(first);
+  });
+
+  const failed = rejection(client.jobs.waitForCompletion(job, steady));
+  await clock.advance(60_000);
+
+  const error = await failed;
+  expect(error).toBeInstanceOf(HostedSignatureError);
+  expect(error).toMatchObject({ reason: 'reflected' });
+  // The second poll was signed anew once: two in a row are no accident.
+  expect(asked.map(({ at }) => at)).toEqual([0, 2_000, 2_002]);
+  expect(new Set(asked.map(({ timestamp }) => timestamp)).size).toBe(3);
+});
+
+test('one coincidence of times does not end a wait', async () => {
+  const { client, clock, asked } = serviceOf((request, before) =>
+    before.length === 0
+      ? Response.json({ ...pending, timestamp: request.timestamp, sec_key: sign(request.timestamp) })
+      : passed(request),
+  );
+
+  const waited = client.jobs.waitForCompletion(job, steady);
+  await clock.advance(60_000);
+
+  expect((await waited).state).toBe('succeeded');
+  expect(asked.map(({ at }) => at)).toEqual([0, 2]);
+});
+
+test('polls of a wait signed anew leave the retries of other calls alone', async () => {
+  const { client, clock, asked } = serviceOf((request, before) =>
+    before.length % 2 === 0
+      ? Response.json({ ...pending, timestamp: request.timestamp, sec_key: sign(request.timestamp) })
+      : pending,
+  );
+
+  // 150 coincidences would use up a budget of 500 tokens, five a retry.
+  const failed = rejection(
+    client.jobs.waitForCompletion(job, { ...steady, minDelayMs: 1_000, maxDelayMs: 1_000, deadlineMs: 150_000 }),
+  );
+  await clock.advance(160_000);
+
+  expect(await failed).toMatchObject({ code: 'poll_timeout', lastStatus: { state: 'pending' } });
+  expect(asked.length).toBeGreaterThan(280);
+});
