@@ -114,6 +114,12 @@ test('zod is imported where shapes are checked, as zod/mini, and nowhere else', 
   expect([...specifiers]).toEqual(['zod/mini']);
 });
 
+test('what callers give is checked as a copy: `inputObject` alone makes a schema of an object', () => {
+  const direct = sources.filter(({ text }) => /\bz\s*\.(?:strictObject|object)\(/.test(text));
+
+  expect(direct.map(({ path }) => path)).toEqual(['input.ts']);
+});
+
 test('no other package is imported', () => {
   const known = ['ky', 'msw', 'tweetnacl', 'zod/mini'];
 
