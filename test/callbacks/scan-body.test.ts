@@ -1,0 +1,272 @@
+// What the scan of a large body finds, and what it refuses: JSON.parse is the judge.
+
+import { describe, expect, test } from 'vitest';
+import { pairNames, scanBody } from '../../src/callbacks/scan-body.js';
+import { randomFrom } from '../support/random.js';
+
+const timestamp = '2026-01-02T03:04:05.678Z';
+const signature = '7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=';
+
+/** What a scan finds, as an ordinary object. */
+function scanned(text: string): object | null {
+  const pair = scanBody(Buffer.from(text));
+  return pair && { ...pair };
+}
+
+/** The pair of a text as JSON.parse has it; what no pair can be is an empty object there, as in a scan. */
+function parsedPair(text: string): object {
+  const properties = JSON.parse(text) as Record<string, unknown>;
+  const own = pairNames.filter((name) => Object.hasOwn(properties, name));
+  return Object.fromEntries(own.map((name) => [name, shortScalar(properties[name])]));
+}
+
+function shortScalar(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? {} : value;
+}
+
+// Found ---------------------------------------------------------------------
+
+test.each([
+  ['in order', `{"timestamp":"${timestamp}","signature":"${signature}"}`],
+  ['in another order', `{"signature":"${signature}","a":1,"timestamp":"${timestamp}"}`],
+  ['with blanks', ` \t\r\n{ "timestamp" : "${timestamp}" , "signature"\n:\t"${signature}" } \n`],
+  ['after a nested one', `{"a":{"signature":"other","timestamp":1},"signature":"${signature}","timestamp":2}`],
+  ['after one in a list', `{"a":["signature",{"signature":"other"}],"signature":"${signature}"}`],
+  ['beside a value that is its name', `{"a":"signature","b":"timestamp","signature":"${signature}"}`],
+  ['twice', `{"signature":"first","signature":"${signature}","timestamp":1,"timestamp":"${timestamp}"}`],
+  ['a second time as a list', `{"signature":"${signature}","signature":["${signature}"]}`],
+  ['a second time as a string', `{"signature":{"signature":"other"},"signature":"${signature}"}`],
+  ['with escapes in its name', `{"sig\\u006eature":"${signature}","\\u0074imestamp":"${timestamp}"}`],
+  ['again with escapes in its name', `{"signature":"first","\\u0073ec_key":"x","sig\\u006Eature":"second"}`],
+  ['with escapes in its value', `{"signature":"a\\"b\\\\","timestamp":"\\u0032026"}`],
+  ['as numbers and words', `{"timestamp":-1.5e+3,"signature":null,"sec_key":true}`],
+  ['behind a string that looks like the end', `{"a":"}","b":"\\"}","c":"\\\\","signature":"${signature}"}`],
+  ['not at all', `{"Signature":"x","signatures":"x","signature ":"x","TIMESTAMP":1}`],
+  ['not at all in nothing', '{}'],
+  ['beside a name of the prototype', `{"__proto__":{"signature":"x"},"constructor":1,"timestamp":1}`],
+])('scanBody() finds the pair %s, as JSON.parse does', (_how, text) => {
+  expect(scanned(text)).toEqual(parsedPair(text));
+});
+
+test('scanBody() accepts one byte order mark, as decoding does', () => {
+  expect(scanned('\u{feff}{"timestamp":1}')).toEqual({ timestamp: 1 });
+  expect(scanned('\u{feff}\u{feff}{"timestamp":1}')).toBeNull();
+});
+
+test('scanBody() finds the end of every string, however its quotes and backslashes stand', () => {
+  const random = randomFrom(64);
+  const pieces = () => [
+    `\\\\`,
+    `\\"`,
+    'a',
+    'a'.repeat(Math.floor(random() * 130)),
+    `\\\\`.repeat(Math.floor(random() * 40)),
+  ];
+
+  for (let count = 0; count < 5_000; count++) {
+    const content = Array.from({ length: random() * 12 }, () => pieces()[Math.floor(random() * 5)]).join('');
+    const text = `{"a":"${content}","timestamp":${count},"b":"${content}"}`;
+
+    expect(() => JSON.parse(text)).not.toThrow();
+    expect(scanned(text)).toEqual({ timestamp: count });
+  }
+});
+
+test('scanBody() finds nothing on a prototype', () => {
+  const pair = scanBody(Buffer.from('{"__proto__":{"signature":"x"}}'));
+
+  expect(pair && Object.getPrototypeOf(pair)).toBeNull();
+  expect(pair?.signature).toBeUndefined();
+});
+
+test('scanBody() hands over no list, object or long string as a pair', () => {
+  const long = 'A'.repeat(1_023);
+
+  expect(scanned(`{"signature":["a"],"sec_key":{"b":1},"timestamp":"${long}"}`)).toEqual({
+    signature: {},
+    sec_key: {},
+    timestamp: {},
+  });
+  expect(scanned(`{"timestamp":"${long.slice(1)}"}`)).toEqual({ timestamp: long.slice(1) });
+});
+
+// Refused -------------------------------------------------------------------
+
+const pair = `"timestamp":"${timestamp}","signature":"${signature}"`;
+
+test.each([
+  ['nothing', ''],
+  ['blanks', ' \n\t '],
+  ['a list', `[{${pair}}]`],
+  ['a string', '"{}"'],
+  ['a number', '5'],
+  ['null', 'null'],
+  ['an object that does not end', `{${pair}`],
+  ['a string that does not end', `{${pair},"a":"`],
+  ['a string that ends in a backslash', `{${pair},"a":"\\`],
+  ['a pair that is none of JSON', '{"signature":nil}'],
+  ['a number of more than 1,024 digits', `{${pair},"a":${'1'.repeat(1_025)}}`],
+  ['a pair that is a string with a bad escape', '{"signature":"\\x41"}'],
+])('scanBody() refuses %s', (_what, text) => {
+  expect(scanned(text)).toBeNull();
+});
+
+test.each([
+  ['nested lists', (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`],
+  ['nested objects', (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`],
+])('scanBody() refuses %s deeper than 64 levels', (_what, textOf) => {
+  expect(scanned(textOf(64))).not.toBeNull();
+  expect(scanned(textOf(65))).toBeNull();
+  expect(() => JSON.parse(textOf(65))).not.toThrow();
+});
+
+/** How many values a text has, its whole counted. */
+function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, inner) => sum + countValues(inner), 1);
+}
+
+test.each([
+  [
+    'numbers',
+    (count: number) =>
+      `{"a":[${Array(count - 2)
+        .fill('1')
+        .join()}]}`,
+  ],
+  [
+    'empty lists',
+    (count: number) =>
+      `{"a":[${Array(count - 2)
+        .fill('[]')
+        .join()}]}`,
+  ],
+  [
+    'strings',
+    (count: number) =>
+      `{"a":[${Array(count - 2)
+        .fill('"a,b"')
+        .join()}]}`,
+  ],
+  ['properties', (count: number) => `{${Array.from({ length: count - 1 }, (_, index) => `"p${index}":1`).join()}}`],
+  [
+    'objects in objects',
+    (count: number) =>
+      `{${Array.from({ length: (count - 2) / 2 }, (_, index) => `"p${index}":{"a":1}`).join()},"z":null}`,
+  ],
+])('scanBody() refuses more than 10,000 values: %s', (_what, textOf) => {
+  expect(countValues(JSON.parse(textOf(10_000)))).toBe(10_000);
+  expect(scanned(textOf(10_000))).not.toBeNull();
+  expect(scanned(textOf(10_002))).toBeNull();
+});
+
+// Against JSON.parse --------------------------------------------------------
+
+/** Writes JSON as nobody honest would: names of the pair everywhere, duplicates, escapes, blanks. */
+function createWriter(random: () => number) {
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+  const repeat = (most: number, write: () => string) => Array.from({ length: Math.floor(random() * most) }, write);
+  const blanks = () => repeat(3, () => pick([' ', '\n', '\t', '\r'])).join('');
+  const escaped = (text: string) =>
+    [...text]
+      .map((character) => {
+        if (random() > 0.2) return character;
+        const code = character.charCodeAt(0).toString(16).padStart(4, '0');
+        return `\\u${random() < 0.5 ? code : code.toUpperCase()}`;
+      })
+      .join('');
+  const characters = [
+    'a',
+    '"',
+    '\\',
+    '/',
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    ' ',
+    'é',
+    '李',
+    '😀',
+    '\n',
+    '\u2028',
+    '\ud800',
+  ];
+  const anyText = () => JSON.stringify(repeat(8, () => pick(characters)).join(''));
+  const name = () =>
+    random() < 0.5
+      ? `"${random() < 0.3 ? escaped(pick(pairNames)) : pick(pairNames)}"`
+      : pick([anyText(), '"Signature"', '"sec_key "', '"timestamps"', '"__proto__"', '""']);
+  const scalar = () =>
+    pick([
+      anyText,
+      anyText,
+      name,
+      () => pick(['true', 'false', 'null', '0', '-1.5e-7', '1767323045678', '"\\u0000"']),
+    ])();
+  const value = (levels: number): string =>
+    levels === 0 || random() < 0.6 ? scalar() : random() < 0.6 ? object(levels - 1) : list(levels - 1);
+  const list = (levels: number): string =>
+    `[${blanks()}${repeat(4, () => value(levels) + blanks()).join(`,${blanks()}`)}]`;
+  const object = (levels: number): string =>
+    `{${blanks()}${repeat(6, () => `${name()}${blanks()}:${blanks()}${value(levels)}${blanks()}`).join(`,${blanks()}`)}}`;
+  return { pick, object: () => `${blanks()}${object(3)}${blanks()}` };
+}
+
+describe('objects of one seed', { timeout: 60_000 }, () => {
+  const runs = Number(process.env.FUZZ_RUNS ?? 20_000);
+
+  test('scanBody() finds in each what JSON.parse finds', () => {
+    const { object } = createWriter(randomFrom(20_260_102));
+    let withPair = 0;
+
+    for (let count = 0; count < runs; count++) {
+      const text = object();
+      const expected = parsedPair(text);
+      if (Object.keys(expected).length > 0) withPair += 1;
+      const found = scanned(text);
+      if (JSON.stringify(sorted(found)) !== JSON.stringify(sorted(expected)))
+        expect([text, found]).toEqual([text, expected]);
+    }
+
+    expect(withPair).toBeGreaterThan(runs / 2);
+  });
+
+  test('scanBody() finds nothing else where a character was lost or changed', () => {
+    const random = randomFrom(7);
+    const { object, pick } = createWriter(random);
+    let readable = 0;
+
+    for (let count = 0; count < runs; count++) {
+      const text = object();
+      const at = Math.floor(random() * text.length);
+      const changed = text.slice(0, at) + pick(['', '', '"', '\\', '{', '}', ',', ':', 'x']) + text.slice(at + 1);
+      // As it would arrive: half of a character is another one.
+      const broken = Buffer.from(changed).toString();
+      const found = scanned(broken);
+      const expected = expectedOf(broken);
+      if (expected === null) continue;
+      readable += 1;
+      if (JSON.stringify(sorted(found)) !== JSON.stringify(sorted(expected)))
+        expect([broken, found]).toEqual([broken, expected]);
+    }
+
+    expect(readable).toBeGreaterThan(runs / 100);
+  });
+});
+
+/** The pair of a text that may be no object at all: null then. */
+function expectedOf(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? parsedPair(text) : null;
+  } catch {
+    return null;
+  }
+}
+
+function sorted(properties: object | null): unknown {
+  return properties && Object.entries(properties).sort(([one], [other]) => (one < other ? -1 : 1));
+}
