@@ -1,4 +1,4 @@
-/** Callbacks with Express 5: the raw body is kept, for the handler to believe or not. */
+/** Callbacks with Express 5: the raw body is kept, for the handler to verify what was sent. */
 
 import express from 'express';
 import { HostedClient } from 'hosted-client';
@@ -6,7 +6,6 @@ import { HostedClient } from 'hosted-client';
 const client = HostedClient.fromEnv();
 
 const handle = client.callbacks.handler({
-  confirm: true,
   onEvent: (event, status) => {
     console.log(`result ${event.id}: the job is ${status.state}`);
   },

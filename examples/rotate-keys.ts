@@ -1,4 +1,4 @@
-/** Keys change, and no callback is lost: the new key signs, what was signed with the old one is still believed. */
+/** Keys change, and no callback is lost: the new key signs, what was signed with the old one is still verified. */
 
 import { env } from 'node:process';
 import { HostedClient, hmacSha256 } from 'hosted-client';
@@ -13,9 +13,8 @@ const keys = [env.HOSTED_API_KEY ?? '', env.HOSTED_PREVIOUS_API_KEY ?? ''].filte
 
 const client = HostedClient.fromEnv({ signer: hmacSha256({ apiKey: keys }) });
 
-// Callbacks are believed by the client's signer: both keys count here too.
+// Callbacks are verified by the client's signer: both keys count here too.
 export const POST = client.callbacks.handler({
-  confirm: true,
   onEvent: (event, status) => {
     console.log(`result ${event.id}: the job is ${status.state}`);
   },

@@ -14,7 +14,6 @@ async function decide(client, job) {
 
 function receiver(client, accounts) {
   return client.callbacks.handler({
-    confirm: true,
     onEvent: (event, status) => {
       accounts.set(event.userId, status.success ? 'open' : 'closed');
     },

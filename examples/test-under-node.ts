@@ -13,7 +13,6 @@ async function decide(client: HostedClient, job: JobRef): Promise<'open' | 'clos
 
 function receiver(client: HostedClient, accounts: Map<string, string>): (request: Request) => Promise<Response> {
   return client.callbacks.handler({
-    confirm: true,
     onEvent: (event, status) => {
       accounts.set(event.userId, status.success ? 'open' : 'closed');
     },

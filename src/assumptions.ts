@@ -43,6 +43,21 @@ export const assumedMaxResponseAgeMs = 300_000;
 /** §6: how late a callback may be is not shown. */
 export const assumedMaxCallbackAgeMs = 300_000;
 
+/** §6: how late, in ms, a callback may be that job status confirms: two days. */
+export const assumedMaxHintAgeMs = 2 * 24 * 60 * 60 * 1000;
+
+/**
+ * §6: how many jobs end at one time is not shown. The callbacks under one signed time may be about so many
+ * jobs, or about so many where that time is written in whole seconds.
+ */
+export const assumedMaxJobs = { perTime: 8, perSecond: 1_000 };
+
+/** §6: which results are interim, beside those that say so. `0814` is under review. */
+export const assumedInterimCodes: ReadonlySet<string> = new Set(['0814']);
+
+/** §6: whether job status knows a result before its callback is sent is not shown. It is asked again after this long, in ms. */
+export const assumedSettlingMs = 2_000;
+
 /** §6: whether and when the service delivers again is not shown. It is asked to wait this long, in seconds. */
 export const assumedComeAgainSeconds = 30;
 

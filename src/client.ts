@@ -62,7 +62,7 @@ export class HostedClient {
     this.environment = settings.environment;
     this.links = createLinks(call, settings);
     this.jobs = createJobs(call, settings, { telemetry, random });
-    this.callbacks = createCallbacks(call, settings, skew);
+    this.callbacks = createCallbacks(call, settings, telemetry);
   }
 
   /**

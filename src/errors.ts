@@ -179,7 +179,8 @@ export type DisbeliefReason = 'missing' | 'malformed' | 'mismatch' | 'unkeyed' |
  * An answer or a callback is not believed: it carries no signature (`missing`), none that can be
  * checked (`malformed`), one by another key or over another timestamp or partner (`mismatch`), a
  * bare digest that anyone can compute (`unkeyed`), one that is too old or too new (`stale`), our
- * own (`reflected`), or one that came with another body (`replayed`).
+ * own (`reflected`), or one that came before (`replayed`): with another body, for more jobs than one
+ * signature may be about, or with the same body that is still being handled.
  *
  * @see §5 of docs/protocol.md
  */

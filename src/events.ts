@@ -15,7 +15,7 @@ import type { OperationName } from './routes.js';
  */
 export interface Logger {
   /**
-   * Receives every request, response and poll.
+   * Receives every request, response, poll and delivery of a callback.
    *
    * @param message - What happened.
    * @param details - The event: see {@link HostedEvent}.
@@ -29,7 +29,8 @@ export interface Logger {
    */
   info(message: string, details?: object): void;
   /**
-   * Receives what works but is likely a mistake, and callbacks that were refused or must come again.
+   * Receives what works but is likely a mistake; a line for each callback that failed, and at most one a
+   * minute that counts those that were refused.
    *
    * @param message - What happened.
    * @param details - Not given so far.
@@ -45,7 +46,7 @@ export interface Logger {
 }
 
 /**
- * Something that happened during a call; `type` tells what. No event names a person, a job or a link,
+ * Something that happened during a call, or a callback that was delivered; `type` tells what. No event names a person, a job or a link,
  * and none has a body, a key or a signature. New members and types may come with minor versions.
  */
 export type HostedEvent =
@@ -114,6 +115,21 @@ export type HostedEvent =
       code: HostedErrorCode;
       /** How many attempts were made. */
       attempts: number;
+    }
+  | {
+      /** A callback was delivered to a handler, and answered. */
+      type: 'callback';
+      /**
+       * `'accepted'` it was handed over; `'repeat'` it was handed over before; `'refused'` it was answered
+       * with a 4xx; `'failed'` with a 5xx.
+       */
+      result: 'accepted' | 'repeat' | 'refused' | 'failed';
+      /** A short code that says why it was refused, or failed; null where it did not. */
+      reason: string | null;
+      /** The HTTP status that the service was answered. */
+      status: number;
+      /** Milliseconds from the request to the answer, `onEvent` included. */
+      durationMs: number;
     };
 
 /** Passes an event on. */
@@ -131,6 +147,8 @@ function reporter(listener: Report | undefined, logger: Logger | undefined): Rep
 /** What ties events together and passes them on. */
 export interface Telemetry {
   readonly report: Report;
+  /** Writes a log line about something that works but is likely a mistake. */
+  readonly warn: (message: string) => void;
   readonly nextCallId: () => number;
 }
 
@@ -139,6 +157,9 @@ export function createTelemetry(listener: Report | undefined, logger: Logger | u
   let calls = 0;
   return {
     report: reporter(listener, logger),
+    warn: (message) => {
+      if (logger) quietly(() => logger.warn(`hosted-client: ${message}`));
+    },
     nextCallId: () => {
       calls += 1;
       return calls;
@@ -153,4 +174,11 @@ export function quietly(run: () => unknown): void {
   } catch {}
 }
 
-const levels = { request: 'debug', response: 'debug', retry: 'info', poll: 'debug', error: 'error' } as const;
+const levels = {
+  request: 'debug',
+  response: 'debug',
+  retry: 'info',
+  poll: 'debug',
+  error: 'error',
+  callback: 'debug',
+} as const;

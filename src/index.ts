@@ -6,7 +6,7 @@
 
 export type { ApiPromise, ResponseInfo } from './api-promise.js';
 export type { Callbacks } from './callbacks/callbacks.js';
-export type { CallbackEvent, ReceiveOptions, ReplayGuard } from './callbacks/types.js';
+export type { CallbackEvent, ConfirmedEvent, HandlerOptions, ReceiveOptions, ReplayGuard } from './callbacks/types.js';
 export { HostedClient } from './client.js';
 export {
   type AnyHostedError,

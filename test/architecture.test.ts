@@ -91,7 +91,7 @@ test.each([
 });
 
 const mayCheckShapes = [
-  'callbacks/receive.ts',
+  'callbacks/options.ts',
   'input.ts',
   'issues.ts',
   'jobs/operations.ts',

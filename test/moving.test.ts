@@ -277,7 +277,6 @@ describe('receiving callbacks', () => {
     const url = `${await listening(app)}/callbacks`;
     const events: string[] = [];
     const handle = client.callbacks.handler({
-      confirm: true,
       onEvent: ({ userId }, { state }) => {
         events.push(`${userId} ${state}`);
       },
@@ -319,7 +318,7 @@ describe('receiving callbacks', () => {
 
   test('a callback of an hour ago is news by hand, and refused by a client that does not confirm', async () => {
     const { byHand } = await handlers();
-    const to = client.callbacks.handler({ onEvent: () => undefined });
+    const to = client.callbacks.handler({ confirm: false, onEvent: () => undefined });
     const job = completed('approved');
 
     const accepted = await service.sandbox.jobs.deliverCallback(job, { to: byHand, variant: 'stale' });

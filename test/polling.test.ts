@@ -1092,7 +1092,7 @@ test('poll events tell of every poll of a wait, under one call id', async () => 
   await clock.advance(3_000);
   await waited;
 
-  const polls = events.filter(({ type }) => type === 'poll');
+  const polls = events.filter((event) => event.type === 'poll');
   const callId = polls[0]?.callId;
   expect(callId).toEqual(expect.any(Number));
   expect(polls).toEqual([
@@ -1100,7 +1100,7 @@ test('poll events tell of every poll of a wait, under one call id', async () => 
     { type: 'poll', callId, attempt: 2, elapsedMs: 2_000, nextDelayMs: 3_000, state: 'error' },
     { type: 'poll', callId, attempt: 3, elapsedMs: 5_000, nextDelayMs: null, state: 'failed' },
   ]);
-  expect(events.filter(({ type }) => type === 'request').some((event) => event.callId === callId)).toBe(false);
+  expect(events.filter((event) => event.type === 'request').some((event) => event.callId === callId)).toBe(false);
 });
 
 test('two waits have poll events of different call ids', async () => {
@@ -1111,7 +1111,7 @@ test('two waits have poll events of different call ids', async () => {
   await clock.advance(0);
   await Promise.all(waited);
 
-  const ids = events.filter(({ type }) => type === 'poll').map(({ callId }) => callId);
+  const ids = events.filter((event) => event.type === 'poll').map(({ callId }) => callId);
   expect(new Set(ids).size).toBe(2);
 });
 

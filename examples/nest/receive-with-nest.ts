@@ -14,7 +14,6 @@ export class Verifications {
 
   constructor(private readonly client: HostedClient) {
     this.receive = client.callbacks.handler({
-      confirm: true,
       onEvent: async (event, status) => {
         // Runs once for each callback; when it rejects, the service delivers again.
         console.log(`result ${event.id}: the job is ${status.state}`);

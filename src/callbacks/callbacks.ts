@@ -5,20 +5,22 @@
  */
 
 import type { Call } from '../call.js';
-import type { ClockSkew } from '../clock-skew.js';
-import { HostedConfigError } from '../errors.js';
-import { quietly } from '../events.js';
+import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
-import { isRecord } from '../json.js';
-import { cannotReceive } from '../messages.js';
 import type { CallOptions } from '../options.js';
 import { readProperty } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
+import { createDeliveryReports } from './delivery.js';
+import { handleUnconfirmed } from './handle.js';
+import { createHintHandling } from './handle-hint.js';
 import { createHandler } from './handler.js';
-import { believeCallback, readReceiveOptions, replayed } from './receive.js';
+import { createHintLimits } from './hint-limits.js';
+import { readHandlerOptions, readReceiveOptions } from './options.js';
+import { receiveCallback, replayed } from './receive.js';
 import { createReplayGuard } from './replay-guard.js';
-import type { CallbackEvent, ReceiveOptions } from './types.js';
+import { createTurns } from './turns.js';
+import type { CallbackEvent, ConfirmedEvent, HandlerOptions, ReceiveOptions } from './types.js';
 
 /**
  * Results that the service posts. The signature of one covers when it was sent and to whom, not its
@@ -28,11 +30,12 @@ import type { CallbackEvent, ReceiveOptions } from './types.js';
  */
 export interface Callbacks {
   /**
-   * Believes a callback: signed by the service, fresh, and not under a signature that came with
-   * another body. A repeat is given as one, and not thrown.
+   * Verifies a callback, and reads it: signed by the service, fresh, and not under a signature that came
+   * with another body. A repeat is given as one, and not thrown. Its body is not covered by the signature:
+   * take it for a hint, and ask `confirm`.
    *
-   * The callback counts as handled from then on. Where handling may fail, `handler` is the better
-   * choice: it takes the next delivery as new.
+   * The callback counts as handled from then on, here and by handlers that do not confirm. Where handling
+   * may fail, `handler` is the better choice: it takes the next delivery as new.
    *
    * @param body - The raw text or bytes of the request, as received.
    * @param options - How old and how large it may be, and what remembers it.
@@ -53,58 +56,70 @@ export interface Callbacks {
   receive(body: string | Uint8Array, options?: ReceiveOptions): Promise<CallbackEvent>;
 
   /**
-   * Makes a web-standard handler that asks job status, with history, about every callback, and hands
-   * its verified answer over too. For Hono, Next, Workers, Bun, Deno and whatever speaks `Request`
-   * and `Response`. A callback that comes late counts as a hint: `maxAgeMs` is not looked at.
+   * Makes a web-standard handler that asks job status, with history, about every callback, and hands over
+   * what its verified response says: nothing of the callback's own body. For Hono, Next, Workers, Bun, Deno
+   * and whatever speaks `Request` and `Response`.
    *
-   * It answers 200 when the callback is accepted, or was before; 400 when it cannot be read; 401
-   * when it is not authentic, or came with another body before; 405 to anything but POST; 413 when it
-   * is too large; 500 when `onEvent` rejects; 503 with `Retry-After` when the same callback is being
-   * handled right now, or when confirming it, the replay guard, the signer or the connection failed.
-   * After a failure the next delivery counts as new.
+   * It answers
+   * - 200 when the callback is accepted, or was before;
+   * - 400 when it cannot be read;
+   * - 401 when it is not authentic, or older than `maxHintAgeMs`;
+   * - 405 to anything but POST;
+   * - 408 when its body does not arrive within `bodyTimeoutMs`;
+   * - 413 when it is larger than `maxBytes`;
+   * - 500 when `onEvent` rejects;
+   * - 503 with `Retry-After` when the same callback is being handled right now, when confirming it failed or
+   *   would be too much, when it calls itself final and its job is still pending, and when the replay
+   *   guard, the signer or the connection failed.
+   *
+   * After 500 and 503 the next delivery counts as new. `onError` is given everything that is not a 200.
    *
    * @param options - What to do with a callback, and how to receive it.
    * @returns A function from request to response. It never rejects.
-   * @throws {HostedConfigError} when `onEvent` is no function.
+   * @throws {HostedConfigError} when `onEvent` is not a function.
    * @throws {HostedValidationError} when an option is out of range.
    *
    * @example Act on what job status says
    * ```ts
    * export const POST = client.callbacks.handler({
-   *   confirm: true,
    *   onEvent: async (event, status) => {
    *     // Runs once for each callback; when it rejects, the service delivers again.
    *     console.log(`result ${event.id}: the job is ${status.state}`);
    *   },
+   *   onError: (error, { phase, status }) => console.error(`answered ${status}: ${phase} failed`, error),
    * });
    * ```
    *
    * @see §4.5 and §6 of docs/protocol.md; when the service delivers again is not shown there, and assumptions.ts holds the guess
    */
   handler(
-    options: ReceiveOptions & {
-      /** Asks job status before `onEvent` runs. */
-      confirm: true;
-      /** Is told of each callback once, with what job status says. The service is answered when it is done. */
-      onEvent: (event: CallbackEvent, status: JobStatus) => void | Promise<void>;
+    options: HandlerOptions & {
+      /** Job status is asked before `onEvent` runs. Default `true`. */
+      confirm?: true;
+      /** Receives each callback once, as job status has it. The service is answered when it is done. */
+      onEvent: (event: ConfirmedEvent, status: JobStatus) => void | Promise<void>;
     },
   ): (request: Request) => Promise<Response>;
   /**
-   * Makes a web-standard handler that hands callbacks over as they come: authentic and fresh, with a
-   * body that nothing confirms. A callback older than `maxAgeMs` is refused.
+   * Makes a web-standard handler that hands callbacks over as they come, **with a body that nothing
+   * confirms**: the signature covers the time and the partner alone, so whoever has seen one callback can
+   * write others. Job status is not asked.
    *
-   * It answers as one with `confirm` does, and 401 to a stale callback too.
+   * It answers as one that confirms does, and also 401 when the callback is older than `maxAgeMs`, or under
+   * a signature that came with another body before: of two jobs whose results are signed in the same
+   * millisecond, the second is refused.
    *
    * @param options - What to do with a callback, and how to receive it.
    * @returns A function from request to response. It never rejects.
-   * @throws {HostedConfigError} when `onEvent` is no function.
+   * @throws {HostedConfigError} when `onEvent` is not a function.
    * @throws {HostedValidationError} when an option is out of range.
    *
    * @example Note that something happened
    * ```ts
    * const handle = client.callbacks.handler({
+   *   confirm: false,
    *   onEvent: (event) => {
-   *     console.log(`result ${event.id} of link ${event.linkId}`);
+   *     console.log(`unconfirmed: result ${event.id} of link ${event.linkId}`);
    *   },
    * });
    * ```
@@ -112,17 +127,18 @@ export interface Callbacks {
    * @see §6 of docs/protocol.md; how late a callback may be is not shown there, and assumptions.ts holds the guess
    */
   handler(
-    options: ReceiveOptions & {
-      /** Job status is not asked. Default `false`. */
-      confirm?: false;
-      /** Is told of each callback once. The service is answered when it is done. */
+    options: HandlerOptions & {
+      /** Job status is not asked: to be written, so that nobody gets an unsigned body by leaving it out. */
+      confirm: false;
+      /** Receives each callback once, as it was posted. The service is answered when it is done. */
       onEvent: (event: CallbackEvent) => void | Promise<void>;
     },
   ): (request: Request) => Promise<Response>;
 
   /**
    * Asks job status, with history, for the signed truth about a callback's job: the callback's body
-   * is not covered by its signature.
+   * is not covered by its signature. An ordinary call, which is retried as `jobs.status` is; what a handler
+   * asks is asked once.
    *
    * @param event - The callback; its two ids are what is asked about.
    * @param options - Options of this call alone.
@@ -142,57 +158,46 @@ export interface Callbacks {
 }
 
 /**
- * Makes the namespace over a way to call.
+ * Creates the namespace over a way to call.
  *
  * @internal
  */
-export function createCallbacks(call: Call, settings: Settings, skew: ClockSkew): Callbacks {
-  const { clock, logger } = settings;
-  const world = { settings, now: () => clock.now() + skew.offsetMs() };
-  const memory = createReplayGuard(clock.now);
-  const warn = (message: string) => {
-    if (logger) quietly(() => logger.warn(message));
-  };
+export function createCallbacks(call: Call, settings: Settings, telemetry: Telemetry): Callbacks {
+  const { clock } = settings;
+  const memory = createReplayGuard(clock);
+  const reports = createDeliveryReports(telemetry, clock);
+  const handleHint = createHintHandling({
+    // Once, and apart from the retries of calls: what fails is delivered again.
+    ask: ({ userId, jobId }) => call(jobStatus, () => ({ userId, jobId, history: true }), {}, {}),
+    limits: createHintLimits(clock.elapsed),
+    turns: createTurns(clock),
+  });
 
   return {
     async receive(body, options) {
-      // It confirms nothing, whatever options it may share with a handler.
-      const receiving = { ...readReceiveOptions(options, memory), confirms: false };
-      const { event, key, bodyDigest, expiresAt } = await believeCallback(body, receiving, world);
-      const known = await receiving.replayGuard.begin(key, bodyDigest, expiresAt);
+      const receiving = readReceiveOptions(options, memory);
+      const { replayGuard, leaseMs } = receiving;
+      const { event, key, bodyDigest, expiresAt } = await receiveCallback(body, receiving, settings);
+      const leaseEndsAt = new Date(clock.now() + leaseMs);
+      const known = await replayGuard.begin(key, bodyDigest, expiresAt, leaseEndsAt);
       if (known === 'conflict') throw replayed();
       if (known !== 'new') return { ...event, repeat: true };
       try {
-        await receiving.replayGuard.commit(key);
+        await replayGuard.commit(key);
       } catch (error) {
-        // Whoever called never sees this one: the next delivery must count as new.
-        await receiving.replayGuard.forget(key);
+        // The caller never sees this one: the next delivery must count as new.
+        await replayGuard.forget(key);
         throw error;
       }
       return event;
     },
-    handler(
-      options: ReceiveOptions & { confirm?: boolean; onEvent: (event: CallbackEvent, status: never) => unknown },
-    ) {
-      const receiving = readReceiveOptions(options, memory);
-      const onEvent = isRecord(options) ? readProperty(options, 'onEvent') : undefined;
-      if (typeof onEvent !== 'function') {
-        const issues = [{ path: 'onEvent', message: 'must be a function' }];
-        throw new HostedConfigError(cannotReceive('"onEvent" must be a function'), issues);
-      }
-      return createHandler({
-        receiving,
-        world,
-        confirm: receiving.confirms ? confirm : null,
-        onEvent: onEvent as (event: CallbackEvent, status?: JobStatus) => unknown,
-        warn,
-      });
+    handler(options: HandlerOptions) {
+      const handling = { settings: readHandlerOptions(options, memory), client: settings, reports };
+      return createHandler(handling.settings.confirms ? handleHint : handleUnconfirmed, handling);
     },
-    confirm,
+    confirm(event, options) {
+      const idOf = (name: keyof JobRef) => readProperty(Object(event), name);
+      return call(jobStatus, () => ({ userId: idOf('userId'), jobId: idOf('jobId'), history: true }), options);
+    },
   };
-
-  function confirm(event: CallbackEvent, options?: CallOptions): Promise<JobStatus> {
-    const idOf = (name: keyof JobRef) => readProperty(Object(event), name);
-    return call(jobStatus, () => ({ userId: idOf('userId'), jobId: idOf('jobId'), history: true }), options);
-  }
 }

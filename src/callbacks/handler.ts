@@ -1,121 +1,119 @@
 /**
- * The web-standard handler of callbacks: begin → handle → commit, and what the service is told.
+ * The web-standard handler of callbacks: what is done with a delivery, in order, and what the service is
+ * answered.
  *
  * @module
  */
 
 import { assumedComeAgainSeconds } from '../assumptions.js';
 import { readBytes } from '../body.js';
-import { HostedResponseError, HostedSignatureError } from '../errors.js';
-import type { JobStatus } from '../jobs/types.js';
 import {
-  believeCallback,
-  type Received,
-  type Receiving,
-  type ReceivingWorld,
-  replayed,
-  unreadable,
-} from './receive.js';
-import type { CallbackEvent } from './types.js';
+  HostedConnectionError,
+  HostedResponseError,
+  HostedSignatureError,
+  HostedTimeoutError,
+  isHostedError,
+} from '../errors.js';
+import { cannotReceive } from '../messages.js';
+import type { Settings } from '../settings.js';
+import { within } from '../time.js';
+import { type Outcome, type Undelivered, undelivered } from './delivery.js';
+import type { Handle, Handling } from './handle.js';
+import type { HandlerSettings } from './options.js';
+import { type ReceivedCallback, receiveCallback, unreadable } from './receive.js';
 
-/** What a handler does with a callback. */
-export interface Handling {
-  readonly receiving: Receiving;
-  readonly world: ReceivingWorld;
-  /** Asks for the signed truth; null where the callback alone is handed over. */
-  readonly confirm: ((event: CallbackEvent) => Promise<JobStatus>) | null;
-  readonly onEvent: (event: CallbackEvent, status?: JobStatus) => unknown;
-  readonly warn: (message: string) => void;
-}
-
-/** Makes a handler; it never rejects. */
-export function createHandler(handling: Handling): (request: Request) => Promise<Response> {
+/** Creates a handler; it never rejects. */
+export function createHandler(handle: Handle, handling: Handling): (request: Request) => Promise<Response> {
+  const { settings, client, reports } = handling;
   return async (request) => {
-    if (request.method !== 'POST') return answer(405, { allow: 'POST' });
-    let received: Received;
+    let startedAt = Number.NaN;
+    let outcome: Outcome;
     try {
-      received = await believeCallback(
-        await readBody(request, handling.receiving.maxBytes),
-        handling.receiving,
-        handling.world,
-      );
+      // With a clock that fails, the first time limit would be over at once: 408, which is not so.
+      startedAt = client.clock.elapsed();
+      outcome = await deliver(request, handle, handling);
     } catch (error) {
-      return refusal(error, handling);
+      outcome = undelivered('verify', 503, codeOf(error), error);
     }
-    return handle(received, handling);
+    reports.report(outcome, durationSince(startedAt, client), settings.onError);
+    return respond(outcome.status);
   };
 }
 
-async function handle({ event, key, bodyDigest, expiresAt }: Received, handling: Handling): Promise<Response> {
-  const { receiving, confirm, onEvent, warn } = handling;
-  const { replayGuard } = receiving;
-  let status: JobStatus | undefined;
+async function deliver(request: Request, handle: Handle, handling: Handling): Promise<Outcome> {
+  const { settings, client } = handling;
+  if (request.method !== 'POST') return undelivered('read', 405, 'method', wrongMethod());
+  let body: Uint8Array;
   try {
-    const known = await replayGuard.begin(key, bodyDigest, expiresAt);
-    if (known === 'conflict') return refusal(replayed(), handling);
-    if (known === 'repeat') return answer(200);
-    if (known !== 'new') return comeAgain();
-  } catch {
-    warn('hosted-client: the replay guard failed; the callback will be delivered again');
-    return comeAgain();
+    body = await readBody(request, settings, client);
+  } catch (error) {
+    return notRead(error);
   }
+  let callback: ReceivedCallback;
   try {
-    if (confirm) status = await confirm(event);
-  } catch {
-    warn('hosted-client: a callback could not be confirmed; it will be delivered again');
-    await quietlyForget(handling, key);
-    return comeAgain();
+    callback = await receiveCallback(body, settings, client);
+  } catch (error) {
+    return notVerified(error);
   }
-  try {
-    await (status ? onEvent(event, status) : onEvent(event));
-  } catch {
-    warn('hosted-client: onEvent rejected; the callback will be delivered again');
-    await quietlyForget(handling, key);
-    return answer(500);
-  }
-  try {
-    await replayGuard.commit(key);
-  } catch {
-    // It was handled: to ask for it again would hand it over twice.
-    warn('hosted-client: the replay guard failed after a callback was handled');
-  }
-  return answer(200);
-}
-
-async function quietlyForget({ receiving, warn }: Handling, key: string): Promise<void> {
-  try {
-    await receiving.replayGuard.forget(key);
-  } catch {
-    warn('hosted-client: the replay guard failed after a callback was not handled');
-  }
+  return handle(callback, handling);
 }
 
 // A body that says it is too large is not read at all; one that does not, no further than the limit.
-async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+async function readBody(
+  request: Request,
+  { maxBytes, bodyTimeoutMs }: HandlerSettings,
+  { clock }: Settings,
+): Promise<Uint8Array> {
   const announced = Number(request.headers.get('content-length') ?? 0);
-  const { bytes, whole } =
-    announced > maxBytes
-      ? { bytes: new Uint8Array(), whole: false }
-      : await readBytes(request.body, { limit: maxBytes });
+  if (announced > maxBytes) throw unreadable('too_large', []);
+  const timedOut = () =>
+    new HostedTimeoutError(cannotReceive('its body did not arrive within "bodyTimeoutMs"'), 'attempt', {
+      outcome: 'answered',
+    });
+  const read = (signal: AbortSignal) => readBytes(request.body, { limit: maxBytes, signal });
+  const { bytes, whole } = await within({ clock, ms: bodyTimeoutMs, timedOut }, read);
   if (!whole) throw unreadable('too_large', []);
   return bytes;
 }
 
-function refusal(error: unknown, { warn }: Handling): Response {
-  if (error instanceof HostedSignatureError) {
-    warn(`hosted-client: ${error.message}`);
-    return answer(401);
+function notRead(error: unknown): Undelivered {
+  if (error instanceof HostedTimeoutError) return undelivered('read', 408, 'timeout', error);
+  if (error instanceof HostedResponseError) return undelivered('read', 413, 'too_large', error);
+  // Neither is the callback's fault: the connection broke, or a framework has read the body before.
+  const broken = new HostedConnectionError(cannotReceive('its body broke off, or was read before'), {
+    outcome: 'answered',
+  });
+  return undelivered('read', 503, 'connection', isHostedError(error) ? error : broken);
+}
+
+function notVerified(error: unknown): Undelivered {
+  if (error instanceof HostedSignatureError) return undelivered('verify', 401, error.reason, error);
+  if (error instanceof HostedResponseError) return undelivered('read', 400, error.reason, error);
+  // The signer failed, which is not the callback's fault either.
+  return undelivered('verify', 503, codeOf(error), error);
+}
+
+function codeOf(error: unknown): string {
+  return isHostedError(error) ? error.code : 'error';
+}
+
+function durationSince(startedAt: number, { clock }: Settings): number {
+  try {
+    return clock.elapsed() - startedAt || 0;
+  } catch {
+    return 0;
   }
-  if (error instanceof HostedResponseError) return answer(error.reason === 'too_large' ? 413 : 400);
-  // The body broke off, or the signer failed: neither is the callback's fault.
-  warn('hosted-client: a callback could not be read or verified; it will be delivered again');
-  return comeAgain();
 }
 
-function comeAgain(): Response {
-  return answer(503, { 'retry-after': String(assumedComeAgainSeconds) });
+function wrongMethod(): HostedResponseError {
+  return new HostedResponseError(cannotReceive('it was not sent by POST'), 'malformed', [], null, {
+    outcome: 'answered',
+  });
 }
 
-function answer(status: number, headers: Record<string, string> = {}): Response {
+function respond(status: number): Response {
+  const headers: Record<string, string> = {};
+  if (status === 405) headers.allow = 'POST';
+  if (status === 503) headers['retry-after'] = String(assumedComeAgainSeconds);
   return new Response(null, { status, headers });
 }

@@ -1,12 +1,12 @@
 /**
- * From a posted body to a callback that is believed: read → parse JSON → verify → shape (docs/protocol.md
- * §6). What is believed is who sent it and when; what it says is a hint until job status confirms it.
+ * From a posted body to a callback whose signature is verified: decode → parse JSON → verify → check the
+ * shape (docs/protocol.md §6). Verified is who sent it and when; what it says is a hint until job status
+ * confirms it. A large body is scanned and verified before it is parsed.
  *
  * @module
  */
 
-import * as z from 'zod/mini';
-import { assumedMaxCallbackAgeMs, assumedMemoryMs } from '../assumptions.js';
+import { assumedMemoryMs } from '../assumptions.js';
 import { decodeUtf8 } from '../body.js';
 import {
   HostedConfigError,
@@ -16,121 +16,83 @@ import {
   type UnusableReason,
 } from '../errors.js';
 import type { Issue } from '../hosted-error.js';
-import { duration, flag, inputObject, maxTimer, wholeNumber } from '../input.js';
-import { check, checkJson } from '../issues.js';
+import { checkJson } from '../issues.js';
 import { normaliseHistoryEntry } from '../jobs/normalise.js';
+import type { HistoryEntry, JobRef } from '../jobs/types.js';
 import { wireHistoryEntry } from '../jobs/wire.js';
 import { isRecord, parseJson } from '../json.js';
 import { cannotReceive, disbelief, listIssues, unusability } from '../messages.js';
-import { hasMethods, writeJson } from '../runtime/prototype.js';
+import { writeJson } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { type Verdict, verifyAnswer } from '../signing/response.js';
 import { sha256Hex } from '../signing/sha256.js';
-import type { CallbackEvent, ReceiveOptions, ReplayGuard } from './types.js';
+import { digestOf, resultId } from './digest.js';
+import type { ReceiveSettings } from './options.js';
+import { type Pair, pairNames, scanBody } from './scan-body.js';
+import type { CallbackEvent } from './types.js';
 
-/** How to receive, with nothing left open. */
-export interface Receiving {
-  readonly maxAgeMs: number | false;
-  readonly maxBytes: number;
-  /** Whether job status decides in the end. */
-  readonly confirms: boolean;
-  readonly replayGuard: ReplayGuard;
-}
-
-/** By whom callbacks are believed, and when. */
-export interface ReceivingWorld {
-  readonly settings: Settings;
-  /** The time, in ms since the epoch, as near to the service's as is known. */
-  readonly now: () => number;
-}
-
-/** A callback that is believed, and what the guard is to know it by. */
-export interface Received {
+/** A callback whose signature is verified, and what it is remembered by. */
+export interface ReceivedCallback {
   readonly event: CallbackEvent;
+  /** The signed timestamp, as it was signed. */
+  readonly timestamp: string;
+  /** What a guard knows it by. */
   readonly key: string;
   readonly bodyDigest: string;
   readonly expiresAt: Date;
 }
 
-const receiveOptions = inputObject({
-  maxAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
-  maxBytes: z.optional(wholeNumber(1, maxTimer)),
-  replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
-  // A handler's own.
-  confirm: z.optional(flag),
-  onEvent: z.optional(z.unknown()),
-});
-
-/** A pair is remembered this much longer, in ms, than it is fresh: verifying takes time. */
+/** A body of more bytes than this is scanned before it is parsed. */
+const smallBytes = 64 * 1024;
+/** A callback is remembered this much longer, in ms, than it is fresh: verifying takes time. */
 const slowestVerifyingMs = 60_000;
+/** How many characters an id may have. Real ones have fewer than 100. */
+const maxIdCharacters = 1_024;
 
 /**
- * Checks how to receive.
+ * Reads a callback and verifies its signature, without asking the guard.
  *
- * @throws {HostedValidationError} with every problem.
- */
-export function readReceiveOptions(
-  options: (ReceiveOptions & { confirm?: boolean }) | undefined,
-  replayGuard: ReplayGuard,
-): Receiving {
-  const { data, issues } = check(receiveOptions, options ?? {});
-  if (!data) throw invalid(issues);
-  const { maxAgeMs = assumedMaxCallbackAgeMs, maxBytes = 8 * 1024 * 1024 } = data;
-  return { maxAgeMs, maxBytes, confirms: data.confirm === true, replayGuard: data.replayGuard ?? replayGuard };
-}
-
-/**
- * Reads and believes a callback, not yet asking the guard.
- *
- * @throws {HostedResponseError} when the body is too large, no JSON, or names no job.
+ * @throws {HostedResponseError} when the body is too large, is not JSON, or does not name a job.
  * @throws {HostedSignatureError} when it is not authentic, or stale.
  */
-export async function believeCallback(
+export async function receiveCallback(
   body: string | Uint8Array,
-  { maxAgeMs: asked, maxBytes, confirms }: Receiving,
-  { settings, now: time }: ReceivingWorld,
-): Promise<Received> {
-  const { signer, partnerId, environment, wire } = settings;
-  // Once job status decides, age decides nothing: what is late was late because we were away.
-  const maxAgeMs = confirms ? false : asked;
-  const bytes = bytesOf(body);
-  if (bytes.length > maxBytes) throw unreadable('too_large', []);
-  const text = decodeUtf8(bytes);
-  const members = text === null ? undefined : parseJson(text);
-  if (members === undefined) throw unreadable('malformed', []);
-  if (!isRecord(members)) throw unreadable('shape', [{ path: '', message: 'must be an object' }]);
+  { maxAgeMs, maxBytes, confirms }: ReceiveSettings,
+  { signer, partnerId, environment, wire, clock }: Settings,
+): Promise<ReceivedCallback> {
+  // Before anything is awaited: the bytes are the caller's, who may use them again.
+  const { text, scanned } = decodeBody(body, maxBytes);
+  const now = clock.now();
+  const verify = async (pair: Pair): Promise<Verified> => {
+    const verdict = await verifyAnswer(pair, { signer, partnerId, now, maxAgeMs }).catch((): null => null);
+    return assertVerified(verdict);
+  };
+  const { properties, verified } = await (scanned
+    ? verifyAndParse(text, scanned, verify)
+    : parseAndVerify(text, verify));
+  const { signedAt, timestamp } = verified;
 
-  // Before anything is waited for: the bytes are the caller's, who may use them again.
-  const bodyDigest = await sha256Hex(bytes);
-  const now = time();
-  // A guard lives by our own clock, however far off it is.
-  const here = settings.clock.now();
-  const verdict = await verifyAnswer(members, { signer, partnerId, now, maxAgeMs }).catch((): null => null);
-  const { signedAt, timestamp } = believed(verdict);
-
-  const shape = checkJson(wireHistoryEntry, members);
+  const shape = checkJson(wireHistoryEntry, properties);
   if (!shape.data) throw unreadable('shape', shape.issues);
   const entry = normaliseHistoryEntry(shape.data, wire.brand);
-  const { userId, jobId, linkId } = entry.partnerParams ?? noParams;
-  if (userId === null || jobId === null) throw unreadable('shape', missing({ user_id: userId, job_id: jobId }));
+  const job = jobOf(entry);
 
-  const { hostedJobId, resultCode, resultType, isFinal } = entry;
-  const id = await sha256Hex(writeJson([userId, jobId, hostedJobId, resultCode, resultType, isFinal]));
+  const bodyDigest = await digestOf(properties, timestamp);
+  // Of the pair, the timestamp: two keys sign one callback in two ways while they change. Where job status
+  // decides, two jobs may end at one time, and a forged body must not stand in the way of the genuine one.
+  const hint = confirms ? [job.userId, job.jobId, bodyDigest] : [];
   return {
-    event: { id, repeat: false, userId, jobId, linkId, entry, signedAt },
-    // Of the pair, the timestamp: two keys sign one callback in two ways while they change. Two jobs
-    // can end in one millisecond; where job status decides, that is no reason to lose one.
-    key: await sha256Hex(writeJson([environment, partnerId, timestamp, ...(confirms ? [userId, jobId] : [])])),
+    event: { id: await resultId(job, entry), repeat: false, ...job, linkId: linkIdOf(entry), entry, signedAt },
+    timestamp,
+    key: await sha256Hex(writeJson([environment, partnerId, timestamp, ...hint])),
     bodyDigest,
     expiresAt: new Date(
       maxAgeMs === false || signedAt === null
-        ? here + assumedMemoryMs
-        : here + Math.max(0, signedAt.getTime() - now) + maxAgeMs + slowestVerifyingMs,
+        ? now + assumedMemoryMs
+        : signedAt.getTime() + maxAgeMs + slowestVerifyingMs,
     ),
   };
 }
-
-const noParams = { userId: null, jobId: null, linkId: null };
 
 /** The error for a signed pair that came with another body before. */
 export function replayed(): HostedSignatureError {
@@ -140,13 +102,75 @@ export function replayed(): HostedSignatureError {
 /** The error for a body that cannot be read. */
 export function unreadable(reason: UnusableReason, issues: readonly Issue[]): HostedResponseError {
   const where = issues.length > 0 ? ` (${listIssues(issues)})` : '';
-  const message = cannotReceive(
-    `${reason === 'too_large' ? 'it is larger than "maxBytes"' : unusability[reason]}${where}`,
-  );
-  return new HostedResponseError(message, reason, issues, null, { outcome: 'answered' });
+  const why = reason === 'too_large' ? 'it is larger than "maxBytes"' : unusability[reason];
+  return new HostedResponseError(cannotReceive(why + where), reason, issues, null, { outcome: 'answered' });
 }
 
-function believed(verdict: Verdict | null): { signedAt: Date | null; timestamp: string } {
+/** The text of a body and, where it is large, the pair that a scan found in it. */
+interface DecodedBody {
+  readonly text: string;
+  readonly scanned: Pair | null;
+}
+
+function decodeBody(body: unknown, maxBytes: number): DecodedBody {
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    const message = 'must be the text or bytes of the request, not what was parsed from them';
+    const issues = [{ path: 'body', message }];
+    throw new HostedValidationError(cannotReceive(listIssues(issues)), issues);
+  }
+  // A string has as many bytes as characters, or more.
+  if (body.length > maxBytes) throw unreadable('too_large', []);
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  if (bytes.length > maxBytes) throw unreadable('too_large', []);
+  const isLarge = bytes.length > smallBytes;
+  const scanned = isLarge ? scanBody(bytes) : null;
+  if (isLarge && scanned === null) throw unreadable('malformed', []);
+  const text = typeof body === 'string' ? body.replace(/^\ufeff/, '') : decodeUtf8(bytes);
+  if (text === null) throw unreadable('malformed', []);
+  return { text, scanned };
+}
+
+type Properties = Readonly<Record<string, unknown>>;
+
+type Verified = Extract<Verdict, { readonly believed: true }>;
+
+interface VerifiedBody {
+  readonly properties: Properties;
+  readonly verified: Verified;
+}
+
+async function parseAndVerify(text: string, verify: (pair: Pair) => Promise<Verified>): Promise<VerifiedBody> {
+  const properties = parseObject(text);
+  return { properties, verified: await verify(pairOf(properties)) };
+}
+
+async function verifyAndParse(
+  text: string,
+  scanned: Pair,
+  verify: (pair: Pair) => Promise<Verified>,
+): Promise<VerifiedBody> {
+  const verified = await verify(scanned);
+  const properties = parseObject(text);
+  const parsed = pairOf(properties);
+  // The parser decides what the body says: a pair that it does not see was not verified.
+  if (!pairNames.every((name) => parsed[name] === scanned[name])) throw unreadable('malformed', []);
+  return { properties, verified };
+}
+
+function parseObject(text: string): Properties {
+  const properties = parseJson(text);
+  if (properties === undefined) throw unreadable('malformed', []);
+  if (!isRecord(properties)) throw unreadable('shape', [{ path: '', message: 'must be an object' }]);
+  return properties;
+}
+
+/** The body's own properties that make up its pair. */
+function pairOf(properties: Properties): Pair {
+  const own = pairNames.filter((name) => Object.hasOwn(properties, name));
+  return Object.assign(Object.create(null), Object.fromEntries(own.map((name) => [name, properties[name]])));
+}
+
+function assertVerified(verdict: Verdict | null): Verified {
   if (verdict?.believed) return verdict;
   if (verdict === null) {
     const issues = [{ path: 'signer', message: 'must verify without throwing, and threw' }];
@@ -157,24 +181,27 @@ function believed(verdict: Verdict | null): { signedAt: Date | null; timestamp: 
 }
 
 const staleness =
-  'it was signed too long ago or in the future; "maxAgeMs" says how far from now it may be, and with "confirm" a late one counts as a hint';
+  'it was signed too long ago or in the future; "maxAgeMs", or "maxHintAgeMs" of a handler that confirms, says how far from now it may be';
 
-function missing(ids: Readonly<Record<string, string | null>>): readonly Issue[] {
-  return Object.entries(ids)
-    .filter(([, id]) => id === null)
-    .map(([name]) => ({ path: `PartnerParams.${name}`, message: 'must be there' }));
+const noParams = { userId: null, jobId: null, linkId: null };
+
+function jobOf({ partnerParams }: HistoryEntry): JobRef {
+  const { userId, jobId, linkId } = partnerParams ?? noParams;
+  const issues = [
+    ...idIssues('user_id', userId, 'required'),
+    ...idIssues('job_id', jobId, 'required'),
+    ...idIssues('link_id', linkId, 'optional'),
+  ];
+  if (userId === null || jobId === null || issues.length > 0) throw unreadable('shape', issues);
+  return { userId, jobId };
 }
 
-function bytesOf(body: unknown): Uint8Array {
-  if (typeof body === 'string') return new TextEncoder().encode(body);
-  if (body instanceof Uint8Array) return body;
-  throw invalid([{ path: 'body', message: 'must be the text or bytes of the request, not what was parsed from them' }]);
+function linkIdOf({ partnerParams }: HistoryEntry): string | null {
+  return partnerParams?.linkId ?? null;
 }
 
-function invalid(issues: readonly Issue[]): HostedValidationError {
-  return new HostedValidationError(cannotReceive(listIssues(issues)), issues);
-}
-
-function isReplayGuard(value: unknown): boolean {
-  return hasMethods(value, 'begin', 'commit', 'forget');
+function idIssues(name: string, id: string | null, presence: 'required' | 'optional'): readonly Issue[] {
+  const path = `PartnerParams.${name}`;
+  if (id === null || id.trim() === '') return presence === 'required' ? [{ path, message: 'must be there' }] : [];
+  return id.length > maxIdCharacters ? [{ path, message: 'must have at most 1,024 characters' }] : [];
 }

@@ -673,26 +673,24 @@ contract('callbacks.receive() believes a genuine callback, as text and as bytes'
   expectLike(event.id.length, 64, 'the id');
 });
 
-contract('a handler answers 200 to a genuine callback, and hands it over once', async () => {
+contract('a handler answers 200 to a genuine callback of 1.5 MB, and hands it over once', async () => {
   const { deliver, handled, job } = await receiving();
-  expectLike(
-    [await deliver(), await deliver(), await deliver({ padBytes: 1_500_000 })],
-    [200, 200, 401],
-    'the answers',
-  );
-  expectLike(handled, [{ event: job }], 'what was handed over');
+  const padBytes = 1_500_000;
+  expectLike(await deliver({ padBytes, variant: 'unsigned' }), 401, 'the answer to an unsigned one');
+  expectLike([await deliver({ padBytes }), await deliver({ padBytes })], [200, 200], 'the answers');
+  expectLike(handled, [{ event: job, status: { ...job, state: 'succeeded' } }], 'what was handed over');
 });
 
-contract('a handler answers 401 to callbacks that are forged, late, unsigned or replayed', async () => {
-  const { deliver, handled } = await receiving();
+contract('a handler that does not confirm answers 401 to what is forged, late, unsigned or replayed', async () => {
+  const { deliver, handled } = await receiving({ confirm: false });
   for (const variant of ['forged', 'stale', 'unsigned']) expectLike(await deliver({ variant }), 401, variant);
   expectLike(handled.length, 0, 'what was handed over');
   expectLike([await deliver(), await deliver({ variant: 'altered' })], [200, 401], 'a replay');
   expectLike(handled.length, 1, 'what was handed over');
 });
 
-contract('a handler with confirm hands over the signed status', async () => {
-  const { deliver, handled, job } = await receiving({ confirm: true });
+contract('a handler takes a late callback as a hint, and hands over the signed status', async () => {
+  const { deliver, handled, job } = await receiving();
   expectLike([await deliver({ variant: 'stale' }), await deliver({ variant: 'forged' })], [200, 401], 'the answers');
   expectLike(handled, [{ event: job, status: { ...job, state: 'succeeded' } }], 'what was handed over');
 });

@@ -1,0 +1,110 @@
+/**
+ * What became of a delivery, and everyone who is told of it: `onError`, the log, and the client's events.
+ * A result that is refused in silence is a lost result.
+ *
+ * @module
+ */
+
+import { isHostedError } from '../errors.js';
+import { quietly, type Telemetry } from '../events.js';
+import type { WaitingClock } from '../time.js';
+import type { HandlerSettings } from './options.js';
+import type { HandlerOptions } from './types.js';
+
+type Place = Parameters<HandlerOptions['onError'] & object>[1];
+
+/** A delivery that ended in 200. */
+export interface Delivered {
+  readonly status: 200;
+  readonly result: 'accepted' | 'repeat';
+}
+
+/** A delivery that ended in something else. */
+export interface Undelivered extends Place {
+  /** A short code for metrics: nothing of the callback. */
+  readonly reason: string;
+  readonly error: unknown;
+}
+
+/** What became of a delivery. */
+export type Outcome = Delivered | Undelivered;
+
+/** The outcome of a delivery that did not succeed. */
+export function undelivered(
+  phase: Place['phase'],
+  status: number,
+  reason: string,
+  error: unknown,
+  event: Place['event'] = null,
+): Undelivered {
+  return { phase, status, reason, error, event };
+}
+
+/** Reports deliveries. */
+export interface DeliveryReports {
+  report(outcome: Outcome, durationMs: number, onError: HandlerSettings['onError']): void;
+  /** Writes a log line about what does not change what a delivery ends in. */
+  warn(message: string): void;
+}
+
+/** How often, in ms, the deliveries that were refused are counted in a log line. */
+const countEveryMs = 60_000;
+
+/** Creates the reports of one client. */
+export function createDeliveryReports(
+  { report, warn }: Telemetry,
+  { elapsed }: Pick<WaitingClock, 'elapsed'>,
+): DeliveryReports {
+  const refused = new Map<number, number>();
+  let quietUntil = Number.NEGATIVE_INFINITY;
+  let latest = '';
+
+  // Anybody can post what is refused: a line for each would let them fill the log.
+  function count({ status, error }: Undelivered): void {
+    refused.set(status, (refused.get(status) ?? 0) + 1);
+    latest = isHostedError(error) ? `; the latest: ${error.message}` : '';
+  }
+
+  function writeCounts(): void {
+    if (refused.size === 0 || elapsed() < quietUntil) return;
+    const total = [...refused.values()].reduce((sum, times) => sum + times, 0);
+    const counts = [...refused].map(([status, times]) => `${times} with ${status}`).join(', ');
+    warn(`${total} deliveries of callbacks were refused (${counts})${latest}`);
+    refused.clear();
+    quietUntil = elapsed() + countEveryMs;
+  }
+
+  return {
+    warn,
+    // Neither a listener nor a clock that fails changes what a delivery ends in.
+    report(outcome, durationMs, onError) {
+      const { status } = outcome;
+      if (!('phase' in outcome)) {
+        report({ type: 'callback', result: outcome.result, reason: null, status, durationMs });
+        quietly(writeCounts);
+        return;
+      }
+      const { phase, event, error, reason } = outcome;
+      const result = status < 500 ? 'refused' : 'failed';
+      report({ type: 'callback', result, reason, status, durationMs });
+      if (onError) quietly(() => onError(error, { phase, status, event }));
+      if (status < 500) count(outcome);
+      else warn(describeFailure(outcome));
+      quietly(writeCounts);
+    },
+  };
+}
+
+/** A log line about a failed delivery. Of what the caller's own code threw, nothing is shown. */
+function describeFailure({ phase, status, reason, error }: Undelivered): string {
+  const why = isHostedError(error) && phase !== 'handle' ? error.message : failures[phase];
+  return `a callback was answered ${status} (${reason}), so that it is delivered again: ${why}`;
+}
+
+const failures: Readonly<Record<Place['phase'], string>> = {
+  read: 'its body could not be read',
+  verify: 'it could not be verified',
+  guard: 'the replay guard failed',
+  confirm: 'it could not be confirmed',
+  handle: 'onEvent rejected',
+};

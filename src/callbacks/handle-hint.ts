@@ -1,0 +1,129 @@
+/**
+ * Handles a callback as the hint that it is: job status is asked, within bounds, and its verified response
+ * is handed over.
+ *
+ * @module
+ */
+
+import { assumedMaxJobs } from '../assumptions.js';
+import { isHostedError } from '../errors.js';
+import type { JobRef, JobStatus } from '../jobs/types.js';
+import { writeJson } from '../runtime/prototype.js';
+import { sha256Hex } from '../signing/sha256.js';
+import { askForStatus, confirmedEvent } from './confirm.js';
+import { type Outcome, undelivered } from './delivery.js';
+import { beganBefore, beginDelivery, type Handle, type Handling, handOver, notNow } from './handle.js';
+import type { Hint, HintLimits, Permit } from './hint-limits.js';
+import type { Begun, Lease } from './lease.js';
+import type { ReceivedCallback } from './receive.js';
+import type { Turns } from './turns.js';
+import type { CallbackEvent, ConfirmedEvent } from './types.js';
+
+/** What the handlers of one client share where they confirm. */
+export interface Confirming {
+  /** Asks job status once, with history. */
+  readonly ask: (job: JobRef) => Promise<JobStatus>;
+  readonly limits: HintLimits;
+  readonly turns: Turns;
+}
+
+/** A hint that is this delivery's to handle. */
+interface HintInHand {
+  readonly event: CallbackEvent;
+  readonly permit: Permit;
+  readonly lease: Lease;
+}
+
+/** Creates what handles hints. */
+export function createHintHandling({ ask, limits, turns }: Confirming): Handle {
+  return async (callback, handling) => {
+    const { event } = callback;
+    const hint = await hintOf(callback, handling);
+    const permit = limits.permit(hint);
+    // One that is known costs no request, whatever else came under its pair.
+    if (permit === null && !limits.wasHandled(hint) && !limits.isInHand(hint)) return overLimit(event);
+    let begun: Begun;
+    try {
+      // Two bodies under one pair do not conflict here: each is a hint of its own, and has a key of its own.
+      begun = limits.isForGuard(hint) ? await beginDelivery(callback, handling) : beginHere(hint);
+    } catch (error) {
+      permit?.giveBack();
+      return undelivered('guard', 503, 'guard', error, event);
+    }
+    if (begun.lease === undefined) {
+      permit?.giveBack();
+      return beganBefore(begun.known, event);
+    }
+    if (permit === null) {
+      await begun.lease.forget();
+      return overLimit(event);
+    }
+    try {
+      return await confirmAndHandOver({ event, permit, lease: begun.lease }, handling);
+    } finally {
+      permit.end();
+    }
+  };
+
+  /** Begins a hint that the guard is not told of: the permit is its lease. */
+  function beginHere(hint: Hint): Begun {
+    return limits.wasHandled(hint) ? { known: 'repeat' } : { known: 'new', lease: noLease };
+  }
+
+  async function confirmAndHandOver(
+    { event, permit, lease }: HintInHand,
+    { settings, client }: Handling,
+  ): Promise<Outcome> {
+    const askInTurn = () =>
+      turns.take(settings.maxConfirmations, () => {
+        permit.noteRequest();
+        return ask(event);
+      });
+    let status: JobStatus;
+    let confirmed: ConfirmedEvent;
+    try {
+      status = await askForStatus(event, askInTurn, client.clock);
+      confirmed = await confirmedEvent(event, status);
+    } catch (error) {
+      await lease.forget();
+      return undelivered('confirm', 503, reasonOf(error), error, event);
+    }
+    const what = `${status.state} ${confirmed.id}`;
+    // Another body under the same pair led to the same: it is not handled twice, nor remembered for that.
+    if (permit.wasHandedOver(what)) {
+      await lease.forget();
+      return { status: 200, result: 'repeat' };
+    }
+    const outcome = await handOver(confirmed, lease, () => settings.onEvent(confirmed, status));
+    if (outcome.status === 200) permit.noteHandled(what);
+    return outcome;
+  }
+}
+
+const noLease: Lease = { commit: async () => undefined, forget: async () => undefined };
+
+async function hintOf({ event, timestamp, bodyDigest }: ReceivedCallback, { settings }: Handling): Promise<Hint> {
+  const { perTime, perSecond } = assumedMaxJobs;
+  return {
+    timestamp,
+    job: await sha256Hex(writeJson([event.userId, event.jobId])),
+    bodyDigest,
+    maxJobs: settings.maxJobsPerSignature ?? (isInWholeSeconds(timestamp) ? perSecond : perTime),
+    leaseMs: settings.leaseMs,
+  };
+}
+
+// Digits are an epoch: more than eleven of them count milliseconds.
+function isInWholeSeconds(timestamp: string): boolean {
+  return !/\.\d|^\d{12,}$/.test(timestamp);
+}
+
+function overLimit(event: CallbackEvent): Outcome {
+  const why = 'its signature came for more jobs than "maxJobsPerSignature", or for this one a moment ago';
+  return undelivered('guard', 503, 'limit', notNow(why), event);
+}
+
+function reasonOf(error: unknown): string {
+  if (!isHostedError(error)) return 'error';
+  return error.code === 'poll_timeout' ? 'pending' : error.code;
+}

@@ -1,0 +1,113 @@
+/**
+ * How to receive callbacks, checked once, with nothing left open.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { assumedMaxCallbackAgeMs, assumedMaxHintAgeMs } from '../assumptions.js';
+import { HostedConfigError, HostedValidationError } from '../errors.js';
+import { duration, flag, inputObject, maxTimer, wholeNumber } from '../input.js';
+import { check } from '../issues.js';
+import { cannotReceive, listIssues } from '../messages.js';
+import { hasMethods } from '../runtime/prototype.js';
+import type { HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
+
+/** How callbacks are received, by whatever way. */
+export interface ReceiveSettings {
+  /** How far from now a callback may be signed, in ms; false for any age. */
+  readonly maxAgeMs: number | false;
+  readonly maxBytes: number;
+  /** Whether job status decides in the end. */
+  readonly confirms: boolean;
+  readonly leaseMs: number;
+  readonly replayGuard: ReplayGuard;
+}
+
+/** How a handler receives them. */
+export interface HandlerSettings extends ReceiveSettings {
+  readonly bodyTimeoutMs: number;
+  readonly maxConfirmations: number;
+  /** Undefined: it depends on how the signed time is written. */
+  readonly maxJobsPerSignature: number | undefined;
+  readonly onError: Listener | undefined;
+  /** It is given an event, and the status of the job where `confirms` is true. */
+  readonly onEvent: Listener;
+}
+
+/** A function of the caller's. */
+type Listener = (...given: readonly unknown[]) => unknown;
+
+const defaultMaxBytes = 8 * 1024 * 1024;
+const defaultLeaseMs = 300_000;
+const defaultBodyTimeoutMs = 10_000;
+const defaultMaxConfirmations = 10;
+
+// One schema for both ways: a caller may well share an object between them.
+const receiveOptions = inputObject({
+  maxAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
+  maxBytes: z.optional(wholeNumber(1, maxTimer)),
+  replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
+  // A handler's own.
+  bodyTimeoutMs: z.optional(duration),
+  leaseMs: z.optional(duration),
+  maxConfirmations: z.optional(wholeNumber(1)),
+  maxJobsPerSignature: z.optional(wholeNumber(1)),
+  maxHintAgeMs: z.optional(duration),
+  confirm: z.optional(flag),
+  onError: z.optional(z.custom<Listener>(isFunction, 'must be a function')),
+  onEvent: z.optional(z.unknown()),
+});
+
+/**
+ * Checks how `receive` is to receive a callback. It confirms nothing, whatever options it may share with a handler.
+ *
+ * @throws {HostedValidationError} with every problem.
+ */
+export function readReceiveOptions(options: ReceiveOptions | undefined, memory: ReplayGuard): ReceiveSettings {
+  const { maxAgeMs = assumedMaxCallbackAgeMs, maxBytes = defaultMaxBytes, replayGuard = memory } = checked(options);
+  return { maxAgeMs, maxBytes, confirms: false, leaseMs: defaultLeaseMs, replayGuard };
+}
+
+/**
+ * Checks how a handler is to receive callbacks.
+ *
+ * @throws {HostedValidationError} with every problem but that of `onEvent`.
+ * @throws {HostedConfigError} when `onEvent` is not a function.
+ */
+export function readHandlerOptions(options: HandlerOptions | undefined, memory: ReplayGuard): HandlerSettings {
+  const given = checked(options);
+  const { onEvent, confirm = true } = given;
+  if (!isFunction(onEvent)) {
+    const issues = [{ path: 'onEvent', message: 'must be a function' }];
+    throw new HostedConfigError(cannotReceive(listIssues(issues)), issues);
+  }
+  const { maxAgeMs = assumedMaxCallbackAgeMs, maxHintAgeMs = assumedMaxHintAgeMs } = given;
+  return {
+    // A hint may be late: job status decides what it is worth.
+    maxAgeMs: confirm ? maxHintAgeMs : maxAgeMs,
+    maxBytes: given.maxBytes ?? defaultMaxBytes,
+    confirms: confirm,
+    leaseMs: given.leaseMs ?? defaultLeaseMs,
+    replayGuard: given.replayGuard ?? memory,
+    bodyTimeoutMs: given.bodyTimeoutMs ?? defaultBodyTimeoutMs,
+    maxConfirmations: given.maxConfirmations ?? defaultMaxConfirmations,
+    maxJobsPerSignature: given.maxJobsPerSignature,
+    onError: given.onError,
+    onEvent,
+  };
+}
+
+function checked(options: object | undefined): z.output<typeof receiveOptions> {
+  const { data, issues } = check(receiveOptions, options ?? {});
+  if (!data) throw new HostedValidationError(cannotReceive(listIssues(issues)), issues);
+  return data;
+}
+
+function isFunction(value: unknown): value is Listener {
+  return typeof value === 'function';
+}
+
+function isReplayGuard(value: unknown): boolean {
+  return hasMethods(value, 'begin', 'commit', 'forget');
+}

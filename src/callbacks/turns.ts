@@ -1,0 +1,82 @@
+/**
+ * Work that only so many may do at once: the others wait for their turn, first come, first served.
+ *
+ * @module
+ */
+
+import { HostedTimeoutError } from '../errors.js';
+import { cannotReceive } from '../messages.js';
+import type { WaitingClock } from '../time.js';
+
+/** How many may wait for their turn. */
+const maxWaiting = 1_000;
+/** How long each of them may wait, in ms. */
+const maxWaitMs = 10_000;
+
+/** Runs work in turns. */
+export interface Turns {
+  /**
+   * Runs `work` as soon as fewer than `atOnce` are running.
+   *
+   * @throws {HostedTimeoutError} when its turn does not come in time, or too many wait already.
+   */
+  take<T>(atOnce: number, work: () => Promise<T>): Promise<T>;
+}
+
+interface Waiting {
+  readonly atOnce: number;
+  /** Starts its turn. */
+  start(): void;
+}
+
+/** Creates turns, with nobody waiting. */
+export function createTurns(clock: Pick<WaitingClock, 'alarm'>): Turns {
+  let running = 0;
+  // A set keeps the order in which they came.
+  const queue = new Set<Waiting>();
+
+  function startNext(): void {
+    for (const next of queue) {
+      if (running >= next.atOnce) return;
+      queue.delete(next);
+      running += 1;
+      next.start();
+    }
+  }
+
+  function wait(atOnce: number): Promise<void> {
+    if (queue.size >= maxWaiting) throw tooMany();
+    return new Promise((resolve, reject) => {
+      const waiting = {
+        atOnce,
+        start() {
+          cancel();
+          resolve();
+        },
+      };
+      const cancel = clock.alarm(maxWaitMs, () => {
+        queue.delete(waiting);
+        reject(tooMany());
+      });
+      queue.add(waiting);
+    });
+  }
+
+  return {
+    async take(atOnce, work) {
+      if (running < atOnce && queue.size === 0) running += 1;
+      else await wait(atOnce);
+      try {
+        return await work();
+      } finally {
+        running -= 1;
+        startNext();
+      }
+    },
+  };
+}
+
+function tooMany(): HostedTimeoutError {
+  const message = cannotReceive('too many confirmations are in flight, and its turn did not come within 10 seconds');
+  return new HostedTimeoutError(message, 'total', { outcome: 'not_sent', retryable: true });
+}

@@ -1,0 +1,614 @@
+// What one signed pair is worth to those who post under it again: bounds on requests, jobs and what is remembered.
+
+import {
+  type ConfirmedEvent,
+  HostedClient,
+  HostedSignatureError,
+  HostedTimeoutError,
+  hmacSha256,
+  type JobStatus,
+  type ReplayGuard,
+} from 'hosted-client';
+import { createMockService, createTestClock } from 'hosted-client/testing';
+import { describe, expect, test, vi } from 'vitest';
+import {
+  clientOf,
+  deferred,
+  manualClock,
+  now,
+  type Reply,
+  type SentRequest,
+  sign,
+  signed,
+} from '../support/fake-fetch.js';
+import { failOnStrayRejections } from '../support/stray-rejections.js';
+
+const nowText = '2026-01-02T03:04:05.678Z';
+const day = 24 * 60 * 60 * 1000;
+
+failOnStrayRejections();
+
+function listener() {
+  return vi.fn<(event: ConfirmedEvent, status: JobStatus) => void | Promise<void>>();
+}
+
+interface Posted {
+  readonly jobId?: string;
+  readonly timestamp?: string | number;
+  readonly properties?: object;
+}
+
+/** A callback, signed with the key of `clientOf` by node:crypto. */
+function post({ jobId = 'job-1', timestamp = nowText, properties = {} }: Posted = {}): Request {
+  const body = JSON.stringify({
+    ResultCode: '0810',
+    HostedJobID: '0000001111',
+    PartnerParams: { user_id: 'user-1', job_id: jobId },
+    ...properties,
+    timestamp,
+    signature: sign(String(timestamp)),
+  });
+  return new Request('https://partner.test/callbacks', { method: 'POST', body });
+}
+
+/** What job status answers about whatever job it is asked about, on a clock that a test moves. */
+function succeeded(time: () => number = () => now): Reply {
+  return ({ body }) => Response.json(succeededStatus(body, time()));
+}
+
+function succeededStatus({ user_id, job_id }: SentRequest['body'], at: number): object {
+  const history = [{ ResultCode: '0810', HostedJobID: '0000001111', PartnerParams: { user_id, job_id } }];
+  const record = { job_complete: true, job_success: true, user_id, job_id, history };
+  return signed(record, { timestamp: new Date(at).toISOString() });
+}
+
+async function statusOf(response: Promise<Response>): Promise<number> {
+  return (await response).status;
+}
+
+/** What onError was told, as phase and status. */
+function recordErrors() {
+  const errors: { readonly error: unknown; readonly phase: string; readonly status: number }[] = [];
+  const onError = (error: unknown, { phase, status }: { phase: string; status: number }) => {
+    errors.push({ error, phase, status });
+  };
+  return { errors, onError };
+}
+
+// A second body -------------------------------------------------------------
+
+test('a forged body that came first does not cost the genuine one', async () => {
+  const clock = manualClock();
+  const { client, sent } = clientOf(succeeded(clock.now), { clock });
+  const onEvent = listener();
+  const handle = client.callbacks.handler({ onEvent });
+
+  const forged = await handle(post({ properties: { ResultCode: '0811', FullName: 'Mallory' } }));
+  clock.advance(1_000);
+  const genuine = await handle(post());
+  const again = await handle(post());
+
+  expect([forged.status, genuine.status, again.status]).toEqual([200, 200, 200]);
+  expect(onEvent.mock.calls.map(([{ entry }]) => entry?.resultCode)).toEqual([undefined, '0810']);
+  expect(sent).toHaveLength(2);
+});
+
+test('a second body that leads to the same result is answered 200, and not handed over again', async () => {
+  const clock = manualClock();
+  const { client } = clientOf(succeeded(clock.now), { clock });
+  const onEvent = listener();
+  const handle = client.callbacks.handler({ onEvent });
+
+  const statuses: number[] = [];
+  for (let count = 0; count < 5; count++) {
+    statuses.push(await statusOf(handle(post({ properties: { FullName: `Mallory ${count}` } }))));
+    clock.advance(1_000);
+  }
+
+  expect(statuses).toEqual([200, 200, 200, 200, 200]);
+  expect(onEvent).toHaveBeenCalledTimes(1);
+});
+
+test.each([
+  ['in another order', (body: object) => Object.fromEntries(Object.entries(body).reverse())],
+  ['with blanks between', (body: object) => body],
+  ['signed anew with another key', (body: object) => ({ ...body, signature: sign(nowText, 'old-key') })],
+  [
+    'with its signature under the other name',
+    ({ signature, ...body }: Record<string, unknown>) => ({ ...body, sec_key: signature }),
+  ],
+])('a callback that is written anew %s is the same', async (how, rewrite) => {
+  const signer = hmacSha256({ apiKey: ['test-key', 'old-key'] });
+  const body = JSON.parse(await post().text()) as Record<string, unknown>;
+  const blanks = how === 'with blanks between' ? 2 : 0;
+  const again = new Request('https://partner.test/', {
+    method: 'POST',
+    body: JSON.stringify(rewrite(body), null, blanks),
+  });
+
+  for (const confirm of [true, false] as const) {
+    const { client } = clientOf(succeeded(), { signer });
+    const onEvent = vi.fn<() => void>();
+    const handle = confirm
+      ? client.callbacks.handler({ confirm, onEvent })
+      : client.callbacks.handler({ confirm, onEvent });
+
+    expect([await statusOf(handle(post())), await statusOf(handle(again.clone()))]).toEqual([200, 200]);
+    expect(onEvent).toHaveBeenCalledTimes(1);
+  }
+});
+
+test('callbacks.receive() knows a result that is written anew as a repeat, and another one as a conflict', async () => {
+  const { callbacks } = clientOf({}).client;
+  const body = JSON.parse(await post({ properties: { Actions: { a: '1', b: ['2', { c: 3, d: null }] } } }).text());
+  const reordered = {
+    ...Object.fromEntries(Object.entries(body).reverse()),
+    Actions: { b: ['2', { d: null, c: 3 }], a: '1' },
+  };
+  const another = { ...body, Actions: { a: '1', b: [{ c: 3, d: null }, '2'] } };
+
+  expect((await callbacks.receive(JSON.stringify(body))).repeat).toBe(false);
+  expect((await callbacks.receive(JSON.stringify(reordered, null, 1))).repeat).toBe(true);
+  await expect(callbacks.receive(JSON.stringify(another))).rejects.toMatchObject({ reason: 'replayed' });
+});
+
+test('the guard is told of sixteen bodies of one job under one signed time, and of no more', async () => {
+  const clock = manualClock();
+  const { client, sent } = clientOf(succeeded(clock.now), { clock });
+  const keys = new Set<string>();
+  const replayGuard: ReplayGuard = {
+    begin: async (key) => {
+      keys.add(key);
+      return 'new';
+    },
+    commit: async () => undefined,
+    forget: async () => undefined,
+  };
+  const onEvent = listener();
+  const handle = client.callbacks.handler({ onEvent, replayGuard });
+
+  const statuses = new Set<number>();
+  for (let count = 0; count < 100; count++) {
+    statuses.add(await statusOf(handle(post({ properties: { ResultCode: `09${count}` } }))));
+    clock.advance(1_000);
+  }
+  const genuine = await handle(post());
+  const again = await handle(post());
+
+  expect(statuses).toEqual(new Set([200]));
+  expect([genuine.status, again.status]).toEqual([200, 200]);
+  expect(keys.size).toBe(16);
+  expect(sent).toHaveLength(101);
+  expect(onEvent.mock.calls.map(([{ entry }]) => entry?.resultCode)).toEqual([undefined, '0810']);
+});
+
+test('a body that the guard is not told of is answered 503 while it is handled, and is new after it failed', async () => {
+  const clock = manualClock();
+  const { client } = clientOf(succeeded(clock.now), { clock });
+  const handling = deferred();
+  const started = deferred();
+  const seen: (string | null | undefined)[] = [];
+  const handle = client.callbacks.handler({
+    onEvent: ({ entry }) => {
+      seen.push(entry?.resultCode);
+      if (entry === null) return;
+      started.resolve();
+      return seen.filter((code) => code === '0810').length > 1
+        ? undefined
+        : handling.promise.then(() => Promise.reject(new Error('the database is away')));
+    },
+  });
+  for (let count = 0; count < 16; count++) {
+    await handle(post({ properties: { ResultCode: `08${count}x` } }));
+    clock.advance(1_000);
+  }
+
+  const first = statusOf(handle(post()));
+  await started.promise;
+  clock.advance(1_000);
+  const meanwhile = await statusOf(handle(post()));
+  handling.resolve();
+  const failed = await first;
+  const again = await statusOf(handle(post()));
+
+  expect([meanwhile, failed, again]).toEqual([503, 500, 200]);
+  expect(seen).toEqual([undefined, '0810', '0810']);
+});
+
+// Time ----------------------------------------------------------------------
+
+test.each([-1, 1])('a callback is a hint for two days and no longer, both ways (%d)', async (direction) => {
+  const { errors, onError } = recordErrors();
+  const { client } = clientOf(succeeded());
+  const handle = client.callbacks.handler({ onEvent: listener(), onError });
+  const signedAt = (ms: number) => new Date(now + direction * ms).toISOString();
+
+  const statuses = [
+    await statusOf(handle(post({ timestamp: signedAt(2 * day) }))),
+    await statusOf(handle(post({ timestamp: signedAt(2 * day + 1) }))),
+  ];
+
+  expect(statuses).toEqual([200, 401]);
+  expect(errors).toMatchObject([{ error: { reason: 'stale' }, phase: 'verify', status: 401 }]);
+});
+
+test('callbacks.handler() keeps to maxHintAgeMs, and not to maxAgeMs, where it confirms', async () => {
+  const { client } = clientOf(succeeded());
+  const handle = client.callbacks.handler({ onEvent: listener(), maxHintAgeMs: 10_000, maxAgeMs: false });
+  const signedAgo = (ms: number) => post({ timestamp: new Date(now - ms).toISOString() });
+
+  expect([await statusOf(handle(signedAgo(10_000))), await statusOf(handle(signedAgo(10_001)))]).toEqual([200, 401]);
+});
+
+// Requests ------------------------------------------------------------------
+
+test('one job is asked about once a second under one signed time, and then answered 503', async () => {
+  const clock = manualClock();
+  const { client, sent } = clientOf(succeeded(clock.now), { clock });
+  const { errors, onError } = recordErrors();
+  const handle = client.callbacks.handler({ onEvent: listener(), onError });
+  const body = (count: number) => post({ properties: { ResultText: `text ${count}` } });
+
+  const statuses: number[] = [];
+  for (const [count, ms] of [0, 999, 1, 999, 1].entries()) {
+    clock.advance(ms);
+    statuses.push(await statusOf(handle(body(count))));
+  }
+
+  expect(statuses).toEqual([200, 503, 200, 503, 200]);
+  expect(sent).toHaveLength(3);
+  expect(errors).toEqual([
+    { error: expect.any(HostedSignatureError), phase: 'guard', status: 503 },
+    { error: expect.any(HostedSignatureError), phase: 'guard', status: 503 },
+  ]);
+});
+
+test('two results of one job that were signed at two times are both asked about at once', async () => {
+  const { client, sent } = clientOf(succeeded());
+  const handle = client.callbacks.handler({ onEvent: listener() });
+
+  const statuses = [
+    await statusOf(handle(post())),
+    await statusOf(handle(post({ timestamp: '2026-01-02T03:04:05.679Z', properties: { ResultCode: '1012' } }))),
+  ];
+
+  expect(statuses).toEqual([200, 200]);
+  expect(sent).toHaveLength(2);
+});
+
+test('a callback that failed is asked about again at once, one time, where nothing else came under its pair', async () => {
+  const clock = manualClock();
+  const { client, sent } = clientOf(() => new Response(null, { status: 503 }), { clock });
+  const handle = client.callbacks.handler({ onEvent: listener() });
+
+  for (let count = 0; count < 5; count++) expect(await statusOf(handle(post()))).toBe(503);
+  expect(sent).toHaveLength(2);
+  clock.advance(1_000);
+  for (let count = 0; count < 5; count++) expect(await statusOf(handle(post()))).toBe(503);
+
+  expect(sent).toHaveLength(3);
+});
+
+test.each([
+  [8, 'with milliseconds', nowText],
+  [8, 'with a fraction of nought', '2026-01-02T03:04:05.000Z'],
+  [8, 'as milliseconds', now],
+  [8, 'as milliseconds in text', String(now)],
+  [1_000, 'in whole seconds', '2026-01-02T03:04:05Z'],
+  [1_000, 'in whole seconds with an offset', '2026-01-02T03:04:05+00:00'],
+  [1_000, 'as seconds', Math.floor(now / 1_000)],
+])('at most %d jobs are asked about under one signed time that is written %s', async (most, _how, timestamp) => {
+  const { client, sent } = clientOf(succeeded());
+  const { errors, onError } = recordErrors();
+  const handle = client.callbacks.handler({ onEvent: listener(), onError });
+
+  const statuses: number[] = [];
+  for (let job = 0; job < most + 2; job++)
+    statuses.push(await statusOf(handle(post({ jobId: `job-${job}`, timestamp }))));
+
+  expect(statuses).toEqual([...Array(most).fill(200), 503, 503]);
+  expect(sent).toHaveLength(most);
+  expect(errors.map(({ phase }) => phase)).toEqual(['guard', 'guard']);
+  expect(await statusOf(handle(post({ jobId: 'job-0', timestamp })))).toBe(200);
+});
+
+test('callbacks.handler() keeps to maxJobsPerSignature', async () => {
+  const { client, sent } = clientOf(succeeded());
+  const handle = client.callbacks.handler({ onEvent: listener(), maxJobsPerSignature: 2 });
+
+  const statuses: number[] = [];
+  for (const jobId of ['job-1', 'job-2', 'job-3']) statuses.push(await statusOf(handle(post({ jobId }))));
+
+  expect(statuses).toEqual([200, 200, 503]);
+  expect(sent).toHaveLength(2);
+});
+
+test('handlers of one client share the bounds', async () => {
+  const { client, sent } = clientOf(succeeded());
+  const statuses: number[] = [];
+  for (let job = 0; job < 10; job++) {
+    const handle = client.callbacks.handler({ onEvent: listener() });
+    statuses.push(await statusOf(handle(post({ jobId: `job-${job}` }))));
+  }
+
+  expect(statuses.filter((status) => status === 503)).toHaveLength(2);
+  expect(sent).toHaveLength(8);
+});
+
+// Many at once --------------------------------------------------------------
+
+/** A service that takes 50 ms to answer on a clock, and counts what is in flight. */
+function slowService(clock: ReturnType<typeof createTestClock>, answer: (request: SentRequest) => Response) {
+  const count = { inFlight: 0, most: 0 };
+  const asked: { readonly job: unknown; readonly at: number }[] = [];
+  const reply: Reply = async (request) => {
+    asked.push({ job: request.body.job_id, at: clock.now() });
+    count.inFlight += 1;
+    count.most = Math.max(count.most, count.inFlight);
+    await clock.sleep?.(50);
+    count.inFlight -= 1;
+    return answer(request);
+  };
+  return { count, asked, reply };
+}
+
+describe('many at once', { timeout: 60_000 }, () => {
+  test('500 genuine callbacks at once are all accepted, with at most ten confirmations in flight', async () => {
+    const clock = createTestClock(now);
+    const { count, asked, reply } = slowService(clock, ({ body }) => Response.json(succeededStatus(body, clock.now())));
+    const { client } = clientOf(reply, { clock });
+    const onEvent = listener();
+    const handle = client.callbacks.handler({ onEvent });
+
+    const responses = Array.from({ length: 500 }, (_, index) =>
+      handle(post({ jobId: `job-${index}`, timestamp: new Date(now - index).toISOString() })),
+    );
+    await clock.advance(10_000);
+
+    expect(new Set(await Promise.all(responses.map(statusOf)))).toEqual(new Set([200]));
+    expect(onEvent).toHaveBeenCalledTimes(500);
+    expect(new Set(asked.map(({ job }) => job)).size).toBe(500);
+    expect(count.most).toBe(10);
+  });
+
+  test('10,000 posts under one old pair cost eight jobs a request a second, and nothing of what else is going on', async () => {
+    const clock = createTestClock(now);
+    let isAway = false;
+    const { count, asked, reply } = slowService(clock, ({ body }) =>
+      isAway ? new Response(null, { status: 503 }) : Response.json(succeededStatus(body, clock.now())),
+    );
+    let linkRequests = 0;
+    const links = () => {
+      linkRequests += 1;
+      return linkRequests % 2 === 1 ? new Response(null, { status: 503 }) : Response.json({ links: [], meta: noPages });
+    };
+    const { client } = clientOf(
+      (request, signal) => {
+        const isOfJobs = request.url.endsWith('/job_status');
+        return isOfJobs && typeof reply === 'function' ? reply(request, signal) : links();
+      },
+      { clock },
+    );
+    const onEvent = listener();
+    const { errors, onError } = recordErrors();
+    const handle = client.callbacks.handler({ onEvent, onError });
+    const old = new Date(now - day).toISOString();
+    const genuine = handle(post({ jobId: 'job-0', timestamp: old }));
+    await clock.advance(100);
+    expect(await statusOf(genuine)).toBe(200);
+    await clock.advance(1_000);
+    isAway = true;
+    asked.length = 0;
+
+    const statuses: Promise<number>[] = [];
+    for (let wave = 0; wave < 5; wave++) {
+      for (let index = 0; index < 2_000; index++) {
+        const properties = { ResultText: `text ${wave} ${index}` };
+        statuses.push(statusOf(handle(post({ jobId: `job-${index % 100}`, timestamp: old, properties }))));
+      }
+      await clock.advance(1_000);
+    }
+    await clock.advance(20_000);
+
+    expect(new Set(await Promise.all(statuses))).toEqual(new Set([503]));
+    const jobs = [...new Set(asked.map(({ job }) => job))];
+    expect(jobs).toHaveLength(8);
+    for (const job of jobs) {
+      const times = asked.filter((each) => each.job === job).map(({ at }) => at);
+      expect(times.every((at, index) => index === 0 || at - (times[index - 1] ?? 0) >= 1_000)).toBe(true);
+    }
+    expect(count.most).toBeLessThanOrEqual(10);
+    expect(errors).toHaveLength(10_000);
+    // The guard still knows the genuine one, though job status is away.
+    const before = asked.length;
+    expect(await statusOf(handle(post({ jobId: 'job-0', timestamp: old })))).toBe(200);
+    expect(asked).toHaveLength(before);
+    expect(onEvent).toHaveBeenCalledTimes(1);
+    // And calls are retried as ever: 40 confirmations that failed took no tokens, of which 500 are 125 such calls.
+    for (let call = 0; call < 100; call++) {
+      const listed = client.links.list();
+      listed.catch(() => undefined);
+      await clock.advance(10_000);
+      expect((await listed).links).toEqual([]);
+    }
+    expect(linkRequests).toBe(200);
+  });
+
+  test('beyond the ten in flight 1,000 wait for ten seconds at most, and the others are answered 503 at once', async () => {
+    const clock = createTestClock(now);
+    const { client, sent } = clientOf(() => new Promise<Response>(() => undefined), { clock });
+    const { errors, onError } = recordErrors();
+    const handle = client.callbacks.handler({ onEvent: listener(), onError });
+    const answered: number[] = [];
+
+    for (let index = 0; index < 1_015; index++) {
+      const timestamp = new Date(now - index).toISOString();
+      void statusOf(handle(post({ jobId: `job-${index}`, timestamp }))).then((status) => answered.push(status));
+    }
+    await clock.advance(9_999);
+    expect(answered).toEqual(Array(5).fill(503));
+    await clock.advance(1);
+
+    expect(answered).toEqual(Array(1_005).fill(503));
+    expect(sent).toHaveLength(10);
+    expect(new Set(errors.map(({ phase }) => phase))).toEqual(new Set(['confirm']));
+    for (const { error } of errors) expect(error).toBeInstanceOf(HostedTimeoutError);
+    // The ten in flight end by the time limit of their attempt.
+    await clock.advance(30_000);
+    expect(answered).toHaveLength(1_015);
+  });
+
+  test('callbacks.handler() keeps to maxConfirmations', async () => {
+    const clock = createTestClock(now);
+    const { count, reply } = slowService(clock, ({ body }) => Response.json(succeededStatus(body, clock.now())));
+    const { client } = clientOf(reply, { clock });
+    const handle = client.callbacks.handler({ onEvent: listener(), maxConfirmations: 3 });
+
+    const responses = Array.from({ length: 20 }, (_, index) =>
+      handle(post({ jobId: `job-${index}`, timestamp: new Date(now - index).toISOString() })),
+    );
+    await clock.advance(10_000);
+
+    expect(new Set(await Promise.all(responses.map(statusOf)))).toEqual(new Set([200]));
+    expect(count.most).toBe(3);
+  });
+});
+
+const noPages = { currentPage: 1, limit: 20, totalCount: 0, totalPages: 1 };
+
+// Leases --------------------------------------------------------------------
+
+test.each([true, false] as const)(
+  'an onEvent that hangs frees its callback after the lease (confirm: %s)',
+  async (confirm) => {
+    const clock = manualClock();
+    const { client } = clientOf(succeeded(clock.now), { clock });
+    const hung = deferred();
+    let calls = 0;
+    const onEvent = () => {
+      calls += 1;
+      return calls === 1 ? hung.promise : undefined;
+    };
+    const options = { leaseMs: 60_000, maxAgeMs: day };
+    const handle = confirm
+      ? client.callbacks.handler({ ...options, confirm, onEvent })
+      : client.callbacks.handler({ ...options, confirm, onEvent });
+
+    const first = statusOf(handle(post()));
+    await vi.waitFor(() => expect(calls).toBe(1));
+    clock.advance(59_999);
+    expect(await statusOf(handle(post()))).toBe(503);
+    clock.advance(1);
+    expect(await statusOf(handle(post()))).toBe(200);
+
+    expect(calls).toBe(2);
+    expect(await statusOf(handle(post()))).toBe(200);
+    expect(calls).toBe(2);
+    hung.resolve();
+    expect(await first).toBe(200);
+  },
+);
+
+test('a lease of five minutes is the default, and is told to the guard', async () => {
+  const clock = createTestClock(now);
+  const { client } = clientOf(succeeded(), { clock });
+  const begin = vi.fn(async () => 'repeat' as const);
+  const none = async () => undefined;
+  const replayGuard = { begin, commit: none, forget: none };
+
+  await client.callbacks.handler({ onEvent: listener(), replayGuard })(post());
+  await client.callbacks.handler({ onEvent: listener(), replayGuard, leaseMs: 1_000 })(post());
+  await client.callbacks.receive(await post().text(), { replayGuard });
+
+  const times = begin.mock.calls.map((given) => (given as readonly unknown[])[3]);
+  expect(times).toEqual([new Date(now + 300_000), new Date(now + 1_000), new Date(now + 300_000)]);
+});
+
+test.each([
+  ['fails after its lease', () => Promise.reject(new Error('too late')), ['begin']],
+  ['ends after its lease', () => Promise.resolve(), ['begin', 'commit']],
+])('a handler that %s does not forget what another may have in hand', async (_what, end, told) => {
+  const clock = manualClock();
+  const { client } = clientOf(succeeded(clock.now), { clock });
+  const steps: string[] = [];
+  const replayGuard = {
+    begin: async () => {
+      steps.push('begin');
+      return 'new' as const;
+    },
+    commit: async () => void steps.push('commit'),
+    forget: async () => void steps.push('forget'),
+  };
+  const handling = deferred();
+  const started = deferred();
+  const handle = client.callbacks.handler({
+    replayGuard,
+    leaseMs: 1_000,
+    onEvent: () => {
+      started.resolve();
+      return handling.promise.then(end);
+    },
+  });
+
+  const response = handle(post());
+  await started.promise;
+  clock.advance(1_000);
+  handling.resolve();
+  await response;
+
+  expect(steps).toEqual(told);
+});
+
+test('a first delivery that ends after its lease leaves the second one alone', async () => {
+  const clock = manualClock();
+  const { client } = clientOf(succeeded(clock.now), { clock });
+  const failing = [deferred(), deferred()] as const;
+  let calls = 0;
+  const handle = client.callbacks.handler({
+    leaseMs: 10_000,
+    onEvent: async () => {
+      calls += 1;
+      await failing[calls - 1]?.promise;
+      if (calls < 3) throw new Error('the database is away');
+    },
+  });
+
+  const first = statusOf(handle(post()));
+  await vi.waitFor(() => expect(calls).toBe(1));
+  clock.advance(10_000);
+  const second = statusOf(handle(post()));
+  await vi.waitFor(() => expect(calls).toBe(2));
+  failing[0].resolve();
+
+  expect(await first).toBe(500);
+  // The second one is still in hand.
+  expect(await statusOf(handle(post()))).toBe(503);
+  failing[1].resolve();
+  expect(await second).toBe(500);
+  clock.advance(1_000);
+  expect(await statusOf(handle(post()))).toBe(200);
+});
+
+// The testing kit -----------------------------------------------------------
+
+test('callbacks of the testing kit are confirmed where they are late, altered and padded', async () => {
+  const clock = createTestClock(now);
+  const service = createMockService({ clock });
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const job = service.sandbox.jobs.start();
+  service.sandbox.jobs.complete(job, 'rejected');
+  const onEvent = listener();
+  const to = client.callbacks.handler({ onEvent });
+
+  const statuses: number[] = [];
+  for (const variant of [{ variant: 'altered' }, { padBytes: 1_500_000 }, { variant: 'stale' }, {}] as const) {
+    statuses.push(await statusOf(service.sandbox.jobs.deliverCallback(job, { to, ...variant })));
+    await clock.advance(1_000);
+  }
+
+  expect(statuses).toEqual([200, 200, 200, 200]);
+  for (const [event, status] of onEvent.mock.calls) {
+    expect(status).toMatchObject({ state: 'failed' });
+    expect([undefined, '0811']).toContain(event.entry?.resultCode);
+  }
+});
