@@ -22,6 +22,8 @@ const others: Readonly<Record<string, string>> = {
   // Each label ends with the dot that none of its characters is; a hyphen is followed by a character that is none.
   "^https?:\\/\\/(?:[a-z](?:[a-z0-9]|-(?=[a-z0-9]))*\\.)+[a-z]{2,}(?:\\/[\\w./~%&=+?:,;@!$'()*-]*)?$": 'http-url.ts',
   // Nothing follows the digits, so that no match of them is ever taken back.
+  // One digit behind any dot, or digits from the start: neither is tried again from later on.
+  '\\.\\d|^\\d{12,}$': 'callbacks/handle-hint.ts',
   '[-:]|\\.\\d+': 'testing/job-records.ts',
 };
 

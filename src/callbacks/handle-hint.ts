@@ -108,6 +108,7 @@ async function hintOf({ event, timestamp, bodyDigest }: ReceivedCallback, { sett
     timestamp,
     job: await sha256Hex(writeJson([event.userId, event.jobId])),
     bodyDigest,
+    guard: settings.replayGuard,
     maxJobs: settings.maxJobsPerSignature ?? (isInWholeSeconds(timestamp) ? perSecond : perTime),
     leaseMs: settings.leaseMs,
   };

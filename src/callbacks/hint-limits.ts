@@ -13,6 +13,8 @@ export interface Hint {
   /** The same for the same job. */
   readonly job: string;
   readonly bodyDigest: string;
+  /** The same for handlers that share a guard: what one of them handled, the others did. */
+  readonly guard: object;
   /** How many jobs the signed time may be about. */
   readonly maxJobs: number;
   /** How long the hint may be in hand, in ms. */
@@ -61,6 +63,12 @@ interface HintedJob {
   holder: Permit | null;
   heldBody: string;
   heldUntil: number;
+  /** What is remembered of it for each guard. */
+  readonly memories: WeakMap<object, Memory>;
+}
+
+/** What the handlers that share a guard did about one job. */
+interface Memory {
   readonly bodiesInGuard: Set<string>;
   readonly handledBodies: Set<string>;
   readonly handedOver: Set<string>;
@@ -98,9 +106,7 @@ export function createHintLimits(elapsed: () => number): HintLimits {
       holder: null,
       heldBody: '',
       heldUntil: 0,
-      bodiesInGuard: new Set(),
-      handledBodies: new Set(),
-      handedOver: new Set(),
+      memories: new WeakMap(),
     };
     time.jobs.set(name, job);
     jobsRemembered += 1;
@@ -110,6 +116,10 @@ export function createHintLimits(elapsed: () => number): HintLimits {
       jobsRemembered -= oldest[1].jobs.size;
     }
     return job;
+  }
+
+  function recall(hint: Hint): Memory | undefined {
+    return find(hint)?.memories.get(hint.guard);
   }
 
   return {
@@ -126,14 +136,15 @@ export function createHintLimits(elapsed: () => number): HintLimits {
       if (isEarly) time.mayRepeat = false;
       job.heldBody = hint.bodyDigest;
       job.heldUntil = elapsed() + hint.leaseMs;
+      const memory = memoryOf(job, hint.guard);
       const permit: Permit = {
         noteRequest() {
           job.askedAt = elapsed();
         },
-        wasHandedOver: (what) => job.handedOver.has(what),
+        wasHandedOver: (what) => memory.handedOver.has(what),
         noteHandled(what) {
-          addTo(job.handledBodies, hint.bodyDigest);
-          addTo(job.handedOver, what);
+          addTo(memory.handledBodies, hint.bodyDigest);
+          addTo(memory.handedOver, what);
         },
         giveBack() {
           if (isEarly) time.mayRepeat = true;
@@ -147,17 +158,27 @@ export function createHintLimits(elapsed: () => number): HintLimits {
       job.holder = permit;
       return permit;
     },
-    wasHandled: (hint) => find(hint)?.handledBodies.has(hint.bodyDigest) ?? false,
+    wasHandled: (hint) => recall(hint)?.handledBodies.has(hint.bodyDigest) ?? false,
     isInHand(hint) {
       const job = find(hint);
       return job !== undefined && job.holder !== null && job.heldBody === hint.bodyDigest;
     },
     isForGuard(hint) {
       const job = find(hint);
-      if (job && job.bodiesInGuard.size < maxBodiesInGuard) job.bodiesInGuard.add(hint.bodyDigest);
-      return job?.bodiesInGuard.has(hint.bodyDigest) ?? false;
+      if (!job) return false;
+      const { bodiesInGuard } = memoryOf(job, hint.guard);
+      if (bodiesInGuard.size < maxBodiesInGuard) bodiesInGuard.add(hint.bodyDigest);
+      return bodiesInGuard.has(hint.bodyDigest);
     },
   };
+}
+
+function memoryOf({ memories }: HintedJob, guard: object): Memory {
+  const known = memories.get(guard);
+  if (known) return known;
+  const memory = { bodiesInGuard: new Set<string>(), handledBodies: new Set<string>(), handedOver: new Set<string>() };
+  memories.set(guard, memory);
+  return memory;
 }
 
 function addTo(known: Set<string>, value: string): void {

@@ -44,22 +44,17 @@ export function createTurns(clock: Pick<WaitingClock, 'alarm'>): Turns {
     }
   }
 
-  function wait(atOnce: number): Promise<void> {
+  async function wait(atOnce: number): Promise<void> {
     if (queue.size >= maxWaiting) throw tooMany();
-    return new Promise((resolve, reject) => {
-      const waiting = {
-        atOnce,
-        start() {
-          cancel();
-          resolve();
-        },
-      };
-      const cancel = clock.alarm(maxWaitMs, () => {
-        queue.delete(waiting);
-        reject(tooMany());
+    let cancel = () => {};
+    await new Promise<void>((resolve, reject) => {
+      const waiting = { atOnce, start: resolve };
+      cancel = clock.alarm(maxWaitMs, () => {
+        if (queue.delete(waiting)) reject(tooMany());
       });
       queue.add(waiting);
     });
+    cancel();
   }
 
   return {

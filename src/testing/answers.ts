@@ -26,6 +26,7 @@ export interface AnswerSigning {
   readonly member: string;
   /** Of the request that is answered, as it came. */
   readonly requestTimestamp: unknown;
+  readonly requestTimes: RequestTimes;
   /** Whether the answer has the request's own timestamp. */
   readonly echoes: boolean;
   readonly nowMs: number;
@@ -56,13 +57,35 @@ export async function signAnswer(answer: Answer, how: Signing, signing: AnswerSi
   };
 }
 
-/**
- * Never the request's own, unless it is to be echoed: with one key for both sides, the same
- * timestamp makes the same signature, and an honest answer looks like a request sent back.
- */
-function freshTimestamp({ requestTimestamp, echoes, nowMs }: AnswerSigning): unknown {
+// With one key for both sides, the same timestamp makes the same signature, and an honest answer looks like
+// a request sent back: never the time of a request, unless it is to be echoed.
+function freshTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: AnswerSigning): unknown {
   if (echoes && requestTimestamp !== undefined) return requestTimestamp;
-  return wireTime(nowMs) === requestTimestamp ? wireTime(nowMs - 1) : wireTime(nowMs);
+  let ms = nowMs;
+  while (requestTimes.has(wireTime(ms))) ms -= 1;
+  return wireTime(ms);
+}
+
+/** The timestamps that the latest requests carried. */
+export interface RequestTimes {
+  add(timestamp: unknown): void;
+  has(timestamp: string): boolean;
+}
+
+/** How many timestamps are remembered: more than the attempts of any call. */
+const keptTimes = 1_000;
+
+/** Creates an empty memory of timestamps. */
+export function createRequestTimes(): RequestTimes {
+  const times = new Set<unknown>();
+  return {
+    add(timestamp) {
+      times.add(timestamp);
+      const [oldest] = times.size > keptTimes ? times : [];
+      if (oldest !== undefined) times.delete(oldest);
+    },
+    has: (timestamp) => times.has(timestamp),
+  };
 }
 
 /** The HTTP response of an answer. `headers` are those that every answer has. */

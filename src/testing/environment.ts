@@ -6,6 +6,7 @@
 
 import type { Wire } from '../assumptions.js';
 import type { Clock, Environment, HostedClientOptions } from '../options.js';
+import { createRequestTimes } from './answers.js';
 import { createDispatch } from './callbacks.js';
 import { type Backstage, createJobControls, createLinkControls } from './controls.js';
 import { type Desk, exchange } from './exchange.js';
@@ -75,6 +76,7 @@ function begin(settings: EnvironmentSettings): { readonly desk: Desk; readonly b
       office: { store, say, wire, partnerId, pageSize, firstPage, now },
       faults: createFaultQueue(),
       requests: [],
+      requestTimes: createRequestTimes(),
       clock,
       latencyMs,
       nextRequestId: () => `${name}-${++requestCount}`,

@@ -8,7 +8,15 @@ import type { Clock } from '../options.js';
 import type { OperationName } from '../routes.js';
 import { detachFromPrototype } from '../runtime/prototype.js';
 import { admit, type Gate } from './admission.js';
-import { type Answer, refuse, type Signing, serviceCode, signAnswer, toResponse } from './answers.js';
+import {
+  type Answer,
+  type RequestTimes,
+  refuse,
+  type Signing,
+  serviceCode,
+  signAnswer,
+  toResponse,
+} from './answers.js';
 import { holdingTime, sleepOn } from './clock.js';
 import { type FaultQueue, faultySigning, faultyStatus, htmlPage, networkFailure, stall, truncate } from './faults.js';
 import { type Office, serve } from './handlers.js';
@@ -32,6 +40,8 @@ export interface Desk {
   readonly requests: LogLine[];
   readonly clock: Clock;
   readonly latencyMs: number;
+  /** The timestamps of the latest requests: the service never signs for one of these. */
+  readonly requestTimes: RequestTimes;
   /** A name for the next answer's `x-request-id`. */
   nextRequestId(): string;
 }
@@ -54,6 +64,7 @@ export async function exchange(request: Request, signal: AbortSignal | undefined
   const { operation, body } = question;
   const line: LogLine = { operation, body, status: 0, at: clock.now() };
   requests.push(line);
+  if (isObject(body)) desk.requestTimes.add(body.timestamp);
 
   const fault = desk.faults.take(operation);
   if (fault?.kind === 'network') throw networkFailure();
@@ -91,6 +102,7 @@ function sign(answer: Answer, question: Question, fault: MockFault | null, desk:
     keys: gate.keys,
     member: isJobStatus ? office.say('sec_key', 'signature') : 'signature',
     requestTimestamp: isObject(question.body) ? question.body.timestamp : undefined,
+    requestTimes: desk.requestTimes,
     echoes: gate.wire.echoesTimestamp,
     nowMs: clock.now(),
   });

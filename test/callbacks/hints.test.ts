@@ -152,6 +152,25 @@ test('callbacks.receive() knows a result that is written anew as a repeat, and a
   await expect(callbacks.receive(JSON.stringify(another))).rejects.toMatchObject({ reason: 'replayed' });
 });
 
+test('handlers with guards of their own each hand a callback over', async () => {
+  const { client } = clientOf(succeeded());
+  const guardOf = (): ReplayGuard => ({
+    begin: async () => 'new',
+    commit: async () => undefined,
+    forget: async () => undefined,
+  });
+  const first = listener();
+  const second = listener();
+
+  const statuses = [
+    await statusOf(client.callbacks.handler({ onEvent: first, replayGuard: guardOf() })(post())),
+    await statusOf(client.callbacks.handler({ onEvent: second, replayGuard: guardOf() })(post())),
+  ];
+
+  expect(statuses).toEqual([200, 200]);
+  expect([first.mock.calls.length, second.mock.calls.length]).toEqual([1, 1]);
+});
+
 test('the guard is told of sixteen bodies of one job under one signed time, and of no more', async () => {
   const clock = manualClock();
   const { client, sent } = clientOf(succeeded(clock.now), { clock });
@@ -287,6 +306,28 @@ test('a callback that failed is asked about again at once, one time, where nothi
   for (let count = 0; count < 5; count++) expect(await statusOf(handle(post()))).toBe(503);
 
   expect(sent).toHaveLength(3);
+});
+
+test('a delivery that the guard failed on does not use up the repeat', async () => {
+  const clock = manualClock();
+  const { client, sent } = clientOf([new Response(null, { status: 503 }), succeeded(clock.now)], { clock });
+  let begun = 0;
+  const replayGuard: ReplayGuard = {
+    begin: async () => {
+      begun += 1;
+      if (begun === 2) throw new Error('the store is away');
+      return 'new';
+    },
+    commit: async () => undefined,
+    forget: async () => undefined,
+  };
+  const handle = client.callbacks.handler({ onEvent: listener(), replayGuard });
+
+  const statuses: number[] = [];
+  for (let count = 0; count < 3; count++) statuses.push(await statusOf(handle(post())));
+
+  expect(statuses).toEqual([503, 503, 200]);
+  expect(sent).toHaveLength(2);
 });
 
 test.each([

@@ -87,6 +87,16 @@ test('a large body that is not JSON is refused as malformed although its pair is
   expect(await rejection(receive(body))).toMatchObject({ code: 'response', reason: 'malformed' });
 });
 
+test('a large body whose pair the parser reads otherwise than the scan is refused as malformed', async () => {
+  // Half a character of a string becomes another one in bytes, over which the signature is right.
+  const pair = { timestamp: 'x?', signature: sign('x\ufffd') };
+  const body = JSON.stringify({ ...result, ...pair, Photo: photo }).replace('x?', 'x\ud800');
+
+  const receiving = clientOf({}).client.callbacks.receive(body, { maxAgeMs: false });
+
+  expect(await rejection(receiving)).toMatchObject({ code: 'response', reason: 'malformed' });
+});
+
 test('a large body whose bytes are not UTF-8 is refused as malformed', async () => {
   const body = Buffer.from(JSON.stringify({ ...result, ...genuinePair, FullName: 'Zoë', Photo: photo }), 'latin1');
 
