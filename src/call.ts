@@ -10,7 +10,7 @@ import { decoded, membersOf, verified } from './believe.js';
 import { createSentSignatures, type SentSignatures } from './call/sent-signatures.js';
 import { createSigningTimes, type SigningTime } from './call/signing-times.js';
 import { refusalIn, requestIdIn } from './classify.js';
-import type { ClockSkew } from './clock-skew.js';
+import { type ClockSkew, correctTime } from './clock-skew.js';
 import {
   type AnyHostedError,
   HostedConfigError,
@@ -176,8 +176,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const { name, method, host, repeatable } = operation;
     const { attempts } = progress;
     const startedAt = clock.elapsed();
-    const sentAt = clock.now();
-    // One snapshot for signing and for judging freshness: the answer must not vouch for its own age.
+    // One snapshot: another call may learn another offset while this one is under way.
     progress.offsetMs = skew.offsetMs();
     const ms = options.timeoutMs ?? settings.timeoutMs;
     const timedOut = () => timeout(operation, progress, 'attempt');
@@ -189,7 +188,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
       const isPoll = part?.sent !== undefined;
       const signedFor = progress.met ? times.after(progress.met, isPoll) : times.next(isPoll);
       progress.signedFor = signedFor;
-      const instant = Math.floor(signedFor.time + progress.offsetMs);
+      const instant = correctTime(signedFor.time, progress.offsetMs, now);
       const notSent = particularsOf(operation, progress, outcomeOf(progress));
       const body = await signBody(operation, { encoded, instant, notSent }, settings);
       signal.throwIfAborted();
@@ -209,19 +208,23 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     if (!isAnswer(answer)) throw disconnected(operation, progress, answer);
 
     progress.answered = true;
-    const receivedAt = clock.now();
-    const now = receivedAt + progress.offsetMs;
+    // What is fresh is judged by this machine's own clock: a response must not vouch for its own age.
+    const now = clock.now();
     const { status, headers } = answer;
     const { sentSignatures } = progress;
     const requestId = requestIdIn(headers, sentSignatures);
-    const durationMs = Math.round(clock.elapsed() - startedAt);
-    skew.learn(headers, { sentAt, receivedAt });
+    const tookMs = clock.elapsed() - startedAt;
+    const durationMs = Math.round(tookMs);
     report({ type: 'response', callId, operation: name, attempt: attempts, status, requestId, durationMs });
 
     const site = { operation: name, repeatable, environment: settings.environment, attempts, now, sentSignatures };
     const json = parseJson(answer.text);
     const refusal = refusalIn(answer, json, site);
-    if (refusal) throw refusal;
+    if (refusal) {
+      // Nothing else may say what time it is: this one says that the service did not accept ours.
+      if (refusal.code === 'authentication') skew.learn(headers, { receivedAt: now, tookMs });
+      throw refusal;
+    }
     const reading = { operation, asked, sentSignatures, answer, site, settings };
     const members = membersOf(reading, json);
     const signedAt = await verified(reading, members);

@@ -1,46 +1,69 @@
 /**
- * The difference between the service's clock and ours, learnt from the `Date` of its answers: a
- * signature made on a clock that is minutes off is refused by no fault of the key.
+ * The difference between the service's clock and this machine's. A `Date` header is a stranger's word:
+ * it corrects the time that is signed, and only where the service rejected our authentication. What is
+ * fresh is judged by this machine's own clock.
  *
  * @module
  */
 
 import { parseHttpDate } from './date-time.js';
 
-/** A round trip this long, in ms, says too little about when the answer was dated. */
+/** A round trip this long, in ms, says too little about when the response was dated. */
 const longestRoundTripMs = 10_000;
-/** A difference up to this, in ms, is borne by every window of validity. */
+/** A difference up to this, in ms, is tolerated by every window of validity. */
 const tolerableMs = 60_000;
+/** A difference beyond this, in ms, is not adopted: no request is signed for a time further away. */
+const largestOffsetMs = 24 * 60 * 60 * 1000;
 
-/** When a request left and its answer came, on our own clock, in ms since the epoch. */
+/** When a response came, in ms since the epoch on this machine's clock, and how long that took. */
 export interface RoundTrip {
-  readonly sentAt: number;
   readonly receivedAt: number;
+  readonly tookMs: number;
 }
 
 /** What is known of the difference. */
 export interface ClockSkew {
-  /** What to add to our clock, in ms; 0 while the difference is tolerable. */
+  /** What to add to this machine's time when signing, in ms; 0 while the difference is tolerable. */
   offsetMs(): number;
-  /** Learns from an answer's headers. */
-  learn(headers: Headers, trip: RoundTrip): void;
+  /** Learns from the headers of a response that rejected our authentication. Returns whether the offset changed. */
+  learn(headers: Headers, trip: RoundTrip): boolean;
 }
 
-/** Keeps what is known of the difference; `'off'` knows none. */
+/** Keeps what is known of the difference; `'off'` learns nothing. */
 export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
   let offset = 0;
   return {
     offsetMs: () => offset,
-    learn(headers, { sentAt, receivedAt }) {
-      // A cache tells when it was asked first, and a slow answer not when on its way it was dated.
-      if (mode === 'off' || headers.has('age') || receivedAt - sentAt > longestRoundTripMs) return;
-      // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
-      const date = parseHttpDate(headers.get('date')?.trim() ?? '');
-      if (date === null) return;
-      // `Date` is cut to the second (RFC 9110 §6.6.1): half of one is what it lacks in the middle.
-      const measured = date + 500 - (sentAt + receivedAt) / 2;
-      if (Math.abs(measured - offset) <= tolerableMs) return;
-      offset = Math.abs(measured) > tolerableMs ? Math.round(measured) : 0;
+    learn(headers, { receivedAt, tookMs }) {
+      // Asked so that a time that is no number teaches nothing.
+      if (mode === 'off' || !(tookMs <= longestRoundTripMs)) return false;
+      // `Date` was written in the middle of the round trip, as far as is known.
+      const ahead = measureAheadMs(headers, receivedAt - tookMs / 2);
+      if (ahead === null || !(Math.abs(ahead) <= largestOffsetMs)) return false;
+      if (Math.abs(ahead - offset) <= tolerableMs) return false;
+      offset = isTolerable(ahead) ? 0 : Math.round(ahead);
+      return true;
     },
   };
+}
+
+/** Corrects a time to sign by an offset: at most a day from `now`, whatever else moved it. */
+export function correctTime(time: number, offsetMs: number, now: number): number {
+  // A second less: a timestamp in whole seconds is cut off.
+  const most = largestOffsetMs - 1_000;
+  return Math.floor(Math.min(Math.max(time + offsetMs, now - most), now + most));
+}
+
+// How far the service's clock is ahead of this machine's, in ms; null where a response does not say.
+function measureAheadMs(headers: Headers, now: number): number | null {
+  // A cache keeps the date of when it was first asked.
+  if (headers.get('age') !== null) return null;
+  // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
+  const date = parseHttpDate(headers.get('date')?.trim() ?? '');
+  // `Date` is cut to the second (RFC 9110 §6.6.1): half of one is what it lacks on average.
+  return date === null ? null : date + 500 - now;
+}
+
+function isTolerable(aheadMs: number): boolean {
+  return Math.abs(aheadMs) <= tolerableMs;
 }

@@ -114,17 +114,19 @@ export interface HostedClientOptions {
    */
   fetch?: typeof globalThis.fetch;
   /**
-   * Tells the time, and sleeps. Default: the platform's time and timers; durations and time limits are then
-   * counted by its monotonic clock.
+   * Tells the time, and sleeps. What is fresh is judged by it alone, so it should be right to the minute.
+   * Default: the platform's time and timers; durations and time limits are then counted by its monotonic
+   * clock.
    */
   clock?: Clock;
   /**
-   * `'auto'` learns the difference between the service's clock and ours from the `Date` header, and
-   * allows for it where it is over a minute; `'off'` does not. Default `'auto'`.
+   * `'auto'` corrects the time that is signed by the `Date` header of a response that rejects our
+   * authentication, by more than a minute and at most a day, and then repeats the call once; `'off'` never
+   * does. What is fresh is judged by `clock` alone. Default `'auto'`.
    */
   clockSkew?: 'auto' | 'off';
   /**
-   * How far, in milliseconds and both ways, the timestamp of a signed answer may be from now.
+   * How far, in milliseconds and both ways, the timestamp of a signed response may be from now, by `clock`.
    * Default 300,000; `false` accepts any age. §5 shows no window.
    */
   maxResponseAgeMs?: number | false;

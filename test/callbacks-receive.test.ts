@@ -1553,3 +1553,19 @@ test("callbacks.receive() judges freshness by its own clock, whatever a response
   expect(event.signedAt).toEqual(new Date(here));
   await disbelieved(client.callbacks.receive(posted(result)), 'stale');
 });
+
+test('callbacks.receive() goes by its own clock alone, and refuses a replay on one that is ten minutes ahead', async () => {
+  const date = new Date(now).toUTCString();
+  const { client } = clientOf(Response.json({}, { status: 401, headers: { date } }), {
+    clock: stillClock(now + 600_000),
+  });
+  const maxAgeMs = 900_000;
+  await rejection(client.links.get('ref-1'));
+
+  await disbelieved(client.callbacks.receive(posted(result)), 'stale');
+  const first = await client.callbacks.receive(posted(result), { maxAgeMs });
+  const second = await client.callbacks.receive(posted(result), { maxAgeMs });
+
+  expect([first.repeat, second.repeat]).toEqual([false, true]);
+  await disbelieved(client.callbacks.receive(posted(otherResult), { maxAgeMs }), 'replayed');
+});

@@ -15,7 +15,7 @@ import type { Signer } from './signer.js';
 export interface Verification {
   readonly signer: Signer;
   readonly partnerId: string;
-  /** The time, in ms since the epoch, as known before this answer. */
+  /** The time by this machine's own clock, in ms since the epoch. */
   readonly now: number;
   /** How far from `now` the answer's timestamp may be, in ms; false for any age. */
   readonly maxAgeMs: number | false;
@@ -64,7 +64,8 @@ export async function verifyAnswer(answer: Readonly<Record<string, unknown>>, by
   const signedAt = timeOf(sentTimestamp);
   if (by.maxAgeMs !== false) {
     if (signedAt === null) return { believed: false, reason: 'malformed' };
-    if (Math.abs(by.now - signedAt.getTime()) > by.maxAgeMs) return { believed: false, reason: 'stale' };
+    // Asked so that a time that is no number is stale.
+    if (!(Math.abs(by.now - signedAt.getTime()) <= by.maxAgeMs)) return { believed: false, reason: 'stale' };
   }
   return { believed: true, signedAt, timestamp: signed[0] as string };
 }

@@ -348,10 +348,13 @@ test('a part of something larger is signed anew once, and not retried, whatever 
   const reflecting = partsOf(mirrorsKey, { maxRetries: 5 });
   const failing = partsOf(unavailable, { maxRetries: 5 });
   const meeting = partsOf([mirrorsKey, honest], { maxRetries: 0 });
+  const date = new Date(now + 10 * minute).toUTCString();
+  const correcting = partsOf([Response.json({}, { status: 401, headers: { date } }), honest], { maxRetries: 0 });
 
   expect(await rejection(reflecting.poll({}))).toMatchObject({ reason: 'reflected', attempts: 2 });
   expect(await rejection(failing.poll({}))).toMatchObject({ code: 'server', attempts: 1 });
   expect((await meeting.poll({})).response.attempts).toBe(2);
+  expect((await correcting.poll({})).response.attempts).toBe(2);
 });
 
 test('what is part of something larger neither pays into nor takes from what an outage leaves', async () => {

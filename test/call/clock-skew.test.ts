@@ -1,0 +1,502 @@
+// The service's clock and ours: what is learnt of the difference, from which responses, and what is never judged by it.
+
+import fc from 'fast-check';
+import { HostedAuthenticationError, type HostedClientOptions, HostedSignatureError } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { createClockSkew } from '../../src/clock-skew.js';
+import {
+  clientOf,
+  deferred,
+  manualClock,
+  now,
+  operations,
+  type Reply,
+  recordingClock,
+  rejection,
+  type SentRequest,
+  sign,
+  signed,
+} from '../support/fake-fetch.js';
+
+const [create, , get] = operations;
+const job = { userId: 'user-1', jobId: 'job-1' };
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** A response dated by a clock that is `offsetMs` off, to the second as HTTP has it. */
+function dated(body: object, offsetMs: number, more: ResponseInit & { headers?: Record<string, string> } = {}) {
+  const date = new Date(now + offsetMs).toUTCString();
+  return Response.json(body, { ...more, headers: { date, ...more.headers } });
+}
+
+const rejectedAt = (offsetMs: number, status = 401) => dated({}, offsetMs, { status });
+
+/** How far ahead of the test's time each request was signed. */
+const aheadOf = (sent: readonly SentRequest[]) => sent.map(({ body }) => Date.parse(String(body.timestamp)) - now);
+
+/** Signed by a clock that is this far off: `Date` is exact to a second. */
+function expectAhead(request: SentRequest | undefined, offsetMs: number): void {
+  const [ahead = Number.NaN] = aheadOf(request ? [request] : []);
+  expect(Math.abs(ahead - offsetMs)).toBeLessThanOrEqual(second);
+}
+
+/** Signed on our own clock. */
+function expectOwnTime(request: SentRequest | undefined): void {
+  const [ahead = Number.NaN] = aheadOf(request ? [request] : []);
+  expect(ahead).toBeGreaterThanOrEqual(0);
+  expect(ahead).toBeLessThan(10);
+}
+
+const signedAhead = (offsetMs: number) =>
+  signed({ job_complete: false }, { timestamp: new Date(now + offsetMs).toISOString() });
+
+const callbackAhead = (offsetMs: number) => {
+  const entry = { ResultCode: '0810', PartnerParams: { user_id: job.userId, job_id: job.jobId } };
+  return JSON.stringify(signed(entry, { timestamp: new Date(now + offsetMs).toISOString() }));
+};
+
+// What is learnt, and from what ---------------------------------------------
+
+const rejections: readonly [string, (offsetMs: number) => Response][] = [
+  ['status 401', (offset) => rejectedAt(offset, 401)],
+  ['status 403', (offset) => rejectedAt(offset, 403)],
+  ['code 2204', (offset) => dated({ error: 'text', code: '2204' }, offset, { status: 400 })],
+  ['code 2205', (offset) => dated({ error: 'text', code: '2205' }, offset, { status: 400 })],
+  ['code 2305', (offset) => dated({ code: 2305 }, offset)],
+];
+
+test.each(
+  rejections.flatMap(([what, rejected]) =>
+    operations.flatMap((operation) =>
+      [10 * minute, -10 * minute].map((offset) => ({ name: operation.name, what, offset, rejected, operation })),
+    ),
+  ),
+)('$name after $what is repeated once in the time of a clock $offset ms off', async (row) => {
+  const { operation, rejected, offset } = row;
+  const { client, sent } = clientOf([rejected(offset), () => Response.json(operation.answer())]);
+
+  const { response } = await operation.call(client).withResponse();
+  const later = await operation.call(client).withResponse();
+
+  expect(response.attempts).toBe(2);
+  expect(later.response.attempts).toBe(1);
+  expectOwnTime(sent[0]);
+  expectAhead(sent[1], offset);
+  expectAhead(sent[2], offset);
+  const member = operation.name === 'jobs.status' ? 'sec_key' : 'signature';
+  for (const { body } of sent) expect(body[member]).toBe(sign(String(body.timestamp)));
+  expect(new Set(sent.map(({ body }) => body[member])).size).toBe(3);
+});
+
+test.each(operations)('what $name has learnt counts for every operation of the client', async ({ call, answer }) => {
+  const { client, sent } = clientOf([rejectedAt(5 * minute), answer(), get.answer(), create.answer()]);
+
+  await call(client);
+  await get.call(client);
+  await create.call(client);
+
+  for (const request of sent.slice(1)) expectAhead(request, 5 * minute);
+});
+
+const otherResponses: readonly [string, Reply][] = [
+  ...[200, 202, 400, 404, 408, 409, 422, 429, 500, 501, 502, 503, 504].map((status): [string, Reply] => [
+    `status ${status}`,
+    () => dated({}, hour, { status }),
+  ]),
+  ['a redirect', () => new Response(null, { status: 302, headers: { date: new Date(now + hour).toUTCString() } })],
+  ['code 2301', () => dated({ code: '2301' }, hour)],
+  ['code 2304', () => dated({ code: '2304' }, hour)],
+  ['code 2313', () => dated({ code: '2313' }, hour, { status: 400 })],
+  ['an error of another code', () => dated({ error: 'text', code: '2215' }, hour, { status: 400 })],
+  ['a good response', () => dated(get.answer(), hour)],
+  ['a list', () => dated([], hour)],
+];
+
+test.each(otherResponses)('the Date of %s teaches nothing', async (_what, reply) => {
+  const { client, sent } = clientOf([reply, get.answer()], { maxRetries: 0, clock: recordingClock() });
+
+  await get.call(client).catch(() => undefined);
+  await get.call(client);
+
+  for (const request of sent) expectOwnTime(request);
+});
+
+test.each([0, second, -second, 30 * second, -30 * second, 58 * second, -58 * second])(
+  'a difference of %i ms is tolerated',
+  async (offset) => {
+    const { client, sent } = clientOf([rejectedAt(offset), get.answer()]);
+
+    const error = await rejection(get.call(client));
+    await get.call(client);
+
+    expect(error).toMatchObject({ code: 'authentication', attempts: 1 });
+    expectOwnTime(sent[1]);
+  },
+);
+
+test.each(['0', '1', '3600', 'old', ''])('a Date beside Age "%s" says nothing', async (age) => {
+  const { client, sent } = clientOf([dated({}, 10 * minute, { status: 401, headers: { age } }), get.answer()]);
+
+  const error = await rejection(get.call(client));
+  await get.call(client);
+
+  expect(error).toMatchObject({ code: 'authentication', attempts: 1 });
+  expectOwnTime(sent[1]);
+});
+
+test.each([
+  '',
+  'soon',
+  '1',
+  '2031',
+  '1767323645',
+  '2030-01-02T03:04:05Z',
+  '+275760-09-13T00:00:00.000Z',
+  'Fri, 02 Jan 2026 09:04:05',
+  'Fri, 02 Jan 2026 09:04:05 +0100',
+  'Fri, 99 Jan 2026 09:04:05 GMT',
+  'Fri, 02 Jan 2026 09:04:05 GMT, Fri, 02 Jan 2026 09:04:05 GMT',
+])('a Date of "%s", which is no date of HTTP, says nothing', async (date) => {
+  const { client, sent } = clientOf([Response.json({}, { status: 401, headers: { date } }), get.answer()]);
+
+  const error = await rejection(get.call(client));
+  await get.call(client);
+
+  expect(error).toMatchObject({ code: 'authentication', attempts: 1 });
+  expectOwnTime(sent[1]);
+});
+
+test.each([
+  [10 * second, 2],
+  [10 * second + 1, 1],
+  [29 * second, 1],
+])('a Date after a round trip of %i ms leads to %i requests', async (trip, attempts) => {
+  const clock = manualClock();
+  const slow: Reply = () => {
+    clock.advance(trip);
+    // Dated in the middle of the way.
+    return dated({}, 10 * minute + trip / 2, { status: 401 });
+  };
+  const { client, sent } = clientOf([slow, get.answer()], { clock });
+
+  await get.call(client).catch(() => undefined);
+
+  expect(sent).toHaveLength(attempts);
+  if (attempts === 2) expectAhead(sent[1], trip + 10 * minute);
+});
+
+test('a round trip is what has passed, though the clock was set meanwhile', async () => {
+  const clock = manualClock();
+  const slow: Reply = () => {
+    clock.time -= hour;
+    // By the clock as it stands now, the service is ten minutes ahead.
+    return dated({}, 10 * minute - hour, { status: 401 });
+  };
+  const { client, sent } = clientOf([slow, get.answer()], { clock });
+
+  await get.call(client);
+
+  expectAhead(sent[1], 10 * minute - hour);
+});
+
+// A clock at half a second measures exactly, as `Date` is cut to the second.
+const atHalf = now - (now % second) + second / 2;
+
+test.each<[readonly number[], number]>([
+  [[minute], 0],
+  [[-minute], 0],
+  [[minute + second], minute + second],
+  [[-minute - second], -minute - second],
+  [[hour, hour + minute], hour],
+  [[hour, hour - minute], hour],
+  [[hour, hour + minute + second], hour + minute + second],
+  [[hour, minute], 0],
+  [[day], day],
+  [[-day], -day],
+  [[day + second], 0],
+  [[-day - second], 0],
+  [[hour, day + second], hour],
+  [[3 * 365 * day], 0],
+])('after differences of %o ms the offset is %i ms: over a minute, and a day at most', (differences, offset) => {
+  const skew = createClockSkew('auto');
+  const before = differences.map((ahead) => {
+    const offsetBefore = skew.offsetMs();
+    const headers = new Headers({ date: new Date(atHalf + ahead).toUTCString() });
+    return { changed: skew.learn(headers, { receivedAt: atHalf, tookMs: 0 }), offsetBefore };
+  });
+
+  expect(skew.offsetMs()).toBe(offset);
+  expect(before.at(-1)?.changed).toBe(before.at(-1)?.offsetBefore !== offset);
+});
+
+test('a time that is no number teaches nothing', () => {
+  const skew = createClockSkew('auto');
+  const headers = new Headers({ date: new Date(now + hour).toUTCString() });
+
+  const learnt = [
+    skew.learn(headers, { receivedAt: now, tookMs: Number.NaN }),
+    skew.learn(headers, { receivedAt: Number.NaN, tookMs: 0 }),
+  ];
+
+  expect(learnt).toEqual([false, false]);
+  expect(skew.offsetMs()).toBe(0);
+});
+
+test('an offset is forgotten when the clocks agree again', async () => {
+  const replies = [hour, 0, -hour, 0].flatMap((offset) => [rejectedAt(offset), get.answer()]);
+  const { client, sent } = clientOf(replies);
+
+  for (let call = 0; call < 4; call++) await get.call(client);
+
+  expect(sent).toHaveLength(8);
+  for (const index of [0, 3, 4, 7]) expectOwnTime(sent[index]);
+  for (const index of [1, 2]) expectAhead(sent[index], hour);
+  for (const index of [5, 6]) expectAhead(sent[index], -hour);
+});
+
+test('an offset that wavers by less than a minute is kept, and no two requests are signed alike', async () => {
+  const wavering = [0, 20, -20, 50, -50, 10].map((seconds) => rejectedAt(hour + seconds * second));
+  const { client, sent } = clientOf([...wavering, get.answer()]);
+
+  for (let call = 0; call < 6; call++) await get.call(client).catch(() => undefined);
+
+  expect(sent).toHaveLength(7);
+  for (const request of sent.slice(1)) expectAhead(request, hour);
+  expect(new Set(aheadOf(sent)).size).toBe(7);
+});
+
+test('clients made by withOptions() learn the clock for themselves', async () => {
+  const { client, sent } = clientOf([rejectedAt(hour), get.answer()]);
+
+  await get.call(client);
+  await get.call(client.withOptions({}));
+
+  expectOwnTime(sent[2]);
+});
+
+// One repeat ----------------------------------------------------------------
+
+test.each(operations)('$name that is rejected in the corrected time too is not made a third time', async ({ call }) => {
+  const { client, sent } = clientOf([rejectedAt(hour), rejectedAt(2 * hour), rejectedAt(3 * hour)], { maxRetries: 10 });
+
+  const error = await rejection(call(client));
+
+  expect(error).toBeInstanceOf(HostedAuthenticationError);
+  expect(error).toMatchObject({ code: 'authentication', outcome: 'refused', attempts: 2, retryable: false });
+  expect(sent).toHaveLength(2);
+});
+
+test('a rejection in a time that is known already is not repeated', async () => {
+  const { client, sent } = clientOf([rejectedAt(hour), get.answer(), rejectedAt(hour)]);
+  await get.call(client);
+
+  const error = await rejection(get.call(client));
+
+  expect(error).toMatchObject({ code: 'authentication', attempts: 1 });
+  expect(sent).toHaveLength(3);
+});
+
+test('maxRetries of 0 is one request, and what was learnt counts from the next call on', async () => {
+  const { client, sent } = clientOf([rejectedAt(hour), get.answer()]);
+
+  const error = await rejection(get.call(client, { maxRetries: 0 }));
+  await get.call(client, { maxRetries: 0 });
+
+  expect(error).toMatchObject({ code: 'authentication', attempts: 1 });
+  expect(sent).toHaveLength(2);
+  expectOwnTime(sent[0]);
+  expectAhead(sent[1], hour);
+});
+
+test('a call rejected in its old time is repeated when another call has learnt the new one', async () => {
+  const gate = deferred<void>();
+  const undated: Reply = async () => {
+    await gate.promise;
+    return Response.json({}, { status: 401 });
+  };
+  const { client, sent } = clientOf([undated, rejectedAt(hour), get.answer()]);
+
+  const rejected = get.call(client).withResponse();
+  await get.call(client);
+  gate.resolve();
+  const { response } = await rejected;
+
+  expect(response.attempts).toBe(2);
+  expectOwnTime(sent[0]);
+  expectAhead(sent[3], hour);
+});
+
+test('the repeat in a corrected time is not waited for', async () => {
+  const clock = recordingClock();
+  const { client } = clientOf([rejectedAt(hour), get.answer()], { clock });
+
+  await get.call(client);
+
+  expect(clock.slept).toEqual([]);
+});
+
+// clockSkew: 'off' ----------------------------------------------------------
+
+test("clockSkew of 'off' learns nothing, and repeats no authentication error", async () => {
+  const { client, sent } = clientOf([rejectedAt(hour), rejectedAt(-hour), get.answer()], { clockSkew: 'off' });
+
+  const errors = [await rejection(get.call(client)), await rejection(get.call(client))];
+  await get.call(client);
+
+  for (const error of errors) expect(error).toMatchObject({ code: 'authentication', attempts: 1 });
+  expect(sent).toHaveLength(3);
+  for (const request of sent) expectOwnTime(request);
+});
+
+// What is fresh -------------------------------------------------------------
+
+test.each([10 * minute, -10 * minute])(
+  'a response of a clock %i ms off is stale, whatever was learnt of that clock',
+  async (offset) => {
+    const { client } = clientOf([rejectedAt(offset), () => dated(signedAhead(offset), offset)]);
+
+    const errors = [await rejection(client.jobs.status(job)), await rejection(client.jobs.status(job))];
+
+    for (const error of errors) {
+      expect(error).toBeInstanceOf(HostedSignatureError);
+      expect(error).toMatchObject({ code: 'signature', reason: 'stale', outcome: 'answered' });
+    }
+  },
+);
+
+test('a response of a clock that is ten minutes off is trusted where maxResponseAgeMs allows for it', async () => {
+  const offset = -10 * minute;
+  const { client, sent } = clientOf([rejectedAt(offset), () => dated(signedAhead(offset), offset)], {
+    maxResponseAgeMs: 15 * minute,
+  });
+
+  const { signedAt } = await client.jobs.status(job);
+
+  expect(signedAt).toEqual(new Date(now + offset));
+  expectAhead(sent[1], offset);
+});
+
+test('a replayed response does not become fresh by the Date it is replayed with', async () => {
+  const replayed = () => dated(signedAhead(-2 * hour), -2 * hour);
+  const { client } = clientOf([replayed, replayed, rejectedAt(-2 * hour), replayed], { maxRetries: 10 });
+
+  for (let call = 0; call < 3; call++) {
+    expect(await rejection(client.jobs.status(job))).toMatchObject({ code: 'signature', reason: 'stale' });
+  }
+});
+
+type Format = 'iso' | 'epoch-ms' | 'epoch-s';
+
+function timeOf({ body: { timestamp } }: SentRequest, format: Format): number {
+  return format === 'iso' ? Date.parse(String(timestamp)) : Number(timestamp) * (format === 'epoch-s' ? second : 1);
+}
+
+const edges = [0, 59, 61, 3_600, 86_399, 86_400, 86_401, 400 * 86_400].flatMap((seconds) => [seconds, -seconds]);
+
+const anyResponse = fc.record({
+  status: fc.constantFrom(200, 202, 204, 302, 400, 401, 403, 404, 408, 418, 429, 500, 502, 503, 599),
+  code: fc.constantFrom(
+    null,
+    '2201',
+    '2203',
+    '2204',
+    '2205',
+    '2213',
+    '2215',
+    '2222',
+    '2301',
+    '2302',
+    '2304',
+    '2305',
+    2305,
+  ),
+  date: fc.oneof(
+    fc.constantFrom(null, '', 'soon', '1767323645', '2030-01-02T03:04:05Z'),
+    fc
+      .oneof(fc.constantFrom(...edges), fc.integer({ min: -100_000_000, max: 100_000_000 }))
+      .map((seconds) => new Date(now + seconds * second).toUTCString()),
+  ),
+  age: fc.constantFrom(null, null, null, '0', '3600'),
+  tookMs: fc.constantFrom(0, 1, 9_999, 10_001, 29_000),
+  operation: fc.constantFrom(...operations),
+  format: fc.constantFrom<Format>('iso', 'epoch-ms', 'epoch-s'),
+});
+
+type AnyResponse = typeof anyResponse extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** A client after one call that was answered like this: what it takes for fresh, and how it signs. */
+async function afterOneResponse(
+  { status, code, date, age, tookMs, operation, format }: AnyResponse,
+  options: Partial<HostedClientOptions> = {},
+) {
+  const clock = { ...recordingClock(), now: () => now + passed };
+  const body = status === 204 || status === 302 ? null : JSON.stringify(code === null ? {} : { code });
+  const headers = { ...(date === null ? {} : { date }), ...(age === null ? {} : { age }) };
+  let passed = 0;
+  let reply = () => {
+    passed += tookMs;
+    return new Response(body, { status, headers });
+  };
+  /** How far ahead of the clock each request was signed. */
+  const aheadMs: number[] = [];
+  const answer: Reply = (request) => {
+    aheadMs.push(timeOf(request, format) - clock.now());
+    return reply();
+  };
+  const wire = { timestampFormat: format, jobTimestampFormat: format };
+  const { client } = clientOf(answer, { clock, wire, ...options });
+  await operation.call(client).catch(() => undefined);
+
+  const statusOf = (ms: number) => {
+    reply = () => Response.json(signedAhead(passed + ms));
+    return client.jobs.status(job).then(
+      ({ state }) => state,
+      ({ reason }: HostedSignatureError) => reason,
+    );
+  };
+  const callbackOf = (ms: number) =>
+    client.callbacks.receive(callbackAhead(passed + ms)).then(
+      ({ jobId }) => jobId,
+      ({ reason }: HostedSignatureError) => reason,
+    );
+  const seen = {
+    status: [await statusOf(0), await statusOf(-hour), await statusOf(-800 * day)],
+    callback: [await callbackOf(0), await callbackOf(-day), await callbackOf(day)],
+  };
+  return { ...seen, aheadMs };
+}
+
+const fresh = {
+  status: ['pending', 'stale', 'stale'],
+  callback: [job.jobId, 'stale', 'stale'],
+};
+
+test('after any one response, nothing is signed for another day, and what is fresh is what it was before', async () => {
+  const learnt: number[] = [];
+  const property = fc.asyncProperty(anyResponse, async (response) => {
+    const { aheadMs, ...seen } = await afterOneResponse(response);
+
+    expect(seen).toEqual(fresh);
+    for (const ms of aheadMs) expect(Math.abs(ms)).toBeLessThanOrEqual(day);
+    learnt.push(...aheadMs.filter((ms) => Math.abs(ms) > minute));
+  });
+
+  await fc.assert(property, { seed: 1, numRuns: 300 });
+
+  // Of the responses that were drawn, some teach the time.
+  expect(learnt.length).toBeGreaterThan(5);
+}, 30_000);
+
+test("after any one response, a client with clockSkew 'off' signs for its own time", async () => {
+  const property = fc.asyncProperty(anyResponse, async (response) => {
+    const { aheadMs, ...seen } = await afterOneResponse(response, { clockSkew: 'off' });
+
+    expect(seen).toEqual(fresh);
+    // Whole seconds are signed two seconds earlier, cut off.
+    for (const ms of aheadMs) expect(Math.abs(ms)).toBeLessThan(3 * second);
+  });
+
+  await fc.assert(property, { seed: 2, numRuns: 100 });
+}, 30_000);
