@@ -8,6 +8,7 @@
 
 import type { SentSignatures } from './call/sent-signatures.js';
 import { requestIdIn, type Site } from './classify.js';
+import { describeSkew } from './clock-skew.js';
 import {
   type DisbeliefReason,
   HostedConfigError,
@@ -89,7 +90,10 @@ export async function verified(reading: Signed, members: Members): Promise<Date 
 }
 
 function rejected(reading: Received, reason: DisbeliefReason): HostedSignatureError {
-  const message = cannot(reading.site.operation, `the answer is not believed: ${disbelief[reason]}`);
+  const { answer, site } = reading;
+  const apart = reason === 'stale' ? describeSkew(answer.headers, site.now) : null;
+  const why = apart ? `${apart}: set it (NTP), or raise "maxResponseAgeMs"` : disbelief[reason];
+  const message = cannot(site.operation, `the answer is not believed: ${why}`);
   return new HostedSignatureError(message, reason, answered(reading));
 }
 

@@ -10,7 +10,7 @@ import { decoded, membersOf, verified } from './believe.js';
 import { createSentSignatures, type SentSignatures } from './call/sent-signatures.js';
 import { createSigningTimes, type SigningTime } from './call/signing-times.js';
 import { refusalIn, requestIdIn } from './classify.js';
-import { type ClockSkew, correctTime } from './clock-skew.js';
+import { type ClockSkew, correctTime, createAgeNotice, describeOffset } from './clock-skew.js';
 import {
   type AnyHostedError,
   HostedConfigError,
@@ -95,9 +95,10 @@ interface Progress {
 /** Makes the one function through which every operation of a client runs. */
 export function createCall(settings: Settings, { telemetry, skew, random }: CallWorld): Call {
   const { clock, wire } = settings;
-  const { report } = telemetry;
+  const { report, warn } = telemetry;
   const budget = createRetryBudget();
   const signingTimes = createSigningTimes(clock.now, wire);
+  const noticeAge = createAgeNotice(settings, warn);
 
   return (operation, input, options, part) => apiPromise(run(operation, input, options, part));
 
@@ -222,12 +223,14 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const refusal = refusalIn(answer, json, site);
     if (refusal) {
       // Nothing else may say what time it is: this one says that the service did not accept ours.
-      if (refusal.code === 'authentication') skew.learn(headers, { receivedAt: now, tookMs });
+      const isTimeRefused = refusal.code === 'authentication' && skew.learn(headers, { receivedAt: now, tookMs });
+      if (isTimeRefused) warn(describeOffset(skew.offsetMs()));
       throw refusal;
     }
     const reading = { operation, asked, sentSignatures, answer, site, settings };
     const members = membersOf(reading, json);
     const signedAt = await verified(reading, members);
+    noticeAge(signedAt, now);
     const data = decoded(reading, { members, signedAt });
     return { data, response: { status, headers, requestId, attempts, rawBody: () => answer.text } };
   }

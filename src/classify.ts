@@ -12,8 +12,9 @@ import {
   assumedTransientStatuses,
   type CodeMeaning,
 } from './assumptions.js';
-import { HostedTimeoutError } from './errors.js';
-import type { HostedError, Particulars } from './hosted-error.js';
+import { describeSkew } from './clock-skew.js';
+import { type AnyHostedError, HostedTimeoutError } from './errors.js';
+import type { Particulars } from './hosted-error.js';
 import { isRecord } from './json.js';
 import { cannot } from './messages.js';
 import type { Environment } from './options.js';
@@ -43,7 +44,7 @@ export interface Site {
 type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
 
 /** The error an answer stands for; null where it is no error and may be verified and decoded. */
-export function refusalIn(answer: Answer, json: unknown, site: Site): HostedError | null {
+export function refusalIn(answer: Answer, json: unknown, site: Site): AnyHostedError | null {
   // Whoever a redirect was followed to is not the service, whatever it says.
   if (answer.flaw === 'redirect') return null;
   const serviceCode = codeIn(json);
@@ -77,7 +78,8 @@ export function refusalIn(answer: Answer, json: unknown, site: Site): HostedErro
       return new HostedRateLimitError(message(why), refusal, particulars);
     }
     case 'authentication': {
-      const why = `the service does not accept the signature; check that partner id and key are those of the ${site.environment} environment`;
+      const apart = describeSkew(answer.headers, site.now);
+      const why = `the service does not accept the signature; check that partner id and key are those of the ${site.environment} environment${apart ? `, and the time: ${apart}` : ''}`;
       return new HostedAuthenticationError(message(why), refusal, particulars);
     }
     case 'not_found':

@@ -54,6 +54,26 @@ export function correctTime(time: number, offsetMs: number, now: number): number
   return Math.floor(Math.min(Math.max(time + offsetMs, now - most), now + most));
 }
 
+/**
+ * Describes for people how far the clocks are apart, by the `Date` of a response: `this machine's clock is 6
+ * min behind the service's "Date"`. Null where the response does not say, or they agree within a minute.
+ */
+export function describeSkew(headers: Headers, now: number): string | null {
+  const ahead = measureAheadMs(headers, now);
+  return ahead === null || isTolerable(ahead) ? null : describeAhead(ahead);
+}
+
+/** Describes for people what the time that is signed was corrected by. */
+export function describeOffset(offsetMs: number): string {
+  return offsetMs === 0
+    ? `this machine's clock agrees with the service's "Date" again: requests are signed for its own time`
+    : `${describeAhead(offsetMs)}: requests are signed for the service's time`;
+}
+
+function describeAhead(ms: number): string {
+  return `this machine's clock is ${describeLength(Math.abs(ms))} ${ms > 0 ? 'behind' : 'ahead of'} the service's "Date"`;
+}
+
 // How far the service's clock is ahead of this machine's, in ms; null where a response does not say.
 function measureAheadMs(headers: Headers, now: number): number | null {
   // A cache keeps the date of when it was first asked.
@@ -66,4 +86,35 @@ function measureAheadMs(headers: Headers, now: number): number | null {
 
 function isTolerable(aheadMs: number): boolean {
   return Math.abs(aheadMs) <= tolerableMs;
+}
+
+function describeLength(ms: number): string {
+  if (ms < 2_000) return `${Math.round(ms)} ms`;
+  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`;
+  if (ms < 2 * 3_600_000) return `${Math.round(ms / 60_000)} min`;
+  return ms < 2 * 86_400_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} days`;
+}
+
+/** How often, in ms, a response that is nearly stale is worth a log line. */
+const noticeEveryMs = 3_600_000;
+
+/**
+ * Creates a function that is given the time of every verified response, and warns at most once an hour where
+ * one is more than half of what is accepted away from now: the next one may be stale.
+ */
+export function createAgeNotice(
+  { maxResponseAgeMs, clock }: { readonly maxResponseAgeMs: number | false; readonly clock: { elapsed(): number } },
+  warn: (message: string) => void,
+): (signedAt: Date | null, now: number) => void {
+  let quietUntil = Number.NEGATIVE_INFINITY;
+  return (signedAt, now) => {
+    if (maxResponseAgeMs === false || signedAt === null) return;
+    const aheadMs = signedAt.getTime() - now;
+    if (Math.abs(aheadMs) <= maxResponseAgeMs / 2 || clock.elapsed() < quietUntil) return;
+    quietUntil = clock.elapsed() + noticeEveryMs;
+    const side = aheadMs > 0 ? 'ahead of' : 'behind';
+    warn(
+      `a response was signed ${describeLength(Math.abs(aheadMs))} ${side} this machine's clock, and "maxResponseAgeMs" accepts ${describeLength(maxResponseAgeMs)}: set the clock (NTP)`,
+    );
+  };
 }

@@ -127,7 +127,8 @@ export interface HostedClientOptions {
   clockSkew?: 'auto' | 'off';
   /**
    * How far, in milliseconds and both ways, the timestamp of a signed response may be from now, by `clock`.
-   * Default 300,000; `false` accepts any age. §5 shows no window.
+   * One that is more than half of it away is a warning in the log, at most once an hour. Default 300,000;
+   * `false` accepts any age. §5 shows no window.
    */
   maxResponseAgeMs?: number | false;
   /** The largest body accepted, in bytes after decompression. Default 8 MiB; of an error 64 KiB are read. */

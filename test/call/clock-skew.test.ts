@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { HostedAuthenticationError, type HostedClientOptions, HostedSignatureError } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { createClockSkew } from '../../src/clock-skew.js';
+import { createAgeNotice, createClockSkew } from '../../src/clock-skew.js';
 import {
   clientOf,
   deferred,
@@ -56,6 +56,14 @@ const callbackAhead = (offsetMs: number) => {
   const entry = { ResultCode: '0810', PartnerParams: { user_id: job.userId, job_id: job.jobId } };
   return JSON.stringify(signed(entry, { timestamp: new Date(now + offsetMs).toISOString() }));
 };
+
+/** A logger that keeps its warnings. */
+function warnings() {
+  const lines: string[] = [];
+  const ignore = () => undefined;
+  const warn = (line: string) => void lines.push(line);
+  return { lines, logger: { debug: ignore, info: ignore, warn, error: ignore } };
+}
 
 // What is learnt, and from what ---------------------------------------------
 
@@ -348,6 +356,122 @@ test("clockSkew of 'off' learns nothing, and repeats no authentication error", a
   for (const error of errors) expect(error).toMatchObject({ code: 'authentication', attempts: 1 });
   expect(sent).toHaveLength(3);
   for (const request of sent) expectOwnTime(request);
+});
+
+// What people are told ------------------------------------------------------
+
+// `Date` is half a second late on average, and the test's clock stands at .678 of one.
+test.each<[number, string]>([
+  [90 * second, '90 s behind'],
+  [-90 * second, '90 s ahead of'],
+  [6 * minute, '6 min behind'],
+  [-6 * minute, '6 min ahead of'],
+  [3 * hour, '3 h behind'],
+  [-day, '24 h ahead of'],
+  [30 * day, '30 days behind'],
+  [-800 * day, '800 days ahead of'],
+])('a rejection dated %i ms from now says how far the clocks are apart', async (offset, apart) => {
+  const { client } = clientOf(rejectedAt(offset));
+
+  const error = await rejection(get.call(client, { maxRetries: 0 }));
+
+  expect(error).toHaveProperty(
+    'message',
+    `Cannot get a link: the service does not accept the signature; check that partner id and key are those of the sandbox environment, and the time: this machine's clock is ${apart} the service's "Date" (status 401)`,
+  );
+});
+
+test.each<[string, Response]>([
+  ['no Date', Response.json({}, { status: 401 })],
+  ['a Date that agrees', rejectedAt(0)],
+  ['a Date within a minute', rejectedAt(50 * second)],
+  ['a Date from a cache', dated({}, hour, { status: 401, headers: { age: '7' } })],
+])('a rejection with %s is not repeated, and does not speak of the time', async (_what, rejected) => {
+  const { client, sent } = clientOf(rejected);
+
+  const error = await rejection(get.call(client));
+
+  expect(error).toMatchObject({ code: 'authentication', attempts: 1 });
+  expect((error as Error).message).not.toContain('clock');
+  expect(sent).toHaveLength(1);
+});
+
+test('a stale response says how far the clocks are apart, and what to do', async () => {
+  const { client } = clientOf(dated(signedAhead(6 * minute), 6 * minute));
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({
+    code: 'signature',
+    reason: 'stale',
+    message: `Cannot get the status of a job: the answer is not believed: this machine's clock is 6 min behind the service's "Date": set it (NTP), or raise "maxResponseAgeMs"`,
+  });
+});
+
+test('a stale response of a clock that agrees says what is accepted', async () => {
+  const { client } = clientOf(dated(signedAhead(-6 * minute), 0));
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ reason: 'stale', message: expect.stringContaining('signed too long ago') });
+  expect((error as Error).message).not.toContain('clock is');
+});
+
+test('each change of the time that is signed is one warning', async () => {
+  const { lines, logger } = warnings();
+  const replies = [hour, hour, 0].flatMap((offset) => [rejectedAt(offset), get.answer()]);
+  const { client } = clientOf(replies, { logger });
+
+  await get.call(client);
+  await rejection(get.call(client));
+  await get.call(client);
+  await get.call(client);
+
+  expect(lines).toEqual([
+    `hosted-client: this machine's clock is 60 min behind the service's "Date": requests are signed for the service's time`,
+    `hosted-client: this machine's clock agrees with the service's "Date" again: requests are signed for its own time`,
+  ]);
+});
+
+test('a response more than half of what is accepted away is one warning an hour', async () => {
+  const clock = manualClock();
+  const { lines, logger } = warnings();
+  let aheadMs = 150 * second;
+  const reply: Reply = () => {
+    const timestamp = new Date(clock.time + aheadMs).toISOString();
+    return Response.json(signed({ job_complete: false }, { timestamp }));
+  };
+  const { client } = clientOf(reply, { clock, logger });
+  const ask = async (ms: number) => {
+    aheadMs = ms;
+    await client.jobs.status(job);
+    return lines.length;
+  };
+
+  const counts = [await ask(150 * second), await ask(-151 * second), await ask(200 * second)];
+  clock.advance(hour - 1);
+  counts.push(await ask(200 * second));
+  clock.advance(1);
+  counts.push(await ask(200 * second));
+
+  expect(counts).toEqual([0, 1, 1, 1, 2]);
+  expect(lines).toEqual([
+    `hosted-client: a response was signed 3 min behind this machine's clock, and "maxResponseAgeMs" accepts 5 min: set the clock (NTP)`,
+    `hosted-client: a response was signed 3 min ahead of this machine's clock, and "maxResponseAgeMs" accepts 5 min: set the clock (NTP)`,
+  ]);
+});
+
+test('a response of any age is none to warn of where any age is accepted, and none without a time', () => {
+  const lines: string[] = [];
+  const clock = { elapsed: () => 0 };
+
+  createAgeNotice({ maxResponseAgeMs: false, clock }, (line) => lines.push(line))(new Date(0), now);
+  createAgeNotice({ maxResponseAgeMs: minute, clock }, (line) => lines.push(line))(null, now);
+  createAgeNotice({ maxResponseAgeMs: 1_000, clock }, (line) => lines.push(line))(new Date(now - 501), now);
+
+  expect(lines).toEqual([
+    `a response was signed 501 ms behind this machine's clock, and "maxResponseAgeMs" accepts 1000 ms: set the clock (NTP)`,
+  ]);
 });
 
 // What is fresh -------------------------------------------------------------
