@@ -12,6 +12,8 @@ export default defineConfig({
       'test/normalising-*.test.ts',
       'test/callbacks-*.test.ts',
       'test/real-payloads.test.ts',
+      'test/call/{clock-skew,reflection,retry-after,signing-times}.test.ts',
+      'test/runtime/clock.test.ts',
     ],
   },
 });
