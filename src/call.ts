@@ -218,7 +218,15 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
     const durationMs = Math.round(tookMs);
     report({ type: 'response', callId, operation: name, attempt: attempts, status, requestId, durationMs });
 
-    const site = { operation: name, repeatable, environment: settings.environment, attempts, now, sentSignatures };
+    const site = {
+      operation: name,
+      repeatable,
+      environment: settings.environment,
+      attempts,
+      isUnsettled: progress.unsettled,
+      now,
+      sentSignatures,
+    };
     const json = parseJson(answer.text);
     const refusal = refusalIn(answer, json, site);
     if (refusal) {

@@ -36,6 +36,8 @@ export interface Site {
   readonly repeatable: boolean;
   readonly environment: Environment;
   readonly attempts: number;
+  /** Whether an earlier attempt of the call was sent, and may have been acted on. */
+  readonly isUnsettled: boolean;
   readonly now: number;
   /** The signatures that the service was sent, and may hand back. */
   readonly sentSignatures: Iterable<string>;
@@ -65,7 +67,7 @@ export function refusalIn(answer: Answer, json: unknown, site: Site): AnyHostedE
     requestId: requestIdIn(answer.headers, site.sentSignatures),
     retryable,
     // A gateway can say so after the service behind it has acted.
-    mayHaveActed: meaning === 'timeout' || meaning === 'server',
+    mayHaveActed: site.isUnsettled || meaning === 'timeout' || meaning === 'server',
   };
   const said = serviceCode === null ? `status ${answer.status}` : `status ${answer.status}, code ${serviceCode}`;
   const message = (why: string) => cannot(site.operation, `${why} (${said})`);

@@ -9,13 +9,14 @@ import {
   now,
   operations,
   type Reply,
+  recordingClock,
   rejection,
   sign,
   signed,
   thrownBy,
 } from './support/fake-fetch.js';
 
-const [create, , get, , status] = operations;
+const [create, update, get, , status] = operations;
 const isoNow = new Date(now).toISOString();
 const once = { maxRetries: 0 };
 
@@ -61,6 +62,20 @@ test.each(refusals)('mayHaveActed of a create is what its message says: %s', asy
   const { client } = clientOf(reply, once);
 
   await expect(create.call(client)).rejects.toHaveProperty('mayHaveActed', ofCreate === lookForIt);
+});
+
+test('mayHaveActed of a change stays true when an earlier attempt may have acted and a later one is refused', async () => {
+  const lost: Reply = () => {
+    throw failed('ECONNRESET');
+  };
+  const { client, sent } = clientOf([lost, () => Response.json({ error: 'gone' }, { status: 404 })], {
+    clock: recordingClock(),
+  });
+
+  const error = await rejection(update.call(client));
+
+  expect(sent).toHaveLength(2);
+  expect(error).toMatchObject({ code: 'not_found', outcome: 'refused', mayHaveActed: true });
 });
 
 test('mayHaveActed is false where nothing was sent, and where no operation was called', async () => {
