@@ -1,7 +1,7 @@
 // Bodies over 64 KiB are verified before they are parsed; what becomes of them is what the parsed body says.
 
 import { HostedResponseError, HostedSignatureError, isHostedError, type ReplayGuard } from 'hosted-client';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { clientOf, now, rejection, sign } from '../support/fake-fetch.js';
 import { randomFrom } from '../support/random.js';
 
@@ -130,9 +130,8 @@ function fill(before: string, repeated: string, after: string): string {
   return before + repeated.repeat(Math.floor(room / repeated.length)) + after;
 }
 
-test('unsigned posts of 8 MiB are refused for a fifth of what JSON.parse takes for the worst of them', {
-  timeout: 60_000,
-}, async () => {
+// What that saves is measured by bench/door.ts.
+test('no unsigned post of 8 MiB is parsed, whatever its shape', async () => {
   const handle = clientOf({}).client.callbacks.handler({ onEvent: () => undefined });
   const shapes = [
     fill('{"a":[', '{},', '{}]}'),
@@ -143,20 +142,16 @@ test('unsigned posts of 8 MiB are refused for a fifth of what JSON.parse takes f
     fill('{"a":', '1', '}'),
     fill('{', '"signature":1,', '"timestamp":1}'),
   ];
-  const took = { parsing: 0, refusing: 0 };
+  const parse = vi.spyOn(JSON, 'parse');
+  onTestFinished(() => parse.mockRestore());
 
   for (const shape of shapes) {
-    const request = post(new TextEncoder().encode(shape));
-    const startedAt = performance.now();
-    JSON.parse(shape);
-    const parsedAt = performance.now();
-    const { status } = await handle(request);
-    took.parsing = Math.max(took.parsing, parsedAt - startedAt);
-    took.refusing = Math.max(took.refusing, performance.now() - parsedAt);
+    const { status } = await handle(post(new TextEncoder().encode(shape)));
     expect([400, 401]).toContain(status);
   }
 
-  expect(took.refusing).toBeLessThan(took.parsing / 5);
+  // A time or a signature alone may be: neither is longer than an id.
+  for (const [text] of parse.mock.calls) expect(text.length).toBeLessThan(2_000);
 });
 
 // As the parsed body --------------------------------------------------------
