@@ -28,6 +28,10 @@ export interface Wait<J = unknown> {
   dueAt: number;
   /** Whether the last poll before the deadline was made. */
   isExpiring: boolean;
+  /** Whether a poll is under way, which ends with the deadline. */
+  isPolling: boolean;
+  /** Whether the wait has ended. */
+  isOver: boolean;
   polls: number;
   /** When the last poll began. */
   polledAt: number;
@@ -71,6 +75,10 @@ export interface Poller {
    * @throws the signal's reason when it aborts.
    */
   poll(wait: Wait, signal: AbortSignal): Promise<Step>;
+  /** When the wait ends, whatever happens. */
+  deadlineOf(wait: Wait): number;
+  /** Gives the error of a wait whose deadline is over. */
+  expire(wait: Wait): AnyHostedError;
 }
 
 /** Copies the ids of a caller's object. Where it cannot be read, the check of each poll's input says so. */
@@ -93,7 +101,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   const { ask, elapsed, random, telemetry, createSent } = polling;
   const pollLimitMs = plan.call.totalTimeoutMs ?? polling.totalTimeoutMs;
 
-  return { begin, poll };
+  return { begin, poll, deadlineOf, expire: (wait) => timeout(wait, elapsed()) };
 
   function begin<J>(job: J, ids: JobRef): Wait<J> {
     const startedAt = elapsed();
@@ -104,6 +112,8 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
       startedAt,
       dueAt: startedAt + Math.min(plan.initialDelayMs, plan.deadlineMs),
       isExpiring: false,
+      isPolling: false,
+      isOver: false,
       polls: 0,
       polledAt: startedAt,
       tookMs: 0,
@@ -116,7 +126,8 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
 
   async function poll(wait: Wait, signal: AbortSignal): Promise<Step> {
     const startedAt = elapsed();
-    if (wait.isExpiring) return expire(wait, null, startedAt);
+    if (wait.isExpiring) return expired(wait, null, startedAt);
+    wait.isPolling = true;
     wait.polls += 1;
     wait.polledAt = startedAt;
     wait.sent ??= createSent();
@@ -137,8 +148,10 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
       if (!isHostedError(caught)) throw caught;
       error = caught;
       const isCutOff = endsWait && error.code === 'timeout' && error.phase === 'total';
-      step = isCutOff ? expire(wait, null, elapsed()) : afterError(wait, error);
+      step = isCutOff ? expired(wait, null, elapsed()) : afterError(wait, error);
     }
+    wait.isPolling = false;
+    wait.isOver = step.over;
     report(wait, { status, error, over: step.over || wait.isExpiring });
     return step;
   }
@@ -153,24 +166,26 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
 
   function afterError(wait: Wait, error: AnyHostedError): Step {
     const graceEndsAt = wait.startedAt + plan.notFoundGraceMs;
-    if (error.code === 'not_found' && !wait.seen && elapsed() < graceEndsAt) {
+    const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
+    const at = elapsed();
+    if (error.code === 'not_found' && !wait.seen && at < graceEndsAt) {
       wait.errorsInRow = 0;
-      const step = waitOn(wait, null, 0);
-      // As at the deadline, the last poll is made at the end of the grace.
-      if (!wait.isExpiring) wait.dueAt = Math.min(wait.dueAt, graceEndsAt);
+      const step = waitOn(wait, null, retryAfterMs);
+      // As at the deadline, the last poll is made at the end of the grace, unless the service asks for later.
+      if (!wait.isExpiring) wait.dueAt = Math.min(wait.dueAt, Math.max(graceEndsAt, at + retryAfterMs));
       return step;
     }
     wait.errorsInRow += 1;
     if (!isTransient(error, wait.seen) || wait.errorsInRow > plan.maxConsecutiveErrors) {
       return { status: null, error, over: true };
     }
-    return waitOn(wait, null, Number(readProperty(error, 'retryAfterMs') ?? 0));
+    return waitOn(wait, null, retryAfterMs);
   }
 
   function waitOn(wait: Wait, status: PendingJob | null, atLeastMs: number): Step {
     const deadlineAt = deadlineOf(wait);
     const at = elapsed();
-    if (at >= deadlineAt) return expire(wait, status, at);
+    if (at >= deadlineAt) return expired(wait, status, at);
     const longest = Math.min(plan.maxDelayMs, plan.minDelayMs * plan.backoffFactor ** (wait.polls - 1));
     const drawn = plan.jitter ? longest * (0.5 + random() / 2) : longest;
     // The last poll is made at the deadline, not one delay before it: early enough to be answered in time.
@@ -181,7 +196,8 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     return { status, error: null, over: false };
   }
 
-  function expire(wait: Wait, status: PendingJob | null, at: number): Step {
+  function expired(wait: Wait, status: PendingJob | null, at: number): Step {
+    wait.isOver = true;
     return { status, error: timeout(wait, at), over: true };
   }
 

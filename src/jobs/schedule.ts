@@ -60,6 +60,8 @@ export async function* waitForEach<J extends JobRef>(
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
   const source = createSource(jobs);
   const waiting = createDueQueue<J>();
+  // Every wait that has not ended, in order of admission, which is that of their deadlines.
+  const open = new Set<Wait<J>>();
   const ending = new AbortController();
   let ended: WaitEntry<J>[] = [];
   let inFlight = 0;
@@ -98,6 +100,7 @@ export async function* waitForEach<J extends JobRef>(
   // Fills the free requests with what is due and what is new, and sets the alarm for what is next.
   function fill(): void {
     let admitted = 0;
+    endOverdue();
     while (!failure && inFlight < concurrency && admitted < mostAdmittedAtOnce) {
       const dueAt = waiting.nextDueAt();
       const isDue = dueAt !== null && dueAt <= clock.elapsed();
@@ -109,13 +112,15 @@ export async function* waitForEach<J extends JobRef>(
       } else if (isDue) run(waiting.take());
       else break;
     }
-    setAlarm(admitted < mostAdmittedAtOnce ? waiting.nextDueAt() : clock.elapsed() + 1);
+    if (inFlight >= concurrency) setAlarm(nextDeadlineAt());
+    else setAlarm(admitted < mostAdmittedAtOnce ? waiting.nextDueAt() : clock.elapsed() + 1);
     if (isDone()) release();
     notify();
   }
 
   function admit({ job, ids }: Arrival<J>): void {
     const wait = poller.begin(job, ids);
+    open.add(wait);
     if (wait.dueAt > wait.startedAt) waiting.add(wait);
     else run(wait);
   }
@@ -127,14 +132,37 @@ export async function* waitForEach<J extends JobRef>(
       .then(({ status, error, over }) => {
         inFlight -= 1;
         if (!over) waiting.add(wait);
-        else ended.push(error ? { job: wait.job, error } : { job: wait.job, status });
+        else end(wait, error ? { job: wait.job, error } : { job: wait.job, status });
         fill();
       })
       .catch(fail);
   }
 
+  function end(wait: Wait<J>, entry: WaitEntry<J>): void {
+    open.delete(wait);
+    ended.push(entry);
+  }
+
+  // Where every request is taken by other jobs, a wait ends with its deadline all the same.
+  function endOverdue(): void {
+    const now = clock.elapsed();
+    for (const wait of open) {
+      if (poller.deadlineOf(wait) > now) return;
+      if (wait.isPolling || inFlight < concurrency) continue;
+      const { job } = wait;
+      end(wait, { job, error: poller.expire(wait) });
+      wait.isOver = true;
+    }
+  }
+
+  function nextDeadlineAt(): number | null {
+    // At most as many as there are requests are polled right now.
+    for (const wait of open) if (!wait.isPolling) return poller.deadlineOf(wait);
+    return null;
+  }
+
   function setAlarm(at: number | null): void {
-    if (at === null || inFlight >= concurrency || failure || (alarm && alarm.at <= at)) return;
+    if (at === null || at === Number.POSITIVE_INFINITY || failure || (alarm && alarm.at <= at)) return;
     alarm?.off.abort();
     const off = new AbortController();
     alarm = { at, off };
@@ -248,7 +276,7 @@ function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
   };
 }
 
-/** Waits by the time they are due. */
+/** Waits by the time they are due; those that have ended are passed over. */
 interface DueQueue<J> {
   add(wait: Wait<J>): void;
   nextDueAt(): number | null;
@@ -269,7 +297,10 @@ function createDueQueue<J>(): DueQueue<J> {
       }
       waits.splice(low, 0, wait);
     },
-    nextDueAt: () => waits.at(-1)?.dueAt ?? null,
+    nextDueAt() {
+      while (waits.at(-1)?.isOver) waits.pop();
+      return waits.at(-1)?.dueAt ?? null;
+    },
     take: () => waits.pop() as Wait<J>,
   };
 }

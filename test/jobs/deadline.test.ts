@@ -67,6 +67,31 @@ test('each of many waits ends within 50 ms of its own deadline, from its admissi
   }
 });
 
+test('a wait ends with its deadline although other jobs hold every request', async () => {
+  const { client, clock } = serviceOf((asked) => (asked.jobId === 'job-1' ? pending : 'stall'));
+  const startedAt = clock.now();
+  async function* jobs() {
+    yield { userId: 'user', jobId: 'job-1' };
+    await clock.sleep?.(9_900);
+    yield { userId: 'user', jobId: 'job-2' };
+  }
+
+  const ends = (async () => {
+    const seen: [string, number][] = [];
+    for await (const { job, error } of client.jobs.waitForAll(jobs(), { deadlineMs: 10_000, concurrency: 1 })) {
+      seen.push([`${job.jobId} ${error?.code}`, clock.now() - startedAt]);
+    }
+    return seen;
+  })();
+  await clock.advance(60_000);
+
+  const seen = await ends;
+  expect(seen.map(([what]) => what)).toEqual(['job-1 poll_timeout', 'job-2 poll_timeout']);
+  for (const [index, [, at]] of seen.entries()) {
+    expect(Math.abs(at - (index === 0 ? 10_000 : 19_900))).toBeLessThanOrEqual(50);
+  }
+});
+
 test('a deadline cuts off a poll though its transient error would have been one too many', async () => {
   const { client, clock } = serviceOf(stallsAfter(1));
 

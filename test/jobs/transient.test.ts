@@ -59,6 +59,18 @@ test('the service’s own word that it knows no such job ends a wait, also when 
   expect(polledAt()).toEqual([0, 2_000]);
 });
 
+test('Retry-After is obeyed for a job that is not known yet', async () => {
+  const unknown = () =>
+    Response.json({ error: 'Job not found', code: '2304' }, { status: 404, headers: { 'retry-after': '40' } });
+  const { client, clock, polledAt } = serviceOf(inTurn(unknown, passed));
+
+  const waited = client.jobs.waitForCompletion(job, steady);
+  await clock.advance(60_000);
+
+  expect((await waited).state).toBe('succeeded');
+  expect(polledAt()).toEqual([0, 40_000]);
+});
+
 test('a 404 of a job that was never seen ends a wait after the grace, whoever sent it', async () => {
   const { client, clock } = serviceOf(gateways404);
 
