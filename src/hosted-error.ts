@@ -77,7 +77,8 @@ export abstract class HostedError extends Error {
    * Whether the service may have acted on the request although the call failed: of a create, whether to
    * look for the link before creating it again. True where `outcome` is `'unknown'` or `'answered'`, and
    * for a `'refused'` with a `HostedServerError` or `HostedTimeoutError`, which a gateway can send after
-   * the service has acted. A read changes nothing either way. Always false outside of an operation.
+   * the service has acted, and for any error of a call of which an earlier attempt may have been acted on.
+   * A read changes nothing either way. Always false outside of an operation.
    */
   readonly mayHaveActed: boolean;
 
