@@ -6,7 +6,6 @@
  */
 
 import type { SentSignatures } from '../call/sent-signatures.js';
-import type { PartOf } from '../call.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors.js';
 import { quietly, type Telemetry } from '../events.js';
 import { cannot } from '../messages.js';
@@ -54,7 +53,7 @@ export type Step =
 
 /** What polling needs. */
 export interface Polling {
-  readonly ask: (query: JobQuery, options: CallOptions, part: PartOf) => Promise<JobStatus>;
+  readonly ask: (query: JobQuery, options: CallOptions, part: { readonly sent: SentSignatures }) => Promise<JobStatus>;
   /** The monotonic clock, in ms. */
   readonly elapsed: () => number;
   /** Gives a random number from 0 to 1. */
