@@ -20,7 +20,7 @@ import type { Issue, Particulars } from './hosted-error.js';
 import { checkJson } from './issues.js';
 import { isRecord } from './json.js';
 import { cannot, disbelief, listIssues, unusability } from './messages.js';
-import type { Operation } from './operation.js';
+import { hasValue, type Operation } from './operation.js';
 import type { Settings } from './settings.js';
 import { signaturesIn, type Verdict, verifyAnswer } from './signing/response.js';
 import type { Answer } from './transport.js';
@@ -79,6 +79,9 @@ export async function verified(reading: Signed, members: Members): Promise<Date 
   }).catch((): Verdict | null => null);
   if (verdict?.believed) {
     const { signedAt } = verdict;
+    if (mayReflect && others.some((signature) => sentSignatures.hasRespelled(signature))) {
+      throw rejected(reading, 'reflected');
+    }
     const isForgotten = signedAt !== null && signedAt.getTime() <= sentSignatures.forgottenUntil();
     if (mayReflect && isForgotten) throw rejected(reading, 'stale');
     return signedAt;
@@ -110,7 +113,7 @@ export function decoded<Checked, Wire, Output>(
   const shape = checkJson(operation.response, members);
   if (shape.data === undefined) throw unusable(reading, 'shape', shape.issues);
   const read = operation.decode(shape.data, asked, { wire: settings.wire, signedAt });
-  if ('value' in read) return read.value;
+  if (hasValue(read)) return read.value;
   throw unusable(reading, read.reason, read.issues);
 }
 

@@ -118,7 +118,7 @@ export function createCall(settings: Settings, { telemetry, skew, random }: Call
       signedFor: null,
       met: null,
       resigned: false,
-      sentSignatures: part?.sent ?? createSentSignatures(settings.maxResponseAgeMs),
+      sentSignatures: sentIn(part) ?? createSentSignatures(settings.maxResponseAgeMs),
     };
     let caller: AbortSignal | undefined;
     try {
@@ -259,6 +259,11 @@ function completeError(error: AnyHostedError, operation: Attempted, progress: Pr
   const message = cannot(operation.name, listIssues(error.issues));
   const particulars = { ...particularsOf(operation, progress, outcome), retryable: false };
   return new HostedConfigError(message, error.issues, particulars);
+}
+
+// The signatures of the whole that a call is part of, where it is one that remembers them.
+function sentIn(part: PartOf | undefined): SentSignatures | undefined {
+  return part && Object.hasOwn(part, 'sent') ? part.sent : undefined;
 }
 
 const ownHeaders = { accept: 'application/json', 'content-type': 'application/json' };

@@ -9,15 +9,19 @@ import { detachFromPrototype } from './runtime/prototype.js';
 /** How deep a response may nest. Real ones stay below ten. */
 const maxDepth = 64;
 
+/** How many properties an object may have. Real ones have fewer than a hundred; a million take seconds to copy. */
+const maxProperties = 10_000;
+
 /**
- * Parses JSON; undefined where the text is none, or nests deeper than anything honest. Nothing is read of it
+ * Parses JSON; undefined where the text is none, or nests deeper, or has an object of more
+ * properties, than anything honest. Nothing is read of it
  * that other code has put on `Object.prototype`.
  */
 export function parseJson(text: string): unknown {
   try {
     // First, as what other code has put on all objects would be looked at in each of them.
     const value: unknown = detachFromPrototype(JSON.parse(text));
-    return typeof value === 'object' && value !== null && isDeeper(value, maxDepth) ? undefined : value;
+    return typeof value === 'object' && value !== null && isTooLarge(value, maxDepth) ? undefined : value;
   } catch {
     return undefined;
   }
@@ -30,18 +34,21 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 // Every value of a large response is looked at here: by place, without a list of them, as parsing took
 // hardly longer.
-function isDeeper(value: object, levels: number): boolean {
+function isTooLarge(value: object, levels: number): boolean {
   if (levels === 0) return true;
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) {
       const entry: unknown = value[at];
-      if (typeof entry === 'object' && entry !== null && isDeeper(entry, levels - 1)) return true;
+      if (typeof entry === 'object' && entry !== null && isTooLarge(entry, levels - 1)) return true;
     }
     return false;
   }
+  let properties = 0;
   for (const name in value) {
+    properties += 1;
+    if (properties > maxProperties) return true;
     const property: unknown = value[name as never];
-    if (typeof property === 'object' && property !== null && isDeeper(property, levels - 1)) return true;
+    if (typeof property === 'object' && property !== null && isTooLarge(property, levels - 1)) return true;
   }
   return false;
 }

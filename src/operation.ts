@@ -46,3 +46,10 @@ export interface DecodeContext {
 export type Decoded<Output> =
   | { readonly value: Output }
   | { readonly reason: 'shape' | 'mismatch'; readonly issues: readonly Issue[] };
+
+/** Whether something was decoded: by an own property, as other code may have put one on all objects. */
+export function hasValue<Value, Failure extends object>(
+  read: { readonly value: Value } | Failure,
+): read is { readonly value: Value } {
+  return Object.hasOwn(read, 'value');
+}

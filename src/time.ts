@@ -27,7 +27,7 @@ export interface WaitingClock extends Required<Clock> {
 /** Creates a clock of the platform's time and timers; durations are counted by its monotonic clock. */
 export function createPlatformClock(): WaitingClock {
   // Looked up at each reading, so that fake timers of a test runner are used.
-  const stopwatch = createStopwatch(() => performance.now());
+  const stopwatch = createStopwatch(() => globalThis.performance?.now() ?? Date.now());
   return {
     now: () => Date.now(),
     elapsed: stopwatch.elapsed,
@@ -112,7 +112,9 @@ export interface Limits {
  * aborts: then it rejects at once, with that signal's own reason, whether the work listens or not.
  */
 export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { clock, ms, signal: caller, timedOut } = limits;
+  const { clock, ms, timedOut } = limits;
+  // Read as the caller's own: one that other code has put on all objects is not a signal.
+  const caller = Object.hasOwn(limits, 'signal') ? limits.signal : undefined;
   return new Promise<T>((resolve, reject) => {
     if (caller?.aborted) {
       reject(caller.reason);

@@ -46,6 +46,15 @@ test('parseJson() of what opens a million times is nothing, whether it closes or
   expect(parseJson(nested(levels, '[', ']'))).toBeUndefined();
 });
 
+test('parseJson() of an object with more than 10,000 properties is nothing, wherever it stands', () => {
+  const wide = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, at])));
+
+  expect(parseJson(wide(10_000))).toBeDefined();
+  expect(parseJson(wide(10_001))).toBeUndefined();
+  expect(parseJson(`{"result":{"PartnerParams":${wide(10_001)}}}`)).toBeUndefined();
+});
+
 test('parseJson() counts no bracket in a string', () => {
   const text = '["[[[[\\"[[[[", "\\\\", "{{{{"]';
 

@@ -11,6 +11,8 @@ export interface SentSignatures extends Iterable<string> {
   /** Adds a signature that was made at `now` for the time `signedFor`, both in ms since the epoch. */
   add(signature: string, signedFor: number, now: number): void;
   has(signature: unknown): boolean;
+  /** Whether a signature is one of these in another spelling, which a caller's own signer may accept. */
+  hasRespelled(signature: unknown): boolean;
   /** The latest time that a forgotten signature was made for, in ms since the epoch. */
   forgottenUntil(): number;
 }
@@ -35,7 +37,31 @@ export function createSentSignatures(maxAgeMs: number | false): SentSignatures {
       sent.set(signature, signedFor);
     },
     has: (signature) => sent.has(signature as string),
+    hasRespelled(signature) {
+      if (typeof signature !== 'string') return false;
+      const form = canonicalForm(signature);
+      for (const own of sent.keys()) if (canonicalForm(own) === form) return true;
+      return false;
+    },
     [Symbol.iterator]: () => sent.keys(),
     forgottenUntil: () => forgottenUntil,
   };
+}
+
+/**
+ * A signature in one spelling. A caller's own signer may verify what a signature decodes to, and so accept ours
+ * with other padding, blanks or another alphabet (RFC 4648 §4 and §5), or hexadecimal digits in capitals.
+ */
+function canonicalForm(signature: string): string {
+  const text = signature
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replaceAll(/[^A-Za-z0-9+/]/g, '');
+  if (/^[\da-f]*$/i.test(text)) return text.toLowerCase();
+  try {
+    // The last character may carry bits that do not count.
+    return btoa(atob(text)).replaceAll('=', '');
+  } catch {
+    return text;
+  }
 }

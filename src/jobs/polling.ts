@@ -32,8 +32,8 @@ export interface Wait<J = unknown> {
   /** Whether the wait has ended. */
   isOver: boolean;
   polls: number;
-  /** When the last poll began. */
-  polledAt: number;
+  /** Whether the poll that is due, or under way, is the last one before the deadline. */
+  isLast: boolean;
   /** How long the last poll that was answered took. */
   tookMs: number;
   /** Transient errors since the last status. */
@@ -114,7 +114,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
       isPolling: false,
       isOver: false,
       polls: 0,
-      polledAt: startedAt,
+      isLast: false,
       tookMs: 0,
       errorsInRow: 0,
       seen: false,
@@ -128,7 +128,6 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     if (wait.isExpiring) return expired(wait, null, startedAt);
     wait.isPolling = true;
     wait.polls += 1;
-    wait.polledAt = startedAt;
     wait.sent ??= createSent();
     // A poll under way ends with the wait: a stalled one must not make the wait longer.
     const leftMs = Math.max(Math.ceil(deadlineOf(wait) - startedAt), lastMomentMs);
@@ -189,8 +188,9 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     const drawn = plan.jitter ? longest * (0.5 + random() / 2) : longest;
     // The last poll is made at the deadline, not one delay before it: early enough to be answered in time.
     const lastAt = deadlineAt - Math.min(2 * wait.tookMs, longestLeadMs);
-    wait.isExpiring = wait.polledAt >= lastAt;
-    const nextAt = Math.min(at + Math.max(Math.round(drawn), atLeastMs), Math.max(lastAt, at));
+    wait.isExpiring = wait.isLast || deadlineAt - at <= wait.tookMs / 2;
+    const nextAt = Math.max(Math.min(at + Math.max(Math.round(drawn), atLeastMs), lastAt), at);
+    wait.isLast = nextAt >= lastAt;
     wait.dueAt = wait.isExpiring ? deadlineAt : nextAt;
     return { status, error: null, over: false };
   }

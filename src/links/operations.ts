@@ -10,7 +10,7 @@ import { couldBeDate } from '../date-time.js';
 import { type Issue, maxIssues } from '../hosted-error.js';
 import { anyText, dateTime, extraMembers, flag, httpUrl, inputObject, text, wholeNumber } from '../input.js';
 import { isRecord } from '../json.js';
-import type { Decoded, Operation } from '../operation.js';
+import { type Decoded, hasValue, type Operation } from '../operation.js';
 import { createLinkRoute, getLinkRoute, listLinksRoute, updateLinkRoute } from '../routes.js';
 import { toCode } from '../scalars.js';
 import { list } from '../validation/structure.js';
@@ -192,7 +192,7 @@ export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, Read
     const issues: Issue[] = [];
     for (const [index, wire] of answer.links.entries()) {
       const link = normaliseLink(wire);
-      if ('value' in link) links.push(link.value);
+      if (hasValue(link)) links.push(link.value);
       else issues.push(...link.issues.map(({ path, message }) => ({ path: `links[${index}].${path}`, message })));
       if (issues.length >= maxIssues) break;
     }
@@ -248,7 +248,7 @@ function present(members: Readonly<Record<string, unknown>>): Readonly<Record<st
 }
 
 function shaped<T>(read: { value: T } | { issues: readonly Issue[] }): Decoded<T> {
-  return 'value' in read ? read : { reason: 'shape', issues: read.issues };
+  return hasValue(read) ? read : { reason: 'shape', issues: read.issues };
 }
 
 // Nothing ties an answer to its request but what it says it is about (§5).

@@ -35,7 +35,7 @@ export const linkFields = {
   user_id: wireCode,
   user_ids: z.nullish(
     oneOf(
-      { string: z.string(), list: list(wireCode, { most: assumedMostEntries.users }) },
+      { string: z.string(), list: list(wireCode, { most: assumedMostEntries.users, ordinary: () => isString }) },
       'must be a text or a list of texts',
     ),
   ),
@@ -80,3 +80,7 @@ export type WireLink = z.infer<typeof wireLink>;
 export type WireCreatedLink = z.infer<typeof wireCreatedLink>;
 export type WireUpdatedLink = z.infer<typeof wireUpdatedLink>;
 export type WireLinkPage = z.infer<typeof wireLinkPage>;
+
+function isString(value: unknown): boolean {
+  return typeof value === 'string';
+}

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { HostedAuthenticationError, type HostedClientOptions, HostedSignatureError } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { createAgeNotice, createClockSkew } from '../../src/clock-skew.js';
+import { correctTime, createAgeNotice, createClockSkew } from '../../src/clock-skew.js';
 import {
   clientOf,
   deferred,
@@ -16,6 +16,7 @@ import {
   type SentRequest,
   sign,
   signed,
+  stillClock,
 } from '../support/fake-fetch.js';
 
 const [create, , get] = operations;
@@ -35,6 +36,12 @@ const rejectedAt = (offsetMs: number, status = 401) => dated({}, offsetMs, { sta
 
 /** How far ahead of the test's time each request was signed. */
 const aheadOf = (sent: readonly SentRequest[]) => sent.map(({ body }) => Date.parse(String(body.timestamp)) - now);
+
+type Format = 'iso' | 'epoch-ms' | 'epoch-s';
+
+function timeOf({ body: { timestamp } }: SentRequest, format: Format): number {
+  return format === 'iso' ? Date.parse(String(timestamp)) : Number(timestamp) * (format === 'epoch-s' ? second : 1);
+}
 
 /** Signed by a clock that is this far off: `Date` is exact to a second. */
 function expectAhead(request: SentRequest | undefined, offsetMs: number): void {
@@ -237,6 +244,32 @@ test.each<[readonly number[], number]>([
 
   expect(skew.offsetMs()).toBe(offset);
   expect(before.at(-1)?.changed).toBe(before.at(-1)?.offsetBefore !== offset);
+});
+
+test.each(
+  [day, -day].flatMap((offset) => (['iso', 'epoch-ms', 'epoch-s'] as const).map((format) => ({ offset, format }))),
+)('a clock that is $offset ms off is not signed for by more in $format, whatever else moves the time', async (row) => {
+  const { offset, format } = row;
+  // The 500th request of one millisecond is signed half a second ahead, and whole seconds are signed earlier.
+  const rejected = dated({}, offset, { status: 401, headers: { date: new Date(atHalf + offset).toUTCString() } });
+  const { client, sent } = clientOf([rejected, get.answer()], {
+    clock: stillClock(atHalf),
+    wire: { timestampFormat: format },
+  });
+
+  for (let call = 0; call < 500; call++) await get.call(client);
+
+  const aheadMs = sent.slice(1).map((request) => timeOf(request, format) - atHalf);
+  for (const ms of aheadMs) {
+    expect(Math.abs(ms)).toBeLessThanOrEqual(day);
+    expect(Math.abs(ms)).toBeGreaterThan(day - 10 * second);
+  }
+});
+
+test.each([day, -day])('a time that is moved further than a day by an offset of %i ms is cut off', (offset) => {
+  const times = [-10 * minute, 0, 10 * minute].map((ms) => correctTime(now + ms, offset, now) - now);
+
+  for (const ms of times) expect(Math.abs(ms)).toBeLessThanOrEqual(day);
 });
 
 test('a time that is no number teaches nothing', () => {
@@ -510,12 +543,6 @@ test('a replayed response does not become fresh by the Date it is replayed with'
     expect(await rejection(client.jobs.status(job))).toMatchObject({ code: 'signature', reason: 'stale' });
   }
 });
-
-type Format = 'iso' | 'epoch-ms' | 'epoch-s';
-
-function timeOf({ body: { timestamp } }: SentRequest, format: Format): number {
-  return format === 'iso' ? Date.parse(String(timestamp)) : Number(timestamp) * (format === 'epoch-s' ? second : 1);
-}
 
 const edges = [0, 59, 61, 3_600, 86_399, 86_400, 86_401, 400 * 86_400].flatMap((seconds) => [seconds, -seconds]);
 

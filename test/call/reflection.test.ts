@@ -125,6 +125,29 @@ test('a reflection is no matter of which member carries the signature of the req
   expect(sent).toHaveLength(2);
 });
 
+test('our own signature in a spelling that a signer of the caller’s own accepts is reflected', async () => {
+  const bytesOf = (text: string) => Buffer.from(text, 'base64');
+  const signer = {
+    name: 'lenient',
+    sign: ({ timestamp }: { timestamp: string }) => sign(timestamp),
+    verify: (signature: string, { timestamp }: { timestamp: string }) =>
+      bytesOf(signature).equals(bytesOf(sign(timestamp))),
+  };
+  const spellings: readonly ((text: string) => string)[] = [
+    (text) => text.replace(/=$/, ''),
+    (text) => ` ${text}`,
+    (text) => text.replaceAll('+', '-').replaceAll('/', '_'),
+  ];
+
+  for (const spell of spellings) {
+    const { client } = clientOf(
+      mirror(({ sec_key }) => ({ sec_key: spell(String(sec_key)) })),
+      { ...strictly, signer, clock: passingClock(), maxRetries: 0 },
+    );
+    expect(await rejection(client.jobs.status(job))).toMatchObject({ code: 'signature', reason: 'reflected' });
+  }
+});
+
 test('our own signature in another spelling is not trusted either', async () => {
   const spellings: readonly ((text: string) => string)[] = [
     (text) => text.replace(/=$/, ''),
