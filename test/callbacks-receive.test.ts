@@ -18,7 +18,7 @@ import {
   type Signer,
 } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   authenticatedCallback,
   biometricKycResult,
@@ -29,7 +29,17 @@ import {
   idVerificationWithoutDates,
   selfieResult,
 } from './fixtures/real-payloads.js';
-import { apiKey, clientOf, manualClock, now, partnerId, rejection, sign, stillClock } from './support/fake-fetch.js';
+import {
+  apiKey,
+  clientOf,
+  deferred,
+  manualClock,
+  now,
+  partnerId,
+  rejection,
+  sign,
+  stillClock,
+} from './support/fake-fetch.js';
 import { createPlanter, everything, expectNothingIn, type Planter, showings, showingsOf } from './support/showings.js';
 
 const nowText = '2026-01-02T03:04:05.678Z';
@@ -594,14 +604,81 @@ test('callbacks.receive() tells that the same callback came again', async () => 
   expect(third).toEqual({ ...first, repeat: true });
 });
 
-test('callbacks.receive() gives one of two at once as a repeat', async () => {
+test('callbacks.receive() hands one of three at once over, and takes none in hand for a repeat', async () => {
   const callbacks = receiver();
   const body = posted(result);
 
-  const events = await Promise.all([callbacks.receive(body), callbacks.receive(body), callbacks.receive(body)]);
+  const ends = await Promise.allSettled([callbacks.receive(body), callbacks.receive(body), callbacks.receive(body)]);
 
-  expect(events.map(({ repeat }) => repeat).sort()).toEqual([false, true, true]);
+  const events = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+  expect(events.filter(({ repeat }) => !repeat)).toHaveLength(1);
+  for (const end of ends) if (end.status === 'rejected') expectBusy(end.reason);
+  expect((await callbacks.receive(body)).repeat).toBe(true);
 });
+
+test.each(['busy', 'another word', undefined])(
+  'callbacks.receive() rejects, to be redelivered, what its guard knows as %s',
+  async (known) => {
+    const steps: string[] = [];
+    const replayGuard = {
+      begin: async () => known,
+      commit: async () => void steps.push('commit'),
+      forget: async () => void steps.push('forget'),
+    } as ReplayGuard;
+
+    expectBusy(await rejection(receiver().receive(posted(result), { replayGuard })));
+    expect(steps).toEqual([]);
+  },
+);
+
+test('callbacks.receive() hands over what a process that died had in hand, once its lease has ended', async () => {
+  const clock = manualClock();
+  const callbacks = receiver({ clock });
+  const leases = new Map<string, number>();
+  const handled = new Set<string>();
+  const replayGuard: ReplayGuard = {
+    begin: async (key, _bodyDigest, _expiresAt, leaseEndsAt) => {
+      if (handled.has(key)) return 'repeat';
+      if ((leases.get(key) ?? 0) > clock.now()) return 'busy';
+      leases.set(key, leaseEndsAt.getTime());
+      return 'new';
+    },
+    commit: async (key) => void handled.add(key),
+    forget: async (key) => void leases.delete(key),
+  };
+  const dying: ReplayGuard = { ...replayGuard, commit: () => new Promise(() => undefined) };
+  const body = posted(result);
+  void callbacks.receive(body, { replayGuard: dying });
+  await vi.waitFor(() => expect(leases.size).toBe(1));
+
+  expectBusy(await rejection(callbacks.receive(body, { replayGuard })));
+  clock.advance(fiveMinutes);
+
+  expect((await callbacks.receive(body, { replayGuard })).repeat).toBe(false);
+  expect((await callbacks.receive(body, { replayGuard })).repeat).toBe(true);
+});
+
+test('callbacks.receive() takes as new what a handler had in hand and could not handle', async () => {
+  const { client } = clientOf({});
+  const body = posted(result);
+  const handling = deferred();
+  const onEvent = vi.fn(() => handling.promise.then(() => Promise.reject(new Error('the database is away'))));
+  const handle = client.callbacks.handler({ confirm: false, onEvent });
+
+  const response = handle(new Request('https://partner.test/', { method: 'POST', body }));
+  await vi.waitFor(() => expect(onEvent).toHaveBeenCalled());
+  expectBusy(await rejection(client.callbacks.receive(body)));
+  handling.resolve();
+
+  expect((await response).status).toBe(500);
+  expect((await client.callbacks.receive(body)).repeat).toBe(false);
+});
+
+/** Expects the error of a callback that another delivery has in hand. */
+function expectBusy(error: unknown): void {
+  expect(error).toBeInstanceOf(HostedSignatureError);
+  expect(error).toMatchObject({ code: 'signature', reason: 'replayed', outcome: 'answered', retryable: true });
+}
 
 test('clients remember for themselves what they received', async () => {
   const body = posted(result);
@@ -1149,7 +1226,6 @@ test('a ReplayGuard keeps a pair of any age for an hour at least, and not for ev
 
 test.each([
   ['new', false],
-  ['busy', true],
   ['repeat', true],
 ] as const)('callbacks.receive() gives what its guard knows as %s with repeat %s', async (known, repeat) => {
   const { guard, told } = recordingGuard(known);

@@ -12,10 +12,11 @@ import type { CallOptions } from '../options.js';
 import { readProperty } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { createDeliveryReports } from './delivery.js';
-import { handleUnconfirmed } from './handle.js';
+import { handleUnconfirmed, notNow } from './handle.js';
 import { createHintHandling } from './handle-hint.js';
 import { createHandler } from './handler.js';
 import { createHintLimits } from './hint-limits.js';
+import { begin } from './lease.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
 import { receiveCallback, replayed } from './receive.js';
 import { createReplayGuard } from './replay-guard.js';
@@ -34,13 +35,18 @@ export interface Callbacks {
    * with another body. A repeat is given as one, and not thrown. Its body is not covered by the signature:
    * take it for a hint, and ask `confirm`.
    *
+   * One that another delivery has in hand is neither new nor a repeat: handling may still fail there, or its
+   * process may have died. It rejects with an error that is `retryable`; answer the service 503, so that the
+   * callback is redelivered. After at most five minutes, or `leaseMs` of the handler that has it, it is new.
+   *
    * The callback counts as handled from then on, here and by handlers that do not confirm. Where handling
    * may fail, `handler` is the better choice: it takes the next delivery as new.
    *
    * @param body - The raw text or bytes of the request, as received.
    * @param options - How old and how large it may be, and what remembers it.
    * @returns The result that was posted; `repeat` tells whether it was received before.
-   * @throws {HostedSignatureError} when it is not authentic, stale, or replayed with another body.
+   * @throws {HostedSignatureError} when it is not authentic, stale, or replayed with another body;
+   *   with `retryable` true when another delivery of it is being handled.
    * @throws {HostedResponseError} when it is too large, no JSON, of another shape, or names no job.
    * @throws {HostedValidationError} when `body` was parsed already, or an option is out of range.
    * @throws {HostedConfigError} when the client's signer throws instead of answering.
@@ -176,17 +182,17 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
   return {
     async receive(body, options) {
       const receiving = readReceiveOptions(options, memory);
-      const { replayGuard, leaseMs } = receiving;
-      const { event, key, bodyDigest, expiresAt } = await receiveCallback(body, receiving, settings);
-      const leaseEndsAt = new Date(clock.now() + leaseMs);
-      const known = await replayGuard.begin(key, bodyDigest, expiresAt, leaseEndsAt);
-      if (known === 'conflict') throw replayed();
-      if (known !== 'new') return { ...event, repeat: true };
+      const callback = await receiveCallback(body, receiving, settings);
+      const { event, key } = callback;
+      const begun = await begin(callback, receiving, { clock, warn: reports.warn });
+      if (begun.known === 'conflict') throw replayed();
+      if (begun.known === 'repeat') return { ...event, repeat: true };
+      if (begun.lease === undefined) throw notNow('the same callback is being handled');
       try {
-        await replayGuard.commit(key);
+        await receiving.replayGuard.commit(key);
       } catch (error) {
         // The caller never sees this one: the next delivery must count as new.
-        await replayGuard.forget(key);
+        await begun.lease.forget();
         throw error;
       }
       return event;
