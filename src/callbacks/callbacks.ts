@@ -20,6 +20,7 @@ import { begin } from './lease.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
 import { receiveCallback, replayed } from './receive.js';
 import { createReplayGuard } from './replay-guard.js';
+import { createResultMemory } from './result-memory.js';
 import { createTurns } from './turns.js';
 import type { CallbackEvent, ConfirmedEvent, HandlerOptions, ReceiveOptions } from './types.js';
 
@@ -77,6 +78,11 @@ export interface Callbacks {
    * - 503 with `Retry-After` when the same callback is being handled right now, when confirming it failed or
    *   would be too much, when it calls itself final and its job is still pending, and when the replay
    *   guard, the signer or the connection failed.
+   *
+   * A result of the job's history is handed over once in each state of its job, also when it is redelivered
+   * under a new signature. The latest 10,000 of them are remembered in this process, for each `replayGuard`,
+   * and not in the guard: that one remembers callbacks, each with its signed time. Another process may hand
+   * such a result over again, under the same `event.id`.
    *
    * After 500 and 503 the next delivery counts as new. `onError` is given everything that is not a 200.
    *
@@ -176,6 +182,7 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
     // Once, and apart from the retries of calls: what fails is delivered again.
     ask: ({ userId, jobId }) => call(jobStatus, () => ({ userId, jobId, history: true }), {}, {}),
     limits: createHintLimits(clock.elapsed),
+    results: createResultMemory({ clock, warn: reports.warn }),
     turns: createTurns(clock),
   });
 

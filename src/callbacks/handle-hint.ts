@@ -16,6 +16,7 @@ import { beganBefore, beginDelivery, type Handle, type Handling, handOver, notNo
 import type { Hint, HintLimits, Permit } from './hint-limits.js';
 import type { Begun, Lease } from './lease.js';
 import type { ReceivedCallback } from './receive.js';
+import type { ResultMemory } from './result-memory.js';
 import type { Turns } from './turns.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
 
@@ -24,6 +25,7 @@ export interface Confirming {
   /** Asks job status once, with history. */
   readonly ask: (job: JobRef) => Promise<JobStatus>;
   readonly limits: HintLimits;
+  readonly results: ResultMemory;
   readonly turns: Turns;
 }
 
@@ -35,7 +37,7 @@ interface HintInHand {
 }
 
 /** Creates what handles hints. */
-export function createHintHandling({ ask, limits, turns }: Confirming): Handle {
+export function createHintHandling({ ask, limits, results, turns }: Confirming): Handle {
   return async (callback, handling) => {
     const { event } = callback;
     const hint = await hintOf(callback, handling);
@@ -79,6 +81,7 @@ export function createHintHandling({ ask, limits, turns }: Confirming): Handle {
         permit.noteRequest();
         return ask(event);
       });
+    const startedAt = client.clock.elapsed();
     let status: JobStatus;
     let confirmed: ConfirmedEvent;
     try {
@@ -94,10 +97,35 @@ export function createHintHandling({ ask, limits, turns }: Confirming): Handle {
       await lease.forget();
       return { status: 200, result: 'repeat' };
     }
-    const outcome = await handOver(confirmed, lease, () => settings.onEvent(confirmed, status));
+    let inHand = lease;
+    // Without an entry the event is about the job's state, and another callback may be about another result.
+    if (confirmed.entry !== null) {
+      const leaseMs = settings.leaseMs - (client.clock.elapsed() - startedAt);
+      const begun = await results.begin({ confirmed, status, guard: settings.replayGuard, leaseMs });
+      if (begun.lease === undefined) {
+        await lease.forget();
+        return beganBefore(begun.known, confirmed);
+      }
+      inHand = joinLeases(lease, begun.lease);
+    }
+    const outcome = await handOver(confirmed, inHand, () => settings.onEvent(confirmed, status));
     if (outcome.status === 200) permit.noteHandled(what);
     return outcome;
   }
+}
+
+/** One lease that ends two, the later one first. */
+function joinLeases(one: Lease, other: Lease): Lease {
+  return {
+    async commit() {
+      await other.commit();
+      await one.commit();
+    },
+    async forget() {
+      await other.forget();
+      await one.forget();
+    },
+  };
 }
 
 const noLease: Lease = { commit: async () => undefined, forget: async () => undefined };

@@ -44,7 +44,7 @@ export function beginDelivery(callback: ReceivedCallback, { settings, client, re
 }
 
 /** What becomes of a callback that another delivery has handled, or is handling. */
-export function beganBefore(known: 'busy' | 'repeat', event: CallbackEvent): Outcome {
+export function beganBefore(known: 'busy' | 'repeat', event: CallbackEvent | ConfirmedEvent): Outcome {
   if (known === 'repeat') return { status: 200, result: 'repeat' };
   return undelivered('guard', 503, 'busy', notNow('the same callback is being handled'), event);
 }

@@ -33,7 +33,7 @@ export interface LeaseWorld {
  * @throws what the guard throws.
  */
 export async function begin(
-  { key, bodyDigest, expiresAt }: ReceivedCallback,
+  { key, bodyDigest, expiresAt }: Pick<ReceivedCallback, 'key' | 'bodyDigest' | 'expiresAt'>,
   { replayGuard, leaseMs }: Pick<ReceiveSettings, 'replayGuard' | 'leaseMs'>,
   { clock, warn }: LeaseWorld,
 ): Promise<Begun> {

@@ -234,6 +234,89 @@ test('a body that the guard is not told of is answered 503 while it is handled, 
   expect(seen).toEqual([undefined, '0810', '0810']);
 });
 
+// A new signature -----------------------------------------------------------
+
+const laterText = '2026-01-02T03:05:00.000Z';
+
+test('a result that is redelivered under a new signature is answered 200, and not handed over again', async () => {
+  const { client } = clientOf(succeeded());
+  const onEvent = listener();
+  const handle = client.callbacks.handler({ onEvent });
+  const posts = [post(), post({ timestamp: laterText }), post({ timestamp: '2026-01-02T03:06:00.000Z' })];
+
+  for (const each of posts) expect(await statusOf(handle(each))).toBe(200);
+
+  expect(onEvent).toHaveBeenCalledTimes(1);
+});
+
+test('a result whose onEvent rejected is handed over again under a new signature, and then no more', async () => {
+  const { client } = clientOf(succeeded());
+  const onEvent = listener().mockRejectedValueOnce(new Error('the database is away'));
+  const handle = client.callbacks.handler({ onEvent });
+
+  const statuses = [
+    await statusOf(handle(post())),
+    await statusOf(handle(post({ timestamp: laterText }))),
+    await statusOf(handle(post({ timestamp: '2026-01-02T03:06:00.000Z' }))),
+  ];
+
+  expect(statuses).toEqual([500, 200, 200]);
+  expect(onEvent).toHaveBeenCalledTimes(2);
+});
+
+test('a result that is in hand is answered 503 under a new signature, until its lease has ended', async () => {
+  const clock = manualClock();
+  const { client } = clientOf(succeeded(clock.now), { clock });
+  const { errors, onError } = recordErrors();
+  const hung = deferred();
+  let calls = 0;
+  const onEvent = () => {
+    calls += 1;
+    return calls === 1 ? hung.promise : undefined;
+  };
+  const handle = client.callbacks.handler({ onEvent, onError, leaseMs: 10_000 });
+
+  const first = statusOf(handle(post()));
+  await vi.waitFor(() => expect(calls).toBe(1));
+  clock.advance(9_999);
+  const meanwhile = await statusOf(handle(post({ timestamp: laterText })));
+  clock.advance(1_001);
+  const later = await statusOf(handle(post({ timestamp: laterText })));
+  hung.resolve();
+
+  expect([meanwhile, later, await first]).toEqual([503, 200, 200]);
+  expect(errors).toMatchObject([{ error: { reason: 'replayed', retryable: true }, phase: 'guard', status: 503 }]);
+  expect(calls).toBe(2);
+});
+
+test('a result is handed over again once its job is in another state', async () => {
+  let success = false;
+  const { client } = clientOf(({ body: { user_id, job_id } }) => {
+    const history = [{ ResultCode: '0810', HostedJobID: '0000001111', PartnerParams: { user_id, job_id } }];
+    const record = { job_complete: true, job_success: success, user_id, job_id, history };
+    return Response.json(signed(record, { timestamp: nowText }));
+  });
+  const onEvent = listener();
+  const handle = client.callbacks.handler({ onEvent });
+
+  await handle(post());
+  success = true;
+  await handle(post({ timestamp: laterText }));
+
+  expect(onEvent.mock.calls.map(([, { state }]) => state)).toEqual(['failed', 'succeeded']);
+});
+
+test('callbacks without an entry in the history are each handed over, under each signed time', async () => {
+  const { client } = clientOf(succeeded());
+  const onEvent = listener();
+  const handle = client.callbacks.handler({ onEvent });
+
+  await handle(post({ properties: { ResultCode: '0811' } }));
+  await handle(post({ timestamp: laterText, properties: { ResultCode: '0812' } }));
+
+  expect(onEvent.mock.calls.map(([{ entry }]) => entry)).toEqual([null, null]);
+});
+
 // Time ----------------------------------------------------------------------
 
 test.each([-1, 1])('a callback is a hint for two days and no longer, both ways (%d)', async (direction) => {
