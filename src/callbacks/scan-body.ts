@@ -1,5 +1,5 @@
 /**
- * One pass over the bytes of a large body, before anything is built of them: anybody can post to a
+ * One pass over the bytes of a large body, before anything is built of them: any caller can post to a
  * callback URL, and `JSON.parse` of 8 MiB can take a second. The pass refuses what no callback looks like,
  * and finds the pair of timestamp and signature, so that it can be verified first. It accepts nothing:
  * what is not JSON may pass it, and what it found is compared with what the parser made.
@@ -36,69 +36,79 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
+/** What may stand next: the end of a list or object may too, where it is empty or a value came last. */
+type Expected = 'name' | 'colon' | 'value' | 'comma';
+
 /**
  * Finds the pair of a body: of each name the last property at the top, as `JSON.parse` decides.
  *
- * @returns the pair, or null where the body is no object, nests deeper than 64 levels, or has more than
- *   10,000 values or a number of more than 1,024 digits.
+ * @returns the pair, or null where the body is no object, nests deeper than 64 levels, has more than
+ *   10,000 values or a number of more than 1,024 digits, or where a name, a value, a colon, a comma or an end
+ *   stands where JSON has none.
  */
 export function scanBody(bytes: Uint8Array): Pair | null {
   const start = skipBlanks(bytes, skipMark(bytes));
   if (bytes[start] !== openBrace) return null;
   const pair: Record<string, unknown> = Object.create(null);
-  let depth = 1;
+  // The ends of the lists and objects that are open, the last one's last.
+  const ends: number[] = [closeBrace];
   let values = 1;
   // Whether nothing stands so far in the list or object that was opened last.
   let isEmpty = true;
-  // At the top: whether a name comes next, and the name of the pair whose value comes next.
-  let expectsName = true;
+  let expected: Expected = 'name';
+  // The name of the pair whose value comes next, at the top.
   let name: string | null = null;
   let at = start + 1;
   for (;;) {
     at = skipBlanks(bytes, at);
     const byte = bytes[at];
     if (byte === undefined) return null;
-    if (byte === colon) {
-      at += 1;
-      continue;
-    }
     if (byte === closeBrace || byte === closeBracket) {
-      depth -= 1;
+      if (byte !== ends.pop() || (expected !== 'comma' && !isEmpty)) return null;
       // What follows the end is for the parser to judge.
-      if (depth === 0) return pair;
+      if (ends.length === 0) return pair;
       isEmpty = false;
+      expected = 'comma';
       at += 1;
       continue;
     }
-    // Each value but the first comes behind a comma.
-    if (isEmpty || byte === comma) values += 1;
-    if (values > maxValues) return null;
     isEmpty = false;
-    if (byte === comma) {
-      expectsName ||= depth === 1;
+    if (byte === colon || byte === comma) {
+      if (expected !== (byte === colon ? 'colon' : 'comma')) return null;
+      expected = byte === comma && ends.at(-1) === closeBrace ? 'name' : 'value';
       at += 1;
       continue;
     }
+    if (expected === 'name') {
+      const end = byte === quote ? skipString(bytes, at) : null;
+      if (end === null) return null;
+      if (ends.length === 1) name = pairNameOf(bytes.subarray(at, end));
+      expected = 'colon';
+      at = end;
+      continue;
+    }
+    if (expected !== 'value') return null;
+    values += 1;
+    if (values > maxValues) return null;
     if (byte === openBrace || byte === openBracket) {
       if (name !== null) pair[name] = unfit;
       name = null;
-      depth += 1;
-      if (depth > maxDepth) return null;
+      ends.push(byte === openBrace ? closeBrace : closeBracket);
+      if (ends.length > maxDepth) return null;
       isEmpty = true;
+      expected = byte === openBrace ? 'name' : 'value';
       at += 1;
       continue;
     }
     const end = byte === quote ? skipString(bytes, at) : skipScalar(bytes, at);
     if (end === null) return null;
-    if (depth === 1 && expectsName) {
-      name = pairNameOf(bytes.subarray(at, end));
-      expectsName = false;
-    } else if (name !== null) {
+    if (name !== null) {
       const value = end - at > maxScalarBytes ? unfit : parseScalar(bytes.subarray(at, end));
       if (value === undefined) return null;
       pair[name] = value;
       name = null;
     }
+    expected = 'comma';
     at = end;
   }
 }

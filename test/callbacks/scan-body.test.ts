@@ -112,6 +112,58 @@ test.each([
 });
 
 test.each([
+  ['a name after a name', '{""""'],
+  ['a string after a name', '{"a""a"'],
+  ['a string after a string', `{${pair},"a":"x" "x"`],
+  ["a string after a pair's string", '{"signature":"x" "x"'],
+  ['a string after a number', `{${pair},"a":1"x"`],
+  ['a number after a number', `{${pair},"a":1 2`],
+  ['a number after a string in a list', `{${pair},"a":["x"1`],
+  ['a list after a list', `{${pair},"a":[[][]`],
+  ['a list after a name', `{${pair},"a"[`],
+  ['an object after an object', `{${pair},"a":{}{`],
+  ['a name after an object', `{${pair},"a":{}"b"`],
+  ['a number for a name', '{1:2'],
+  ['an object for a name', '{{'],
+  ['a list for a name', '{['],
+  ['a colon before a name', '{:'],
+  ['a colon after a comma', '{"a":1,:'],
+  ['a colon after a colon', '{"a"::'],
+  ['a colon after a value', '{"a":1:'],
+  ['a colon after a string in a list', '{"a":["b":'],
+  ['a colon after a list', '{"a":[]:'],
+])('scanBody() refuses %s at once', (_what, start) => {
+  const closers = ['', '}', ']}', '1}', '"a":1}'];
+
+  for (const end of closers) expect(scanned(start + end)).toBeNull();
+});
+
+test.each([
+  ['names', '{', '""'],
+  ['names after names', '{', '"a"'],
+  ['strings behind a signature', '{"signature":', '"x" '],
+  ['strings in a list', '{"a":[', '"x"'],
+  ['colons', '{', ':'],
+  ['colons behind a name', '{"a"', ':'],
+  ['lists', '{"a":[', '[]'],
+  ['objects', '{"a":', '{}'],
+  ['numbers', '{"a":', '1 '],
+])('scanBody() refuses %s that nothing parts without reading on', (_what, start, repeated) => {
+  const bytes = Buffer.from(`${start}${repeated.repeat(100_000)}`);
+  let furthest = 0;
+  const watched = new Proxy(bytes, {
+    get(target, key) {
+      if (typeof key === 'string' && /^\d+$/.test(key)) furthest = Math.max(furthest, Number(key));
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+
+  expect(scanBody(watched)).toBeNull();
+  expect(furthest).toBeLessThan(100);
+});
+
+test.each([
   ['nested lists', (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`],
   ['nested objects', (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`],
 ])('scanBody() refuses %s deeper than 64 levels', (_what, textOf) => {
