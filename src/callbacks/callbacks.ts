@@ -12,7 +12,7 @@ import type { CallOptions } from '../options.js';
 import { readProperty } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { createDeliveryReports } from './delivery.js';
-import { handleUnconfirmed, notNow } from './handle.js';
+import { createBusyError, handleUnconfirmed } from './handle.js';
 import { createHintHandling } from './handle-hint.js';
 import { createHandler } from './handler.js';
 import { createHintLimits } from './hint-limits.js';
@@ -114,8 +114,8 @@ export interface Callbacks {
   ): (request: Request) => Promise<Response>;
   /**
    * Makes a web-standard handler that hands callbacks over as they come, **with a body that nothing
-   * confirms**: the signature covers the time and the partner alone, so whoever has seen one callback can
-   * write others. Job status is not asked.
+   * confirms**: the signature covers the time and the partner alone, so any caller that has seen one callback
+   * can write others. Job status is not asked.
    *
    * It answers as one that confirms does, and also 401 when the callback is older than `maxAgeMs`, or under
    * a signature that came with another body before: of two jobs whose results are signed in the same
@@ -140,7 +140,7 @@ export interface Callbacks {
    */
   handler(
     options: HandlerOptions & {
-      /** Job status is not asked: to be written, so that nobody gets an unsigned body by leaving it out. */
+      /** Job status is not asked: to be written, so that an unsigned body is never handed over by leaving it out. */
       confirm: false;
       /** Receives each callback once, as it was posted. The service is answered when it is done. */
       onEvent: (event: CallbackEvent) => void | Promise<void>;
@@ -194,7 +194,7 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
       const begun = await begin(callback, receiving, { clock, warn: reports.warn });
       if (begun.known === 'conflict') throw replayed();
       if (begun.known === 'repeat') return { ...event, repeat: true };
-      if (begun.lease === undefined) throw notNow('the same callback is being handled');
+      if (begun.lease === undefined) throw createBusyError('the same callback is being handled');
       try {
         await receiving.replayGuard.commit(key);
       } catch (error) {

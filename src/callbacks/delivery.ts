@@ -1,5 +1,5 @@
 /**
- * What became of a delivery, and everyone who is told of it: `onError`, the log, and the client's events.
+ * What became of a delivery, and where it is reported: to `onError`, the log, and the client's events.
  * A result that is refused in silence is a lost result.
  *
  * @module
@@ -27,10 +27,10 @@ export interface Undelivered extends Place {
 }
 
 /** What became of a delivery. */
-export type Outcome = Delivered | Undelivered;
+export type DeliveryResult = Delivered | Undelivered;
 
-/** The outcome of a delivery that did not succeed. */
-export function undelivered(
+/** Creates the result of a delivery that did not succeed. */
+export function createFailure(
   phase: Place['phase'],
   status: number,
   reason: string,
@@ -42,7 +42,7 @@ export function undelivered(
 
 /** Reports deliveries. */
 export interface DeliveryReports {
-  report(outcome: Outcome, durationMs: number, onError: HandlerSettings['onError']): void;
+  report(outcome: DeliveryResult, durationMs: number, onError: HandlerSettings['onError']): void;
   /** Writes a log line about what does not change what a delivery ends in. */
   warn(message: string): void;
 }
@@ -59,7 +59,7 @@ export function createDeliveryReports(
   let quietUntil = Number.NEGATIVE_INFINITY;
   let latest = '';
 
-  // Anybody can post what is refused: a line for each would let them fill the log.
+  // Any caller can post what is refused: a line for each would let it fill the log.
   function count({ status, error }: Undelivered): void {
     refused.set(status, (refused.get(status) ?? 0) + 1);
     latest = isHostedError(error) ? `; the latest: ${error.message}` : '';

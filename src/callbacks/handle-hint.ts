@@ -11,8 +11,8 @@ import type { JobRef, JobStatus } from '../jobs/types.js';
 import { writeJson } from '../runtime/prototype.js';
 import { sha256Hex } from '../signing/sha256.js';
 import { askForStatus, confirmedEvent } from './confirm.js';
-import { type Outcome, undelivered } from './delivery.js';
-import { beganBefore, beginDelivery, type Handle, type Handling, handOver, notNow } from './handle.js';
+import { createFailure, type DeliveryResult } from './delivery.js';
+import { beganBefore, beginDelivery, createBusyError, type Handle, type Handling, handOver } from './handle.js';
 import type { Hint, HintLimits, Permit } from './hint-limits.js';
 import type { Begun, Lease } from './lease.js';
 import type { ReceivedCallback } from './receive.js';
@@ -43,14 +43,14 @@ export function createHintHandling({ ask, limits, results, turns }: Confirming):
     const hint = await hintOf(callback, handling);
     const permit = limits.permit(hint);
     // One that is known costs no request, whatever else came under its pair.
-    if (permit === null && !limits.wasHandled(hint) && !limits.isInHand(hint)) return overLimit(event);
+    if (permit === null && !limits.wasHandled(hint) && !limits.isInHand(hint)) return createLimitFailure(event);
     let begun: Begun;
     try {
       // Two bodies under one pair do not conflict here: each is a hint of its own, and has a key of its own.
       begun = limits.isForGuard(hint) ? await beginDelivery(callback, handling) : beginHere(hint);
     } catch (error) {
       permit?.giveBack();
-      return undelivered('guard', 503, 'guard', error, event);
+      return createFailure('guard', 503, 'guard', error, event);
     }
     if (begun.lease === undefined) {
       permit?.giveBack();
@@ -58,7 +58,7 @@ export function createHintHandling({ ask, limits, results, turns }: Confirming):
     }
     if (permit === null) {
       await begun.lease.forget();
-      return overLimit(event);
+      return createLimitFailure(event);
     }
     try {
       return await confirmAndHandOver({ event, permit, lease: begun.lease }, handling);
@@ -67,7 +67,7 @@ export function createHintHandling({ ask, limits, results, turns }: Confirming):
     }
   };
 
-  /** Begins a hint that the guard is not told of: the permit is its lease. */
+  /** Begins a hint that the guard does not know of: the permit is its lease. */
   function beginHere(hint: Hint): Begun {
     return limits.wasHandled(hint) ? { known: 'repeat' } : { known: 'new', lease: noLease };
   }
@@ -75,7 +75,7 @@ export function createHintHandling({ ask, limits, results, turns }: Confirming):
   async function confirmAndHandOver(
     { event, permit, lease }: HintInHand,
     { settings, client }: Handling,
-  ): Promise<Outcome> {
+  ): Promise<DeliveryResult> {
     const askInTurn = () =>
       turns.take(settings.maxConfirmations, () => {
         permit.noteRequest();
@@ -89,7 +89,7 @@ export function createHintHandling({ ask, limits, results, turns }: Confirming):
       confirmed = await confirmedEvent(event, status);
     } catch (error) {
       await lease.forget();
-      return undelivered('confirm', 503, reasonOf(error), error, event);
+      return createFailure('confirm', 503, reasonOf(error), error, event);
     }
     const what = `${status.state} ${confirmed.id}`;
     // Another body under the same pair led to the same: it is not handled twice, nor remembered for that.
@@ -147,9 +147,9 @@ function isInWholeSeconds(timestamp: string): boolean {
   return !/\.\d|^\d{12,}$/.test(timestamp);
 }
 
-function overLimit(event: CallbackEvent): Outcome {
+function createLimitFailure(event: CallbackEvent): DeliveryResult {
   const why = 'its signature came for more jobs than "maxJobsPerSignature", or for this one a moment ago';
-  return undelivered('guard', 503, 'limit', notNow(why), event);
+  return createFailure('guard', 503, 'limit', createBusyError(why), event);
 }
 
 function reasonOf(error: unknown): string {

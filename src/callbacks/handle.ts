@@ -7,7 +7,7 @@
 import { HostedSignatureError } from '../errors.js';
 import { cannotReceive } from '../messages.js';
 import type { Settings } from '../settings.js';
-import { type DeliveryReports, type Outcome, undelivered } from './delivery.js';
+import { createFailure, type DeliveryReports, type DeliveryResult } from './delivery.js';
 import { type Begun, begin, type Lease } from './lease.js';
 import type { HandlerSettings } from './options.js';
 import { type ReceivedCallback, replayed } from './receive.js';
@@ -21,7 +21,7 @@ export interface Handling {
 }
 
 /** Handles a callback. */
-export type Handle = (callback: ReceivedCallback, handling: Handling) => Promise<Outcome>;
+export type Handle = (callback: ReceivedCallback, handling: Handling) => Promise<DeliveryResult>;
 
 /** Hands a callback over as it is: what it says is not confirmed. */
 export const handleUnconfirmed: Handle = async (callback, handling) => {
@@ -30,10 +30,10 @@ export const handleUnconfirmed: Handle = async (callback, handling) => {
   try {
     begun = await beginDelivery(callback, handling);
   } catch (error) {
-    return undelivered('guard', 503, 'guard', error, event);
+    return createFailure('guard', 503, 'guard', error, event);
   }
-  // A signature is worth one body: whoever has seen it could put it on others.
-  if (begun.known === 'conflict') return undelivered('guard', 401, 'replayed', replayed(), event);
+  // A signature is worth one body: a caller that has seen it could put it on others.
+  if (begun.known === 'conflict') return createFailure('guard', 401, 'replayed', replayed(), event);
   if (begun.lease === undefined) return beganBefore(begun.known, event);
   return handOver(event, begun.lease, () => handling.settings.onEvent(event));
 };
@@ -44,9 +44,9 @@ export function beginDelivery(callback: ReceivedCallback, { settings, client, re
 }
 
 /** What becomes of a callback that another delivery has handled, or is handling. */
-export function beganBefore(known: 'busy' | 'repeat', event: CallbackEvent | ConfirmedEvent): Outcome {
+export function beganBefore(known: 'busy' | 'repeat', event: CallbackEvent | ConfirmedEvent): DeliveryResult {
   if (known === 'repeat') return { status: 200, result: 'repeat' };
-  return undelivered('guard', 503, 'busy', notNow('the same callback is being handled'), event);
+  return createFailure('guard', 503, 'busy', createBusyError('the same callback is being handled'), event);
 }
 
 /** Runs the caller's `onEvent`, and ends the lease by how that ends. */
@@ -54,18 +54,18 @@ export async function handOver(
   event: CallbackEvent | ConfirmedEvent,
   lease: Lease,
   onEvent: () => unknown,
-): Promise<Outcome> {
+): Promise<DeliveryResult> {
   try {
     await onEvent();
   } catch (error) {
     await lease.forget();
-    return undelivered('handle', 500, 'handler', error, event);
+    return createFailure('handle', 500, 'handler', error, event);
   }
   await lease.commit();
   return { status: 200, result: 'accepted' };
 }
 
 /** The error for a callback that is not handled now, and may be later. */
-export function notNow(why: string): HostedSignatureError {
+export function createBusyError(why: string): HostedSignatureError {
   return new HostedSignatureError(cannotReceive(why), 'replayed', { outcome: 'answered', retryable: true });
 }

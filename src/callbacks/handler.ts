@@ -17,7 +17,7 @@ import {
 import { cannotReceive } from '../messages.js';
 import type { Settings } from '../settings.js';
 import { within } from '../time.js';
-import { type Outcome, type Undelivered, undelivered } from './delivery.js';
+import { createFailure, type DeliveryResult, type Undelivered } from './delivery.js';
 import type { Handle, Handling } from './handle.js';
 import type { HandlerSettings } from './options.js';
 import { type ReceivedCallback, receiveCallback, unreadable } from './receive.js';
@@ -27,33 +27,33 @@ export function createHandler(handle: Handle, handling: Handling): (request: Req
   const { settings, client, reports } = handling;
   return async (request) => {
     let startedAt = Number.NaN;
-    let outcome: Outcome;
+    let outcome: DeliveryResult;
     try {
       // With a clock that fails, the first time limit would be over at once: 408, which is not so.
       startedAt = client.clock.elapsed();
       outcome = await deliver(request, handle, handling);
     } catch (error) {
-      outcome = undelivered('verify', 503, codeOf(error), error);
+      outcome = createFailure('verify', 503, codeOf(error), error);
     }
     reports.report(outcome, durationSince(startedAt, client), settings.onError);
     return respond(outcome.status);
   };
 }
 
-async function deliver(request: Request, handle: Handle, handling: Handling): Promise<Outcome> {
+async function deliver(request: Request, handle: Handle, handling: Handling): Promise<DeliveryResult> {
   const { settings, client } = handling;
-  if (request.method !== 'POST') return undelivered('read', 405, 'method', wrongMethod());
+  if (request.method !== 'POST') return createFailure('read', 405, 'method', wrongMethod());
   let body: Uint8Array;
   try {
     body = await readBody(request, settings, client);
   } catch (error) {
-    return notRead(error);
+    return toReadFailure(error);
   }
   let callback: ReceivedCallback;
   try {
     callback = await receiveCallback(body, settings, client);
   } catch (error) {
-    return notVerified(error);
+    return toVerifyFailure(error);
   }
   return handle(callback, handling);
 }
@@ -76,21 +76,21 @@ async function readBody(
   return bytes;
 }
 
-function notRead(error: unknown): Undelivered {
-  if (error instanceof HostedTimeoutError) return undelivered('read', 408, 'timeout', error);
-  if (error instanceof HostedResponseError) return undelivered('read', 413, 'too_large', error);
+function toReadFailure(error: unknown): Undelivered {
+  if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
+  if (error instanceof HostedResponseError) return createFailure('read', 413, 'too_large', error);
   // Neither is the callback's fault: the connection broke, or a framework has read the body before.
   const broken = new HostedConnectionError(cannotReceive('its body broke off, or was read before'), {
     outcome: 'answered',
   });
-  return undelivered('read', 503, 'connection', isHostedError(error) ? error : broken);
+  return createFailure('read', 503, 'connection', isHostedError(error) ? error : broken);
 }
 
-function notVerified(error: unknown): Undelivered {
-  if (error instanceof HostedSignatureError) return undelivered('verify', 401, error.reason, error);
-  if (error instanceof HostedResponseError) return undelivered('read', 400, error.reason, error);
+function toVerifyFailure(error: unknown): Undelivered {
+  if (error instanceof HostedSignatureError) return createFailure('verify', 401, error.reason, error);
+  if (error instanceof HostedResponseError) return createFailure('read', 400, error.reason, error);
   // The signer failed, which is not the callback's fault either.
-  return undelivered('verify', 503, codeOf(error), error);
+  return createFailure('verify', 503, codeOf(error), error);
 }
 
 function codeOf(error: unknown): string {

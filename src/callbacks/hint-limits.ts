@@ -1,5 +1,5 @@
 /**
- * What one signed pair is worth. A signature does not cover the body, so whoever has seen one callback can
+ * What one signed pair is worth. A signature does not cover the body, so a caller that saw one callback can
  * post others under its pair for as long as they count as hints. Each would be asked about: these bounds
  * keep the requests, and what the replay guard has to remember, to what an honest service needs.
  *
@@ -43,7 +43,7 @@ export interface HintLimits {
   wasHandled(hint: Hint): boolean;
   /** Whether a hint is in hand. */
   isInHand(hint: Hint): boolean;
-  /** Whether the guard is told of a hint: it is told of the first few of each job. */
+  /** Whether the guard is asked about a hint: it is asked about the first few of each job. */
   isForGuard(hint: Hint): boolean;
 }
 
@@ -53,7 +53,7 @@ const betweenRequestsMs = 1_000;
 const maxJobsRemembered = 10_000;
 /** How many bodies are remembered of each job, and as many of the events that were handed over. */
 const maxRememberedOfJob = 100;
-/** Of how many bodies of each job a guard is told: each takes a place in it, or a row in a store. */
+/** About how many bodies of each job a guard is asked: each takes a place in it, or a row in a store. */
 const maxBodiesInGuard = 16;
 
 interface HintedJob {

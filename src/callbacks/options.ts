@@ -65,7 +65,11 @@ const receiveOptions = inputObject({
  * @throws {HostedValidationError} with every problem.
  */
 export function readReceiveOptions(options: ReceiveOptions | undefined, memory: ReplayGuard): ReceiveSettings {
-  const { maxAgeMs = assumedMaxCallbackAgeMs, maxBytes = defaultMaxBytes, replayGuard = memory } = checked(options);
+  const {
+    maxAgeMs = assumedMaxCallbackAgeMs,
+    maxBytes = defaultMaxBytes,
+    replayGuard = memory,
+  } = checkOptions(options);
   return { maxAgeMs, maxBytes, confirms: false, leaseMs: defaultLeaseMs, replayGuard };
 }
 
@@ -76,7 +80,7 @@ export function readReceiveOptions(options: ReceiveOptions | undefined, memory: 
  * @throws {HostedConfigError} when `onEvent` is not a function.
  */
 export function readHandlerOptions(options: HandlerOptions | undefined, memory: ReplayGuard): HandlerSettings {
-  const given = checked(options);
+  const given = checkOptions(options);
   const { onEvent, confirm = true } = given;
   if (!isFunction(onEvent)) {
     const issues = [{ path: 'onEvent', message: 'must be a function' }];
@@ -98,7 +102,7 @@ export function readHandlerOptions(options: HandlerOptions | undefined, memory: 
   };
 }
 
-function checked(options: object | undefined): z.output<typeof receiveOptions> {
+function checkOptions(options: object | undefined): z.output<typeof receiveOptions> {
   const { data, issues } = check(receiveOptions, options ?? {});
   if (!data) throw new HostedValidationError(cannotReceive(listIssues(issues)), issues);
   return data;

@@ -1,6 +1,6 @@
 /**
  * What was received lately, in memory and bounded. No call looks at more than a few entries, however many
- * there are: anybody may post.
+ * there are: any caller may post.
  *
  * @module
  */

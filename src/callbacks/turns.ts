@@ -29,7 +29,7 @@ interface Waiting {
   start(): void;
 }
 
-/** Creates turns, with nobody waiting. */
+/** Creates turns, with no call waiting. */
 export function createTurns(clock: Pick<WaitingClock, 'alarm'>): Turns {
   let running = 0;
   // A set keeps the order in which they came.
