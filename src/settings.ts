@@ -16,7 +16,7 @@ import { isRecord } from './json.js';
 import { listIssues } from './messages.js';
 import type { Clock, Environment, HostedClientOptions } from './options.js';
 import { usesEnvProxy } from './runtime/env-proxy.js';
-import { copyProperties, hasMethods, readProperty } from './runtime/prototype.js';
+import { hasMethods, readProperty, tryCopyProperties } from './runtime/prototype.js';
 import { hmacSha256 } from './signing/hmac-sha256.js';
 import { apiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
@@ -66,9 +66,15 @@ export function checkOptions(options: unknown): CheckedOptions {
 
 /** The options that `overrides` gives; one that is undefined is not given. */
 export function readOverrides(overrides: unknown): Readonly<Record<string, unknown>> {
-  const given = copyProperties(Object(overrides ?? {}), optionNames);
+  const given = tryCopyProperties(Object(overrides ?? {}), optionNames);
+  if (given === null) throw unreadable();
   for (const name of optionNames) if (given[name] === undefined) delete given[name];
   return given;
+}
+
+function unreadable(): HostedConfigError {
+  const issues = [{ path: '', message: 'must have plain members that can be read' }];
+  return new HostedConfigError(`Cannot make a client: ${listIssues(issues)}`, issues);
 }
 
 /** Fills in the defaults of options that are checked. */

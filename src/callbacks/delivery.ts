@@ -29,6 +29,11 @@ export interface Undelivered extends Place {
 /** What became of a delivery. */
 export type DeliveryResult = Delivered | Undelivered;
 
+// By an own property, as other code may have put one on all objects.
+function isDelivered(result: DeliveryResult): result is Delivered {
+  return !Object.hasOwn(result, 'phase');
+}
+
 /** Creates the result of a delivery that did not succeed. */
 export function createFailure(
   phase: Place['phase'],
@@ -79,7 +84,7 @@ export function createDeliveryReports(
     // Neither a listener nor a clock that fails changes what a delivery ends in.
     report(outcome, durationMs, onError) {
       const { status } = outcome;
-      if (!('phase' in outcome)) {
+      if (isDelivered(outcome)) {
         report({ type: 'callback', result: outcome.result, reason: null, status, durationMs });
         quietly(writeCounts);
         return;

@@ -15,6 +15,7 @@ import {
   isHostedError,
 } from '../errors.js';
 import { cannotReceive } from '../messages.js';
+import { shadowPollution } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { within } from '../time.js';
 import { createFailure, type DeliveryResult, type Undelivered } from './delivery.js';
@@ -115,5 +116,5 @@ function respond(status: number): Response {
   const headers: Record<string, string> = {};
   if (status === 405) headers.allow = 'POST';
   if (status === 503) headers['retry-after'] = String(assumedComeAgainSeconds);
-  return new Response(null, { status, headers });
+  return new Response(null, { ...shadowPollution(), status, headers });
 }

@@ -48,6 +48,16 @@ export function copyProperties(given: object, names: readonly string[]): Record<
   return copy;
 }
 
+/** Copies properties as {@link copyProperties} does; null where reading them throws, as a proxy or a getter may. */
+export function tryCopyProperties(given: object, names: readonly string[]): Record<string, unknown> | null {
+  try {
+    return copyProperties(given, names);
+  } catch {
+    // What it threw may be anything, and is not shown.
+    return null;
+  }
+}
+
 /** Whether other code has put something on `Object.prototype`. */
 export function isPolluted(): boolean {
   return Object.getOwnPropertyNames(Object.prototype).some(isStrange);

@@ -9,7 +9,7 @@ import { HostedConfigError } from '../errors.js';
 import type { Issue } from '../hosted-error.js';
 import { listIssues } from '../messages.js';
 import { once } from '../once.js';
-import { copyProperties } from '../runtime/prototype.js';
+import { tryCopyProperties } from '../runtime/prototype.js';
 import { decodeBase64, encodeBase64 } from './base64.js';
 import { ed25519Arithmetic, type SigningKey } from './ed25519-arithmetic.js';
 import { contextIssues, keyBytes } from './keys.js';
@@ -92,7 +92,7 @@ interface CheckedOptions {
 }
 
 function checkedOptions(options: unknown): CheckedOptions {
-  const given = copyProperties(Object(options), ['secretKey', 'servicePublicKey', 'context']);
+  const given = tryCopyProperties(Object(options), ['secretKey', 'servicePublicKey', 'context']) ?? {};
   const servicePublicKeys = [given.servicePublicKey].flat();
   const context = (given.context ?? assumedSignatureContext) as string;
   const secretKey = keyBytes(given.secretKey, [32, 64]);

@@ -8,7 +8,7 @@ import { assumedSignatureContext } from '../assumptions.js';
 import { HostedConfigError } from '../errors.js';
 import { listIssues } from '../messages.js';
 import { once } from '../once.js';
-import { copyProperties } from '../runtime/prototype.js';
+import { tryCopyProperties } from '../runtime/prototype.js';
 import { encodeBase64 } from './base64.js';
 import { apiKeyIssues, contextIssues } from './keys.js';
 import { signedText } from './message.js';
@@ -45,7 +45,7 @@ export interface HmacSha256Options {
  * @see §5 of docs/protocol.md, which does not show the scheme: assumptions.ts holds the guess
  */
 export function hmacSha256(options: HmacSha256Options): Signer {
-  const given = copyProperties(Object(options), ['apiKey', 'context']);
+  const given = tryCopyProperties(Object(options), ['apiKey', 'context']) ?? {};
   const apiKeys = [given.apiKey].flat() as readonly string[];
   const context = (given.context ?? assumedSignatureContext) as string;
   const issues = [
