@@ -8,6 +8,7 @@
 import * as z from 'zod/mini';
 import { type Issue, maxIssues } from './hosted-error.js';
 import { detachFromPrototype, isPolluted } from './runtime/prototype.js';
+import { isAcceptedAsIs } from './validation/quick-check.js';
 
 /** What zod reports, as far as it is used here. */
 export interface SchemaIssue {
@@ -39,7 +40,10 @@ export function check<T>(schema: z.ZodMiniType<T>, given: unknown): Checked<T> {
 /** Checks parsed JSON, which nobody else holds; what comes out inherits nothing of a polluted prototype. */
 export function checkJson<T>(schema: z.ZodMiniType<T>, json: unknown): Checked<T> {
   const polluted = isPolluted();
-  const checked = check(schema, detachFromPrototype(json, polluted));
+  detachFromPrototype(json, polluted);
+  // What is accepted as it stands needs no copy: it is nobody else's.
+  if (isAcceptedAsIs(schema, json)) return { data: json, issues: [] };
+  const checked = check(schema, json);
   // zod's copy is made of ordinary objects again.
   return checked.data === undefined ? checked : { data: detachFromPrototype(checked.data, polluted), issues: [] };
 }

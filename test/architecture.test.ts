@@ -103,6 +103,7 @@ const mayCheckShapes = [
   'request.ts',
   'scalars.ts',
   'settings.ts',
+  'validation/quick-check.ts',
   'validation/structure.ts',
 ];
 

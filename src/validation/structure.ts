@@ -10,6 +10,24 @@ import * as z from 'zod/mini';
 import { maxIssues } from '../hosted-error.js';
 import { isRecord } from '../json.js';
 
+/** What a schema of this file accepts. */
+export type Structure =
+  | { readonly kind: 'list'; readonly entry: z.ZodMiniType; readonly rules: ListRules }
+  | { readonly kind: 'record'; readonly fields: Fields }
+  | { readonly kind: 'forms'; readonly forms: Forms };
+
+const structures = new WeakMap<z.core.$ZodType, Structure>();
+
+/** Gives what a schema of this file accepts; undefined for any other schema. */
+export function structureOf(schema: z.core.$ZodType): Structure | undefined {
+  return structures.get(schema);
+}
+
+function described<Schema extends z.ZodMiniType>(schema: Schema, structure: Structure): Schema {
+  structures.set(schema, structure);
+  return schema;
+}
+
 /** How a list is checked. */
 export interface ListRules {
   /** What is said of a value that is no list. Default `'must be a list'`. */
@@ -23,7 +41,7 @@ export interface ListRules {
 /** A list, checked entry by entry until {@link maxIssues} issues were found. */
 export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMiniType<T[]> {
   const { message = 'must be a list', most = Number.POSITIVE_INFINITY, ordinary } = rules;
-  return checked((value, context) => {
+  const schema = checked<T[]>((value, context) => {
     if (!Array.isArray(value)) return refuse(context, message);
     if (value.length > most) return refuse(context, `must have at most ${most} entries`);
     const isOrdinary = ordinary?.();
@@ -42,6 +60,7 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
     // As it was given, so that checks of the whole list find every entry at its place.
     return context.issues.length > before ? (value as T[]) : entries;
   });
+  return described(schema, { kind: 'list', entry, rules });
 }
 
 type Fields = Readonly<Record<string, z.ZodMiniType>>;
@@ -59,7 +78,7 @@ export function record<Shape extends Fields>(
     return { name, schema, mayBeMissing: z.safeParse(schema, undefined).success };
   });
   const blank: Readonly<Record<string, unknown>> = Object.fromEntries(schemas.map(({ name }) => [name, undefined]));
-  return checked((value, context) => {
+  const schema = checked((value, context) => {
     if (!isRecord(value)) return refuse(context, message);
     const copy: Record<string, unknown> = { ...blank, ...value };
     // A copy made by assignment would take it for a prototype.
@@ -72,10 +91,11 @@ export function record<Shape extends Fields>(
     }
     return copy as RecordOf<Shape>;
   });
+  return described(schema, { kind: 'record', fields });
 }
 
 /** The forms a value may have, by what it is in JSON. */
-interface Forms {
+export interface Forms {
   readonly string?: z.ZodMiniType;
   readonly list?: z.ZodMiniType;
   readonly record?: z.ZodMiniType;
@@ -86,7 +106,7 @@ export function oneOf<Given extends Forms>(
   forms: Given,
   message: string,
 ): z.ZodMiniType<z.output<Exclude<Given[keyof Given & keyof Forms], undefined>>> {
-  return checked((value, context) => {
+  const schema = checked((value, context) => {
     const form =
       typeof value === 'string' ? forms.string : Array.isArray(value) ? forms.list : isRecord(value) && forms.record;
     if (!form) return refuse(context, message);
@@ -94,6 +114,7 @@ export function oneOf<Given extends Forms>(
     if (!parsed.success) pass(parsed.error.issues, null, context);
     return parsed.data as never;
   });
+  return described(schema, { kind: 'forms', forms });
 }
 
 type Context = z.core.ParsePayload;

@@ -1,0 +1,212 @@
+/**
+ * Quick checks, derived from schemas: whether a schema accepts parsed JSON as it stands. A schema copies
+ * what it accepts, and says what is wrong with what it refuses; an ordinary response needs neither.
+ *
+ * A quick check accepts nothing that its schema would refuse or change. It may refuse what the schema
+ * accepts: whatever is out of the ordinary, and everything where the schema is of a kind that is not known
+ * here. The schema then decides.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { isRecord } from '../json.js';
+import { type Forms, type ListRules, type Structure, structureOf } from './structure.js';
+
+/**
+ * Whether `schema` surely accepts `json`, and would change nothing in it. It must be parsed JSON: what a caller
+ * gave could change between the check and its use.
+ */
+export function isAcceptedAsIs<T>(schema: z.ZodMiniType<T>, json: unknown): json is T {
+  let check = quickChecks.get(schema);
+  if (check === undefined) {
+    check = deriveCheck(schema);
+    quickChecks.set(schema, check);
+  }
+  return check(json);
+}
+
+type Check = (value: unknown) => boolean;
+
+const quickChecks = new WeakMap<z.ZodMiniType, Check>();
+
+function deriveCheck(schema: z.ZodMiniType): Check {
+  try {
+    const rule = ruleOf(schema);
+    return (value) => isAccepted(value, rule);
+  } catch {
+    // The schema contains itself, or another version of zod describes schemas otherwise.
+    return () => false;
+  }
+}
+
+/** Which values a schema accepts as they stand. */
+interface Rule {
+  /** The kinds of which every value is accepted, as bits. */
+  readonly kinds: number;
+  /** Decides about the values of all other kinds; null where none is accepted. */
+  readonly accepts: Check | null;
+  /** Whether the schema may accept a value and make something else of it. */
+  readonly changes: boolean;
+}
+
+// The kinds of values. For most fields, this is all there is to check.
+const absent = 1;
+const nothing = 2;
+const string = 4;
+const boolean = 8;
+const other = 16;
+const present = nothing | string | boolean | other;
+
+function kindOf(value: unknown): number {
+  if (typeof value === 'string') return string;
+  if (value === undefined) return absent;
+  if (value === null) return nothing;
+  return typeof value === 'boolean' ? boolean : other;
+}
+
+function isAccepted(value: unknown, { kinds, accepts }: Rule): boolean {
+  return (kinds & kindOf(value)) !== 0 || accepts?.(value) === true;
+}
+
+const scalar: Rule = { kinds: 0, accepts: null, changes: false };
+const composite: Rule = { kinds: 0, accepts: null, changes: true };
+/** Of a schema that is not known here. */
+const unknownRule = composite;
+
+function ruleOf(schema: z.core.$ZodType): Rule {
+  const rule = ruleOfType(schema);
+  const tests = testsOf(schema);
+  if (tests === null) return unknownRule;
+  if (tests.length === 0) return rule;
+  return { ...rule, kinds: 0, accepts: (value) => isAccepted(value, rule) && tests.every((test) => test(value)) };
+}
+
+function ruleOfType(schema: z.core.$ZodType): Rule {
+  const structure = structureOf(schema);
+  if (structure !== undefined) return ruleOfStructure(structure);
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if ('coerce' in def && def.coerce) return unknownRule;
+  switch (def.type) {
+    case 'string':
+      return { ...scalar, kinds: string };
+    case 'boolean':
+      return { ...scalar, kinds: boolean };
+    case 'number':
+      return { ...scalar, accepts: Number.isFinite };
+    // Whatever a field may hold, it has to be there unless it is optional.
+    case 'unknown':
+    case 'custom':
+      return { ...scalar, kinds: present };
+    case 'nullable':
+      return withKind(ruleOf(def.innerType), nothing);
+    case 'optional':
+      return acceptsAbsence(schema) ? withKind(ruleOf(def.innerType), absent) : unknownRule;
+    case 'array':
+      return listRule(ruleOf(def.element));
+    case 'object':
+      return recordRule({
+        shape: def.shape,
+        keepsOthers: def.catchall !== undefined && ruleOf(def.catchall).kinds === present,
+      });
+    case 'union':
+      // Of some, one form alone may accept a value.
+      return def.inclusive === false ? unknownRule : unionRule(def.options.map(ruleOf));
+    default:
+      return unknownRule;
+  }
+}
+
+function ruleOfStructure(structure: Structure): Rule {
+  switch (structure.kind) {
+    case 'list':
+      return listRule(ruleOf(structure.entry), structure.rules);
+    case 'record':
+      return recordRule({ shape: structure.fields, keepsOthers: true });
+    case 'forms':
+      return formsRule(structure.forms);
+  }
+}
+
+function withKind(rule: Rule, kind: number): Rule {
+  return { ...rule, kinds: rule.kinds | kind };
+}
+
+// Some optional schemas refuse what is undefined, and some put a default in its place.
+function acceptsAbsence(schema: z.core.$ZodType): boolean {
+  const { success, data } = z.safeParse(schema, undefined);
+  return success && data === undefined;
+}
+
+function listRule(element: Rule, { most = Number.POSITIVE_INFINITY, ordinary }: ListRules = {}): Rule {
+  function accepts(value: unknown): boolean {
+    if (!Array.isArray(value) || value.length > most) return false;
+    const isOrdinary = ordinary?.();
+    return value.every((entry) => isOrdinary?.(entry) || isAccepted(entry, element));
+  }
+  return { ...composite, accepts };
+}
+
+// A value is of one form alone, by what it is in JSON.
+function formsRule({ string: ofString, list, record }: Forms): Rule {
+  const text = ofString && ruleOf(ofString);
+  const many = list && ruleOf(list);
+  const one = record && ruleOf(record);
+  const accepts: Check = (value) => {
+    const rule = typeof value === 'string' ? text : Array.isArray(value) ? many : isRecord(value) ? one : undefined;
+    return rule !== undefined && isAccepted(value, rule);
+  };
+  return { ...composite, accepts };
+}
+
+function recordRule({ shape, keepsOthers }: { shape: z.core.$ZodShape; keepsOthers: boolean }): Rule {
+  const fields = Object.entries(shape)
+    // What every object inherits is neither absent nor its own.
+    .map(([name, schema]) => ({ name, rule: name in Object.prototype ? unknownRule : ruleOf(schema) }))
+    .filter(({ rule }) => rule.kinds !== (absent | present));
+
+  function accepts(value: unknown): boolean {
+    // The schema drops such a property: a copy made by assignment would take it for a prototype.
+    if (!isRecord(value) || Object.hasOwn(value, '__proto__')) return false;
+    for (const { name, rule } of fields) if (!isAccepted(value[name], rule)) return false;
+    return keepsOthers || Object.keys(value).every((name) => Object.hasOwn(shape, name));
+  }
+  return { ...composite, accepts };
+}
+
+// The first form that accepts a value decides what becomes of it: one that may change it ends the search.
+function unionRule(forms: readonly Rule[]): Rule {
+  const last = forms.findIndex(({ changes }) => changes);
+  const tried = last < 0 ? forms : forms.slice(0, last + 1);
+  const checks = tried.flatMap(({ accepts }) => accepts ?? []);
+  return {
+    kinds: tried.reduce((kinds, form) => kinds | form.kinds, 0),
+    accepts: (value) => checks.some((accepts) => accepts(value)),
+    changes: last >= 0,
+  };
+}
+
+interface CheckDef {
+  readonly check: string;
+  readonly fn?: (value: unknown) => unknown;
+  readonly format?: string;
+  readonly pattern?: RegExp;
+}
+
+/** What a schema asks of a value beyond its type; null where that is not known here. */
+function testsOf(schema: z.core.$ZodType): readonly Check[] | null {
+  const { def } = schema._zod;
+  const checks = (def.checks ?? []).map(({ _zod }) => _zod.def as CheckDef);
+  // Some schemas are checks themselves, such as `custom`.
+  if ('check' in def) checks.unshift(def as unknown as CheckDef);
+  const tests = checks.flatMap((check) => testOf(check) ?? []);
+  return tests.length === checks.length ? tests : null;
+}
+
+function testOf({ check, fn, format, pattern }: CheckDef): Check | null {
+  // A promise is no answer.
+  if (check === 'custom' && fn) return (value) => fn(value) === true;
+  // With one of these flags, an expression remembers where it was.
+  if (format === 'regex' && pattern && !/[gy]/.test(pattern.flags)) return (value) => pattern.test(value as string);
+  return null;
+}
