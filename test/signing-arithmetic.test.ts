@@ -106,18 +106,49 @@ test('ed25519() verifies as false what the platform throws at', async () => {
   expect(await signer.verify(expected, input)).toBe(false);
 });
 
-test.each([
-  ['the platform', crypto, 1],
-  ['Web Crypto, where the platform has none', undefined, 0],
+const { hash: _, ...withoutHash } = crypto;
+const mac = '7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=';
+
+test.each<[string, typeof withoutHash | undefined, { hash: number; createHmac: number }]>([
+  ['two hashes', crypto, { hash: 2, createHmac: 0 }],
+  ['createHmac(), where the platform does not hash at once', withoutHash, { hash: 0, createHmac: 1 }],
+  ['Web Crypto, where the platform has nothing', undefined, { hash: 0, createHmac: 0 }],
 ])('hmacSha256() signs by %s', async (_, platform, times) => {
+  const hash = vi.fn(crypto.hash);
   const createHmac = vi.fn(crypto.createHmac);
-  const { hmacSha256 } = await signersOn(platform && { ...platform, createHmac });
+  const { hmacSha256 } = await signersOn(
+    platform && { ...platform, createHmac, hash: 'hash' in platform ? hash : undefined },
+  );
 
   const signer = hmacSha256({ apiKey: 'test-key' });
+  hash.mockClear();
   createHmac.mockClear();
 
-  expect(await signer.sign(input)).toBe('7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=');
-  expect(createHmac).toHaveBeenCalledTimes(times);
+  expect(await signer.sign(input)).toBe(mac);
+  expect({ hash: hash.mock.calls.length, createHmac: createHmac.mock.calls.length }).toEqual(times);
+});
+
+test.each<[string, object | undefined, boolean]>([
+  ['two hashes', crypto, true],
+  ['createHmac()', withoutHash, true],
+  ['Web Crypto', undefined, false],
+])('hmacSha256() by %s signs and verifies keys and texts of any length', async (_, platform, atOnce) => {
+  const { hmacSha256 } = await signersOn(platform);
+  for (const keyLength of [9, 65]) {
+    // Three bytes a character, a surrogate that has no other half, and more than is written to memory that is there.
+    for (const timestamp of ['x', '\u20ac'.repeat(512), '\ud800', 'y'.repeat(600), '\u20ac'.repeat(100_000), 'x']) {
+      const apiKey = 'k'.repeat(keyLength);
+      const signer = hmacSha256({ apiKey, context: '' });
+      const expected = crypto.createHmac('sha256', apiKey).update(timestamp, 'utf8').digest('base64');
+
+      const signature = signer.sign({ timestamp, partnerId: '' });
+      const verified = signer.verify(expected, { timestamp, partnerId: '' });
+
+      expect(await signature).toBe(expected);
+      expect(await verified).toBe(true);
+      expect([typeof signature, typeof verified]).toEqual(atOnce ? ['string', 'boolean'] : ['object', 'object']);
+    }
+  }
 });
 
 const throws = () => {
@@ -127,9 +158,12 @@ const throws = () => {
 test.each<[string, object]>([
   ['has an empty module', {}],
   ['has no keys', { createHmac: crypto.createHmac }],
-  ['throws when it makes a key', { ...crypto, createSecretKey: throws }],
-  ['throws when it makes a MAC', { ...crypto, createHmac: throws }],
-  ['makes another MAC', { ...crypto, createHmac: () => crypto.createHmac('sha512', 'x') }],
+  ['throws when it makes a key', { ...withoutHash, createSecretKey: throws }],
+  ['throws when it makes a MAC', { ...withoutHash, createHmac: throws }],
+  ['makes another MAC', { ...withoutHash, createHmac: () => crypto.createHmac('sha512', 'x') }],
+  ['throws when it hashes', { ...crypto, hash: throws }],
+  ['hashes otherwise', { ...crypto, hash: (_: string, ...rest: [string, 'hex']) => crypto.hash('sha512', ...rest) }],
+  ['throws whatever it does', { ...crypto, hash: throws, createHmac: throws }],
 ])('hmacSha256() does without a platform that %s', async (_, platform) => {
   const { hmacSha256 } = await signersOn(platform);
   const signer = hmacSha256({ apiKey: 'test-key' });

@@ -75,6 +75,10 @@ async function byteSigners() {
       encode(text = '') {
         return Uint8Array.from(Buffer.from(text, 'latin1'));
       }
+      encodeInto(text: string, into: Uint8Array) {
+        into.set(this.encode(text));
+        return { read: text.length, written: text.length };
+      }
     },
   );
   vi.doMock('../src/signing/keys.js', async (original) => ({

@@ -64,16 +64,18 @@ export function ed25519(options: Ed25519Options): Signer {
     name: 'ed25519',
     async sign(input) {
       const key = await signingKey();
-      return encodeBase64(key.sign(signedText(input, context)));
+      return encodeBase64(key.sign(utf8.encode(signedText(input, context))));
     },
     async verify(signature, input) {
       const bytes = typeof signature === 'string' ? decodeBase64(signature) : null;
       if (bytes === null || !isStrictSignature(bytes)) return false;
-      const message = signedText(input, context);
+      const message = utf8.encode(signedText(input, context));
       return (await verifyingKeys()).map((verifies) => verifies(message, bytes)).includes(true);
     },
   };
 }
+
+const utf8 = new TextEncoder();
 
 // A public half that is not the seed's would give the secret away with the first signature.
 async function signingKeyOf(secretKey: Uint8Array): Promise<SigningKey> {

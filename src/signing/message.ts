@@ -7,11 +7,9 @@
 import type { Wire } from '../assumptions.js';
 import type { SignatureInput } from './signer.js';
 
-const utf8 = new TextEncoder();
-
 /** The signed text: timestamp, partner id and context, one after the other. The body is not in it. */
-export function signedText({ timestamp, partnerId }: SignatureInput, context: string): Uint8Array<ArrayBuffer> {
-  return utf8.encode(timestamp + partnerId + context);
+export function signedText({ timestamp, partnerId }: SignatureInput, context: string): string {
+  return timestamp + partnerId + context;
 }
 
 /** A timestamp as it is signed and as it travels: the same characters, as text or as a number. */

@@ -10,12 +10,19 @@ export interface PlatformKey {
   export(options: { format: 'jwk' }): { readonly x: string };
 }
 
+/** Hashes at once, without an object for it. Not every runtime that has the module has this. */
+interface Hash {
+  (algorithm: 'sha256', data: Uint8Array, as: 'buffer'): Uint8Array;
+  (algorithm: 'sha256', data: Uint8Array, as: 'base64'): string;
+}
+
 /** Of Node's crypto module, what is used here. */
 export interface PlatformCrypto {
   createSecretKey(key: Uint8Array): PlatformKey;
   createPrivateKey(key: { key: Uint8Array; format: 'der'; type: 'pkcs8' }): PlatformKey;
   createPublicKey(key: PlatformKey | { key: Uint8Array; format: 'der'; type: 'spki' }): PlatformKey;
   createHmac(algorithm: 'sha256', key: PlatformKey): { update(data: Uint8Array): { digest(as: 'base64'): string } };
+  readonly hash?: Hash;
   sign(algorithm: null, data: Uint8Array, key: PlatformKey): Uint8Array;
   verify(algorithm: null, data: Uint8Array, key: PlatformKey, signature: Uint8Array): boolean;
 }
