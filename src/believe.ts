@@ -54,36 +54,46 @@ export function membersOf(reading: Received, json: unknown): Members {
 
 /**
  * When the service signed an answer; null where its operation's answers need no signature and this
- * one has none.
+ * one has none. A promise only where the signer gives one.
  *
  * @throws {HostedSignatureError} when it is not believed.
  */
-export async function verified(reading: Signed, members: Members): Promise<Date | null> {
+export function verified(reading: Signed, members: Members): Date | null | Promise<Date | null> {
   const { operation, sentSignatures, site, settings } = reading;
   const signatures = signaturesIn(members);
   const others = signatures.filter((signature) => !sentSignatures.has(signature));
   // Link answers are not signed; one that hands our own signature back is not either.
   if (operation.signedAnswer === 'if present' && others.length === 0) return null;
-  // Where both sides sign with one key, anyone can hand us back what we sent, now or earlier.
-  const mayReflect = operation.signedAnswer === 'required' && !settings.wire.echoesTimestamp;
-  if (mayReflect && others.length < signatures.length) throw rejected(reading, 'reflected');
+  if (mayReflect(reading) && others.length < signatures.length) throw rejected(reading, 'reflected');
   const theirs =
     operation.signedAnswer === 'required'
       ? members
       : Object.fromEntries(Object.entries(members).filter(([, value]) => !sentSignatures.has(value)));
-  const verdict = await verifyAnswer(theirs, {
+  const verdict = verifyAnswer(theirs, {
     signer: settings.signer,
     partnerId: settings.partnerId,
     now: site.now,
     maxAgeMs: settings.maxResponseAgeMs,
-  }).catch((): Verdict | null => null);
+  });
+  return verdict instanceof Promise
+    ? verdict.then((later) => signedAtOf(reading, later))
+    : signedAtOf(reading, verdict);
+}
+
+// Where both sides sign with one key, anyone can hand us back what we sent, now or earlier.
+function mayReflect({ operation, settings }: Signed): boolean {
+  return operation.signedAnswer === 'required' && !settings.wire.echoesTimestamp;
+}
+
+function signedAtOf(reading: Signed, verdict: Verdict | null): Date | null {
+  const { sentSignatures, site } = reading;
   if (verdict?.believed) {
     const { signedAt } = verdict;
     if (mayReflect && others.some((signature) => sentSignatures.hasRespelled(signature))) {
       throw rejected(reading, 'reflected');
     }
     const isForgotten = signedAt !== null && signedAt.getTime() <= sentSignatures.forgottenUntil();
-    if (mayReflect && isForgotten) throw rejected(reading, 'stale');
+    if (mayReflect(reading) && isForgotten) throw rejected(reading, 'stale');
     return signedAt;
   }
 

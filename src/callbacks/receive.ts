@@ -64,8 +64,7 @@ export async function receiveCallback(
   const { text, scanned } = decodeBody(body, maxBytes);
   const now = clock.now();
   const verify = async (pair: Pair): Promise<Verified> => {
-    const verdict = await verifyAnswer(pair, { signer, partnerId, now, maxAgeMs }).catch((): null => null);
-    return assertVerified(verdict);
+    return assertVerified(await verifyAnswer(pair, { signer, partnerId, now, maxAgeMs }));
   };
   const { properties, verified } = await (scanned
     ? verifyAndParse(text, scanned, verify)

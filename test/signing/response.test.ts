@@ -1,0 +1,113 @@
+/** verifyAnswer(): one verdict, whether the signer answers at once or later, and nothing asked twice. */
+
+import type { SignatureInput, Signer } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { verifyAnswer } from '../../src/signing/response.js';
+
+const now = Date.parse('2026-01-02T03:04:05.678Z');
+const timestamp = new Date(now).toISOString();
+
+/** Ways in which a signer may answer. */
+const ways: readonly [string, (verdict: () => boolean) => boolean | Promise<boolean>][] = [
+  ['at once', (verdict) => verdict()],
+  ['by a promise', async (verdict) => verdict()],
+  // biome-ignore lint/suspicious/noThenProperty: some libraries have promises of their own.
+  ['by a thenable', (verdict) => ({ then: (resolve: (value: boolean) => void) => resolve(verdict()) }) as never],
+];
+
+/** A signer that verifies these pairs of signature and timestamp, and what it was asked. */
+function signerOf(good: readonly string[], answers: (verdict: () => boolean) => boolean | Promise<boolean>) {
+  const asked: string[] = [];
+  const verify: Signer['verify'] = (signature: string, input: SignatureInput) => {
+    const pair = `${signature} over ${input.timestamp}`;
+    asked.push(pair);
+    return answers(() => good.includes(pair));
+  };
+  const signer: Signer = { name: 'test', sign: () => 'own', verify };
+  return { asked, by: { signer, partnerId: '085', now, maxAgeMs: 300_000 } };
+}
+
+const believed = { believed: true, signedAt: new Date(now), timestamp };
+const mismatch = { believed: false, reason: 'mismatch' };
+
+const rows = [
+  {
+    what: 'one signature',
+    answer: { timestamp, signature: 'a' },
+    good: [`a over ${timestamp}`],
+    asked: [`a over ${timestamp}`],
+    verdict: believed,
+  },
+  {
+    what: 'two signatures',
+    answer: { timestamp, signature: 'a', sec_key: 'b' },
+    good: [`a over ${timestamp}`, `b over ${timestamp}`],
+    asked: [`b over ${timestamp}`, `a over ${timestamp}`],
+    verdict: believed,
+  },
+  {
+    what: 'two signatures of which the second is wrong',
+    answer: { timestamp, signature: 'a', sec_key: 'b' },
+    good: [`b over ${timestamp}`],
+    asked: [`b over ${timestamp}`, `a over ${timestamp}`],
+    verdict: mismatch,
+  },
+  {
+    what: 'a number that is signed in its ISO form',
+    answer: { timestamp: now, signature: 'a' },
+    good: [`a over ${timestamp}`],
+    asked: [`a over ${now}`, `a over ${timestamp}`],
+    verdict: believed,
+  },
+  {
+    what: 'a wrong signature',
+    answer: { timestamp, signature: 'a' },
+    good: [],
+    asked: [`a over ${timestamp}`],
+    verdict: mismatch,
+  },
+  {
+    what: 'a signature of long ago',
+    answer: { timestamp: '2026-01-01T03:04:05.678Z', signature: 'a' },
+    good: ['a over 2026-01-01T03:04:05.678Z'],
+    asked: ['a over 2026-01-01T03:04:05.678Z'],
+    verdict: { believed: false, reason: 'stale' },
+  },
+];
+
+test.each(ways.flatMap(([way, answers]) => rows.map((row) => ({ ...row, way, answers }))))(
+  'verifyAnswer() judges $what, where the signer answers $way',
+  async ({ answers, answer, good, asked, verdict }) => {
+    const signer = signerOf(good, answers);
+
+    expect(await verifyAnswer({ ...answer }, signer.by)).toEqual(verdict);
+
+    expect(signer.asked).toEqual(asked);
+  },
+);
+
+test('verifyAnswer() waits for nothing where the signer verifies the one signature at once', () => {
+  const { by } = signerOf([`a over ${timestamp}`], (verdict) => verdict());
+
+  expect(verifyAnswer({ timestamp, signature: 'a' }, by)).toEqual(believed);
+});
+
+const fail = () => {
+  throw new Error('the key service is away');
+};
+
+test.each<[string, Signer['verify'], object]>([
+  ['throws', fail, { timestamp, signature: 'a' }],
+  ['rejects', async () => fail(), { timestamp, signature: 'a' }],
+  [
+    'throws at the second signature',
+    (signature) => signature === 'b' || fail(),
+    { timestamp, signature: 'a', sec_key: 'b' },
+  ],
+])('verifyAnswer() gives no verdict where the signer %s', async (_, verify, answer) => {
+  const signer: Signer = { name: 'broken', sign: () => 'own', verify };
+
+  const verdict = await verifyAnswer({ ...answer }, { signer, partnerId: '085', now, maxAgeMs: 300_000 });
+
+  expect(verdict).toBeNull();
+});
