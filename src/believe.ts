@@ -76,8 +76,8 @@ export function verified(reading: Signed, members: Members): Date | null | Promi
     maxAgeMs: settings.maxResponseAgeMs,
   });
   return verdict instanceof Promise
-    ? verdict.then((later) => signedAtOf(reading, later))
-    : signedAtOf(reading, verdict);
+    ? verdict.then((later) => signedAtOf(reading, later, others))
+    : signedAtOf(reading, verdict, others);
 }
 
 // Where both sides sign with one key, anyone can hand us back what we sent, now or earlier.
@@ -85,11 +85,11 @@ function mayReflect({ operation, settings }: Signed): boolean {
   return operation.signedAnswer === 'required' && !settings.wire.echoesTimestamp;
 }
 
-function signedAtOf(reading: Signed, verdict: Verdict | null): Date | null {
+function signedAtOf(reading: Signed, verdict: Verdict | null, signatures: readonly unknown[]): Date | null {
   const { sentSignatures, site } = reading;
   if (verdict?.believed) {
     const { signedAt } = verdict;
-    if (mayReflect && others.some((signature) => sentSignatures.hasRespelled(signature))) {
+    if (mayReflect(reading) && signatures.some((signature) => sentSignatures.hasRespelled(signature))) {
       throw rejected(reading, 'reflected');
     }
     const isForgotten = signedAt !== null && signedAt.getTime() <= sentSignatures.forgottenUntil();

@@ -1,6 +1,6 @@
 /**
- * The quick way through the one response of size, a page of links: an entry that is of the ordinary
- * kind needs neither a check by the schemas of `wire.ts`, which can tell what is wrong, nor a copy.
+ * Quick checks of the entries of the one response of size, a page of links (`validation/quick-check.ts` says what a
+ * quick check is). They are written field by field: those that are derived from the schemas take five times as long.
  *
  * @module
  */
@@ -8,59 +8,38 @@
 import { isRecord } from '../json.js';
 import { isCount } from '../scalars.js';
 
-/** What each field of an ordinary entry is: never more than its schema accepts. */
-type Rules<Name extends string> = Readonly<Record<Name, (value: unknown) => boolean>>;
+/** Whether a link is accepted as it stands. Times and three of the URLs may be anything: what cannot be read is null. */
+export function isOrdinaryLink(link: unknown): boolean {
+  return (
+    isPlain(link) &&
+    isText(link.link) &&
+    isText(link.link_url) &&
+    isText(link.link_id) &&
+    isText(link.ref_id) &&
+    isText(link.name) &&
+    isListOf(link.id_types, isOrdinaryIdType) &&
+    (typeof link.is_single_use === 'boolean' || isAbsent(link.is_single_use)) &&
+    isText(link.user_id) &&
+    isListOf(link.user_ids, isText) &&
+    isCountOrAbsent(link.total_jobs) &&
+    isCountOrAbsent(link.failed_jobs) &&
+    isCountOrAbsent(link.successful_jobs) &&
+    isText(link.company_name) &&
+    isText(link.partner_id)
+  );
+}
 
-/** An ordinary ID type. */
-export const ordinaryIdType = { country: isText, id_type: isText, verification_method: isText };
-
-const isOrdinaryIdType = entryTest(ordinaryIdType);
-
-/** An ordinary link. */
-export const ordinaryLink = {
-  link: isText,
-  link_url: isText,
-  link_id: isText,
-  ref_id: isText,
-  name: isText,
-  id_types: (value: unknown) => isListOf(value, isOrdinaryIdType),
-  is_single_use: (value: unknown) => typeof value === 'boolean' || isAbsent(value),
-  callback_url: isAnything,
-  data_privacy_policy_url: isAnything,
-  logo_url: isAnything,
-  user_id: isText,
-  user_ids: (value: unknown) => isListOf(value, isText),
-  total_jobs: isCountOrAbsent,
-  failed_jobs: isCountOrAbsent,
-  successful_jobs: isCountOrAbsent,
-  company_name: isText,
-  partner_id: isText,
-  created_at: isAnything,
-  updated_at: isAnything,
-  expires_at: isAnything,
-  disabled_at: isAnything,
-};
+/** Whether an ID type is accepted as it stands. */
+export function isOrdinaryIdType(entry: unknown): boolean {
+  return isPlain(entry) && isText(entry.country) && isText(entry.id_type) && isText(entry.verification_method);
+}
 
 /** Longer lists are left to their schemas, which know how long one may be. */
 const maxOrdinaryEntries = 2_000;
 
-/**
- * Makes the test of ordinary entries of a list. Entries that are not copied inherit: where a field of
- * any of them could be inherited, none is ordinary.
- */
-export function ordinaryEntries<Name extends string>(rules: Rules<Name>): () => (entry: unknown) => boolean {
-  const isOrdinary = entryTest(rules);
-  const names = [...Object.keys(rules), ...Object.keys(ordinaryIdType)];
-  return () => (names.some((name) => name in Object.prototype) ? () => false : isOrdinary);
-}
-
-function entryTest(rules: Rules<string>): (entry: unknown) => boolean {
-  const fields = Object.entries(rules);
-  return (entry) =>
-    isRecord(entry) &&
-    // Its schema drops a field of that name, which a copy made by assignment would take for a prototype.
-    !Object.hasOwn(entry, '__proto__') &&
-    fields.every(([name, isOrdinary]) => isOrdinary(entry[name]));
+// The schema drops a field called `__proto__`, which a copy made by assignment would take for a prototype.
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return isRecord(value) && !Object.hasOwn(value, '__proto__');
 }
 
 function isListOf(value: unknown, isOrdinary: (entry: unknown) => boolean): boolean {
@@ -78,8 +57,4 @@ function isText(value: unknown): boolean {
 
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
-}
-
-function isAnything(): boolean {
-  return true;
 }

@@ -9,16 +9,10 @@ import * as z from 'zod/mini';
 import { assumedMostEntries } from '../assumptions.js';
 import { wireAnything, wireBoolean, wireCode, wireCount, wireText } from '../scalars.js';
 import { list, oneOf, record } from '../validation/structure.js';
-import { ordinaryEntries, ordinaryIdType, ordinaryLink } from './ordinary-page.js';
+import { isOrdinaryIdType, isOrdinaryLink } from './ordinary-page.js';
 
-const idTypeFields = { country: wireText, id_type: wireText, verification_method: wireText };
-const wireIdType = record(idTypeFields);
-const wireIdTypes = z.nullish(
-  list(wireIdType, {
-    most: assumedMostEntries.idTypes,
-    ordinary: ordinaryEntries<keyof typeof idTypeFields>(ordinaryIdType),
-  }),
-);
+const wireIdType = record({ country: wireText, id_type: wireText, verification_method: wireText });
+const wireIdTypes = z.nullish(list(wireIdType, { most: assumedMostEntries.idTypes, isOrdinary: isOrdinaryIdType }));
 
 /** What {@link wireLink} knows. */
 export const linkFields = {
@@ -35,7 +29,7 @@ export const linkFields = {
   user_id: wireCode,
   user_ids: z.nullish(
     oneOf(
-      { string: z.string(), list: list(wireCode, { most: assumedMostEntries.users, ordinary: () => isString }) },
+      { string: z.string(), list: list(wireCode, { most: assumedMostEntries.users, isOrdinary: isString }) },
       'must be a text or a list of texts',
     ),
   ),
@@ -68,10 +62,7 @@ export const wireUpdatedLink = record({
 
 /** A page of links (§4.4) with where it stands (§2.3). */
 export const wireLinkPage = record({
-  links: list(wireLink, {
-    most: assumedMostEntries.links,
-    ordinary: ordinaryEntries<keyof typeof linkFields>(ordinaryLink),
-  }),
+  links: list(wireLink, { most: assumedMostEntries.links, isOrdinary: isOrdinaryLink }),
   meta: record({ currentPage: wireCount, limit: wireCount, totalCount: wireCount, totalPages: wireCount }),
 });
 

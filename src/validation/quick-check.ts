@@ -138,13 +138,9 @@ function acceptsAbsence(schema: z.core.$ZodType): boolean {
   return success && data === undefined;
 }
 
-function listRule(element: Rule, { most = Number.POSITIVE_INFINITY, ordinary }: ListRules = {}): Rule {
-  function accepts(value: unknown): boolean {
-    if (!Array.isArray(value) || value.length > most) return false;
-    const isOrdinary = ordinary?.();
-    return value.every((entry) => isOrdinary?.(entry) || isAccepted(entry, element));
-  }
-  return { ...composite, accepts };
+function listRule(element: Rule, { most = Number.POSITIVE_INFINITY, isOrdinary }: ListRules = {}): Rule {
+  const accepts = (entry: unknown) => isOrdinary?.(entry) || isAccepted(entry, element);
+  return { ...composite, accepts: (value) => Array.isArray(value) && value.length <= most && value.every(accepts) };
 }
 
 // A value is of one form alone, by what it is in JSON.

@@ -34,17 +34,16 @@ export interface ListRules {
   readonly message?: string;
   /** A list of more entries is refused before any of them is looked at. Default: any number. */
   readonly most?: number;
-  /** Gives, for one list, the test of entries that are right as they are: they are neither checked nor copied. */
-  readonly ordinary?: () => (entry: unknown) => boolean;
+  /** A quick check of entries of parsed JSON: those that pass it are neither checked by their schema nor copied. */
+  readonly isOrdinary?: (entry: unknown) => boolean;
 }
 
 /** A list, checked entry by entry until {@link maxIssues} issues were found. */
 export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMiniType<T[]> {
-  const { message = 'must be a list', most = Number.POSITIVE_INFINITY, ordinary } = rules;
+  const { message = 'must be a list', most = Number.POSITIVE_INFINITY, isOrdinary } = rules;
   const schema = checked<T[]>((value, context) => {
     if (!Array.isArray(value)) return refuse(context, message);
     if (value.length > most) return refuse(context, `must have at most ${most} entries`);
-    const isOrdinary = ordinary?.();
     const entries: T[] = [];
     const before = context.issues.length;
     for (let index = 0; index < value.length; index++) {
