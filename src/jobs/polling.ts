@@ -27,10 +27,6 @@ export interface Wait<J = unknown> {
   dueAt: number;
   /** Whether the last poll before the deadline was made. */
   isExpiring: boolean;
-  /** Whether a poll is under way, which ends with the deadline. */
-  isPolling: boolean;
-  /** Whether the wait has ended. */
-  isOver: boolean;
   polls: number;
   /** Whether the poll that is due, or under way, is the last one before the deadline. */
   isLast: boolean;
@@ -111,8 +107,6 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
       startedAt,
       dueAt: startedAt + Math.min(plan.initialDelayMs, plan.deadlineMs),
       isExpiring: false,
-      isPolling: false,
-      isOver: false,
       polls: 0,
       isLast: false,
       tookMs: 0,
@@ -126,7 +120,6 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   async function poll(wait: Wait, signal: AbortSignal): Promise<Step> {
     const startedAt = elapsed();
     if (wait.isExpiring) return expired(wait, null, startedAt);
-    wait.isPolling = true;
     wait.polls += 1;
     wait.sent ??= createSent();
     // A poll under way ends with the wait: a stalled one must not make the wait longer.
@@ -148,8 +141,6 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
       const isCutOff = endsWait && error.code === 'timeout' && error.phase === 'total';
       step = isCutOff ? expired(wait, null, elapsed()) : afterError(wait, error);
     }
-    wait.isPolling = false;
-    wait.isOver = step.over;
     report(wait, { status, error, over: step.over || wait.isExpiring });
     return step;
   }
@@ -196,7 +187,6 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   }
 
   function expired(wait: Wait, status: PendingJob | null, at: number): Step {
-    wait.isOver = true;
     return { status, error: timeout(wait, at), over: true };
   }
 

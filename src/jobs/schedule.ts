@@ -7,6 +7,7 @@
 
 import { quietly } from '../events.js';
 import type { HostedError } from '../hosted-error.js';
+import { createDueQueue, type DueEntry } from '../runtime/due-queue.js';
 import type { WaitingClock } from '../time.js';
 import { copyIds, type Poller, type Wait } from './polling.js';
 import type { CompletedJob, JobRef } from './types.js';
@@ -59,9 +60,10 @@ export async function* waitForEach<J extends JobRef>(
   { poller, clock, concurrency, signal, stop }: Scheduling,
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
   const source = createSource(jobs);
-  const waiting = createDueQueue<J>();
-  // Every wait that has not ended, in order of admission, which is that of their deadlines.
-  const open = new Set<Wait<J>>();
+  const waiting = createDueQueue<Wait<J>>();
+  // Every wait that has not ended, in order of admission, which is that of their deadlines; with its place in
+  // the queue, or null while it is polled.
+  const open = new Map<Wait<J>, DueEntry<Wait<J>> | null>();
   const ending = new AbortController();
   let ended: WaitEntry<J>[] = [];
   let inFlight = 0;
@@ -109,7 +111,7 @@ export async function* waitForEach<J extends JobRef>(
       if (job) {
         admitted += 1;
         admit(job);
-      } else if (isDue) run(waiting.take());
+      } else if (isDue) run(waiting.take() as Wait<J>);
       else break;
     }
     if (inFlight >= concurrency) setAlarm(nextDeadlineAt());
@@ -120,18 +122,22 @@ export async function* waitForEach<J extends JobRef>(
 
   function admit({ job, ids }: Arrival<J>): void {
     const wait = poller.begin(job, ids);
-    open.add(wait);
-    if (wait.dueAt > wait.startedAt) waiting.add(wait);
+    if (wait.dueAt > wait.startedAt) enqueue(wait);
     else run(wait);
+  }
+
+  function enqueue(wait: Wait<J>): void {
+    open.set(wait, waiting.add(wait, wait.dueAt));
   }
 
   function run(wait: Wait<J>): void {
     inFlight += 1;
+    open.set(wait, null);
     poller
       .poll(wait, ending.signal)
       .then(({ status, error, over }) => {
         inFlight -= 1;
-        if (!over) waiting.add(wait);
+        if (!over) enqueue(wait);
         else end(wait, error ? { job: wait.job, error } : { job: wait.job, status });
         fill();
       })
@@ -146,18 +152,17 @@ export async function* waitForEach<J extends JobRef>(
   // Where every request is taken by other jobs, a wait ends with its deadline all the same.
   function endOverdue(): void {
     const now = clock.elapsed();
-    for (const wait of open) {
+    for (const [wait, place] of open) {
       if (poller.deadlineOf(wait) > now) return;
-      if (wait.isPolling || inFlight < concurrency) continue;
-      const { job } = wait;
-      end(wait, { job, error: poller.expire(wait) });
-      wait.isOver = true;
+      if (place === null || inFlight < concurrency) continue;
+      waiting.remove(place);
+      end(wait, { job: wait.job, error: poller.expire(wait) });
     }
   }
 
   function nextDeadlineAt(): number | null {
     // At most as many as there are requests are polled right now.
-    for (const wait of open) if (!wait.isPolling) return poller.deadlineOf(wait);
+    for (const [wait, place] of open) if (place !== null) return poller.deadlineOf(wait);
     return null;
   }
 
@@ -273,34 +278,5 @@ function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
       // The source is told that nothing more is wanted; how it takes that changes nothing here.
       if (!exhausted) quietly(() => iterator.return?.());
     },
-  };
-}
-
-/** Waits by the time they are due; those that have ended are passed over. */
-interface DueQueue<J> {
-  add(wait: Wait<J>): void;
-  nextDueAt(): number | null;
-  take(): Wait<J>;
-}
-
-// Kept with the first due at the end, where taking it moves nothing.
-function createDueQueue<J>(): DueQueue<J> {
-  const waits: Wait<J>[] = [];
-  return {
-    add(wait) {
-      let low = 0;
-      let high = waits.length;
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        if ((waits[middle] as Wait<J>).dueAt > wait.dueAt) low = middle + 1;
-        else high = middle;
-      }
-      waits.splice(low, 0, wait);
-    },
-    nextDueAt() {
-      while (waits.at(-1)?.isOver) waits.pop();
-      return waits.at(-1)?.dueAt ?? null;
-    },
-    take: () => waits.pop() as Wait<J>,
   };
 }

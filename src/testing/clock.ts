@@ -6,7 +6,7 @@
 
 import { loadKy } from '../ky.js';
 import type { Clock } from '../options.js';
-import { createSleepers } from './sleepers.js';
+import { createDueQueue } from '../runtime/due-queue.js';
 
 /** How busy the world around a test clock is: what counts up when it is used, and what is under way. */
 interface Activity {
@@ -56,7 +56,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
 } {
   let nowMs = startMs;
   let advancing = Promise.resolve();
-  const sleepers = createSleepers();
+  const sleepers = createDueQueue<() => void>();
   const activity: Activity = { uses: 0, underway: 0 };
 
   function now(): number {
@@ -66,17 +66,20 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
 
   function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     activity.uses += 1;
-    return sleepUntil(signal, !(ms > 0), (wake) => sleepers.add(nowMs + ms, wake));
+    return sleepUntil(signal, !(ms > 0), (wake) => {
+      const sleeper = sleepers.add(wake, nowMs + ms);
+      return () => sleepers.remove(sleeper);
+    });
   }
 
   async function moveTo(targetMs: number): Promise<void> {
     // A client that cannot send yet looks like one that has nothing to do.
     await loadKy();
     await untilQuiet(activity);
-    for (let dueMs = sleepers.nextDueMs(); dueMs !== null && dueMs <= targetMs; dueMs = sleepers.nextDueMs()) {
+    for (let dueMs = sleepers.nextDueAt(); dueMs !== null && dueMs <= targetMs; dueMs = sleepers.nextDueAt()) {
       nowMs = dueMs;
       // All of one instant wake together: none of them can see what another does about it.
-      for (const wake of sleepers.takeDue(nowMs)) wake();
+      while (sleepers.nextDueAt() === dueMs) sleepers.take()?.();
       await untilQuiet(activity);
     }
     nowMs = targetMs;
