@@ -13,7 +13,9 @@ export default defineConfig({
       'test/callbacks-*.test.ts',
       'test/real-payloads.test.ts',
       'test/call/{clock-skew,reflection,retry-after,signing-times}.test.ts',
-      'test/runtime/clock.test.ts',
+      'test/runtime/{clock,due-queue}.test.ts',
+      'test/signing/*.test.ts',
+      'test/validation/*.test.ts',
     ],
   },
 });
