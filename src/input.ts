@@ -47,6 +47,11 @@ export const anyText = z.string('must be a text');
 /** True or false. */
 export const flag = z.boolean('must be true or false');
 
+/** One of these values. zod's own kinds for it are larger. */
+export function choice<const T>(values: readonly T[], message?: string) {
+  return z.custom<T>((value) => values.includes(value as T), message);
+}
+
 /** A whole number of `least` or more that shows itself in the message. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;

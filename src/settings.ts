@@ -10,7 +10,7 @@ import { assumedMaxResponseAgeMs, assumedWire, type Wire } from './assumptions.j
 import { HostedConfigError } from './errors.js';
 import type { Logger } from './events.js';
 import type { Issue } from './hosted-error.js';
-import { copyOf, duration, httpUrl, inputObject, maxTimer, wholeNumber } from './input.js';
+import { choice, copyOf, duration, httpUrl, inputObject, maxTimer, wholeNumber } from './input.js';
 import { check } from './issues.js';
 import { isRecord } from './json.js';
 import { listIssues } from './messages.js';
@@ -124,7 +124,7 @@ const baseUrlsOf = inputObject(
   'must be an object with "sandbox" or "production"',
 );
 
-const timestampFormat = z.enum(['iso', 'epoch-ms', 'epoch-s'], 'must be "iso", "epoch-ms" or "epoch-s"');
+const timestampFormat = choice(['iso', 'epoch-ms', 'epoch-s'], 'must be "iso", "epoch-ms" or "epoch-s"');
 
 const wireOptions = inputObject({
   brand: z.optional(
@@ -133,12 +133,12 @@ const wireOptions = inputObject({
   listMarker: z.optional(
     z.string('must be a text').check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be letters, digits, "_" or "-"')),
   ),
-  firstPage: z.optional(z.literal(['auto', 0, 1], 'must be "auto", 0 or 1')),
+  firstPage: z.optional(choice(['auto', 0, 1], 'must be "auto", 0 or 1')),
   timestampFormat: z.optional(timestampFormat),
   jobTimestampFormat: z.optional(timestampFormat),
-  jobSignatureMember: z.optional(z.enum(['sec_key', 'signature'], 'must be "sec_key" or "signature"')),
+  jobSignatureMember: z.optional(choice(['sec_key', 'signature'], 'must be "sec_key" or "signature"')),
   echoesTimestamp: z.optional(z.boolean('must be true or false')),
-  jobFlags: z.optional(z.enum(['boolean', 'string'], 'must be "boolean" or "string"')),
+  jobFlags: z.optional(choice(['boolean', 'string'], 'must be "boolean" or "string"')),
   namesJob: z.optional(z.boolean('must be true or false')),
 });
 
@@ -150,7 +150,7 @@ const optionShape = {
     .check(z.regex(/^\S+$/, 'must be a text without blanks')),
   apiKey: z.optional(z.string('must be a text')),
   signer: z.optional(z.custom<Signer>(isSigner, 'must have a name, sign() and verify()')),
-  environment: z.optional(z.enum(['sandbox', 'production'], 'must be "sandbox" or "production"')),
+  environment: z.optional(choice(['sandbox', 'production'], 'must be "sandbox" or "production"')),
   baseUrls: baseUrlsOf,
   jobStatusBaseUrls: z.optional(baseUrlsOf),
   defaultCallbackUrl: z.optional(httpUrl),
@@ -166,8 +166,8 @@ const optionShape = {
       z.transform(toClock),
     ),
   ),
-  clockSkew: z.optional(z.enum(['auto', 'off'], 'must be "auto" or "off"')),
-  maxResponseAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
+  clockSkew: z.optional(choice(['auto', 'off'], 'must be "auto" or "off"')),
+  maxResponseAgeMs: z.optional(z.union([choice([false]), duration], 'must be whole milliseconds, or false')),
   maxResponseBytes: z.optional(wholeNumber(1, maxTimer)),
   wire: z.optional(wireOptions),
   logger: z.optional(z.custom<Logger>(isLogger, 'must have debug(), info(), warn() and error()')),

@@ -7,7 +7,7 @@
 import * as z from 'zod/mini';
 import { assumedMaxCallbackAgeMs, assumedMaxHintAgeMs } from '../assumptions.js';
 import { HostedConfigError, HostedValidationError } from '../errors.js';
-import { duration, flag, inputObject, maxTimer, wholeNumber } from '../input.js';
+import { choice, duration, flag, inputObject, maxTimer, wholeNumber } from '../input.js';
 import { check } from '../issues.js';
 import { cannotReceive, listIssues } from '../messages.js';
 import { hasMethods } from '../runtime/prototype.js';
@@ -45,7 +45,7 @@ const defaultMaxConfirmations = 10;
 
 // One schema for both ways: a caller may well share an object between them.
 const receiveOptions = inputObject({
-  maxAgeMs: z.optional(z.union([z.literal(false), duration], 'must be whole milliseconds, or false')),
+  maxAgeMs: z.optional(z.union([choice([false]), duration], 'must be whole milliseconds, or false')),
   maxBytes: z.optional(wholeNumber(1, maxTimer)),
   replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
   // A handler's own.

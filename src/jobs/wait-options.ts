@@ -7,7 +7,7 @@
 import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors.js';
 import type { HostedError, Issue } from '../hosted-error.js';
-import { callOptions, flag, inputObject, maxTimer, wholeNumber } from '../input.js';
+import { callOptions, choice, flag, inputObject, maxTimer, wholeNumber } from '../input.js';
 import { check } from '../issues.js';
 import { cannot, listIssues } from '../messages.js';
 import type { CallOptions } from '../options.js';
@@ -99,7 +99,7 @@ export interface WaitPlan {
 const waitOptions = inputObject({
   ...callOptions,
   deadlineMs: z.optional(
-    z.union([wholeNumber(0, maxTimer), z.literal(Number.POSITIVE_INFINITY)], 'must be whole milliseconds, or Infinity'),
+    z.union([wholeNumber(0, maxTimer), choice([Number.POSITIVE_INFINITY])], 'must be whole milliseconds, or Infinity'),
   ),
   initialDelayMs: z.optional(wholeNumber(0, maxTimer)),
   minDelayMs: z.optional(wholeNumber(1, maxTimer)),

@@ -8,7 +8,7 @@ import * as z from 'zod/mini';
 import { assumedRepeatable } from '../assumptions.js';
 import { couldBeDate } from '../date-time.js';
 import { type Issue, maxIssues } from '../hosted-error.js';
-import { anyText, dateTime, extraMembers, flag, httpUrl, inputObject, text, wholeNumber } from '../input.js';
+import { anyText, choice, dateTime, extraMembers, flag, httpUrl, inputObject, text, wholeNumber } from '../input.js';
 import { isRecord } from '../json.js';
 import { type Decoded, hasValue, type Operation } from '../operation.js';
 import { createLinkRoute, getLinkRoute, listLinksRoute, updateLinkRoute } from '../routes.js';
@@ -42,7 +42,7 @@ const verificationMethods: readonly VerificationMethod[] = [
 
 const newIdTypes = idTypeList({
   country: countryCode(/^[A-Za-z]{2}$/),
-  method: z.enum(verificationMethods, `must be one of ${verificationMethods.join(', ')}`),
+  method: choice(verificationMethods, `must be one of ${verificationMethods.join(', ')}`),
 });
 
 // What the service sent must be accepted back: its own list grows, and entries may lack a member.
@@ -75,7 +75,10 @@ const linkId = z
 const newLinkShape = {
   companyName: text,
   dataPrivacyPolicyUrl: httpUrl,
-  callbackUrl: z.union([z.null(), httpUrl], 'must be an absolute http(s) address, or null to leave it to the service'),
+  callbackUrl: z.union(
+    [choice([null]), httpUrl],
+    'must be an absolute http(s) address, or null to leave it to the service',
+  ),
   name: z.optional(anyText),
   idTypes: z.optional(newIdTypes),
   logoUrl: z.optional(httpUrl),
