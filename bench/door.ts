@@ -4,8 +4,9 @@
  */
 
 import { HostedClient } from 'hosted-client';
-import { report, rounded } from './report.ts';
-import { apiKey, partnerId } from './service.ts';
+import { printLines } from './report/print.ts';
+import { apiKey, partnerId } from './service/fixtures.ts';
+import { rounded } from './statistics.ts';
 
 const bytes = Number(process.argv[2] ?? 8) * 1024 * 1024;
 const client = new HostedClient({
@@ -56,7 +57,7 @@ for (const [shape, body] of Object.entries(shapes)) {
   figures.push(`${shape} ${parse.toFixed(1)} → ${refusal.toFixed(1)}`);
 }
 
-report([
+printLines([
   {
     what: `unsigned posts of ${bytes / 1024 / 1024} MiB, the dearest of ${figures.length} shapes`,
     unit: 'of the time that JSON.parse takes for the worst of them',

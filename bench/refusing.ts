@@ -11,8 +11,9 @@ import { spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { HostedClient } from 'hosted-client';
-import { median, type Row, report, rounded } from './report.ts';
-import { apiKey, job, partnerId } from './service.ts';
+import { type Line, printLines } from './report/print.ts';
+import { apiKey, job, partnerId } from './service/fixtures.ts';
+import { median, rounded } from './statistics.ts';
 
 const bytesOfBody = 8 * 1024 * 1024;
 const rounds = 7;
@@ -84,7 +85,7 @@ if (mode) console.log(JSON.stringify(await runCase(mode, name)));
 else runAll(first);
 
 function runAll(only: string): void {
-  const rows: Row[] = [];
+  const rows: Line[] = [];
   for (const title of Object.keys(cases).filter((each) => only === '' || each === only)) {
     const { parse, call } = runChild('time', title) as Record<'parse' | 'call', number>;
     const [idle, parsing, calling] = (['idle', 'parse', 'call'] as const).map(
@@ -108,7 +109,7 @@ function runAll(only: string): void {
       },
     );
   }
-  report(rows);
+  printLines(rows);
 }
 
 function runChild(which: (typeof modes)[number], title: string): unknown {

@@ -1,64 +1,60 @@
 /**
- * Runs all benches, each in a process of its own, and writes what they found to the screen and to
- * `RESULTS.md`: `npm run bench`. The figures are ratios of one run, so that any machine may make them.
+ * The bench: `npm run bench` measures everything in one run in which all variants take turns, and
+ * writes `RESULTS.md` and `results.svg`. Names of measures after it (`npm run bench -- job list`)
+ * measure only these, and `--against <folder of a build>` another build beside this one; then the
+ * screen alone is written to. A variant that fails is named, and makes the run fail.
  */
 
-import { execFileSync, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { isReached, lineOf, type Row } from './report.ts';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { drawChart } from './report/chart.ts';
+import { writeResults } from './report/results.ts';
+import { formatRow, type Row } from './row.ts';
+import { jobStatusRows, listRows } from './rows/calls.ts';
+import { type Context, peersFolder, root } from './rows/context.ts';
+import { inFlightRows, waitRows } from './rows/growth.ts';
+import { signingRows } from './rows/signing.ts';
+import { sizeRows } from './rows/sizes.ts';
+import { startUpRows } from './rows/start-up.ts';
+import { longWalkRows, walkRows } from './rows/walks.ts';
 
-const peers = fileURLToPath(new URL('peers', import.meta.url));
-if (!existsSync(`${peers}/node_modules`)) {
-  execFileSync('npm', ['ci', '--loglevel=error'], { cwd: peers, stdio: 'inherit' });
+const measures: Readonly<Record<string, (context: Context) => Promise<readonly Row[]>>> = {
+  job: jobStatusRows,
+  list: listRows,
+  walk: walkRows,
+  start: startUpRows,
+  size: sizeRows,
+  waits: waitRows,
+  flight: inFlightRows,
+  million: longWalkRows,
+  signing: signingRows,
+};
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { against: { type: 'string' } } });
+const unknown = positionals.filter((name) => !measures[name]);
+if (unknown.length > 0)
+  throw new Error(`No measure is named ${unknown}; there are ${Object.keys(measures).join(', ')}`);
+const against = values.against === undefined ? null : resolve(values.against);
+if (against !== null && !existsSync(join(against, 'index.js'))) throw new Error(`There is no build in ${against}`);
+
+if (!existsSync(join(peersFolder, 'node_modules'))) {
+  execFileSync('npm', ['ci', '--loglevel=error'], { cwd: peersFolder, stdio: 'inherit' });
 }
 
 const rows: Row[] = [];
-const benches = [
-  'calls status',
-  'calls loopback',
-  'calls list',
-  'start-up',
-  'sizes',
-  'signing',
-  'walking',
-  'waiting',
-  'refusing',
-];
-for (const bench of benches) {
-  const [file = '', ...args] = bench.split(' ');
-  const child = fork(new URL(`${file}.ts`, import.meta.url), args, { execArgv: ['--expose-gc'] });
-  child.on('message', (found: readonly Row[]) => {
-    for (const row of found) console.log(lineOf(row));
-    rows.push(...found);
-  });
-  const [code] = (await once(child, 'exit')) as [number];
-  if (code !== 0) throw new Error(`bench/${file}.ts ended with ${code}`);
+for (const [name, measure] of Object.entries(measures)) {
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  const startedAt = performance.now();
+  const found = await measure({ dist: join(root, 'dist'), against });
+  for (const row of found) console.log(formatRow(row));
+  console.log(`(${name}: ${Math.round((performance.now() - startedAt) / 1000)} s)`);
+  rows.push(...found);
 }
 
-const names = [...new Set(rows.flatMap(({ others = {} }) => Object.keys(others)))];
-const table = [
-  ['', 'unit', 'ours', 'aim', '', ...names],
-  ['---', '---', '---', '---', '---', ...names.map(() => '---')],
-  ...rows.map((row) => [
-    row.note ? `${row.what} (${row.note})` : row.what,
-    row.unit,
-    `**${row.ours}**`,
-    row.aim === undefined ? '' : `${row.better === 'higher' ? '≥' : '≤'} ${row.aim}`,
-    row.aim === undefined ? '' : isReached(row) ? 'reached' : 'missed',
-    ...names.map((name) => String(row.others?.[name] ?? '')),
-  ]),
-].map((cells) => `| ${cells.join(' | ')} |`);
-
-const machine = `Node ${process.version}, ${process.platform} ${process.arch}, ${cpus().length} cores (${cpus()[0]?.model.trim()})`;
-writeFileSync(
-  new URL('RESULTS.md', import.meta.url),
-  `# What the client costs
-
-Written by \`npm run bench\` on ${machine}. Medians of one run in which all took turns; CPU is the client process's. The others neither sign, nor verify, nor decode. [docs/performance.md](../docs/performance.md) says what keeps a figure from its aim.
-
-${table.join('\n')}
-`,
-);
+if (positionals.length === 0 && against === null) {
+  writeFileSync(join(root, 'bench/RESULTS.md'), writeResults(rows));
+  writeFileSync(join(root, 'bench/results.svg'), drawChart(rows));
+}
+if (rows.some(({ figures }) => Object.values(figures).some((figure) => 'failed' in figure))) process.exitCode = 1;

@@ -1,7 +1,7 @@
 // What a process holds after many calls, however they end: the short form of `npm run soak`.
 
 import { expect, test } from 'vitest';
-import { soak } from '../bench/soak.js';
+import { soak } from '../bench/soak/soak.js';
 import { collector } from './support/collector.js';
 
 const megabyte = 1024 * 1024;

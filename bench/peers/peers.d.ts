@@ -1,6 +1,9 @@
 /** What the others do; their packages are installed only where the benches run. */
-export type Peer = (path: string, body: object) => Promise<unknown>;
-export declare function peersOver(
-  baseUrl: string,
-  fetch: typeof globalThis.fetch,
-): Record<'ky' | 'stripe' | 'openai' | 'axios', Peer>;
+
+/** Posts a body to a path, and returns the parsed JSON. */
+export type Post = (path: string, body: object) => Promise<unknown>;
+
+export declare const peers: Record<
+  'ky' | 'stripe' | 'stripe, http' | 'stripe, raw' | 'openai' | 'axios' | 'axios, http',
+  (baseUrl: string, fetch: typeof globalThis.fetch) => Promise<Post>
+>;

@@ -1,27 +1,52 @@
 /** The same requests by what else one would pick. None of them signs, verifies or decodes. */
 
-import axios from 'axios';
-import ky from 'ky';
-import OpenAI from 'openai';
-import Stripe from 'stripe';
+/** By name: given a base URL and a fetch, how each posts a body to a path. A package is loaded when it is asked for. */
+export const peers = {
+  async ky(baseUrl, fetch) {
+    const { default: ky } = await import('ky');
+    return (path, body) => ky.post(baseUrl + path, { json: body, fetch, retry: 0, timeout: false }).json();
+  },
+  async stripe(baseUrl, fetch) {
+    const { client, Jobs } = await loadStripe(baseUrl, fetch);
+    return new Jobs(client).post;
+  },
+  // As it comes: its own client over node:http, which takes no fetch.
+  async 'stripe, http'(baseUrl) {
+    const { client, Jobs } = await loadStripe(baseUrl);
+    return new Jobs(client).post;
+  },
+  // Its way past the resources, which its users take for what has no method yet.
+  async 'stripe, raw'(baseUrl, fetch) {
+    const { client } = await loadStripe(baseUrl, fetch);
+    return (path, body) => client.rawRequest('POST', path, body);
+  },
+  async openai(baseUrl, fetch) {
+    const { default: OpenAI } = await import('openai');
+    const openai = new OpenAI({ apiKey: 'bench', baseURL: baseUrl, fetch, maxRetries: 0 });
+    return (path, body) => openai.post(path, { body });
+  },
+  axios: (baseUrl, fetch) => axios(baseUrl, { adapter: 'fetch', env: { fetch } }),
+  'axios, http': (baseUrl) => axios(baseUrl, { adapter: 'http' }),
+};
 
-/** What each does with a request for `path` and a body; `fetch` is theirs to use where they take one. */
-export function peersOver(baseUrl, fetch) {
+async function loadStripe(baseUrl, fetch) {
+  const { default: Stripe } = await import('stripe');
   const { hostname, port, protocol } = new URL(baseUrl);
-  const stripe = new Stripe('sk_test_bench', {
+  const client = new Stripe('sk_test_bench', {
     host: hostname,
     port: port || 443,
     protocol: protocol.slice(0, -1),
-    httpClient: Stripe.createFetchHttpClient(fetch),
-    maxNetworkRetries: 0,
-    telemetry: false,
+    ...(fetch && { httpClient: Stripe.createFetchHttpClient(fetch) }),
   });
-  const openai = new OpenAI({ apiKey: 'bench', baseURL: baseUrl, fetch, maxRetries: 0 });
-  const viaAxios = axios.create({ baseURL: baseUrl, adapter: 'fetch', env: { fetch } });
-  return {
-    ky: (path, body) => ky.post(baseUrl + path, { json: body, fetch, retry: 0, timeout: false }).json(),
-    stripe: (path, body) => stripe.rawRequest('POST', path, body),
-    openai: (path, body) => openai.post(path, { body }),
-    axios: (path, body) => viaAxios.post(path, body).then(({ data }) => data),
-  };
+  // A resource's method, written as all of its own are.
+  class Jobs extends Stripe.StripeResource {
+    post = (path, body) => this._makeRequest('POST', path, body);
+  }
+  return { client, Jobs };
+}
+
+async function axios(baseUrl, options) {
+  const { default: axios } = await import('axios');
+  const client = axios.create({ baseURL: baseUrl, ...options });
+  return (path, body) => client.post(path, body).then(({ data }) => data);
 }

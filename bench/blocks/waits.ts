@@ -1,0 +1,117 @@
+/** Very many jobs that are waited for in one process: what a poll costs, and what a waiting job holds. */
+
+import { job, pendingJobStatus } from '../service/fixtures.ts';
+import { createGate } from '../service/gate.ts';
+import { assertSigned, kinds, proveCall } from '../service/proof.ts';
+import { createTarget, type Target } from '../service/target.ts';
+import { clientVariant, createClient } from '../variants/client.ts';
+import { type Block, type BlockSettings, measureHeap } from './block.ts';
+
+export interface WaitsSettings {
+  readonly jobs: number;
+  /** Polls a turn. */
+  readonly polls: number;
+  /** What is looked for: the CPU of polls while all jobs wait, or the heap once each was polled and waits again. */
+  readonly measures: 'cpu' | 'heap';
+}
+
+const hourMs = 3_600_000;
+
+export async function prepare(settings: WaitsSettings & BlockSettings): Promise<Block> {
+  const { dist, polls, measures } = settings;
+  const jobs = Array.from({ length: settings.jobs }, (_, index) => ({ userId: 'user-1', jobId: `job-${index}` }));
+  const gate = createGate();
+  const target = createTarget(null);
+  await proveBuild();
+  // Signed once, before all requests: one that is signed for the time of an earlier poll carries its signature.
+  target.respondWith(pendingJobStatus());
+  const fetch: Target['fetch'] = async (input, init) => {
+    await gate.pass();
+    return target.fetch(input, init);
+  };
+  const client = await createClient(dist, { ...target, fetch }, { maxResponseAgeMs: 24 * hourMs });
+  // What the first calls make the engine keep is not the waits'.
+  for (let call = 0; call < 3_000; call++) await client.jobs.status(job);
+  target.sent.length = 0;
+
+  let polled = 0;
+  let failure: unknown = null;
+  let notify: () => void = () => undefined;
+  const before = await measureHeap();
+  gate.close();
+  if (measures === 'cpu') {
+    await new Promise<void>((resolve) => wait(allButOneAtOnce(resolve), { initialDelayMs: hourMs, minDelayMs: 100 }));
+  } else wait(jobs, { initialDelayMs: 0, minDelayMs: hourMs });
+
+  return async () => {
+    polled = 0;
+    target.sent.length = 0;
+    const startedAt = process.cpuUsage();
+    gate.open(polls);
+    await new Promise<void>((resolve) => {
+      notify = () => {
+        if (polled >= polls || failure !== null) resolve();
+      };
+      notify();
+    });
+    const { user, system } = process.cpuUsage(startedAt);
+    if (failure !== null) throw failure;
+    assertSigned(target.sent, polls);
+    target.sent.length = 0;
+    if (measures === 'heap') return { heap: ((await measureHeap()) - before) / jobs.length };
+    return { cpu: (user + system) / polls };
+  };
+
+  function wait(
+    source: Iterable<(typeof jobs)[0]> | AsyncIterable<(typeof jobs)[0]>,
+    delays: { initialDelayMs: number; minDelayMs: number },
+  ): void {
+    const options = {
+      ...delays,
+      maxDelayMs: delays.minDelayMs,
+      deadlineMs: Number.POSITIVE_INFINITY,
+      // A poll may be held while others have their turns.
+      timeoutMs: 600_000,
+      totalTimeoutMs: 600_000,
+    };
+    const entries = client.jobs.waitForAll(source, {
+      ...options,
+      onPoll({ status, error }) {
+        polled += 1;
+        if (status?.state !== 'pending' || !status.signedAt) failure ??= error ?? new Error('A poll told nothing');
+        notify();
+      },
+    });
+    entries[Symbol.asyncIterator]()
+      .next()
+      .catch((error: unknown) => {
+        failure ??= error;
+        notify();
+      });
+  }
+
+  /** Gives all jobs but one; then an hour passes, so that all are due, and the last one comes. */
+  async function* allButOneAtOnce(onBegun: () => void) {
+    for (const next of jobs) {
+      if (next === jobs.at(-1)) passHour();
+      yield next;
+    }
+    onBegun();
+  }
+
+  async function proveBuild(): Promise<void> {
+    const kind = kinds.status;
+    const variant = await clientVariant(dist, target);
+    const response = kind.write();
+    target.respondWith(response);
+    await proveCall({ variant, call: variant.status, kind, target }, response);
+  }
+}
+
+/** Sets this process's clocks ahead: waiting until a million waits have begun and are due would take too long. */
+function passHour(): void {
+  for (const clock of [Date, performance]) {
+    const now = clock.now.bind(clock);
+    clock.now = () => now() + hourMs;
+  }
+}

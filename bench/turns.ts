@@ -1,0 +1,104 @@
+/** Lets variants take turns, each in a process of its own: A B C … A B C …, each told to do its next block. */
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { BlockSettings } from './blocks/block.ts';
+import type { CallsSettings } from './blocks/calls.ts';
+import type { InFlightSettings } from './blocks/in-flight.ts';
+import type { WaitsSettings } from './blocks/waits.ts';
+import type { WalkSettings } from './blocks/walk.ts';
+import type { Report } from './turn.ts';
+
+/** What each kind of block is given, by the name of its file. */
+interface Settings {
+  readonly calls: CallsSettings;
+  readonly walk: WalkSettings;
+  readonly 'long-walk': object;
+  readonly 'in-flight': InFlightSettings;
+  readonly waits: WaitsSettings;
+  readonly signing: object;
+}
+
+/** A variant that takes part. */
+export interface Participant extends BlockSettings {
+  readonly name: string;
+}
+
+/** What a variant measured, round by round and by name, or why there is nothing. */
+export type Outcome = { readonly figures: Readonly<Record<string, readonly number[]>> } | { readonly failed: string };
+
+/** A turn that takes longer than this, in ms, has failed. */
+const turnLimitMs = 300_000;
+
+/** Runs so many rounds, and returns what each participant measured, by its name. */
+export async function takeTurns<Name extends keyof Settings>({
+  block,
+  participants,
+  settings,
+  rounds,
+  warmUps = 0,
+}: {
+  block: Name;
+  participants: readonly Participant[];
+  settings: (participant: Participant) => Settings[Name];
+  rounds: number;
+  /** Rounds before these, for the compiler. */
+  warmUps?: number;
+}): Promise<Readonly<Record<string, Outcome>>> {
+  const processes = [];
+  for (const participant of participants)
+    processes.push(await startProcess(block, { ...participant, ...settings(participant) }));
+  for (let round = -warmUps; round < rounds; round++) {
+    for (const each of processes) await each.takeTurn(round >= 0);
+  }
+  return Object.fromEntries(processes.map(({ name, end }) => [name, end()]));
+}
+
+async function startProcess(block: string, settings: Participant) {
+  const child = fork(new URL('turn.ts', import.meta.url), [block, JSON.stringify(settings)], {
+    execArgv: ['--expose-gc'],
+  });
+  const figures: Record<string, number[]> = {};
+  let failed: string | null = null;
+
+  async function receiveReport(isCounted: boolean): Promise<void> {
+    const report = await nextReport(child);
+    if ('failed' in report) {
+      failed = report.failed;
+      console.error(`${settings.name} FAILED: ${failed}`);
+    } else if (isCounted) {
+      for (const [name, figure] of Object.entries(report.figures)) figures[name] = [...(figures[name] ?? []), figure];
+    }
+  }
+
+  await receiveReport(false);
+  return {
+    name: settings.name,
+    async takeTurn(isCounted: boolean): Promise<void> {
+      if (failed !== null) return;
+      child.send('next');
+      await receiveReport(isCounted);
+    },
+    end(): Outcome {
+      if (child.connected) child.disconnect();
+      return failed === null ? { figures } : { failed };
+    },
+  };
+}
+
+async function nextReport(child: ChildProcess): Promise<Report> {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const timer = setTimeout(() => ending.abort(), turnLimitMs);
+  try {
+    const reported = once(child, 'message', { signal }).then(([report]) => report as Report);
+    const exited = once(child, 'exit', { signal }).then(([code]) => ({ failed: `Its process ended with ${code}` }));
+    return await Promise.race([reported, exited]);
+  } catch {
+    child.kill();
+    return { failed: `It took longer than ${turnLimitMs / 1_000} s` };
+  } finally {
+    clearTimeout(timer);
+    ending.abort();
+  }
+}

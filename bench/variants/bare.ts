@@ -1,0 +1,13 @@
+/** Bare fetch and `JSON.parse`: what all others are multiples of. */
+
+import type { Target } from '../service/target.ts';
+
+const headers = { 'content-type': 'application/json' };
+
+/** Posts as anyone would with nothing installed. */
+export function createPost({ baseUrl, fetch }: Target): (path: string, body: object) => Promise<unknown> {
+  return async (path, body) => {
+    const response = await fetch(baseUrl + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    return JSON.parse(await response.text()) as unknown;
+  };
+}

@@ -1,0 +1,34 @@
+/** A build of this package, as it comes: with no option that would make it quicker. */
+
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { HostedClient, HostedClientOptions } from 'hosted-client';
+import { apiKey, job, partnerId } from '../service/fixtures.ts';
+import type { Target } from '../service/target.ts';
+import type { Variant } from './variant.ts';
+
+/** The package, as a build has it. */
+export async function loadBuild(dist: string): Promise<typeof import('hosted-client')> {
+  return import(pathToFileURL(join(dist, 'index.js')).href);
+}
+
+/** A client of that build. */
+export async function createClient(
+  dist: string,
+  { baseUrl, fetch }: Target,
+  options: Partial<HostedClientOptions> = {},
+): Promise<HostedClient> {
+  const { HostedClient } = await loadBuild(dist);
+  return new HostedClient({ partnerId, apiKey, baseUrls: { sandbox: baseUrl }, fetch, ...options });
+}
+
+/** The calls of that client. */
+export async function clientVariant(dist: string, target: Target): Promise<Variant> {
+  const client = await createClient(dist, target);
+  return {
+    isWhole: true,
+    status: () => client.jobs.status(job),
+    list: async () => client.links.list(),
+    pages: (walk) => client.links.list(walk).pages(),
+  };
+}

@@ -1,0 +1,68 @@
+/** What is measured beside what: one interface over all of them, each loaded alone. */
+
+import { job, partnerId, paths } from '../service/fixtures.ts';
+import type { Target } from '../service/target.ts';
+
+/** One way of asking the service. */
+export interface Variant {
+  /** Whether it signs each request, verifies the response, and decodes it into the full value. */
+  readonly isWhole: boolean;
+  status(): Promise<unknown>;
+  list(): Promise<unknown>;
+  pages(walk: Walk): AsyncIterable<{ readonly links: readonly unknown[] }>;
+}
+
+/** How to walk pages. */
+export interface Walk {
+  /** How many pages may be on their way ahead of the one being read. */
+  readonly prefetch: number;
+  readonly maxPages: number;
+}
+
+/** `ours` and `before` are builds of this package, each in a folder of its own. */
+export const builds = ['ours', 'before'];
+
+/** Loads one variant, and nothing of the others. */
+export async function createVariant(name: string, dist: string, target: Target): Promise<Variant> {
+  if (builds.includes(name)) return (await import('./client.ts')).clientVariant(dist, target);
+  if (name === 'floor') return (await import('./floor.ts')).floorVariant(target);
+  if (name === 'bare') return postingVariant((await import('./bare.ts')).createPost(target));
+  const { peers } = await import('../peers/peers.js');
+  const peer = peers[name as keyof typeof peers];
+  if (!peer) throw new Error(`There is no variant "${name}"`);
+  return postingVariant(await peer(target.baseUrl, target.fetch));
+}
+
+/** What posts bodies, and returns parsed JSON. */
+export function postingVariant(post: (path: string, body: object) => Promise<unknown>): Variant {
+  const status = { partner_id: partnerId, user_id: job.userId, job_id: job.jobId, history: false, image_links: false };
+  const fetchPage = (page?: number) => post(paths.list, { partner_id: partnerId, page }) as Promise<WirePage>;
+  return {
+    isWhole: false,
+    status: () => post(paths.status, status),
+    list: () => fetchPage(),
+    pages: (walk) => walkPages(fetchPage, walk),
+  };
+}
+
+interface WirePage {
+  readonly links: readonly unknown[];
+  readonly meta: { readonly totalPages: number };
+}
+
+/** The least that a walk with a window can be: so many pages on their way, handed over in order. */
+async function* walkPages(
+  fetchPage: (page?: number) => Promise<WirePage>,
+  { prefetch, maxPages }: Walk,
+): AsyncGenerator<WirePage, void, undefined> {
+  let page = await fetchPage();
+  const last = Math.min(page.meta.totalPages, maxPages);
+  const ahead: Promise<WirePage>[] = [];
+  let launched = 1;
+  for (let read = 1; ; read++) {
+    while (ahead.length < prefetch && launched < last) ahead.push(fetchPage(++launched));
+    yield page;
+    if (read >= last) return;
+    page = await (ahead.shift() ?? fetchPage(++launched));
+  }
+}
