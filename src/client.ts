@@ -4,16 +4,16 @@
  * @module
  */
 
-import { createCall } from './call.js';
+import { createCall } from './call/call.js';
+import { createClockSkew } from './call/clock-skew.js';
 import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
-import { createClockSkew } from './clock-skew.js';
 import { createTelemetry } from './events.js';
 import { optionsFromEnvironment } from './from-env.js';
 import { createJobs, type Jobs } from './jobs/jobs.js';
 import { createLinks, type Links } from './links/links.js';
 import type { Environment, HostedClientOptions } from './options.js';
+import { refuseBrowser } from './runtime/browser.js';
 import { type CheckedOptions, checkOptions, createSettings, readOverrides } from './settings.js';
-import { refuseBrowser } from './surroundings.js';
 
 /**
  * A client of one environment of the service. It holds a secret key: keep it on the server.

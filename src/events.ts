@@ -5,9 +5,9 @@
  * @module
  */
 
-import type { HostedErrorCode } from './errors.js';
+import type { HostedErrorCode } from './errors/errors.js';
 import type { JobStatus } from './jobs/types.js';
-import type { OperationName } from './routes.js';
+import type { OperationName } from './protocol/routes.js';
 
 /**
  * Where log lines go. `console` is one, and so are winston's loggers; one that wants the details

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { HostedConfigError } from './errors.js';
-import type { Issue } from './hosted-error.js';
-import { listIssues } from './messages.js';
+import { HostedConfigError } from './errors/errors.js';
+import type { Issue } from './errors/hosted-error.js';
+import { listIssues } from './errors/messages.js';
 import type { HostedClientOptions } from './options.js';
 import { readProperty } from './runtime/prototype.js';
 import { readOverrides } from './settings.js';

@@ -4,7 +4,7 @@
  * @module hosted-client
  */
 
-export type { ApiPromise, ResponseInfo } from './api-promise.js';
+export type { ApiPromise, ResponseInfo } from './call/api-promise.js';
 export type { Callbacks } from './callbacks/callbacks.js';
 export type { CallbackEvent, ConfirmedEvent, HandlerOptions, ReceiveOptions, ReplayGuard } from './callbacks/types.js';
 export { HostedClient } from './client.js';
@@ -19,9 +19,16 @@ export {
   HostedTimeoutError,
   HostedValidationError,
   isHostedError,
-} from './errors.js';
+} from './errors/errors.js';
+export { HostedError, type Issue, type Outcome } from './errors/hosted-error.js';
+export {
+  HostedApiError,
+  HostedAuthenticationError,
+  HostedNotFoundError,
+  HostedRateLimitError,
+  HostedServerError,
+} from './errors/service-errors.js';
 export type { HostedEvent, Logger } from './events.js';
-export { HostedError, type Issue, type Outcome } from './hosted-error.js';
 export type { Jobs } from './jobs/jobs.js';
 export type {
   CompletedJob,
@@ -51,14 +58,7 @@ export type {
   VerificationMethod,
 } from './links/types.js';
 export type { CallOptions, Clock, Environment, HostedClientOptions, WireOptions } from './options.js';
-export {
-  HostedApiError,
-  HostedAuthenticationError,
-  HostedNotFoundError,
-  HostedRateLimitError,
-  HostedServerError,
-} from './refusals.js';
-export type { OperationName } from './routes.js';
+export type { OperationName } from './protocol/routes.js';
 export { ed25519 } from './signing/ed25519.js';
 export { hmacSha256 } from './signing/hmac-sha256.js';
 export type { SignatureInput, Signer } from './signing/signer.js';

@@ -6,22 +6,22 @@
  */
 
 import * as z from 'zod/mini';
-import { assumedMaxResponseAgeMs, assumedWire, type Wire } from './assumptions.js';
-import { HostedConfigError } from './errors.js';
+import { platformFetch } from './call/transport.js';
+import { HostedConfigError } from './errors/errors.js';
+import type { Issue } from './errors/hosted-error.js';
+import { listIssues } from './errors/messages.js';
 import type { Logger } from './events.js';
-import type { Issue } from './hosted-error.js';
-import { choice, copyOf, duration, httpUrl, inputObject, maxTimer, wholeNumber } from './input.js';
-import { check } from './issues.js';
-import { isRecord } from './json.js';
-import { listIssues } from './messages.js';
 import type { Clock, Environment, HostedClientOptions } from './options.js';
+import { assumedMaxResponseAgeMs, assumedWire, type Wire } from './protocol/assumptions.js';
+import { isRecord } from './protocol/json.js';
+import { createPlatformClock, type WaitingClock, waitingClock } from './runtime/clock.js';
 import { usesEnvProxy } from './runtime/env-proxy.js';
 import { hasMethods, readProperty, tryCopyProperties } from './runtime/prototype.js';
 import { hmacSha256 } from './signing/hmac-sha256.js';
 import { apiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
-import { createPlatformClock, type WaitingClock, waitingClock } from './time.js';
-import { platformFetch } from './transport.js';
+import { check } from './validation/check.js';
+import { choice, copyOf, duration, httpUrl, inputObject, maxTimer, wholeNumber } from './validation/input.js';
 import { version } from './version.js';
 
 /** Everything a call needs to know of its client. */

@@ -83,8 +83,8 @@ test('links and jobs do not know each other', () => {
 });
 
 test.each([
-  ['ky', ['ky.ts']],
-  ['tweetnacl', ['signing/ed25519-arithmetic.ts']],
+  ['ky', ['call/ky.ts']],
+  ['tweetnacl', ['signing/ed25519-backend.ts']],
   ['msw', ['testing/msw.ts']],
 ])('%s is imported in one file', (name, files) => {
   expect(importersOf(name)).toEqual(files);
@@ -92,16 +92,16 @@ test.each([
 
 const mayCheckShapes = [
   'callbacks/options.ts',
-  'input.ts',
-  'issues.ts',
+  'validation/input.ts',
+  'validation/check.ts',
   'jobs/operations.ts',
   'jobs/wait-options.ts',
   'jobs/wire.ts',
   'links/operations.ts',
   'links/wire.ts',
-  'operation.ts',
-  'request.ts',
-  'scalars.ts',
+  'call/operation.ts',
+  'call/request.ts',
+  'protocol/scalars.ts',
   'settings.ts',
   'validation/quick-check.ts',
   'validation/structure.ts',
@@ -118,7 +118,7 @@ test('zod is imported where shapes are checked, as zod/mini, and nowhere else', 
 test('what callers give is checked as a copy: `inputObject` alone makes a schema of an object', () => {
   const direct = sources.filter(({ text }) => /\bz\s*\.(?:strictObject|object)\(/.test(text));
 
-  expect(direct.map(({ path }) => path)).toEqual(['input.ts']);
+  expect(direct.map(({ path }) => path)).toEqual(['validation/input.ts']);
 });
 
 test('no other package is imported', () => {
@@ -137,7 +137,7 @@ test('nothing outside testing imports it', () => {
 
 test('the testing kit reaches nothing that calls, sends, decodes or normalises', () => {
   const reached = reachedFrom(...within('testing'));
-  const forbidden = ['call.ts', 'transport.ts', 'client.ts', 'believe.ts', 'index.ts'];
+  const forbidden = ['call/call.ts', 'call/transport.ts', 'client.ts', 'call/response.ts', 'index.ts'];
 
   expect([...reached].filter((path) => forbidden.includes(path) || /normalise|wire\.ts$/.test(path))).toEqual([]);
 });

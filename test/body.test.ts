@@ -1,7 +1,7 @@
 /** Reading bodies: every byte once and in order, whatever chunks they come in, and nothing kept of a chunk. */
 
 import { expect, test } from 'vitest';
-import { readBytes } from '../src/body.js';
+import { readBytes } from '../src/runtime/read-body.js';
 import { collector } from './support/collector.js';
 
 /** A body of these chunks, of whatever kind. */

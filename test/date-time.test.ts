@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseDateTime, parseHttpDate } from '../src/date-time.js';
+import { parseDateTime, parseHttpDate } from '../src/protocol/date-time.js';
 
 // Texts of the same day and time: the first is read by place, the others by pattern.
 const ends = ['T12:30:15.250Z', 'T12:30:15.25Z', 'T12:30:15.250', 'T14:30:15.250+02:00'];

@@ -2,7 +2,7 @@
 
 import { HostedClient, HostedConfigError, HostedValidationError, hmacSha256, type NewLink } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { listIssues } from '../src/messages.js';
+import { listIssues } from '../src/errors/messages.js';
 import { clientOf, rejection, thrownBy } from './support/fake-fetch.js';
 
 const many = 100_000;

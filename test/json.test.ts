@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { partnerParamsFields, resultFields } from '../src/jobs/wire.js';
-import { parseJson } from '../src/json.js';
 import { linkFields } from '../src/links/wire.js';
+import { parseJson } from '../src/protocol/json.js';
 import { job, jobInSampleSpelling, jobInTableSpelling, linkInTableSpelling, linkRefId } from './fixtures/records.js';
 import { clientOf, signed } from './support/fake-fetch.js';
 

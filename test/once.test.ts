@@ -1,7 +1,7 @@
 /** What is made once for all who ask. */
 
 import { expect, test, vi } from 'vitest';
-import { once } from '../src/once.js';
+import { once } from '../src/runtime/lazy.js';
 
 test('it is made once, however many ask at the same time', async () => {
   const make = vi.fn(async () => ({}));

@@ -3,10 +3,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import * as z from 'zod/mini';
-import { check, checkJson } from '../src/issues.js';
-import { isOrdinaryLink } from '../src/links/ordinary-page.js';
+import { isOrdinaryLink } from '../src/links/quick-page-check.js';
 import { linkFields, wireLinkPage } from '../src/links/wire.js';
-import { wireText } from '../src/scalars.js';
+import { wireText } from '../src/protocol/scalars.js';
+import { check, checkJson } from '../src/validation/check.js';
 import { list, record } from '../src/validation/structure.js';
 import { linkInSampleSpelling, linkInTableSpelling } from './fixtures/records.js';
 

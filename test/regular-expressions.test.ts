@@ -20,7 +20,8 @@ function isPlainlyLinear(source: string): boolean {
 /** Those of another form, and why they are linear all the same. */
 const others: Readonly<Record<string, string>> = {
   // Each label ends with the dot that none of its characters is; a hyphen is followed by a character that is none.
-  "^https?:\\/\\/(?:[a-z](?:[a-z0-9]|-(?=[a-z0-9]))*\\.)+[a-z]{2,}(?:\\/[\\w./~%&=+?:,;@!$'()*-]*)?$": 'http-url.ts',
+  "^https?:\\/\\/(?:[a-z](?:[a-z0-9]|-(?=[a-z0-9]))*\\.)+[a-z]{2,}(?:\\/[\\w./~%&=+?:,;@!$'()*-]*)?$":
+    'protocol/http-url.ts',
   // Nothing follows the digits, so that no match of them is ever taken back.
   // One digit behind any dot, or digits from the start: neither is tried again from later on.
   '\\.\\d|^\\d{12,}$': 'callbacks/handle-hint.ts',

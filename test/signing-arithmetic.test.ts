@@ -2,7 +2,7 @@
 
 import crypto from 'node:crypto';
 import { afterEach, expect, test, vi } from 'vitest';
-import { platformCrypto } from '../src/signing/platform.js';
+import { platformCrypto } from '../src/runtime/node-crypto.js';
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -3,9 +3,9 @@
 import { HostedResponseError, HostedValidationError, type NewLink } from 'hosted-client';
 import { expect, test } from 'vitest';
 import * as z from 'zod/mini';
-import { check } from '../src/issues.js';
 import { wireHistoryEntry, wireJobStatus } from '../src/jobs/wire.js';
 import { wireLink, wireLinkPage } from '../src/links/wire.js';
+import { check } from '../src/validation/check.js';
 import { list, oneOf, record } from '../src/validation/structure.js';
 import { clientOf, rejection, signed } from './support/fake-fetch.js';
 

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { Wire } from '../assumptions.js';
+import type { Wire } from '../protocol/assumptions.js';
 
 /** A time that a request is signed for, in ms. */
 export interface SigningTime {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Call } from '../call.js';
+import type { Call } from '../call/call.js';
 import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';

@@ -5,13 +5,13 @@
  * @module
  */
 
-import { assumedInterimCodes, assumedSettlingMs } from '../assumptions.js';
-import { HostedPollTimeoutError } from '../errors.js';
+import { HostedPollTimeoutError } from '../errors/errors.js';
+import { cannotReceive } from '../errors/messages.js';
 import type { HistoryEntry, JobRef, JobStatus } from '../jobs/types.js';
-import { cannotReceive } from '../messages.js';
+import { assumedInterimCodes, assumedSettlingMs } from '../protocol/assumptions.js';
+import type { WaitingClock } from '../runtime/clock.js';
 import { writeJson } from '../runtime/prototype.js';
-import { sha256Hex } from '../signing/sha256.js';
-import type { WaitingClock } from '../time.js';
+import { sha256Hex } from '../runtime/sha256.js';
 import { resultId } from './digest.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
 

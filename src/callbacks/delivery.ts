@@ -5,9 +5,9 @@
  * @module
  */
 
-import { isHostedError } from '../errors.js';
+import { isHostedError } from '../errors/errors.js';
 import { quietly, type Telemetry } from '../events.js';
-import type { WaitingClock } from '../time.js';
+import type { WaitingClock } from '../runtime/clock.js';
 import type { HandlerSettings } from './options.js';
 import type { HandlerOptions } from './types.js';
 

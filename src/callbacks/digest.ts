@@ -5,9 +5,9 @@
  */
 
 import type { JobRef, JobResult } from '../jobs/types.js';
-import { isRecord } from '../json.js';
+import { isRecord } from '../protocol/json.js';
 import { writeJson } from '../runtime/prototype.js';
-import { sha256Hex } from '../signing/sha256.js';
+import { sha256Hex } from '../runtime/sha256.js';
 import { pairNames } from './scan-body.js';
 
 const namesOfPair: ReadonlySet<string> = new Set(pairNames);

@@ -5,11 +5,11 @@
  * @module
  */
 
-import { assumedMaxJobs } from '../assumptions.js';
-import { isHostedError } from '../errors.js';
+import { isHostedError } from '../errors/errors.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
+import { assumedMaxJobs } from '../protocol/assumptions.js';
 import { writeJson } from '../runtime/prototype.js';
-import { sha256Hex } from '../signing/sha256.js';
+import { sha256Hex } from '../runtime/sha256.js';
 import { askForStatus, confirmedEvent } from './confirm.js';
 import { createFailure, type DeliveryResult } from './delivery.js';
 import { beganBefore, beginDelivery, createBusyError, type Handle, type Handling, handOver } from './handle.js';

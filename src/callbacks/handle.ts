@@ -4,8 +4,8 @@
  * @module
  */
 
-import { HostedSignatureError } from '../errors.js';
-import { cannotReceive } from '../messages.js';
+import { HostedSignatureError } from '../errors/errors.js';
+import { cannotReceive } from '../errors/messages.js';
 import type { Settings } from '../settings.js';
 import { createFailure, type DeliveryReports, type DeliveryResult } from './delivery.js';
 import { type Begun, begin, type Lease } from './lease.js';

@@ -5,19 +5,19 @@
  * @module
  */
 
-import { assumedComeAgainSeconds } from '../assumptions.js';
-import { readBytes } from '../body.js';
 import {
   HostedConnectionError,
   HostedResponseError,
   HostedSignatureError,
   HostedTimeoutError,
   isHostedError,
-} from '../errors.js';
-import { cannotReceive } from '../messages.js';
+} from '../errors/errors.js';
+import { cannotReceive } from '../errors/messages.js';
+import { assumedComeAgainSeconds } from '../protocol/assumptions.js';
+import { within } from '../runtime/clock.js';
 import { shadowPollution } from '../runtime/prototype.js';
+import { readBytes } from '../runtime/read-body.js';
 import type { Settings } from '../settings.js';
-import { within } from '../time.js';
 import { createFailure, type DeliveryResult, type Undelivered } from './delivery.js';
 import type { Handle, Handling } from './handle.js';
 import type { HandlerSettings } from './options.js';

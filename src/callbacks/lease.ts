@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { WaitingClock } from '../time.js';
+import type { WaitingClock } from '../runtime/clock.js';
 import type { ReceiveSettings } from './options.js';
 import type { ReceivedCallback } from './receive.js';
 

@@ -5,12 +5,12 @@
  */
 
 import * as z from 'zod/mini';
-import { assumedMaxCallbackAgeMs, assumedMaxHintAgeMs } from '../assumptions.js';
-import { HostedConfigError, HostedValidationError } from '../errors.js';
-import { choice, duration, flag, inputObject, maxTimer, wholeNumber } from '../input.js';
-import { check } from '../issues.js';
-import { cannotReceive, listIssues } from '../messages.js';
+import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
+import { cannotReceive, listIssues } from '../errors/messages.js';
+import { assumedMaxCallbackAgeMs, assumedMaxHintAgeMs } from '../protocol/assumptions.js';
 import { hasMethods } from '../runtime/prototype.js';
+import { check } from '../validation/check.js';
+import { choice, duration, flag, inputObject, maxTimer, wholeNumber } from '../validation/input.js';
 import type { HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
 
 /** How callbacks are received, by whatever way. */

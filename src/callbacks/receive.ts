@@ -6,26 +6,26 @@
  * @module
  */
 
-import { assumedMemoryMs } from '../assumptions.js';
-import { decodeUtf8 } from '../body.js';
 import {
   HostedConfigError,
   HostedResponseError,
   HostedSignatureError,
   HostedValidationError,
   type UnusableReason,
-} from '../errors.js';
-import type { Issue } from '../hosted-error.js';
-import { checkJson } from '../issues.js';
+} from '../errors/errors.js';
+import type { Issue } from '../errors/hosted-error.js';
+import { cannotReceive, disbelief, listIssues, unusability } from '../errors/messages.js';
 import { normaliseHistoryEntry } from '../jobs/normalise.js';
 import type { HistoryEntry, JobRef } from '../jobs/types.js';
 import { wireHistoryEntry } from '../jobs/wire.js';
-import { isRecord, parseJson } from '../json.js';
-import { cannotReceive, disbelief, listIssues, unusability } from '../messages.js';
+import { assumedMemoryMs } from '../protocol/assumptions.js';
+import { isRecord, parseJson } from '../protocol/json.js';
 import { writeJson } from '../runtime/prototype.js';
+import { decodeUtf8 } from '../runtime/read-body.js';
+import { sha256Hex } from '../runtime/sha256.js';
 import type { Settings } from '../settings.js';
-import { type Verdict, verifyAnswer } from '../signing/response.js';
-import { sha256Hex } from '../signing/sha256.js';
+import { type Verdict, verifyAnswer } from '../signing/verify.js';
+import { checkJson } from '../validation/check.js';
 import { digestOf, resultId } from './digest.js';
 import type { ReceiveSettings } from './options.js';
 import { type Pair, pairNames, scanBody } from './scan-body.js';

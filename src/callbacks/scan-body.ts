@@ -7,7 +7,7 @@
  * @module
  */
 
-import { decodeUtf8 } from '../body.js';
+import { decodeUtf8 } from '../runtime/read-body.js';
 
 /** The properties that a signature consists of (docs/protocol.md §5). */
 export const pairNames = ['timestamp', 'signature', 'sec_key'] as const;

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { HostedTimeoutError } from '../errors.js';
-import { cannotReceive } from '../messages.js';
-import type { WaitingClock } from '../time.js';
+import { HostedTimeoutError } from '../errors/errors.js';
+import { cannotReceive } from '../errors/messages.js';
+import type { WaitingClock } from '../runtime/clock.js';
 
 /** How many may wait for their turn. */
 const maxWaiting = 1_000;

@@ -4,20 +4,20 @@
  * @module
  */
 
-import type { ApiPromise } from '../api-promise.js';
+import type { ApiPromise } from '../call/api-promise.js';
+import type { Call } from '../call/call.js';
 import { createSentSignatures } from '../call/sent-signatures.js';
-import type { Call } from '../call.js';
-import { HostedValidationError } from '../errors.js';
+import { HostedValidationError } from '../errors/errors.js';
+import { cannot } from '../errors/messages.js';
 import type { Telemetry } from '../events.js';
-import { cannot } from '../messages.js';
 import type { CallOptions } from '../options.js';
-import { jobStatusRoute } from '../routes.js';
+import { jobStatusRoute } from '../protocol/routes.js';
+import { stoppable } from '../runtime/abortable-iterable.js';
 import type { Settings } from '../settings.js';
-import { stoppable } from '../stoppable.js';
 import { jobStatus } from './operations.js';
-import { copyIds, createPoller, type Polling } from './polling.js';
-import { type WaitEntry, waitForEach } from './schedule.js';
+import { copyIds, createPoller, type Polling } from './poller.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
+import { type WaitEntry, waitForEach } from './wait-for-all.js';
 import { readWaitOptions, type WaitOptions } from './wait-options.js';
 import { watchJob } from './watch.js';
 

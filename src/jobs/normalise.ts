@@ -5,7 +5,7 @@
  * @module
  */
 
-import { extraOf, toBoolean, toCode, toDate, toNumber, toText, toTexts, toUrl } from '../scalars.js';
+import { extraOf, toBoolean, toCode, toDate, toNumber, toText, toTexts, toUrl } from '../protocol/scalars.js';
 import type { HistoryEntry, JobResult, JobStatus, PartnerParams } from './types.js';
 import {
   partnerParamsFields,

@@ -5,12 +5,12 @@
  */
 
 import * as z from 'zod/mini';
-import { assumedRepeatable, type Wire } from '../assumptions.js';
-import type { Issue } from '../hosted-error.js';
-import { flag, looseInputObject, text } from '../input.js';
-import type { Operation } from '../operation.js';
-import { jobStatusRoute } from '../routes.js';
-import { toBoolean, toCode, wireBoolean } from '../scalars.js';
+import type { Operation } from '../call/operation.js';
+import type { Issue } from '../errors/hosted-error.js';
+import { assumedRepeatable, type Wire } from '../protocol/assumptions.js';
+import { jobStatusRoute } from '../protocol/routes.js';
+import { toBoolean, toCode, wireBoolean } from '../protocol/scalars.js';
+import { flag, looseInputObject, text } from '../validation/input.js';
 import { normaliseRecord } from './normalise.js';
 import type { JobRef, JobStatus } from './types.js';
 import { type WireJobStatus, wireJobStatus } from './wire.js';

@@ -5,13 +5,13 @@
  */
 
 import * as z from 'zod/mini';
-import { HostedValidationError } from '../errors.js';
-import type { HostedError, Issue } from '../hosted-error.js';
-import { callOptions, choice, flag, inputObject, maxTimer, wholeNumber } from '../input.js';
-import { check } from '../issues.js';
-import { cannot, listIssues } from '../messages.js';
+import { HostedValidationError } from '../errors/errors.js';
+import type { HostedError, Issue } from '../errors/hosted-error.js';
+import { cannot, listIssues } from '../errors/messages.js';
 import type { CallOptions } from '../options.js';
-import { jobStatusRoute } from '../routes.js';
+import { jobStatusRoute } from '../protocol/routes.js';
+import { check } from '../validation/check.js';
+import { callOptions, choice, flag, inputObject, maxTimer, wholeNumber } from '../validation/input.js';
 import type { JobStatus } from './types.js';
 
 /**

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { under, type WaitingClock } from '../time.js';
-import type { Poller, Wait } from './polling.js';
+import { under, type WaitingClock } from '../runtime/clock.js';
+import type { Poller, Wait } from './poller.js';
 import type { JobStatus } from './types.js';
 
 /** What watching needs. */

@@ -7,8 +7,8 @@
  */
 
 import * as z from 'zod/mini';
-import { assumedMostEntries } from '../assumptions.js';
-import { wireAnything, wireBoolean, wireCode, wireEmptyList, wireText, wireVersion } from '../scalars.js';
+import { assumedMostEntries } from '../protocol/assumptions.js';
+import { wireAnything, wireBoolean, wireCode, wireEmptyList, wireText, wireVersion } from '../protocol/scalars.js';
 import { list, oneOf, record } from '../validation/structure.js';
 
 /** What {@link wirePartnerParams} knows. */
@@ -47,7 +47,7 @@ export const wireHistoryEntry = record({
 
 const wireHistory = list(wireHistoryEntry, { message: 'must be a list of results', most: assumedMostEntries.results });
 
-/** The answer to job status, its signature aside (`signing/response.ts`). */
+/** The answer to job status, its signature aside (`signing/verify.ts`). */
 export const wireJobStatus = record({
   user_id: wireCode,
   job_id: wireCode,

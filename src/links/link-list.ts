@@ -4,16 +4,16 @@
  * @module
  */
 
-import { type ApiPromise, apiPromise } from '../api-promise.js';
-import { HostedValidationError } from '../errors.js';
-import { callOptions, isAbortSignal } from '../input.js';
-import { isRecord } from '../json.js';
-import { cannot } from '../messages.js';
+import { type ApiPromise, apiPromise } from '../call/api-promise.js';
+import { HostedValidationError } from '../errors/errors.js';
+import { cannot } from '../errors/messages.js';
 import type { CallOptions } from '../options.js';
-import { listLinksRoute } from '../routes.js';
+import { isRecord } from '../protocol/json.js';
+import { listLinksRoute } from '../protocol/routes.js';
+import { stoppable } from '../runtime/abortable-iterable.js';
+import { under } from '../runtime/clock.js';
 import { copyProperties, readProperty } from '../runtime/prototype.js';
-import { stoppable } from '../stoppable.js';
-import { under } from '../time.js';
+import { callOptions, isAbortSignal } from '../validation/input.js';
 import { type FetchedPage, type FirstPage, type PlacedPage, placePage, walkPages } from './paging.js';
 import type { Link, LinkPage } from './types.js';
 

@@ -5,11 +5,11 @@
  * @module
  */
 
-import type { ApiPromise } from '../api-promise.js';
-import type { Call } from '../call.js';
+import type { ApiPromise } from '../call/api-promise.js';
+import type { Call } from '../call/call.js';
 import { quietly } from '../events.js';
-import { isRecord } from '../json.js';
 import type { CallOptions } from '../options.js';
+import { isRecord } from '../protocol/json.js';
 import { copyProperties } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Issue } from '../hosted-error.js';
-import { extraOf, toBoolean, toCode, toCount, toDate, toText, toUrl } from '../scalars.js';
+import type { Issue } from '../errors/hosted-error.js';
+import { extraOf, toBoolean, toCode, toCount, toDate, toText, toUrl } from '../protocol/scalars.js';
 import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.js';
 import type { WireCreatedLink, WireIdType, WireLink, WireLinkPage, WireUpdatedLink } from './wire.js';
 import { linkFields } from './wire.js';

@@ -5,14 +5,24 @@
  */
 
 import * as z from 'zod/mini';
-import { assumedRepeatable } from '../assumptions.js';
-import { couldBeDate } from '../date-time.js';
-import { type Issue, maxIssues } from '../hosted-error.js';
-import { anyText, choice, dateTime, extraMembers, flag, httpUrl, inputObject, text, wholeNumber } from '../input.js';
-import { isRecord } from '../json.js';
-import { type Decoded, hasValue, type Operation } from '../operation.js';
-import { createLinkRoute, getLinkRoute, listLinksRoute, updateLinkRoute } from '../routes.js';
-import { toCode } from '../scalars.js';
+import { type Decoded, hasValue, type Operation } from '../call/operation.js';
+import { type Issue, maxIssues } from '../errors/hosted-error.js';
+import { assumedRepeatable } from '../protocol/assumptions.js';
+import { couldBeDate } from '../protocol/date-time.js';
+import { isRecord } from '../protocol/json.js';
+import { createLinkRoute, getLinkRoute, listLinksRoute, updateLinkRoute } from '../protocol/routes.js';
+import { toCode } from '../protocol/scalars.js';
+import {
+  anyText,
+  choice,
+  dateTime,
+  extraMembers,
+  flag,
+  httpUrl,
+  inputObject,
+  text,
+  wholeNumber,
+} from '../validation/input.js';
 import { list } from '../validation/structure.js';
 import { normaliseCreatedLink, normaliseLink, normaliseMeta, normaliseUpdatedLink } from './normalise.js';
 import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink, VerificationMethod } from './types.js';

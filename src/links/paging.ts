@@ -6,11 +6,11 @@
  * @module
  */
 
-import type { Answered } from '../api-promise.js';
-import { HostedResponseError } from '../errors.js';
-import { cannot } from '../messages.js';
-import { listLinksRoute } from '../routes.js';
-import { under } from '../time.js';
+import type { Answered } from '../call/api-promise.js';
+import { HostedResponseError } from '../errors/errors.js';
+import { cannot } from '../errors/messages.js';
+import { listLinksRoute } from '../protocol/routes.js';
+import { under } from '../runtime/clock.js';
 import type { ReadPage } from './operations.js';
 import type { Link, PageMeta } from './types.js';
 

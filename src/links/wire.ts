@@ -6,10 +6,10 @@
  */
 
 import * as z from 'zod/mini';
-import { assumedMostEntries } from '../assumptions.js';
-import { wireAnything, wireBoolean, wireCode, wireCount, wireText } from '../scalars.js';
+import { assumedMostEntries } from '../protocol/assumptions.js';
+import { wireAnything, wireBoolean, wireCode, wireCount, wireText } from '../protocol/scalars.js';
 import { list, oneOf, record } from '../validation/structure.js';
-import { isOrdinaryIdType, isOrdinaryLink } from './ordinary-page.js';
+import { isOrdinaryIdType, isOrdinaryLink } from './quick-page-check.js';
 
 const wireIdType = record({ country: wireText, id_type: wireText, verification_method: wireText });
 const wireIdTypes = z.nullish(list(wireIdType, { most: assumedMostEntries.idTypes, isOrdinary: isOrdinaryIdType }));

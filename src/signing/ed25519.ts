@@ -4,14 +4,14 @@
  * @module
  */
 
-import { assumedSignatureContext } from '../assumptions.js';
-import { HostedConfigError } from '../errors.js';
-import type { Issue } from '../hosted-error.js';
-import { listIssues } from '../messages.js';
-import { once } from '../once.js';
+import { HostedConfigError } from '../errors/errors.js';
+import type { Issue } from '../errors/hosted-error.js';
+import { listIssues } from '../errors/messages.js';
+import { assumedSignatureContext } from '../protocol/assumptions.js';
+import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
+import { once } from '../runtime/lazy.js';
 import { tryCopyProperties } from '../runtime/prototype.js';
-import { decodeBase64, encodeBase64 } from './base64.js';
-import { ed25519Arithmetic, type SigningKey } from './ed25519-arithmetic.js';
+import { ed25519Arithmetic, type SigningKey } from './ed25519-backend.js';
 import { contextIssues, keyBytes } from './keys.js';
 import { signedText } from './message.js';
 import type { Signer } from './signer.js';

@@ -4,15 +4,15 @@
  * @module
  */
 
-import { assumedSignatureContext } from '../assumptions.js';
-import { HostedConfigError } from '../errors.js';
-import { listIssues } from '../messages.js';
-import { once } from '../once.js';
+import { HostedConfigError } from '../errors/errors.js';
+import { listIssues } from '../errors/messages.js';
+import { assumedSignatureContext } from '../protocol/assumptions.js';
+import { encodeBase64 } from '../runtime/base64.js';
+import { once } from '../runtime/lazy.js';
+import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
 import { tryCopyProperties } from '../runtime/prototype.js';
-import { encodeBase64 } from './base64.js';
 import { apiKeyIssues, contextIssues } from './keys.js';
 import { signedText } from './message.js';
-import { type PlatformCrypto, platformCrypto } from './platform.js';
 import type { Signer } from './signer.js';
 
 /**

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Issue } from '../hosted-error.js';
-import { decodeBase64 } from './base64.js';
+import type { Issue } from '../errors/hosted-error.js';
+import { decodeBase64 } from '../runtime/base64.js';
 
 /** What is wrong with an API key, given as `path`. */
 export function apiKeyIssues(key: unknown, path: string): readonly Issue[] {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Wire } from '../assumptions.js';
+import type { Wire } from '../protocol/assumptions.js';
 import type { SignatureInput } from './signer.js';
 
 /** The signed text: timestamp, partner id and context, one after the other. The body is not in it. */

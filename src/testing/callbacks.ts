@@ -5,10 +5,10 @@
  */
 
 import { writeJson } from '../runtime/prototype.js';
-import { staleByMs } from './answers.js';
+import { wireTime } from './dialect.js';
 import { type JobWriting, wireEntry } from './job-records.js';
-import type { Keys } from './signatures.js';
-import { wireTime } from './spelling.js';
+import type { Keys } from './keys.js';
+import { staleByMs } from './responses.js';
 import type { StoredJob, StoredResult } from './store.js';
 import type { MockEnvironment } from './types.js';
 

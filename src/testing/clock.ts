@@ -4,7 +4,7 @@
  * @module
  */
 
-import { loadKy } from '../ky.js';
+import { loadKy } from '../call/ky.js';
 import type { Clock } from '../options.js';
 import { createDueQueue } from '../runtime/due-queue.js';
 

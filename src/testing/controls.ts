@@ -7,9 +7,9 @@
 import type { JobRef } from '../jobs/types.js';
 import { copyProperties } from '../runtime/prototype.js';
 import type { CallbackOptions, Dispatch } from './callbacks.js';
+import { sayTable } from './dialect.js';
 import { wireLink } from './link-records.js';
 import type { Random } from './random.js';
-import { sayTable } from './spelling.js';
 import type { Store, StoredJob, StoredResult } from './store.js';
 import type { MockEnvironment } from './types.js';
 

@@ -4,16 +4,16 @@
  * @module
  */
 
-import type { Wire } from '../assumptions.js';
 import type { Clock, Environment, HostedClientOptions } from '../options.js';
-import { createRequestTimes } from './answers.js';
+import type { Wire } from '../protocol/assumptions.js';
 import { createDispatch } from './callbacks.js';
 import { type Backstage, createJobControls, createLinkControls } from './controls.js';
-import { type Desk, exchange } from './exchange.js';
+import { createSay } from './dialect.js';
 import { createFaultQueue } from './faults.js';
+import { type Desk, exchange } from './handle-request.js';
+import type { Keys } from './keys.js';
 import { createRandom } from './random.js';
-import type { Keys } from './signatures.js';
-import { createSay } from './spelling.js';
+import { createRequestTimes } from './responses.js';
 import { createStore } from './store.js';
 import type { MockEnvironment, MockServiceOptions } from './types.js';
 

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { OperationName } from '../routes.js';
+import type { OperationName } from '../protocol/routes.js';
 import { copyProperties } from '../runtime/prototype.js';
-import { type Answer, type Signing, serviceCode } from './answers.js';
+import { type Answer, type Signing, serviceCode } from './responses.js';
 import type { MockFault } from './types.js';
 
 /** Faults in waiting, for each operation in the order they were asked for. */

@@ -5,9 +5,9 @@
  * @module
  */
 
-import type { Wire } from '../assumptions.js';
-import type { OperationName } from '../routes.js';
-import { type Answer, refuse, serviceCode } from './answers.js';
+import type { Wire } from '../protocol/assumptions.js';
+import type { OperationName } from '../protocol/routes.js';
+import type { Say } from './dialect.js';
 import { wireJobStatus } from './job-records.js';
 import { wireCreatedLink, wireLink, wireUpdatedLink } from './link-records.js';
 import {
@@ -18,8 +18,8 @@ import {
   listLinksRules,
   type MemberRule,
   updateLinkRules,
-} from './member-rules.js';
-import type { Say } from './spelling.js';
+} from './request-rules.js';
+import { type Answer, refuse, serviceCode } from './responses.js';
 import type { LinkDraft, Store, StoredLink, WireIdType } from './store.js';
 
 /** What the operations work with. */

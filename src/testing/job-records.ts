@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Say } from './spelling.js';
+import type { Say } from './dialect.js';
 import type { StoredJob, StoredResult } from './store.js';
 
 /** What it takes to write about a job. */

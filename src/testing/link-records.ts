@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Say, wireTime } from './spelling.js';
+import { type Say, wireTime } from './dialect.js';
 import type { StoredJob, StoredLink } from './store.js';
 
 /** What creating a link answers (§4.1). */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Wire } from '../assumptions.js';
+import type { Wire } from '../protocol/assumptions.js';
 import {
   createLinkRoute,
   getLinkRoute,
@@ -12,7 +12,7 @@ import {
   listLinksRoute,
   type OperationName,
   updateLinkRoute,
-} from '../routes.js';
+} from '../protocol/routes.js';
 
 /** What a request is for: an operation, or nothing the service has. */
 export type Destination =

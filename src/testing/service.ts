@@ -4,11 +4,11 @@
  * @module
  */
 
-import { assumedWire, type Wire } from '../assumptions.js';
 import type { Environment } from '../options.js';
+import { assumedWire, type Wire } from '../protocol/assumptions.js';
 import { copyProperties, shadowPollution } from '../runtime/prototype.js';
 import { createEnvironment, type RunningEnvironment } from './environment.js';
-import { createKeys } from './signatures.js';
+import { createKeys } from './keys.js';
 import type { MockService, MockServiceOptions } from './types.js';
 
 /** RFC 6761 §6.4: nothing under .test is anybody's. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Wire } from '../assumptions.js';
+import type { Wire } from '../protocol/assumptions.js';
 
 /** A request's timestamp: as it is signed, and as a time. */
 export interface ReadTimestamp {

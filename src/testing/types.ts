@@ -6,7 +6,7 @@
 
 import type { JobRef } from '../jobs/types.js';
 import type { Clock, HostedClientOptions, WireOptions } from '../options.js';
-import type { OperationName } from '../routes.js';
+import type { OperationName } from '../protocol/routes.js';
 
 /** Options of {@link createMockService}; every one may be left out. */
 export interface MockServiceOptions {

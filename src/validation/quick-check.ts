@@ -10,7 +10,7 @@
  */
 
 import * as z from 'zod/mini';
-import { isRecord } from '../json.js';
+import { isRecord } from '../protocol/json.js';
 import { type Forms, type ListRules, type Structure, structureOf } from './structure.js';
 
 /**

@@ -7,8 +7,8 @@
  */
 
 import * as z from 'zod/mini';
-import { maxIssues } from '../hosted-error.js';
-import { isRecord } from '../json.js';
+import { maxIssues } from '../errors/hosted-error.js';
+import { isRecord } from '../protocol/json.js';
 
 /** What a schema of this file accepts. */
 export type Structure =

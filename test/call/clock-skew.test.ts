@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { HostedAuthenticationError, type HostedClientOptions, HostedSignatureError } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { correctTime, createAgeNotice, createClockSkew } from '../../src/clock-skew.js';
+import { correctTime, createAgeNotice, createClockSkew } from '../../src/call/clock-skew.js';
 import {
   clientOf,
   deferred,

@@ -2,8 +2,8 @@
 
 import type { WireOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { assumedWire } from '../../src/assumptions.js';
 import { createSigningTimes } from '../../src/call/signing-times.js';
+import { assumedWire } from '../../src/protocol/assumptions.js';
 
 const minutes = 60_000;
 const at = Date.parse('2026-01-02T03:04:05.678Z');

@@ -3,7 +3,7 @@
 import { mock } from 'node:test';
 import { HostedClient, type HostedClientOptions, HostedConfigError, type HostedError } from 'hosted-client';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createPlatformClock, maxTimerMs, waitingClock, within } from '../../src/time.js';
+import { createPlatformClock, maxTimerMs, waitingClock, within } from '../../src/runtime/clock.js';
 import {
   clientOf,
   manualClock,

@@ -2,7 +2,7 @@
 
 import type { SignatureInput, Signer } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { verifyAnswer } from '../../src/signing/response.js';
+import { verifyAnswer } from '../../src/signing/verify.js';
 
 const now = Date.parse('2026-01-02T03:04:05.678Z');
 const timestamp = new Date(now).toISOString();

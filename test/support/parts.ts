@@ -1,9 +1,9 @@
 /** Calls that are made as parts of something larger, as a wait and the confirmation of a callback make them. */
 
 import type { HostedClientOptions } from 'hosted-client';
+import { createCall, type PartOf } from '../../src/call/call.js';
+import { createClockSkew } from '../../src/call/clock-skew.js';
 import { createSentSignatures } from '../../src/call/sent-signatures.js';
-import { createCall, type PartOf } from '../../src/call.js';
-import { createClockSkew } from '../../src/clock-skew.js';
 import { createTelemetry } from '../../src/events.js';
 import { jobStatus } from '../../src/jobs/operations.js';
 import { checkOptions, createSettings } from '../../src/settings.js';

@@ -24,9 +24,9 @@ const declarations = [
   'signing/signer.ts',
   'signing/hmac-sha256.ts',
   'signing/ed25519.ts',
-  'hosted-error.ts',
-  'errors.ts',
-  'refusals.ts',
+  'errors/hosted-error.ts',
+  'errors/errors.ts',
+  'errors/service-errors.ts',
   'testing/types.ts',
 ];
 

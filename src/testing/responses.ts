@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { OperationName } from '../routes.js';
+import type { OperationName } from '../protocol/routes.js';
 import { writeJson } from '../runtime/prototype.js';
-import type { Keys } from './signatures.js';
-import { wireTime } from './spelling.js';
+import { wireTime } from './dialect.js';
+import type { Keys } from './keys.js';
 
 /** What the service answers. Text is sent as it stands, anything else as JSON. */
 export interface Answer {

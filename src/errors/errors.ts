@@ -1,19 +1,19 @@
 /**
  * Everything that can go wrong, as one small tree: what the caller gave, what the way to the service
- * did, what the service refused (`refusals.ts`), and what of its answers cannot be used or believed.
+ * did, what the service refused (`service-errors.ts`), and what of its answers cannot be used or believed.
  *
  * @module
  */
 
+import type { JobRef, PendingJob } from '../jobs/types.js';
 import { HostedError, type Issue, maxIssues, type Particulars, type ReceivedAnswer } from './hosted-error.js';
-import type { JobRef, PendingJob } from './jobs/types.js';
 import type {
   HostedApiError,
   HostedAuthenticationError,
   HostedNotFoundError,
   HostedRateLimitError,
   HostedServerError,
-} from './refusals.js';
+} from './service-errors.js';
 
 /** Something the caller gave is wrong. */
 abstract class InputError extends HostedError {

@@ -5,10 +5,10 @@
  * @module
  */
 
-import { parseDateTime } from '../date-time.js';
-import type { DisbeliefReason } from '../errors.js';
+import type { DisbeliefReason } from '../errors/errors.js';
+import { parseDateTime } from '../protocol/date-time.js';
 import { readProperty } from '../runtime/prototype.js';
-import { sha256Hex } from './sha256.js';
+import { sha256Hex } from '../runtime/sha256.js';
 import type { Signer } from './signer.js';
 
 /** With what an answer is verified. */

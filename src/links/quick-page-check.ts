@@ -5,8 +5,8 @@
  * @module
  */
 
-import { isRecord } from '../json.js';
-import { isCount } from '../scalars.js';
+import { isRecord } from '../protocol/json.js';
+import { isCount } from '../protocol/scalars.js';
 
 /** Whether a link is accepted as it stands. Times and three of the URLs may be anything: what cannot be read is null. */
 export function isOrdinaryLink(link: unknown): boolean {

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { parseHttpDate } from './date-time.js';
+import { parseHttpDate } from '../protocol/date-time.js';
 
 /** A round trip this long, in ms, says too little about when the response was dated. */
 const longestRoundTripMs = 10_000;

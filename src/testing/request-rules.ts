@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Wire } from '../assumptions.js';
+import type { Wire } from '../protocol/assumptions.js';
 import { isoInstant } from './timestamps.js';
 
 /** A JSON object as it came. */

@@ -5,19 +5,19 @@
  * @module
  */
 
-import type { Wire } from './assumptions.js';
-import { HostedConfigError, HostedValidationError } from './errors.js';
-import { HostedError, type Issue, type Particulars } from './hosted-error.js';
-import { callOptions, inputObject } from './input.js';
-import { check } from './issues.js';
-import { isRecord } from './json.js';
-import { cannot, listIssues } from './messages.js';
+import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
+import { HostedError, type Issue, type Particulars } from '../errors/hosted-error.js';
+import { cannot, listIssues } from '../errors/messages.js';
+import type { CallOptions } from '../options.js';
+import type { Wire } from '../protocol/assumptions.js';
+import { isRecord } from '../protocol/json.js';
+import type { Route } from '../protocol/routes.js';
+import { readProperty, writeJson } from '../runtime/prototype.js';
+import type { Settings } from '../settings.js';
+import { writeTimestamp } from '../signing/message.js';
+import { check } from '../validation/check.js';
+import { callOptions, inputObject } from '../validation/input.js';
 import type { Encoded, Operation } from './operation.js';
-import type { CallOptions } from './options.js';
-import type { Route } from './routes.js';
-import { readProperty, writeJson } from './runtime/prototype.js';
-import type { Settings } from './settings.js';
-import { writeTimestamp } from './signing/message.js';
 
 const checkedOptions = inputObject(callOptions);
 const noOptions = check(checkedOptions, {});

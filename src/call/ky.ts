@@ -5,7 +5,7 @@
  * @module
  */
 
-import { once } from './once.js';
+import { once } from '../runtime/lazy.js';
 
 /** Loads ky, once. */
 export const loadKy = once(async () => (await import('ky')).default);

@@ -5,30 +5,30 @@
  * @module
  */
 
-import { type Answered, type ApiPromise, apiPromise } from './api-promise.js';
-import { decoded, membersOf, verified } from './believe.js';
-import { createSentSignatures, type SentSignatures } from './call/sent-signatures.js';
-import { createSigningTimes, type SigningTime } from './call/signing-times.js';
-import { refusalIn, requestIdIn } from './classify.js';
-import { type ClockSkew, correctTime, createAgeNotice, describeOffset } from './clock-skew.js';
 import {
   type AnyHostedError,
   HostedConfigError,
   HostedConnectionError,
   HostedTimeoutError,
   isHostedError,
-} from './errors.js';
-import type { Telemetry } from './events.js';
-import type { Outcome } from './hosted-error.js';
-import { parseJson } from './json.js';
-import { cannot, listIssues } from './messages.js';
+} from '../errors/errors.js';
+import type { Outcome } from '../errors/hosted-error.js';
+import { cannot, listIssues } from '../errors/messages.js';
+import type { Telemetry } from '../events.js';
+import type { CallOptions } from '../options.js';
+import { parseJson } from '../protocol/json.js';
+import { within } from '../runtime/clock.js';
+import type { Settings } from '../settings.js';
+import { type Answered, type ApiPromise, apiPromise } from './api-promise.js';
+import { type ClockSkew, correctTime, createAgeNotice, describeOffset } from './clock-skew.js';
 import type { Operation } from './operation.js';
-import type { CallOptions } from './options.js';
 import { addressOf, checkInput, signBody } from './request.js';
+import { decoded, membersOf, verified } from './response.js';
 import { retryAfter } from './retry.js';
 import { createRetryBudget } from './retry-budget.js';
-import type { Settings } from './settings.js';
-import { within } from './time.js';
+import { createSentSignatures, type SentSignatures } from './sent-signatures.js';
+import { refusalIn, requestIdIn } from './service-error.js';
+import { createSigningTimes, type SigningTime } from './signing-times.js';
 import { isAnswer, type NoAnswer, send } from './transport.js';
 
 /**

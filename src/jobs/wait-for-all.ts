@@ -5,11 +5,11 @@
  * @module
  */
 
+import type { HostedError } from '../errors/hosted-error.js';
 import { quietly } from '../events.js';
-import type { HostedError } from '../hosted-error.js';
+import type { WaitingClock } from '../runtime/clock.js';
 import { createDueQueue, type DueEntry } from '../runtime/due-queue.js';
-import type { WaitingClock } from '../time.js';
-import { copyIds, type Poller, type Wait } from './polling.js';
+import { copyIds, type Poller, type Wait } from './poller.js';
 import type { CompletedJob, JobRef } from './types.js';
 
 /**

@@ -1,14 +1,14 @@
 /**
  * Sends one request and reads its answer whole: the only file that knows how requests travel. It
- * tells what came; what that means is decided in `classify.ts`.
+ * tells what came; what that means is decided in `call/service-error.ts`.
  *
  * @module
  */
 
-import { decodeLossy, decodeUtf8, readBytes } from './body.js';
-import type { ReceivedAnswer } from './hosted-error.js';
+import type { ReceivedAnswer } from '../errors/hosted-error.js';
+import { copyProperties, shadowPollution } from '../runtime/prototype.js';
+import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import { type Ky, loadKy } from './ky.js';
-import { copyProperties, shadowPollution } from './runtime/prototype.js';
 
 /** One request, signed and ready. */
 export interface Sending {

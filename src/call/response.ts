@@ -6,23 +6,23 @@
  * @module
  */
 
-import type { SentSignatures } from './call/sent-signatures.js';
-import { requestIdIn, type Site } from './classify.js';
-import { describeSkew } from './clock-skew.js';
 import {
   type DisbeliefReason,
   HostedConfigError,
   HostedResponseError,
   HostedSignatureError,
   type UnusableReason,
-} from './errors.js';
-import type { Issue, Particulars } from './hosted-error.js';
-import { checkJson } from './issues.js';
-import { isRecord } from './json.js';
-import { cannot, disbelief, listIssues, unusability } from './messages.js';
+} from '../errors/errors.js';
+import type { Issue, Particulars } from '../errors/hosted-error.js';
+import { cannot, disbelief, listIssues, unusability } from '../errors/messages.js';
+import { isRecord } from '../protocol/json.js';
+import type { Settings } from '../settings.js';
+import { signaturesIn, type Verdict, verifyAnswer } from '../signing/verify.js';
+import { checkJson } from '../validation/check.js';
+import { describeSkew } from './clock-skew.js';
 import { hasValue, type Operation } from './operation.js';
-import type { Settings } from './settings.js';
-import { signaturesIn, type Verdict, verifyAnswer } from './signing/response.js';
+import type { SentSignatures } from './sent-signatures.js';
+import { requestIdIn, type Site } from './service-error.js';
 import type { Answer } from './transport.js';
 
 /** An answer, and the call it is to be believed by. */

@@ -6,11 +6,11 @@
  */
 
 import type { SentSignatures } from '../call/sent-signatures.js';
-import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors.js';
+import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
+import { cannot } from '../errors/messages.js';
 import { quietly, type Telemetry } from '../events.js';
-import { cannot } from '../messages.js';
 import type { CallOptions } from '../options.js';
-import { jobStatusRoute } from '../routes.js';
+import { jobStatusRoute } from '../protocol/routes.js';
 import { readProperty } from '../runtime/prototype.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-options.js';

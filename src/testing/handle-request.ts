@@ -5,9 +5,13 @@
  */
 
 import type { Clock } from '../options.js';
-import type { OperationName } from '../routes.js';
+import type { OperationName } from '../protocol/routes.js';
 import { detachFromPrototype } from '../runtime/prototype.js';
-import { admit, type Gate } from './admission.js';
+import { admit, type Gate } from './authenticate.js';
+import { holdingTime, sleepOn } from './clock.js';
+import { type FaultQueue, faultySigning, faultyStatus, htmlPage, networkFailure, stall, truncate } from './faults.js';
+import { type Office, serve } from './handlers.js';
+import { isObject } from './request-rules.js';
 import {
   type Answer,
   type RequestTimes,
@@ -16,11 +20,7 @@ import {
   serviceCode,
   signAnswer,
   toResponse,
-} from './answers.js';
-import { holdingTime, sleepOn } from './clock.js';
-import { type FaultQueue, faultySigning, faultyStatus, htmlPage, networkFailure, stall, truncate } from './faults.js';
-import { type Office, serve } from './handlers.js';
-import { isObject } from './member-rules.js';
+} from './responses.js';
 import { type Destination, findDestination } from './routing.js';
 import type { MockFault } from './types.js';
 

@@ -6,9 +6,9 @@
  * @module
  */
 
-import { once } from '../once.js';
-import { decodeBase64, encodeBase64 } from './base64.js';
-import { type PlatformCrypto, platformCrypto } from './platform.js';
+import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
+import { once } from '../runtime/lazy.js';
+import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
 
 /** A secret key to sign with. */
 export interface SigningKey {

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { OperationName } from './routes.js';
+import type { OperationName } from '../protocol/routes.js';
 
 /**
  * What became of the request:

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { WireOptions } from './options.js';
+import type { WireOptions } from '../options.js';
 import type { OperationName } from './routes.js';
 
 /** {@link WireOptions} with nothing left open. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { detachFromPrototype } from './runtime/prototype.js';
+import { detachFromPrototype } from '../runtime/prototype.js';
 
 /** How deep a response may nest. Real ones stay below ten. */
 const maxDepth = 64;

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Clock } from './options.js';
+import type { Clock } from '../options.js';
 
 /** The longest delay a timer takes, in ms: 32 bits. A longer one would fire at once. */
 export const maxTimerMs = 2 ** 31 - 1;

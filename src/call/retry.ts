@@ -4,10 +4,10 @@
  * @module
  */
 
-import { assumedMaxRetryAfterMs } from './assumptions.js';
-import { parseHttpDate } from './date-time.js';
-import type { AnyHostedError } from './errors.js';
-import { readProperty } from './runtime/prototype.js';
+import type { AnyHostedError } from '../errors/errors.js';
+import { assumedMaxRetryAfterMs } from '../protocol/assumptions.js';
+import { parseHttpDate } from '../protocol/date-time.js';
+import { readProperty } from '../runtime/prototype.js';
 
 /** What a failed attempt is judged by. */
 export interface Attempt {

@@ -6,9 +6,9 @@
  */
 
 import * as z from 'zod/mini';
-import { type Issue, maxIssues } from './hosted-error.js';
-import { detachFromPrototype, isPolluted } from './runtime/prototype.js';
-import { isAcceptedAsIs } from './validation/quick-check.js';
+import { type Issue, maxIssues } from '../errors/hosted-error.js';
+import { detachFromPrototype, isPolluted } from '../runtime/prototype.js';
+import { isAcceptedAsIs } from './quick-check.js';
 
 /** What zod reports, as far as it is used here. */
 export interface SchemaIssue {

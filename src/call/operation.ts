@@ -1,14 +1,14 @@
 /**
- * What a row of the table of operations is: all that the one pipeline in `call.ts` needs to know of
+ * What a row of the table of operations is: all that the one pipeline in `call/call.ts` needs to know of
  * an operation, as data and two pure functions.
  *
  * @module
  */
 
 import type * as z from 'zod/mini';
-import type { Wire } from './assumptions.js';
-import type { Issue } from './hosted-error.js';
-import type { Route } from './routes.js';
+import type { Issue } from '../errors/hosted-error.js';
+import type { Wire } from '../protocol/assumptions.js';
+import type { Route } from '../protocol/routes.js';
 
 /** One operation: from checked input to body, and from checked answer to clean value. */
 export interface Operation<Checked, Answer, Output> extends Route {

@@ -6,12 +6,12 @@
  */
 
 import * as z from 'zod/mini';
-import { parseDateTime } from './date-time.js';
-import { isHttpUrl } from './http-url.js';
-import { isRecord } from './json.js';
-import type { CallOptions } from './options.js';
-import { copyProperties, hasMethods, readProperty, writeJson } from './runtime/prototype.js';
-import { maxTimerMs } from './time.js';
+import type { CallOptions } from '../options.js';
+import { parseDateTime } from '../protocol/date-time.js';
+import { isHttpUrl } from '../protocol/http-url.js';
+import { isRecord } from '../protocol/json.js';
+import { maxTimerMs } from '../runtime/clock.js';
+import { copyProperties, hasMethods, readProperty, writeJson } from '../runtime/prototype.js';
 
 /** The most a timer takes, in ms. A body has no more bytes either. */
 export const maxTimer = maxTimerMs;

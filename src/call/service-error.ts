@@ -5,19 +5,9 @@
  * @module
  */
 
-import {
-  assumedBlockedCode,
-  assumedCodes,
-  assumedRequestIdHeaders,
-  assumedTransientStatuses,
-  type CodeMeaning,
-} from './assumptions.js';
-import { describeSkew } from './clock-skew.js';
-import { type AnyHostedError, HostedTimeoutError } from './errors.js';
-import type { Particulars } from './hosted-error.js';
-import { isRecord } from './json.js';
-import { cannot } from './messages.js';
-import type { Environment } from './options.js';
+import { type AnyHostedError, HostedTimeoutError } from '../errors/errors.js';
+import type { Particulars } from '../errors/hosted-error.js';
+import { cannot } from '../errors/messages.js';
 import {
   HostedApiError,
   HostedAuthenticationError,
@@ -25,9 +15,19 @@ import {
   HostedRateLimitError,
   HostedServerError,
   type Refusal,
-} from './refusals.js';
+} from '../errors/service-errors.js';
+import type { Environment } from '../options.js';
+import {
+  assumedBlockedCode,
+  assumedCodes,
+  assumedRequestIdHeaders,
+  assumedTransientStatuses,
+  type CodeMeaning,
+} from '../protocol/assumptions.js';
+import { isRecord } from '../protocol/json.js';
+import type { OperationName } from '../protocol/routes.js';
+import { describeSkew } from './clock-skew.js';
 import { readRetryAfter } from './retry.js';
-import type { OperationName } from './routes.js';
 import type { Answer } from './transport.js';
 
 /** Which call an answer belongs to. */

@@ -4,9 +4,9 @@
  * @module
  */
 
+import type { OperationName } from '../protocol/routes.js';
 import type { DisbeliefReason, UnusableReason } from './errors.js';
 import type { Issue } from './hosted-error.js';
-import type { OperationName } from './routes.js';
 
 const undertaking: Readonly<Record<OperationName, string>> = {
   'links.create': 'create a link',

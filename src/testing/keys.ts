@@ -6,8 +6,8 @@
  * @module
  */
 
-import { assumedSignatureContext } from '../assumptions.js';
 import type { Environment, HostedClientOptions } from '../options.js';
+import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { ed25519 } from '../signing/ed25519.js';
 import type { MockServiceOptions } from './types.js';
 

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { assumedMaxResponseAgeMs, type Wire } from '../assumptions.js';
-import type { OperationName } from '../routes.js';
-import type { Body } from './member-rules.js';
-import type { Keys } from './signatures.js';
+import { assumedMaxResponseAgeMs, type Wire } from '../protocol/assumptions.js';
+import type { OperationName } from '../protocol/routes.js';
+import type { Keys } from './keys.js';
+import type { Body } from './request-rules.js';
 import { type ReadTimestamp, readJobTimestamp, readLinkTimestamp } from './timestamps.js';
 
 /** What it takes to tell the partner from others. */

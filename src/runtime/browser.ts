@@ -4,7 +4,7 @@
  * @module
  */
 
-import { HostedConfigError } from './errors.js';
+import { HostedConfigError } from '../errors/errors.js';
 
 /** What tells a browser from a server; of these, server runtimes have a Node version at most. */
 interface Surroundings {
