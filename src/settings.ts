@@ -22,7 +22,9 @@ import { apiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
 import { check } from './validation/check.js';
 import { choice, copyOf, duration, httpUrl, inputObject, maxTimer, wholeNumber } from './validation/input.js';
-import { version } from './version.js';
+
+/** The package's version, as its requests name it. */
+export const version = '1.0.0';
 
 /** Everything a call needs to know of its client. */
 export interface Settings {
@@ -100,7 +102,7 @@ export function createSettings(checked: CheckedOptions): Settings {
     wire: wireOf(checked.wire ?? {}),
     logger: checked.logger,
     onEvent: checked.onEvent as HostedClientOptions['onEvent'],
-    userAgent: ['hosted-client', version].join('/') + (checked.userAgentSuffix ? ` ${checked.userAgentSuffix}` : ''),
+    userAgent: `hosted-client/${version}${checked.userAgentSuffix ? ` ${checked.userAgentSuffix}` : ''}`,
   });
 }
 

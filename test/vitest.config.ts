@@ -19,7 +19,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'portable',
-          include: ['test/{signing,vectors,real-payloads}.test.ts'],
+          include: ['test/signing/{signer,vectors}.test.ts', 'test/protocol/real-payloads.test.ts'],
           setupFiles: ['test/support/without-platform-crypto.ts'],
         },
       },

@@ -8,14 +8,9 @@ export default defineConfig({
     // Instrumented, everything is slower.
     testTimeout: 30_000,
     include: [
-      'test/{api-promise,believing,body,date-time,input,issues,json,messages,ordinary-page,outage,paging,polling,request-id,retrying,signing,signing-arithmetic,strict-ed25519,structure,waiting-for-many}.test.ts',
-      'test/normalising-*.test.ts',
-      'test/callbacks-*.test.ts',
-      'test/real-payloads.test.ts',
-      'test/call/{clock-skew,reflection,retry-after,signing-times}.test.ts',
-      'test/runtime/{clock,due-queue}.test.ts',
-      'test/signing/*.test.ts',
-      'test/validation/*.test.ts',
+      'test/{call,callbacks,jobs,links,protocol,runtime,signing,validation}/**/*.test.ts',
+      'test/errors/messages.test.ts',
     ],
+    exclude: ['test/call/socket-faults.test.ts'],
   },
 });

@@ -1,0 +1,947 @@
+// What is believed of an answer and what is not: the table of statuses and codes, signatures, freshness, and what an answer is about.
+
+import { createHmac } from 'node:crypto';
+import {
+  HostedApiError,
+  HostedAuthenticationError,
+  HostedConnectionError,
+  HostedNotFoundError,
+  HostedRateLimitError,
+  HostedResponseError,
+  HostedServerError,
+  HostedSignatureError,
+  HostedTimeoutError,
+  hmacSha256,
+} from 'hosted-client';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  clientOf,
+  failed,
+  now,
+  operations,
+  type Reply,
+  recordingClock,
+  rejection,
+  type SentRequest,
+  sign,
+  signed,
+} from '../support/fake-fetch.js';
+import { faultyServer, whole } from '../support/faulty-server.js';
+
+const job = { userId: 'user-1', jobId: 'job-1' };
+const isoNow = new Date(now).toISOString();
+const iso = (offsetMs: number) => new Date(now + offsetMs).toISOString();
+const linkOperations = operations.filter(({ name }) => name !== 'jobs.status');
+
+/** An answer to job status, signed with `signature` alone. */
+const answered = (members: object) => ({ job_complete: true, job_success: true, job_id: job.jobId, ...members });
+
+// Statuses and codes --------------------------------------------------------
+
+interface Row {
+  readonly what: string;
+  readonly reply: Reply;
+  readonly type: new (...given: never[]) => Error;
+  readonly code: string;
+  readonly outcome?: string;
+  readonly repeated: 'always' | 'if repeatable' | 'never';
+}
+
+const json = (status: number, body: object = {}) => Response.json(body, { status });
+const html = (status: number) =>
+  new Response('<html><body>Bad Gateway</body></html>', { status, headers: { 'content-type': 'text/html' } });
+
+const connection = { type: HostedConnectionError, code: 'connection' } as const;
+const server = { type: HostedServerError, code: 'server', repeated: 'if repeatable' } as const;
+const rateLimit = { type: HostedRateLimitError, code: 'rate_limit' } as const;
+const authentication = { type: HostedAuthenticationError, code: 'authentication', repeated: 'never' } as const;
+const notFound = { type: HostedNotFoundError, code: 'not_found', repeated: 'never' } as const;
+const api = { type: HostedApiError, code: 'api', repeated: 'never' } as const;
+const unusable = { type: HostedResponseError, code: 'response', outcome: 'answered', repeated: 'never' } as const;
+
+function broken(code: string): Reply {
+  return () => {
+    throw failed(code);
+  };
+}
+
+const rows: readonly Row[] = [
+  { what: 'a reset', reply: broken('ECONNRESET'), ...connection, outcome: 'unknown', repeated: 'if repeatable' },
+  {
+    what: 'a refused connection',
+    reply: broken('ECONNREFUSED'),
+    ...connection,
+    outcome: 'not_sent',
+    repeated: 'always',
+  },
+  { what: 'an unknown host', reply: broken('ENOTFOUND'), ...connection, outcome: 'not_sent', repeated: 'always' },
+  { what: 'status 408', reply: json(408), type: HostedTimeoutError, code: 'timeout', repeated: 'if repeatable' },
+  { what: 'status 500', reply: json(500), ...server },
+  { what: 'status 502', reply: json(502), ...server },
+  { what: 'status 503', reply: json(503), ...server },
+  { what: 'status 504', reply: json(504), ...server },
+  { what: 'HTML with status 502', reply: html(502), ...server },
+  { what: 'code 2301 with status 200', reply: json(200, { code: '2301' }), ...server },
+  { what: 'code 2301 with status 400', reply: json(400, { code: '2301' }), ...server },
+  { what: 'code 2301 as a number', reply: json(200, { code: 2301 }), ...server },
+  { what: 'status 429', reply: json(429), ...rateLimit, repeated: 'always' },
+  { what: 'status 429 with code 2222', reply: json(429, { code: '2222' }), ...rateLimit, repeated: 'never' },
+  { what: 'status 429 with code 2222 as a number', reply: json(429, { code: 2222 }), ...rateLimit, repeated: 'never' },
+  { what: 'status 401', reply: json(401), ...authentication },
+  { what: 'status 403', reply: json(403), ...authentication },
+  { what: 'code 2204', reply: json(400, { code: '2204' }), ...authentication },
+  { what: 'code 2205', reply: json(400, { error: 'text', code: '2205' }), ...authentication },
+  { what: 'code 2305 with status 200', reply: json(200, { code: '2305' }), ...authentication },
+  { what: 'code 2305 with status 400', reply: json(400, { code: '2305' }), ...authentication },
+  { what: 'code 2305 as a number', reply: json(200, { code: 2305 }), ...authentication },
+  { what: 'status 404', reply: json(404), ...notFound },
+  { what: 'HTML with status 404', reply: html(404), ...notFound },
+  { what: 'code 2304 with status 200', reply: json(200, { code: '2304', job_complete: false }), ...notFound },
+  { what: 'code 2304 with status 400', reply: json(400, { code: '2304' }), ...notFound },
+  { what: 'code 2304 as a number', reply: json(200, { code: 2304 }), ...notFound },
+  { what: 'code 2303', reply: json(200, { code: '2303' }), ...api },
+  { what: 'code 2313', reply: json(200, { code: '2313', job_complete: false }), ...api },
+  { what: 'code 2313 as a number', reply: json(400, { code: 2313 }), ...api },
+  { what: 'code 2215', reply: json(400, { error: 'text', code: '2215' }), ...api },
+  ...[400, 402, 405, 406, 409, 410, 413, 415, 422, 451].map((status) => ({
+    what: `status ${status}`,
+    reply: json(status),
+    ...api,
+  })),
+  // Of the rows that fit, the first one.
+  { what: 'status 429 with code 2205', reply: json(429, { code: '2205' }), ...rateLimit, repeated: 'always' },
+  { what: 'status 401 with code 2301', reply: json(401, { code: '2301' }), ...authentication },
+  { what: 'code 2205 with status 503', reply: json(503, { code: '2205' }), ...authentication },
+  { what: 'code 2304 with status 503', reply: json(503, { code: '2304' }), ...notFound },
+  { what: 'code 2301 with status 404', reply: json(404, { code: '2301' }), ...server },
+  { what: 'code 2201 with status 501', reply: json(501, { code: '2201' }), ...server },
+  { what: 'code 2399 with status 501', reply: json(501, { code: '2399' }), ...server, repeated: 'never' },
+  { what: 'code 2203 with status 503', reply: json(503, { code: '2203' }), ...api },
+  { what: 'code 2313 with status 408', reply: json(408, { code: '2313' }), ...api },
+  { what: 'an error member with status 200', reply: json(200, { error: 'text' }), ...api },
+  { what: 'an error member with status 202', reply: json(202, { error: { text: 'text' } }), ...api },
+  { what: 'HTML with status 200', reply: html(200), ...unusable },
+  { what: 'an empty body with status 200', reply: new Response('', { status: 200 }), ...unusable },
+  { what: 'no body with status 204', reply: new Response(null, { status: 204 }), ...unusable },
+  { what: 'JSON null', reply: new Response('null'), ...unusable },
+  { what: 'a JSON list', reply: new Response('[]'), ...unusable },
+  { what: 'a JSON text', reply: new Response('"text"'), ...unusable },
+  { what: 'half a JSON object', reply: new Response('{"ref_id": "ref'), ...unusable },
+];
+
+test.each(
+  operations.flatMap((operation) => rows.map((row) => ({ name: operation.name, what: row.what, operation, row }))),
+)('$name on $what rejects as the table says', async ({ operation, row }) => {
+  const { client, sent } = clientOf(row.reply, { clock: recordingClock() });
+  const repeats = row.repeated === 'always' || (row.repeated === 'if repeatable' && operation.repeatable);
+
+  const error = await rejection(operation.call(client));
+
+  expect(error).toBeInstanceOf(row.type);
+  expect(error).toMatchObject({
+    code: row.code,
+    operation: operation.name,
+    outcome: row.outcome ?? 'refused',
+    retryable: repeats,
+    mayHaveActed: mayHaveActed(row),
+    attempts: repeats ? 3 : 1,
+  });
+  expect(sent).toHaveLength(repeats ? 3 : 1);
+});
+
+// By docs/protocol.md and the README: the answer was lost or cannot be used, or whoever stands before the
+// service may have answered for it.
+function mayHaveActed({ outcome = 'refused', code }: Row): boolean {
+  return outcome === 'refused' ? code === 'server' || code === 'timeout' : outcome !== 'not_sent';
+}
+
+test.each([501, 505, 507, 511, 599])('links.get() rejects once with HostedServerError on status %i', async (status) => {
+  const { client, sent } = clientOf(json(status), { clock: recordingClock() });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toBeInstanceOf(HostedServerError);
+  expect(error).toMatchObject({ code: 'server', status, retryable: false });
+  expect(sent).toHaveLength(1);
+});
+
+test.each(['2302', '2307', '2310', '2314', '2399', '0810', 2302, 2314])(
+  'jobs.status() hands code %j over as data while job_complete can be read',
+  async (code) => {
+    const { client } = clientOf([
+      signed({ job_complete: false, code }),
+      signed({ job_complete: true, job_success: true, job_id: job.jobId, code }),
+      signed({ job_complete: 'true', job_success: 'FALSE', code }),
+    ]);
+
+    const states = [await client.jobs.status(job), await client.jobs.status(job), await client.jobs.status(job)];
+
+    expect(states.map(({ state }) => state)).toEqual(['pending', 'succeeded', 'failed']);
+    expect(states.map((status) => status.code)).toEqual([String(code), String(code), String(code)]);
+  },
+);
+
+test('jobs.status() is pending while job_complete is false, whatever job_success says', async () => {
+  const { client } = clientOf(signed({ job_complete: false, job_success: true, code: '2302' }));
+
+  const status = await client.jobs.status(job);
+
+  expect(status).toMatchObject({ state: 'pending', complete: false, success: false });
+});
+
+test.each<[string, object, string]>([
+  ['no job_complete', { job_success: true }, 'job_complete'],
+  ['a job_complete of 1', { job_complete: 1, job_success: true }, 'job_complete'],
+  ['a job_complete of "yes"', { job_complete: 'yes', job_success: true }, 'job_complete'],
+  ['no job_success once complete', { job_complete: true }, 'job_success'],
+  ['a job_success of 1 once complete', { job_complete: true, job_success: 1 }, 'job_success'],
+])('jobs.status() rejects with HostedResponseError on %s', async (_what, record, path) => {
+  const { client } = clientOf(signed(record));
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ code: 'response', reason: 'shape', outcome: 'answered', issues: [{ path }] });
+});
+
+test.each([
+  ['a link without any address', { ref_id: 'ref-1' }, 'link_url'],
+  ['a link without any id', { link_url: 'https://links.hosted.test/1' }, 'ref_id'],
+  ['a link whose address is no http(s) one', { link_url: 'javascript:alert(1)', ref_id: 'ref-1' }, 'link_url'],
+])('links.get() rejects with HostedResponseError on %s', async (_what, record, path) => {
+  const { client } = clientOf(record);
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ code: 'response', reason: 'shape', status: 200, issues: [{ path }] });
+});
+
+test('an error of the service tells its own status, code, words and headers', async () => {
+  const body = { error: 'No such thing', code: '2215' };
+  const headers = { 'x-request-id': 'req-1', 'x-other': 'value' };
+  const { client } = clientOf(Response.json(body, { status: 400, headers }));
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toBeInstanceOf(HostedApiError);
+  const { status, serviceCode, serviceMessage, requestId, retryAfterMs } = error as HostedApiError;
+  expect({ status, serviceCode, serviceMessage, requestId, retryAfterMs }).toEqual({
+    status: 400,
+    serviceCode: '2215',
+    serviceMessage: 'No such thing',
+    requestId: 'req-1',
+    retryAfterMs: null,
+  });
+  expect((error as HostedApiError).header('X-Other')).toBe('value');
+  expect((error as HostedApiError).header('x-none')).toBeNull();
+  expect((error as HostedApiError).rawBody()).toBe(JSON.stringify(body));
+});
+
+test.each<[unknown]>([[['2301']], [{ code: '2301' }], ['2301 times'], ['23011234567'], [-2301], [23.01], [true]])(
+  'a code of %j counts as none',
+  async (code) => {
+    const { client, sent } = clientOf(json(400, { code }), { clock: recordingClock() });
+
+    const error = await rejection(client.links.get('ref-1'));
+
+    expect(error).toMatchObject({ code: 'api', serviceCode: null });
+    expect(sent).toHaveLength(1);
+  },
+);
+
+const words = 'No such thing';
+
+test.each<[object, string | null]>([
+  [{ error: words, message: 'Bad request', result: 'None' }, words],
+  [{ message: words, result: 'None' }, words],
+  [{ result: words }, words],
+  [{ error: '', message: words }, words],
+  [{ error: { text: 'text' }, message: '', result: words }, words],
+  [{ error: { text: 'text' }, result: {} }, null],
+  [{ error: '' }, null],
+])('the service’s own words in %j are %j', async (body, serviceMessage) => {
+  const { client } = clientOf(json(400, body));
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect((error as HostedApiError).serviceMessage).toBe(serviceMessage);
+});
+
+test('a service that stopped waiting is the timeout of an attempt', async () => {
+  const { client } = clientOf(json(408), { maxRetries: 0 });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'refused' });
+});
+
+// RFC 9110 §5.5. `Headers` that were not read off a socket cannot have any.
+test('the blanks that Node’s fetch leaves behind a header are no part of its value', async () => {
+  const headers = {
+    'retry-after': '7 \t',
+    'x-request-id': 'req-1 ',
+    date: `${new Date(now + 3_600_000).toUTCString()} `,
+  };
+  // Only a rejected authentication says anything of the time.
+  const server = await faultyServer(({ socket }) => socket.write(whole(401, '{}', headers)));
+  onTestFinished(() => server.close());
+  const { client, sent } = clientOf(() => fetch(server.origin), { maxRetries: 0 });
+
+  const error = await rejection(client.links.get('ref-1'));
+  await rejection(client.links.get('ref-1'));
+
+  expect(error).toMatchObject({ retryAfterMs: 7_000, requestId: 'req-1' });
+  // `Date` is exact to a second.
+  expect(Math.abs(Date.parse(String(sent[1]?.body.timestamp)) - now - 3_600_000)).toBeLessThanOrEqual(1_000);
+});
+
+test('an authentication error names the environment', async () => {
+  const { client } = clientOf(json(400, { code: '2205' }), { environment: 'production' });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toMatchObject({ code: 'authentication', message: expect.stringContaining('production') });
+});
+
+// Before a signature is looked at -------------------------------------------
+
+test('jobs.status() rejects with HostedNotFoundError on an unsigned 2304', async () => {
+  const { client } = clientOf({ code: '2304', result: 'Job not found' });
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toBeInstanceOf(HostedNotFoundError);
+  expect(error).toMatchObject({ code: 'not_found', serviceCode: '2304' });
+});
+
+test.each([
+  ['unsigned', {}],
+  ['signed with another key', { timestamp: isoNow, sec_key: sign(isoNow, 'another-key') }],
+  ['signed with our key', signed({})],
+])('jobs.status() rejects with HostedAuthenticationError on a 2305 that is %s', async (_what, signature) => {
+  const { client } = clientOf(answered({ code: '2305', ...signature }));
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toBeInstanceOf(HostedAuthenticationError);
+  expect(error).toMatchObject({ code: 'authentication', serviceCode: '2305', outcome: 'refused' });
+});
+
+// Signatures of job status --------------------------------------------------
+
+const disbelieved: readonly [string, object, string][] = [
+  ['no signature', answered({ timestamp: isoNow }), 'missing'],
+  ['a signature of null', answered({ timestamp: isoNow, signature: null }), 'missing'],
+  ['an empty signature', answered({ timestamp: isoNow, sec_key: '', signature: '' }), 'missing'],
+  ['neither signature nor timestamp', answered({}), 'missing'],
+  ['a timestamp that is an object', answered({ timestamp: {}, signature: sign(isoNow) }), 'malformed'],
+  ['a timestamp that is a list', answered({ timestamp: [isoNow], signature: sign(isoNow) }), 'malformed'],
+  ['a timestamp of null', answered({ timestamp: null, signature: sign(isoNow) }), 'malformed'],
+  ['an empty timestamp', answered({ timestamp: '', signature: sign('') }), 'malformed'],
+  ['a timestamp that is true', answered({ timestamp: true, signature: sign('true') }), 'malformed'],
+  ['a fractional timestamp', answered({ timestamp: now + 0.5, signature: sign(String(now + 0.5)) }), 'malformed'],
+  ['a timestamp beyond 2^53', answered({ timestamp: 2 ** 60, signature: sign(String(2 ** 60)) }), 'malformed'],
+  ['no timestamp', answered({ signature: sign(isoNow) }), 'malformed'],
+  ['a signature that is a number', answered({ timestamp: isoNow, signature: 7 }), 'malformed'],
+  ['a signature that is 0', answered({ timestamp: isoNow, signature: 0 }), 'malformed'],
+  ['a signature that is a list', answered({ timestamp: isoNow, signature: [sign(isoNow)] }), 'malformed'],
+  ['a good sec_key beside a signature that is no text', { ...signed(answered({})), signature: 7 }, 'malformed'],
+  ['a timestamp of a millisecond later', answered({ timestamp: iso(1), signature: sign(isoNow) }), 'mismatch'],
+  [
+    'the same time written differently',
+    answered({ timestamp: isoNow.replace('Z', '+00:00'), signature: sign(isoNow) }),
+    'mismatch',
+  ],
+  [
+    'one character of the signature changed',
+    answered({ timestamp: isoNow, signature: `8${sign(isoNow).slice(1)}` }),
+    'mismatch',
+  ],
+  ['a signature that is no base64', answered({ timestamp: isoNow, signature: 'not a signature' }), 'mismatch'],
+  ['a signature with another key', answered({ timestamp: isoNow, signature: sign(isoNow, 'another-key') }), 'mismatch'],
+  [
+    'a signature for another partner',
+    answered({ timestamp: isoNow, signature: sign(isoNow, 'test-key', '086') }),
+    'mismatch',
+  ],
+  [
+    'a signature for the partner without its zero',
+    answered({ timestamp: isoNow, signature: sign(isoNow, 'test-key', '85') }),
+    'mismatch',
+  ],
+  ['a good sec_key beside a wrong signature', { ...signed(answered({})), signature: sign(iso(1)) }, 'mismatch'],
+  [
+    'a wrong sec_key beside a good signature',
+    { ...signed(answered({}), { member: 'signature' }), sec_key: sign(iso(1)) },
+    'mismatch',
+  ],
+  ['a legacy signature', answered({ timestamp: isoNow, signature: `c2lnbmF0dXJl|${'0'.repeat(64)}` }), 'mismatch'],
+  ['64 hex digits of something else', answered({ timestamp: isoNow, signature: 'ab'.repeat(32) }), 'mismatch'],
+];
+
+test.each(disbelieved)('jobs.status() does not believe %s', async (_what, body, reason) => {
+  const { client, sent } = clientOf(body);
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toBeInstanceOf(HostedSignatureError);
+  expect(error).toMatchObject({ code: 'signature', reason, outcome: 'answered', retryable: false });
+  expect(sent).toHaveLength(1);
+});
+
+test('jobs.status() tells a digest that anyone can compute apart as unkeyed', async () => {
+  const body = {
+    timestamp: '1678216434434',
+    signature: '6f3dec6d6fad3cfe36fb62b38a185de1cd53088291082d6f20fddbf5ea0e4a0f',
+    job_complete: false,
+    job_success: false,
+    code: '2314',
+    result: 'No zip file received',
+  };
+  const { client } = clientOf([body, { ...body, timestamp: 1678216434434 }], {
+    partnerId: '001',
+    maxResponseAgeMs: false,
+  });
+
+  const errors = [await rejection(client.jobs.status(job)), await rejection(client.jobs.status(job))];
+
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(HostedSignatureError);
+    expect(error).toMatchObject({ code: 'signature', reason: 'unkeyed' });
+  }
+});
+
+test.each<[string, object]>([
+  ['sec_key', signed(answered({}))],
+  ['signature', signed(answered({}), { member: 'signature' })],
+  ['sec_key and signature', { ...signed(answered({})), signature: sign(isoNow) }],
+  ['sec_key beside an empty signature', { ...signed(answered({})), signature: '' }],
+])('jobs.status() believes an answer signed as %s', async (_what, body) => {
+  const { client } = clientOf(body);
+
+  const status = await client.jobs.status(job);
+
+  expect(status).toMatchObject({ state: 'succeeded', signedAt: new Date(now) });
+});
+
+test.each<[string, string | number, string]>([
+  ['milliseconds as a number, signed as decimal text', now, String(now)],
+  ['milliseconds as a number, signed as ISO text', now, isoNow],
+  ['milliseconds as text', String(now), String(now)],
+  ['ISO text with an offset', '2026-01-02T04:04:05.678+01:00', '2026-01-02T04:04:05.678+01:00'],
+  ['ISO text with microseconds', '2026-01-02T03:04:05.678901Z', '2026-01-02T03:04:05.678901Z'],
+  ['ISO text without a zone', '2026-01-02T03:04:05.678', '2026-01-02T03:04:05.678'],
+])('jobs.status() believes a timestamp that is %s', async (_what, timestamp, text) => {
+  const { client } = clientOf(answered({ timestamp, signature: sign(text) }));
+
+  const status = await client.jobs.status(job);
+
+  expect(status).toMatchObject({ state: 'succeeded', signedAt: new Date(now) });
+});
+
+test('jobs.status() believes seconds as a number and as text', async () => {
+  const seconds = Math.floor(now / 1000);
+  const { client } = clientOf([
+    answered({ timestamp: seconds, signature: sign(String(seconds)) }),
+    answered({ timestamp: String(seconds), signature: sign(String(seconds)) }),
+  ]);
+
+  const statuses = [await client.jobs.status(job), await client.jobs.status(job)];
+
+  expect(statuses.map(({ signedAt }) => signedAt)).toEqual([new Date(seconds * 1000), new Date(seconds * 1000)]);
+});
+
+test('jobs.status() verifies text digits as they stand, not as ISO text', async () => {
+  const { client } = clientOf(answered({ timestamp: String(now), signature: sign(isoNow) }));
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
+});
+
+test('jobs.status() verifies with every key of a rotation', async () => {
+  const signer = hmacSha256({ apiKey: ['new-key', 'test-key'] });
+  const { client, sent } = clientOf(signed(answered({})), { signer });
+
+  const status = await client.jobs.status(job);
+
+  expect(status.state).toBe('succeeded');
+  const expected = createHmac('sha256', 'new-key').update(`${sent[0]?.body.timestamp}085sid_request`).digest('base64');
+  expect(sent[0]?.body.sec_key).toBe(expected);
+});
+
+// Freshness -----------------------------------------------------------------
+
+test.each([
+  ['older', -300_001],
+  ['newer', 300_001],
+  ['a year older', -31_536_000_000],
+])('jobs.status() rejects as stale an answer that is %s than maxResponseAgeMs', async (_what, offsetMs) => {
+  const { client } = clientOf(signed(answered({}), { timestamp: iso(offsetMs) }));
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toBeInstanceOf(HostedSignatureError);
+  expect(error).toMatchObject({ code: 'signature', reason: 'stale', outcome: 'answered' });
+  expect((error as Error).message).toContain('maxResponseAgeMs');
+});
+
+test.each([-300_000, 0, 300_000])('jobs.status() believes an answer of %i ms from now', async (offsetMs) => {
+  const { client } = clientOf(signed(answered({}), { timestamp: iso(offsetMs) }));
+
+  const status = await client.jobs.status(job);
+
+  expect(status.state).toBe('succeeded');
+});
+
+test('maxResponseAgeMs sets how old an answer may be', async () => {
+  const answers = [-1_000, -1_001, 1_001].map((offsetMs) => signed(answered({}), { timestamp: iso(offsetMs) }));
+  const { client } = clientOf(answers, { maxResponseAgeMs: 1_000 });
+
+  const status = await client.jobs.status(job);
+  const errors = [await rejection(client.jobs.status(job)), await rejection(client.jobs.status(job))];
+
+  expect(status.state).toBe('succeeded');
+  for (const error of errors) expect(error).toMatchObject({ code: 'signature', reason: 'stale' });
+});
+
+test('maxResponseAgeMs of false accepts any age, and verifies all the same', async () => {
+  const years = signed(answered({}), { timestamp: '2018-03-13T21:04:11.193Z' });
+  const future = signed(answered({}), { timestamp: '2118-03-13T21:04:11.193Z' });
+  const undated = signed(answered({}), { timestamp: 'once upon a time' });
+  const forged = { ...years, timestamp: '2018-03-13T21:04:11.194Z' };
+  const { client } = clientOf([years, future, undated, forged], { maxResponseAgeMs: false });
+
+  const dates = [await client.jobs.status(job), await client.jobs.status(job), await client.jobs.status(job)];
+  const error = await rejection(client.jobs.status(job));
+
+  expect(dates.map(({ signedAt }) => signedAt)).toEqual([
+    new Date('2018-03-13T21:04:11.193Z'),
+    new Date('2118-03-13T21:04:11.193Z'),
+    null,
+  ]);
+  expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
+});
+
+test('a forged timestamp is a mismatch before it is stale', async () => {
+  const { client } = clientOf(answered({ timestamp: iso(-400_000), signature: sign(isoNow) }));
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
+});
+
+test('a signed timestamp that is no time cannot be fresh', async () => {
+  const { client } = clientOf(signed(answered({}), { timestamp: '2026-02-30T00:00:00Z' }));
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toBeInstanceOf(HostedSignatureError);
+  expect((error as HostedSignatureError).reason).toMatch(/^(?:malformed|stale)$/);
+});
+
+// Signatures of links -------------------------------------------------------
+
+test.each(linkOperations)('$name believes an answer without a signature', async ({ answer, call }) => {
+  const { client } = clientOf({ ...answer(), timestamp: iso(-400_000) });
+
+  await expect(call(client)).resolves.toBeDefined();
+});
+
+test.each(linkOperations)('$name believes an answer signed by the service', async ({ answer, call }) => {
+  const { client } = clientOf([signed(answer()), signed(answer(), { member: 'signature' })]);
+
+  await expect(call(client)).resolves.toBeDefined();
+  await expect(call(client)).resolves.toBeDefined();
+});
+
+test.each(
+  linkOperations.flatMap((operation) =>
+    (
+      [
+        ['a wrong signature', { timestamp: isoNow, signature: sign(iso(1)) }, 'mismatch'],
+        ['a wrong sec_key', { timestamp: isoNow, sec_key: sign(iso(1)) }, 'mismatch'],
+        ['a signature and no timestamp', { signature: sign(iso(1)) }, 'malformed'],
+        ['a signature that is a number', { timestamp: isoNow, signature: 7 }, 'malformed'],
+        ['a stale signature', { timestamp: iso(-300_001), signature: sign(iso(-300_001)) }, 'stale'],
+      ] as const
+    ).map(([what, members, reason]) => ({ name: operation.name, what, operation, members, reason })),
+  ),
+)('$name does not believe $what where there is one', async ({ operation, members, reason }) => {
+  const { client } = clientOf({ ...operation.answer(), ...members });
+
+  const error = await rejection(operation.call(client));
+
+  expect(error).toBeInstanceOf(HostedSignatureError);
+  expect(error).toMatchObject({ code: 'signature', reason, outcome: 'answered' });
+});
+
+test.each(linkOperations)('$name takes its own signature coming back for none', async ({ answer, call }) => {
+  const reflected = ({ body }: SentRequest) => Response.json({ ...answer(), signature: body.signature });
+  const inBoth = ({ body }: SentRequest) =>
+    Response.json({ ...answer(), signature: body.signature, sec_key: body.signature, timestamp: iso(-400_000) });
+  const { client } = clientOf([reflected, inBoth]);
+
+  await expect(call(client)).resolves.toBeDefined();
+  await expect(call(client)).resolves.toBeDefined();
+});
+
+test.each(linkOperations.flatMap((operation) => [true, false].map((echoes) => ({ ...operation, echoes }))))(
+  '$name believes or not what stands beside its own signature coming back (echoesTimestamp: $echoes)',
+  async ({ answer, call, echoes }) => {
+    const beside =
+      (signature: string): Reply =>
+      ({ body }) =>
+        Response.json({ ...answer(), timestamp: iso(-1_000), signature, sec_key: body.signature });
+    const wire = { echoesTimestamp: echoes };
+    const { client } = clientOf([beside(sign(iso(-1_000))), beside(sign(iso(-2_000)))], { wire });
+
+    const answered = await call(client);
+    const error = await rejection(call(client));
+
+    expect(answered).toBeDefined();
+    expect(error).toMatchObject({ code: 'signature', reason: 'mismatch', outcome: 'answered' });
+  },
+);
+
+// About what was asked ------------------------------------------------------
+
+const otherJob: readonly [string, object, string][] = [
+  ['user_id', { user_id: 'user-2' }, 'user_id'],
+  ['job_id', { job_id: 'job-2' }, 'job_id'],
+  ['user_id in another case', { user_id: 'USER-1' }, 'user_id'],
+  [
+    'result.PartnerParams.user_id',
+    { result: { PartnerParams: { user_id: 'user-2' } } },
+    'result.PartnerParams.user_id',
+  ],
+  ['result.PartnerParams.job_id', { result: { PartnerParams: { job_id: 'job-2' } } }, 'result.PartnerParams.job_id'],
+  ['a numeric user_id', { user_id: 1 }, 'user_id'],
+];
+
+test.each(otherJob)('jobs.status() rejects an answer with another %s', async (_what, members, path) => {
+  const { client, sent } = clientOf([signed(answered(members)), signed({ job_complete: false, ...members })]);
+
+  const errors = [await rejection(client.jobs.status(job)), await rejection(client.jobs.status(job))];
+
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(HostedResponseError);
+    expect(error).toMatchObject({ code: 'response', reason: 'mismatch', outcome: 'answered', issues: [{ path }] });
+  }
+  expect(sent).toHaveLength(2);
+});
+
+test('jobs.status() takes ids that are equal as text, and compares neither empty ones nor history', async () => {
+  const query = { userId: '123', jobId: '0456' };
+  const params = { user_id: '', job_id: '0456', job_type: 4 };
+  const history = [{ ResultCode: '1210', PartnerParams: { user_id: 'somebody-else', job_id: 'another-job' } }];
+  const body = answered({ user_id: 123, job_id: null, result: { PartnerParams: params }, history });
+  const { client } = clientOf(signed(body));
+
+  const status = await client.jobs.status(query);
+
+  expect(status).toMatchObject({ state: 'succeeded', ...query });
+});
+
+/** Ways in which the status of a job that succeeded names no job, though it has much else. */
+const nameless: readonly [string, object][] = [
+  ['at all', {}],
+  ['but empty ids', { job_id: '', result: { PartnerParams: { job_id: '' } } }],
+  ['but null', { job_id: null, result: { PartnerParams: { job_id: null } } }],
+  ['but its user', { user_id: job.userId, result: { PartnerParams: { user_id: job.userId, job_type: 4 } } }],
+  ['in a result that is a string', { result: `job ${job.jobId}` }],
+  ['in a list of partner params', { result: { PartnerParams: [] } }],
+  ['but in its history', { history: [{ PartnerParams: { user_id: job.userId, job_id: job.jobId } }] }],
+  ['but the service’s own', { result: { HostedJobID: job.jobId } }],
+  ['but in a field of another name', { jobId: job.jobId, JOB_ID: job.jobId, PartnerParams: { job_id: job.jobId } }],
+];
+
+test.each(nameless)('jobs.status() rejects a success that names no job %s', async (_what, members) => {
+  const record = { job_complete: true, job_success: true, code: '2302', ...members };
+  const { client } = clientOf([signed(record), signed(record, { member: 'signature' })]);
+
+  const errors = [await rejection(client.jobs.status(job)), await rejection(client.jobs.status(job))];
+
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(HostedResponseError);
+    expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues: [{ path: 'job_id' }] });
+  }
+});
+
+test.each(nameless)(
+  'jobs.status() takes a job that failed or is pending, and names no job %s',
+  async (_what, members) => {
+    const failed = { job_complete: true, job_success: false, ...members };
+    const pending = { job_complete: false, job_success: true, ...members };
+    const { client } = clientOf([signed(failed), signed(pending)]);
+
+    expect(await client.jobs.status(job)).toMatchObject({ state: 'failed', ...job });
+    expect(await client.jobs.status(job)).toMatchObject({ state: 'pending', ...job });
+  },
+);
+
+test.each(nameless)('wire.namesJob of false takes a success that names no job %s', async (_what, members) => {
+  const record = signed({ job_complete: true, job_success: true, ...members });
+  const { client } = clientOf(record, { wire: { namesJob: false } });
+
+  expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded', ...job });
+});
+
+test('wire.namesJob of false still rejects the success of another job', async () => {
+  const { client } = clientOf(signed(answered({ job_id: 'job-2' })), { wire: { namesJob: false } });
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'job_id' }] });
+});
+
+test.each<[string, object]>([
+  ['at its top', { job_id: job.jobId }],
+  ['in result.PartnerParams', { result: { PartnerParams: { job_id: job.jobId } } }],
+  ['in both', { job_id: job.jobId, user_id: job.userId, result: { PartnerParams: { job_id: job.jobId } } }],
+  ['at its top, and empty beside it', { job_id: job.jobId, result: { PartnerParams: { job_id: '' } } }],
+])('jobs.status() takes a success that names the job %s', async (_where, members) => {
+  const { client } = clientOf(signed({ job_complete: true, job_success: true, ...members }));
+
+  expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded', ...job });
+});
+
+test.each(['job_id', 'PartnerParams', 'result'])(
+  'jobs.status() takes no name of a job from the prototype of all objects ("%s")',
+  async (name) => {
+    const value = {
+      job_id: job.jobId,
+      result: { PartnerParams: { job_id: job.jobId } },
+      PartnerParams: { job_id: job.jobId },
+    };
+    const { client } = clientOf(
+      signed({ job_complete: true, job_success: true, ...(name === 'job_id' ? {} : { result: {} }) }),
+    );
+    const descriptor = { value: value[name as keyof typeof value], configurable: true, writable: true };
+    Object.defineProperty(Object.prototype, name, descriptor);
+    const error = await rejection(client.jobs.status(job)).finally(() =>
+      Reflect.deleteProperty(Object.prototype, name),
+    );
+
+    expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'job_id' }] });
+  },
+);
+
+test('jobs.status() does not take 456 for the job 0456', async () => {
+  const { client } = clientOf(signed(answered({ job_id: 456 })));
+
+  const error = await rejection(client.jobs.status({ userId: '123', jobId: '0456' }));
+
+  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'job_id' }] });
+});
+
+const otherLink: readonly [string, object, string][] = [
+  ['ref_id', { ref_id: 'ref-2' }, 'ref_id'],
+  ['link_id', { ref_id: undefined, link_id: 'ref-2' }, 'link_id'],
+  ['link_id beside the right ref_id', { link_id: 'ref-2' }, 'link_id'],
+  ['ref_id beside the right link_id', { ref_id: 'ref-2', link_id: 'ref-1' }, 'ref_id'],
+];
+
+test.each(
+  otherLink.flatMap(([what, members, path]) =>
+    linkOperations
+      .filter(({ name }) => name === 'links.get' || name === 'links.update')
+      .map((operation) => ({ name: operation.name, what, members, path, operation })),
+  ),
+)('$name rejects an answer with another $what', async ({ operation, members, path }) => {
+  const { client } = clientOf({ ...operation.answer(), ...members });
+
+  const error = await rejection(operation.call(client));
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', outcome: 'answered', issues: [{ path }] });
+});
+
+test('links.get() takes a numeric ref_id that is equal as text', async () => {
+  const { client } = clientOf({ link_url: 'https://links.hosted.test/1', ref_id: 123456, link_id: '' });
+
+  const link = await client.links.get('123456');
+
+  expect(link).toMatchObject({ refId: '123456', linkId: '123456' });
+});
+
+test('links.disable() rejects when the answer does not show the link disabled', async () => {
+  const active = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', id_types: [] };
+  const { client, sent } = clientOf([active, { ...active, disabled_at: null }, { ...active, disabled_at: '' }]);
+
+  const errors = [
+    await rejection(client.links.disable('ref-1')),
+    await rejection(client.links.update('ref-1', { isDisabled: true })),
+    await rejection(client.links.update('ref-1', { isDisabled: true, idTypes: [] })),
+  ];
+
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(HostedResponseError);
+    expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'disabled_at' }] });
+  }
+  expect(sent).toHaveLength(3);
+});
+
+test('links.disable() rejects when disabled_at is no date, and links.update() of something else does not', async () => {
+  const answer = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', disabled_at: 'Ada Example' };
+  const { client } = clientOf(answer);
+
+  const error = await rejection(client.links.disable('ref-1'));
+  const changed = await client.links.update('ref-1', { isDisabled: false });
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ code: 'response', reason: 'mismatch', issues: [{ path: 'disabled_at' }] });
+  expect((error as Error).message).not.toContain('Ada');
+  expect(changed).toMatchObject({ state: 'disabled', disabledAt: null });
+});
+
+// Bodies --------------------------------------------------------------------
+
+const okLink = JSON.stringify({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', name: 'Zażółć' });
+const utf8 = (text: string) => new TextEncoder().encode(text);
+const bytes = (...parts: readonly Uint8Array[]) => new Response(Buffer.concat(parts));
+const byteOrderMark = Uint8Array.of(0xef, 0xbb, 0xbf);
+
+/** A link whose extra member brings the whole answer to so many levels of nesting. */
+const nested = (levels: number) => `${okLink.slice(0, -1)},"more":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+
+test('an answer may begin with one byte order mark', async () => {
+  const { client } = clientOf(bytes(byteOrderMark, utf8(okLink)));
+
+  const link = await client.links.get('ref-1');
+
+  expect(link.name).toBe('Zażółć');
+});
+
+test('an answer may nest 64 levels deep', async () => {
+  const { client } = clientOf(new Response(nested(64)));
+
+  const link = await client.links.get('ref-1');
+
+  expect(link.extra).toHaveProperty('more');
+});
+
+test.each<[string, Reply]>([
+  ['begins with two byte order marks', bytes(byteOrderMark, byteOrderMark, utf8(okLink))],
+  ['nests 65 levels deep', new Response(nested(65))],
+  ['nests 100,000 levels deep', new Response(nested(100_000))],
+  ['has a byte that is no UTF-8', bytes(utf8('{"ref_id":"ref-1","name":"'), Uint8Array.of(0xff), utf8('"}'))],
+  ['has an overlong form', bytes(utf8('{"ref_id":"ref-1","name":"'), Uint8Array.of(0xc0, 0xaf), utf8('"}'))],
+  ['ends within a character', bytes(utf8(okLink.slice(0, -2)), Uint8Array.of(0xc5))],
+  ['is UTF-16', new Response(Buffer.from(`\ufeff${okLink}`, 'utf16le'))],
+])('links.get() rejects with HostedResponseError when the answer %s', async (_what, reply) => {
+  const { client, sent } = clientOf(reply);
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ code: 'response', reason: 'malformed', outcome: 'answered', status: 200 });
+  expect(sent).toHaveLength(1);
+});
+
+test('jobs.status() does not believe a signed answer with a byte that is no UTF-8', async () => {
+  const [before, after] = JSON.stringify(signed(answered({ result: { ResultText: '@' } }))).split('@');
+  const { client } = clientOf(bytes(utf8(before ?? ''), Uint8Array.of(0xe9), utf8(after ?? '')));
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ code: 'response', reason: 'malformed' });
+});
+
+test('an answer of maxResponseBytes is read, and one of a byte more is too large', async () => {
+  const maxResponseBytes = utf8(okLink).length;
+  const { client, sent } = clientOf([bytes(utf8(okLink)), bytes(utf8(okLink), utf8(' '))], { maxResponseBytes });
+
+  const link = await client.links.get('ref-1');
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(link.refId).toBe('ref-1');
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ code: 'response', reason: 'too_large', outcome: 'answered' });
+  expect((error as Error).message).toContain('maxResponseBytes');
+  expect(sent).toHaveLength(2);
+});
+
+test('an answer without an end is given up on, whatever its length header says', async () => {
+  let pulled = 0;
+  let cancelled = false;
+  const endless = () =>
+    new Response(
+      new ReadableStream<Uint8Array>({
+        pull: (controller) => {
+          pulled += 1;
+          controller.enqueue(new Uint8Array(1_024));
+        },
+        cancel: () => {
+          cancelled = true;
+        },
+      }),
+      { headers: { 'content-length': '10' } },
+    );
+  const { client } = clientOf(endless, { maxResponseBytes: 10_000 });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toMatchObject({ code: 'response', reason: 'too_large' });
+  expect(pulled).toBeLessThan(15);
+  expect(cancelled).toBe(true);
+});
+
+test('the body of an error is read up to 64 KiB, and the error stays what it is', async () => {
+  const { client } = clientOf(new Response('x'.repeat(1_000_000), { status: 404 }));
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toBeInstanceOf(HostedNotFoundError);
+  expect((error as HostedNotFoundError).rawBody().length).toBeLessThanOrEqual(64 * 1024);
+});
+
+test('members named like those of a prototype change nothing', async () => {
+  const hostile = `${okLink.slice(0, -1)},"__proto__":{"polluted":true},"constructor":{"prototype":{}},"then":1}`;
+  const { client } = clientOf(new Response(hostile));
+
+  const link = await client.links.get('ref-1');
+
+  expect(link.refId).toBe('ref-1');
+  expect(link).not.toHaveProperty('polluted');
+  expect({}).not.toHaveProperty('polluted');
+  expect(Object.getPrototypeOf(link)).toBe(Object.prototype);
+});
+
+// Redirects -----------------------------------------------------------------
+
+test.each(
+  operations.flatMap((operation) =>
+    [301, 302, 303, 307, 308].map((status) => ({ name: operation.name, status, operation })),
+  ),
+)('$name rejects on a redirect with status $status, and sends nothing else', async ({ operation, status }) => {
+  const headers = { location: 'https://elsewhere.test/' };
+  const { client, sent } = clientOf(new Response(null, { status, headers }), { clock: recordingClock() });
+
+  const error = await rejection(operation.call(client));
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ code: 'response', reason: 'redirect', status, outcome: 'answered' });
+  expect(sent.map(({ init }) => init.redirect)).toEqual(['manual']);
+});
+
+/** An answer as a fetch hands it over that followed a redirect, or that may not show one. */
+function dressed(response: Response, members: PropertyDescriptorMap): Reply {
+  return () => Object.defineProperties(response.clone(), members);
+}
+
+test.each<[string, Reply]>([
+  ['followed to a good answer', dressed(new Response(okLink), { redirected: { value: true } })],
+  ['followed to a 503', dressed(json(503), { redirected: { value: true } })],
+  ['followed to a 404', dressed(json(404), { redirected: { value: true } })],
+  ['hidden as a browser does', dressed(json(200), { type: { value: 'opaqueredirect' }, status: { value: 0 } })],
+])('links.get() rejects on a redirect that was %s', async (_what, reply) => {
+  const { client, sent } = clientOf(reply, { clock: recordingClock() });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ code: 'response', reason: 'redirect' });
+  expect(sent).toHaveLength(1);
+});

@@ -1,0 +1,812 @@
+// What is repeated and what is not, how long is waited, and what ends a call: time limits and the caller's signal.
+
+import { getEventListeners } from 'node:events';
+import { HostedConnectionError, HostedTimeoutError, HostedValidationError } from 'hosted-client';
+import { afterEach, expect, test, vi } from 'vitest';
+import {
+  clientOf,
+  deferred,
+  failed,
+  manualClock,
+  now,
+  operations,
+  type Reply,
+  recordingClock,
+  rejection,
+  sign,
+  stillClock,
+} from '../support/fake-fetch.js';
+
+const [create, update, get, , status] = operations;
+const job = { userId: 'user-1', jobId: 'job-1' };
+const isoNow = new Date(now).toISOString();
+const unavailable = (headers: Record<string, string> = {}) => Response.json({}, { status: 503, headers });
+const never: Reply = () => new Promise<Response>(() => undefined);
+
+function broken(...codes: readonly string[]): Reply {
+  return () => {
+    throw failed(...codes);
+  };
+}
+
+/** Chance that always falls the same way, for clients made afterwards. */
+function chance(value: number): void {
+  vi.spyOn(Math, 'random').mockReturnValue(value);
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+// Attempts ------------------------------------------------------------------
+
+test.each(operations)('$name signs each attempt anew, over a time of its own', async ({ name, call, answer }) => {
+  const replies = name === 'links.create' ? broken('ECONNREFUSED') : unavailable();
+  const { client, sent } = clientOf([replies, replies, answer()], { clock: recordingClock() });
+
+  await call(client);
+
+  const timestamps = sent.map(({ body }) => String(body.timestamp));
+  expect(timestamps).toHaveLength(3);
+  expect([...new Set(timestamps)].sort()).toEqual(timestamps);
+  const member = name === 'jobs.status' ? 'sec_key' : 'signature';
+  expect(sent.map(({ body }) => body[member])).toEqual(timestamps.map((timestamp) => sign(timestamp)));
+});
+
+test('a client never signs two requests for one time, though its clock stands still or steps back', async () => {
+  const clock = { ...stillClock(), now: vi.fn(() => now) };
+  const { client, sent } = clientOf(get.answer(), { clock });
+
+  await Promise.all(Array.from({ length: 50 }, () => client.links.get('ref-1')));
+  clock.now.mockReturnValue(now - 60_000);
+  await client.links.get('ref-1');
+
+  const times = sent.map(({ body }) => Date.parse(String(body.timestamp)));
+  expect(new Set(times).size).toBe(51);
+  expect(times.at(-1)).toBe(Math.max(...times));
+  expect(Math.min(...times)).toBe(now);
+});
+
+test.each([0, 1, 5])('maxRetries of %i means that many repeats', async (maxRetries) => {
+  const byClient = clientOf(unavailable(), { clock: recordingClock(), maxRetries });
+  const byCall = clientOf(unavailable(), { clock: recordingClock() });
+
+  const errors = [
+    await rejection(byClient.client.links.get('ref-1')),
+    await rejection(byCall.client.links.get('ref-1', { maxRetries })),
+  ];
+
+  for (const error of errors) expect(error).toMatchObject({ code: 'server', attempts: maxRetries + 1 });
+  expect([byClient.sent.length, byCall.sent.length]).toEqual([maxRetries + 1, maxRetries + 1]);
+});
+
+test('a call that succeeds at last tells how many attempts it took', async () => {
+  const { client } = clientOf([unavailable(), broken('ECONNRESET'), get.answer()], { clock: recordingClock() });
+
+  const { data, response } = await client.links.get('ref-1').withResponse();
+
+  expect(data.refId).toBe('ref-1');
+  expect(response.attempts).toBe(3);
+});
+
+// Waits ---------------------------------------------------------------------
+
+async function waits(replies: Reply | readonly Reply[], maxRetries = 2): Promise<readonly number[]> {
+  const clock = recordingClock();
+  const { client } = clientOf(replies, { clock, maxRetries });
+  await rejection(client.links.get('ref-1'));
+  return clock.slept;
+}
+
+test('waits are drawn from nothing up to half a second, doubled each time, and to no more than eight', async () => {
+  chance(0);
+  const least = await waits(unavailable(), 10);
+  chance(1 - Number.EPSILON);
+  const most = await waits(unavailable(), 10);
+  chance(0.5);
+  const middle = await waits(unavailable(), 10);
+
+  const bounds = [500, 1_000, 2_000, 4_000, ...Array<number>(6).fill(8_000)];
+  expect(least).toEqual(Array(10).fill(0));
+  expect(middle).toEqual(bounds.map((ms) => ms / 2));
+  expect(most).toEqual(bounds.map((ms) => ms - 1));
+});
+
+test('what earlier attempts took counts in what is left of totalTimeoutMs', async () => {
+  chance(0);
+  const clock = manualClock();
+  const afterSixSeconds = () => {
+    clock.advance(6_000);
+    return unavailable({ 'retry-after': '5' });
+  };
+  const { client, sent } = clientOf(afterSixSeconds, { clock, totalTimeoutMs: 10_000 });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toMatchObject({ code: 'server', status: 503, attempts: 1 });
+  expect(sent).toHaveLength(1);
+  expect(clock.sleeping()).toBe(0);
+});
+
+// Create --------------------------------------------------------------------
+
+const lookForIt = /links\.list\(\)/;
+
+const unsettled: readonly [string, Reply, string, string][] = [
+  ['a reset', broken('ECONNRESET'), 'connection', 'unknown'],
+  ['a broken pipe', broken('EPIPE'), 'connection', 'unknown'],
+  ['a closed socket', broken('UND_ERR_SOCKET'), 'connection', 'unknown'],
+  ['a timeout of the headers', broken('UND_ERR_HEADERS_TIMEOUT'), 'connection', 'unknown'],
+  ['a failure without a code', broken(), 'connection', 'unknown'],
+  ['a failure with an unknown code', broken('EWHATEVER'), 'connection', 'unknown'],
+  ['one refused address and one reset', broken('ECONNREFUSED', 'ECONNRESET'), 'connection', 'unknown'],
+  [
+    'a failure that only speaks of ECONNREFUSED',
+    () => Promise.reject(new TypeError('ECONNREFUSED')),
+    'connection',
+    'unknown',
+  ],
+  ['an answer that breaks off', () => new Response(breaking()), 'connection', 'unknown'],
+  ['status 500', Response.json({}, { status: 500 }), 'server', 'refused'],
+  ['status 502 with HTML', new Response('<html>', { status: 502 }), 'server', 'refused'],
+  ['status 503', unavailable({ 'retry-after': '1' }), 'server', 'refused'],
+  ['status 504', Response.json({}, { status: 504 }), 'server', 'refused'],
+  ['code 2301', Response.json({ code: '2301' }), 'server', 'refused'],
+  ['HTML with status 200', new Response('<html>'), 'response', 'answered'],
+  ['half an answer', new Response('{"link": "https'), 'response', 'answered'],
+  ['an answer without a link', Response.json({ ref_id: 'ref-1' }), 'response', 'answered'],
+  [
+    'an answer with a forged signature',
+    { ...create.answer(), signature: 'forged', timestamp: isoNow },
+    'signature',
+    'answered',
+  ],
+  [
+    'a redirect',
+    new Response(null, { status: 307, headers: { location: 'https://elsewhere.test/' } }),
+    'response',
+    'answered',
+  ],
+];
+
+function breaking(): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"link":')),
+    pull: (controller) => controller.error(failed('UND_ERR_SOCKET')),
+  });
+}
+
+test.each(unsettled)('links.create() is not repeated after %s, and tells how to look for the link', async (...row) => {
+  const [, reply, code, outcome] = row;
+  const { client, sent } = clientOf([reply, create.answer()], { clock: recordingClock() });
+
+  const error = await rejection(create.call(client));
+
+  expect(error).toMatchObject({ code, outcome, retryable: false, attempts: 1 });
+  expect((error as Error).message).toMatch(lookForIt);
+  expect(sent).toHaveLength(1);
+});
+
+test.each(['status 400', 'status 401', 'status 404', 'status 429'])(
+  'links.create() that was refused with %s does not speak of a link that may exist',
+  async (what) => {
+    const { client } = clientOf(Response.json({}, { status: Number(what.slice(7)) }), { clock: recordingClock() });
+
+    const error = await rejection(create.call(client));
+
+    expect(error).toMatchObject({ outcome: 'refused' });
+    expect((error as Error).message).not.toMatch(lookForIt);
+  },
+);
+
+test('links.create() is not repeated after the timeout of an attempt', async () => {
+  const clock = manualClock();
+  const { client, sent, arrived } = clientOf(never, { clock });
+
+  const call = rejection(create.call(client));
+  await clock.asleep(30_000);
+  await arrived(1);
+  clock.advance(30_000);
+
+  const error = await call;
+  expect(error).toBeInstanceOf(HostedTimeoutError);
+  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'unknown', retryable: false, attempts: 1 });
+  expect((error as Error).message).toMatch(lookForIt);
+  expect(sent).toHaveLength(1);
+});
+
+test.each([
+  ['a refused connection', ['ECONNREFUSED']],
+  ['refused connections on both addresses', ['ECONNREFUSED', 'ECONNREFUSED']],
+  ['an unknown host', ['ENOTFOUND']],
+  ['a failing resolver', ['EAI_AGAIN']],
+  ['a connect timeout', ['UND_ERR_CONNECT_TIMEOUT']],
+  ['a certificate that expired', ['CERT_HAS_EXPIRED']],
+  ['a self-signed certificate', ['DEPTH_ZERO_SELF_SIGNED_CERT']],
+  ['a certificate of an unknown authority', ['UNABLE_TO_VERIFY_LEAF_SIGNATURE']],
+  ['a certificate of another authority of the same name', ['CERT_SIGNATURE_FAILURE']],
+  ['a certificate of something that is no authority', ['INVALID_CA']],
+  ['a certificate that was withdrawn', ['CERT_REVOKED']],
+  ['a certificate for another name', ['ERR_TLS_CERT_ALTNAME_INVALID']],
+])('links.create() is repeated after %s', async (_what, codes) => {
+  const { client, sent } = clientOf([broken(...codes), broken(...codes), create.answer()], { clock: recordingClock() });
+
+  const link = await client.links.create({
+    companyName: 'Example Ltd',
+    dataPrivacyPolicyUrl: 'https://partner.test/privacy',
+    callbackUrl: null,
+  });
+
+  expect(link.refId).toBe('ref-1');
+  expect(sent).toHaveLength(3);
+});
+
+test('links.create() that never left rejects as not_sent and may be made again', async () => {
+  const { client, sent } = clientOf(broken('ECONNREFUSED'), { clock: recordingClock() });
+
+  const error = await rejection(create.call(client));
+
+  expect(error).toBeInstanceOf(HostedConnectionError);
+  expect(error).toMatchObject({ code: 'connection', outcome: 'not_sent', retryable: true, attempts: 3 });
+  expect((error as Error).message).not.toMatch(lookForIt);
+  expect(sent).toHaveLength(3);
+});
+
+test('links.create() is repeated after 429, and waits for Retry-After', async () => {
+  chance(0);
+  const clock = recordingClock();
+  const busy = Response.json({}, { status: 429, headers: { 'retry-after': '7' } });
+  const { client, sent } = clientOf([busy, busy, create.answer()], { clock });
+
+  await create.call(client);
+
+  expect(sent).toHaveLength(3);
+  expect(clock.slept).toEqual([7_000, 7_000]);
+});
+
+test.each(operations)('$name is never repeated after 429 with code 2222', async ({ call }) => {
+  const clock = recordingClock();
+  const blocked = Response.json({ code: '2222' }, { status: 429, headers: { 'retry-after': '1' } });
+  const { client, sent } = clientOf(blocked, { clock, maxRetries: 5 });
+
+  const error = await rejection(call(client));
+
+  expect(error).toMatchObject({ code: 'rate_limit', serviceCode: '2222', retryable: false, attempts: 1 });
+  expect(sent).toHaveLength(1);
+  expect(clock.slept).toEqual([]);
+});
+
+test('an attempt that may have arrived is not forgotten when the next one cannot leave', async () => {
+  const { client } = clientOf([broken('ECONNRESET'), broken('ECONNREFUSED')], { clock: recordingClock() });
+
+  const error = await rejection(update.call(client));
+
+  expect(error).toMatchObject({ code: 'connection', outcome: 'unknown', attempts: 3 });
+});
+
+test('an attempt that was answered is not forgotten when the next one cannot leave', async () => {
+  const gatewayTimeout = Response.json({}, { status: 504 });
+  const { client } = clientOf([gatewayTimeout, broken('ECONNREFUSED')], { clock: recordingClock() });
+
+  const error = await rejection(update.call(client));
+
+  expect(error).toMatchObject({ code: 'connection', attempts: 3 });
+  expect(error).not.toMatchObject({ outcome: 'not_sent' });
+});
+
+test('a fetch that throws before it gives a promise counts as one that rejects', async () => {
+  let calls = 0;
+  const fetch = () => {
+    calls += 1;
+    throw failed('ECONNRESET');
+  };
+  const { client } = clientOf({}, { fetch, clock: recordingClock() });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toBeInstanceOf(HostedConnectionError);
+  expect(error).toMatchObject({ code: 'connection', outcome: 'unknown', attempts: 3 });
+  expect(calls).toBe(3);
+});
+
+test('an authentication error is not repeated while the clocks agree', async () => {
+  const refused = Response.json({ code: '2305' }, { status: 401, headers: { date: 'Fri, 02 Jan 2026 03:04:05 GMT' } });
+  const { client, sent } = clientOf(refused, { clock: recordingClock() });
+
+  const error = await rejection(status.call(client));
+
+  expect(error).toMatchObject({ code: 'authentication', attempts: 1 });
+  expect(sent).toHaveLength(1);
+});
+
+// Time limits ---------------------------------------------------------------
+
+test.each(operations.filter(({ repeatable }) => repeatable))(
+  '$name is repeated after the timeout of an attempt',
+  async ({ call, answer }) => {
+    chance(0);
+    const clock = manualClock();
+    const { client, arrived } = clientOf([never, () => Response.json(answer())], {
+      clock,
+      timeoutMs: 5_000,
+      maxResponseAgeMs: false,
+    });
+
+    const result = call(client).withResponse();
+    await arrived(1);
+    clock.advance(5_000);
+
+    expect((await result).response.attempts).toBe(2);
+    expect(clock.sleeping()).toBe(0);
+  },
+);
+
+test('a call rejects with the timeout of its last attempt', async () => {
+  chance(0);
+  const clock = manualClock();
+  const { client, arrived } = clientOf(never, { clock });
+
+  const call = rejection(client.links.get('ref-1', { timeoutMs: 5_000, maxRetries: 1 }));
+  await arrived(1);
+  clock.advance(5_000);
+  await arrived(2);
+  clock.advance(5_000);
+
+  const error = await call;
+  expect(error).toBeInstanceOf(HostedTimeoutError);
+  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'unknown', retryable: true, attempts: 2 });
+  expect((error as Error).message).toContain('timeoutMs');
+  expect(clock.sleeping()).toBe(0);
+});
+
+test('the timeout of an attempt covers its body', async () => {
+  const clock = manualClock();
+  const read = deferred();
+  const stalling = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"link_url":')),
+    pull: () => read.resolve(),
+  });
+  const { client } = clientOf(() => new Response(stalling, { status: 200 }), { clock, maxRetries: 0 });
+
+  const call = rejection(client.links.get('ref-1', { timeoutMs: 5_000 }));
+  await read.promise;
+  clock.advance(5_000);
+
+  expect(await call).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'unknown' });
+});
+
+test('the fetch of an attempt whose time is over is aborted', async () => {
+  const clock = manualClock();
+  const { client, sent, arrived } = clientOf(never, { clock, maxRetries: 0 });
+
+  const call = rejection(client.links.get('ref-1'));
+  await arrived(1);
+  clock.advance(30_000);
+  await call;
+
+  expect(sent[0]?.init.signal?.aborted).toBe(true);
+});
+
+test('totalTimeoutMs ends a call over all its attempts', async () => {
+  chance(0);
+  const clock = manualClock();
+  const { client, sent, arrived } = clientOf(never, { clock });
+
+  const call = rejection(client.links.get('ref-1', { timeoutMs: 5_000, totalTimeoutMs: 8_000, maxRetries: 9 }));
+  await arrived(1);
+  clock.advance(5_000);
+  await arrived(2);
+  clock.advance(3_000);
+
+  const error = await call;
+  expect(error).toBeInstanceOf(HostedTimeoutError);
+  expect(error).toMatchObject({ code: 'timeout', phase: 'total', outcome: 'unknown', attempts: 2 });
+  expect((error as Error).message).toContain('totalTimeoutMs');
+  expect(clock.sleeping()).toBe(0);
+  expect(sent).toHaveLength(2);
+});
+
+test('totalTimeoutMs below timeoutMs ends the first attempt, and of a create the link may exist', async () => {
+  const clock = manualClock();
+  const { client, arrived } = clientOf(never, { clock });
+
+  const call = rejection(create.call(client, { totalTimeoutMs: 1_000 }));
+  await arrived(1);
+  clock.advance(1_000);
+
+  const error = await call;
+  expect(error).toMatchObject({ code: 'timeout', phase: 'total', outcome: 'unknown', retryable: false, attempts: 1 });
+  expect((error as Error).message).toMatch(lookForIt);
+});
+
+test('a signer that takes longer than the attempt may has sent nothing', async () => {
+  const clock = manualClock();
+  const signing = deferred();
+  const signature = deferred<string>();
+  const signer = {
+    name: 'slow',
+    sign: () => {
+      signing.resolve();
+      return signature.promise;
+    },
+    verify: () => true,
+  };
+  const { client, sent } = clientOf(create.answer(), { clock, signer, maxRetries: 0 });
+
+  const call = rejection(create.call(client));
+  await signing.promise;
+  clock.advance(30_000);
+  const error = await call;
+  signature.resolve('too late');
+  await new Promise((resolve) => setImmediate(resolve));
+
+  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'not_sent' });
+  expect((error as Error).message).not.toMatch(lookForIt);
+  expect(sent).toEqual([]);
+});
+
+test('a call that is over leaves no timer behind', async () => {
+  const clock = manualClock();
+  const { client } = clientOf([get.answer(), Response.json({}, { status: 404 }), broken('ECONNRESET')], {
+    clock,
+    maxRetries: 0,
+  });
+
+  await client.links.get('ref-1');
+  await rejection(client.links.get('ref-1'));
+  await rejection(client.links.get('ref-1'));
+
+  expect(clock.sleeping()).toBe(0);
+});
+
+// Abort ---------------------------------------------------------------------
+
+const reason = { why: 'the user left' };
+
+test.each(operations)('$name rejects with the reason of a signal that is aborted already', async ({ call }) => {
+  const { client, sent } = clientOf(never);
+
+  const error = await rejection(call(client, { signal: AbortSignal.abort(reason) }));
+
+  expect(error).toBe(reason);
+  expect(sent).toEqual([]);
+});
+
+test('an abort during signing rejects with its reason, and nothing is sent', async () => {
+  const signing = deferred();
+  const signature = deferred<string>();
+  const signer = {
+    name: 'slow',
+    sign: () => {
+      signing.resolve();
+      return signature.promise;
+    },
+    verify: () => true,
+  };
+  const { client, sent } = clientOf(get.answer(), { signer });
+  const controller = new AbortController();
+
+  const call = rejection(get.call(client, { signal: controller.signal }));
+  await signing.promise;
+  controller.abort(reason);
+  const error = await call;
+  signature.resolve('too late');
+  await new Promise((resolve) => setImmediate(resolve));
+
+  expect(error).toBe(reason);
+  expect(sent).toEqual([]);
+});
+
+test.each(operations)('$name rejects with the reason of an abort during fetch', async ({ call }) => {
+  const clock = manualClock();
+  const { client, sent, arrived } = clientOf(never, { clock });
+  const controller = new AbortController();
+
+  const result = rejection(call(client, { signal: controller.signal }));
+  await arrived(1);
+  controller.abort(reason);
+
+  expect(await result).toBe(reason);
+  expect(sent).toHaveLength(1);
+  expect(sent[0]?.init.signal?.aborted).toBe(true);
+  expect(clock.sleeping()).toBe(0);
+});
+
+test('an abort that fetch answers with an error of its own still rejects with the reason', async () => {
+  const fetching = deferred();
+  const obedient: Reply = (_request, signal) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new DOMException('This operation was aborted', 'AbortError')));
+      fetching.resolve();
+    });
+  const { client, sent } = clientOf(obedient, { clock: recordingClock() });
+  const controller = new AbortController();
+
+  const call = rejection(get.call(client, { signal: controller.signal }));
+  await fetching.promise;
+  controller.abort(reason);
+
+  expect(await call).toBe(reason);
+  expect(sent).toHaveLength(1);
+});
+
+test('an abort during the body rejects with its reason', async () => {
+  const read = deferred();
+  const stalling = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"link_url":')),
+    pull: () => read.resolve(),
+  });
+  const { client, sent } = clientOf(() => new Response(stalling));
+  const controller = new AbortController();
+
+  const call = rejection(get.call(client, { signal: controller.signal }));
+  await read.promise;
+  controller.abort(reason);
+
+  expect(await call).toBe(reason);
+  expect(sent).toHaveLength(1);
+});
+
+test('an abort during back-off rejects with its reason at once', async () => {
+  chance(0);
+  const clock = manualClock();
+  const { client, sent } = clientOf(unavailable({ 'retry-after': '7' }), { clock });
+  const controller = new AbortController();
+
+  const call = rejection(get.call(client, { signal: controller.signal }));
+  await clock.asleep(7_000);
+  controller.abort(reason);
+
+  expect(await call).toBe(reason);
+  expect(sent).toHaveLength(1);
+  expect(clock.sleeping()).toBe(0);
+});
+
+test('an abort while an answer is verified rejects with its reason', async () => {
+  const verifying = deferred();
+  const signer = {
+    name: 'slow',
+    sign: () => 'signature',
+    verify: () => {
+      verifying.resolve();
+      return new Promise<boolean>(() => undefined);
+    },
+  };
+  const { client } = clientOf(status.answer(), { signer });
+  const controller = new AbortController();
+
+  const call = rejection(status.call(client, { signal: controller.signal }));
+  await verifying.promise;
+  controller.abort(reason);
+
+  expect(await call).toBe(reason);
+});
+
+test('an abort without a reason rejects with the platform’s AbortError itself', async () => {
+  const controller = new AbortController();
+  const { client, arrived } = clientOf(never);
+
+  const call = rejection(get.call(client, { signal: controller.signal }));
+  await arrived(1);
+  controller.abort();
+
+  expect(await call).toBe(controller.signal.reason);
+});
+
+test('an abort after a call is over changes nothing', async () => {
+  const controller = new AbortController();
+  const { client } = clientOf(get.answer());
+
+  const call = client.links.get('ref-1', { signal: controller.signal });
+  await call;
+  controller.abort(reason);
+
+  await expect(call).resolves.toMatchObject({ refId: 'ref-1' });
+});
+
+test('1,000 calls on one signal, however they end, leave no listener on it', async () => {
+  chance(0);
+  const replies: readonly Reply[] = [
+    () => Response.json(get.answer()),
+    () => Response.json({}, { status: 404 }),
+    broken('ECONNREFUSED'),
+    () => unavailable(),
+    () => new Response('<html>'),
+  ];
+  let turn = 0;
+  const reply: Reply = (request, signal) => {
+    turn += 1;
+    const next = replies[turn % replies.length] as Extract<Reply, (...given: never[]) => unknown>;
+    return next(request, signal);
+  };
+  const { client } = clientOf(reply, { clock: recordingClock() });
+  const { signal } = new AbortController();
+  const add = vi.spyOn(signal, 'addEventListener');
+  const remove = vi.spyOn(signal, 'removeEventListener');
+
+  await Promise.allSettled(Array.from({ length: 1_000 }, () => client.links.get('ref-1', { signal })));
+
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(add.mock.calls.length).toBeGreaterThanOrEqual(1_000);
+  expect(remove.mock.calls.length).toBeGreaterThanOrEqual(add.mock.calls.length);
+});
+
+// Starting ------------------------------------------------------------------
+
+test.each(operations.filter(({ name }) => name !== 'links.list'))(
+  '$name starts at once, whether anybody waits for it or not',
+  async ({ call, answer }) => {
+    const fetching = deferred();
+    const { client } = clientOf(() => {
+      fetching.resolve();
+      return Response.json(answer());
+    });
+
+    const running = call(client);
+    await fetching.promise;
+
+    await expect(running).resolves.toBeDefined();
+  },
+);
+
+/** An object that refuses whatever is done with it. */
+function hostile(): never {
+  const refuse = () => {
+    throw new Error('hands off');
+  };
+  return new Proxy(
+    {},
+    { get: refuse, has: refuse, ownKeys: refuse, getOwnPropertyDescriptor: refuse, getPrototypeOf: refuse },
+  ) as never;
+}
+
+const ignore = () => undefined;
+const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+const oddities: readonly [string, () => never][] = [
+  ['nothing', () => undefined as never],
+  ['null', () => null as never],
+  ['a number', () => 5 as never],
+  ['NaN', () => Number.NaN as never],
+  ['an empty text', () => '' as never],
+  ['a text', () => '../list' as never],
+  ['true', () => true as never],
+  ['a symbol', () => Symbol('odd') as never],
+  ['a bigint', () => 5n as never],
+  ['a list', () => [] as never],
+  ['an empty object', () => ({}) as never],
+  ['a function', () => (() => undefined) as never],
+  ['an object without a prototype', () => Object.create(null) as never],
+];
+
+const withInput = [
+  ['links.create()', (client: Client, input: never) => client.links.create(input)],
+  ['links.update() with a good id', (client: Client, input: never) => client.links.update('ref-1', input)],
+  ['links.update() with good changes', (client: Client, input: never) => client.links.update(input, { idTypes: [] })],
+  ['links.disable()', (client: Client, input: never) => client.links.disable(input)],
+  ['links.get()', (client: Client, input: never) => client.links.get(input)],
+  ['jobs.status()', (client: Client, input: never) => client.jobs.status(input)],
+] as const;
+
+type Client = ReturnType<typeof clientOf>['client'];
+
+test.each(withInput.flatMap(([name, call]) => oddities.map(([what, make]) => ({ name, what, call, make }))))(
+  '$name never throws, and rejects with HostedValidationError, when given $what',
+  async ({ call, make }) => {
+    const { client, sent } = clientOf({});
+
+    const promise = call(client, make());
+
+    expect(await rejection(promise)).toBeInstanceOf(HostedValidationError);
+    expect(sent).toEqual([]);
+  },
+);
+
+test.each(withInput.map(([name, call]) => ({ name, call })))(
+  '$name never throws, and rejects, when given an object that throws at every touch',
+  async ({ call }) => {
+    const { client, sent } = clientOf({}, { logger: quiet });
+
+    const promise = call(client, hostile());
+
+    expect(await rejection(promise)).toBeInstanceOf(Error);
+    expect(sent).toEqual([]);
+  },
+);
+
+test.each(
+  operations.flatMap((operation) =>
+    [
+      ['a number', 5],
+      ['a text', 'options'],
+      ['a list', [1]],
+      ['true', true],
+    ].map(([what, options]) => ({ name: operation.name, what, options, operation })),
+  ),
+)('$name rejects with HostedValidationError when its options are $what', async ({ operation, options }) => {
+  const { client, sent } = clientOf(operation.answer());
+
+  const promise = operation.call(client, options as never);
+
+  expect(await rejection(promise)).toBeInstanceOf(HostedValidationError);
+  expect(sent).toEqual([]);
+});
+
+test.each(operations)('$name never throws when its options throw at every touch', async ({ call, answer }) => {
+  const { client, sent } = clientOf(answer());
+
+  const promise = call(client, hostile());
+
+  expect(await rejection(promise)).toBeInstanceOf(Error);
+  expect(sent).toEqual([]);
+});
+
+test('a call sends what it was given when it was made, whatever becomes of that later', async () => {
+  const { client, sent } = clientOf(create.answer());
+  const link = {
+    companyName: 'Example Ltd',
+    dataPrivacyPolicyUrl: 'https://partner.test/privacy',
+    callbackUrl: 'https://partner.test/callback',
+    idTypes: [{ country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' as const }],
+    extra: { partner_params: { team: 'one' } },
+  };
+  const query = { ...job, history: true };
+
+  const calls = [client.links.create(link), rejection(client.jobs.status(query))];
+  link.companyName = 'Another Ltd';
+  link.idTypes.length = 0;
+  link.extra.partner_params.team = 'two';
+  query.userId = 'user-2';
+  await Promise.all(calls);
+
+  expect(sent.find(({ url }) => url.endsWith('_links'))?.body).toMatchObject({
+    company_name: 'Example Ltd',
+    id_types: [{ country: 'NG', id_type: 'BVN', verification_method: 'biometric_kyc' }],
+    partner_params: { team: 'one' },
+  });
+  expect(sent.find(({ url }) => url.endsWith('job_status'))?.body).toMatchObject({ user_id: 'user-1', history: true });
+});
+
+test.each([
+  ['while connecting', 'connect', 'not_sent', 3],
+  ['on an open connection', 'read', 'unknown', 1],
+])(
+  'links.create() takes a network that is unreachable %s for what it is',
+  async (_when, syscall, outcome, attempts) => {
+    const fetch = async () => {
+      throw new TypeError('fetch failed', {
+        cause: Object.assign(new Error('no route'), { code: 'ENETUNREACH', syscall }),
+      });
+    };
+    const { client } = clientOf({}, { fetch, clock: recordingClock() });
+
+    const error = await rejection(create.call(client));
+
+    expect(error).toBeInstanceOf(HostedConnectionError);
+    expect(error).toMatchObject({ outcome, attempts });
+  },
+);
+
+test('a call that ends does not go on reading a body from a fetch that does not listen', async () => {
+  const controller = new AbortController();
+  let pulls = 0;
+  let cancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    pull(stream) {
+      pulls += 1;
+      if (pulls === 10) controller.abort();
+      stream.enqueue(new Uint8Array(16));
+    },
+    cancel() {
+      cancelled = true;
+    },
+  });
+  const { client } = clientOf({}, { fetch: async () => new Response(body) });
+
+  const reason = await rejection(client.links.get('ref-1', { signal: controller.signal }));
+  await new Promise((turn) => setImmediate(turn));
+
+  expect(reason).toBe(controller.signal.reason);
+  expect(cancelled).toBe(true);
+  expect(pulls).toBeLessThan(20);
+});

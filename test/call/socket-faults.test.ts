@@ -1,0 +1,627 @@
+// What a caller sees when the network or the service fails on real sockets, through the platform's own fetch.
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as after } from 'node:timers/promises';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import {
+  HostedClient,
+  type HostedClientOptions,
+  HostedConnectionError,
+  HostedRateLimitError,
+  HostedResponseError,
+  HostedServerError,
+  HostedTimeoutError,
+} from 'hosted-client';
+import { expect, onTestFinished, test } from 'vitest';
+import { apiKey, operations, partnerId, rejection } from '../support/fake-fetch.js';
+import {
+  type Exchange,
+  type FaultyServer,
+  faultyServer,
+  head,
+  pour,
+  refusingOrigin,
+  socketClock,
+  whole,
+} from '../support/faulty-server.js';
+
+const [create, , get] = operations;
+const megabyte = 1024 * 1024;
+const json = { 'content-type': 'application/json' };
+
+/** The time limits of ordinary calls here: never reached, and told apart from back-off by their length. */
+const limits = { timeoutMs: 29_000, totalTimeoutMs: 119_000 };
+
+type Answer = (exchange: Exchange, operation: Operation) => unknown;
+type Operation = (typeof operations)[number];
+
+/** A service with this fault, closed when the test is over. */
+async function serving(answer: (exchange: Exchange) => unknown): Promise<FaultyServer> {
+  const server = await faultyServer(answer);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** The address of a web server that answers whatever is no HTTP with a 400 in plain text. */
+async function servingHttp(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  onTestFinished(async () => {
+    server.close();
+  });
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A client of an address, through the platform's fetch. */
+function clientAt(origin: string, options: Partial<HostedClientOptions> = {}, onHead?: () => void) {
+  const { timeoutMs, totalTimeoutMs } = { ...limits, ...options };
+  const clock = socketClock([timeoutMs, totalTimeoutMs]);
+  const client = new HostedClient({
+    partnerId,
+    apiKey,
+    baseUrls: { sandbox: origin },
+    clock,
+    timeoutMs,
+    totalTimeoutMs,
+    ...(onHead && {
+      fetch: async (...asked: Parameters<typeof fetch>) => {
+        const response = await globalThis.fetch(...asked);
+        onHead();
+        return response;
+      },
+    }),
+    ...options,
+    // The clock stands still: both sides sign at one millisecond, and so alike.
+    wire: { echoesTimestamp: true },
+  });
+  return { client, clock };
+}
+
+const good = (operation: Operation) => JSON.stringify(operation.answer());
+
+/** A good answer with one more member. */
+const goodWith = (operation: Operation, member: string) => `${good(operation).slice(0, -1)},${member}}`;
+
+// Connections ---------------------------------------------------------------
+
+const noConnection: readonly [string, () => Promise<string>][] = [
+  ['nobody listens', refusingOrigin],
+  ['the name is unknown', async () => 'https://no-such-host.invalid'],
+  ['the port speaks no TLS', async () => (await servingHttp()).replace('http:', 'https:')],
+];
+
+test.concurrent.each(
+  noConnection.flatMap(([what, origin]) =>
+    operations.map((operation) => ({ name: operation.name, what, origin, operation })),
+  ),
+)('$name rejects as not_sent, after its repeats, when $what', async ({ operation, origin }) => {
+  const { client } = clientAt(await origin());
+
+  const error = await rejection(operation.call(client));
+
+  expect(error).toBeInstanceOf(HostedConnectionError);
+  expect(error).toMatchObject({
+    code: 'connection',
+    operation: operation.name,
+    outcome: 'not_sent',
+    attempts: 3,
+    retryable: true,
+  });
+});
+
+test.concurrent.each(operations)(
+  '$name over a fetch of somebody else counts as sent when the port speaks no TLS, as it may stop doing so later',
+  async (operation) => {
+    const { client } = clientAt((await servingHttp()).replace('http:', 'https:'), {}, () => undefined);
+
+    const error = await rejection(operation.call(client));
+
+    const attempts = operation.repeatable ? 3 : 1;
+    expect(error).toMatchObject({ code: 'connection', outcome: 'unknown', attempts, retryable: operation.repeatable });
+  },
+);
+
+test.concurrent.each(operations)('$name counts as sent when a TLS greeting finds no answer', async (operation) => {
+  const server = await serving(() => undefined);
+  const { client } = clientAt(server.origin.replace('http:', 'https:'), { maxRetries: 0, timeoutMs: 250 });
+
+  const error = await rejection(operation.call(client));
+
+  expect(error).toBeInstanceOf(HostedTimeoutError);
+  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'unknown', attempts: 1 });
+  expect(server.requests).toEqual([]);
+});
+
+// Answers that fail ---------------------------------------------------------
+
+interface Fault {
+  readonly what: string;
+  readonly answer: Answer;
+  readonly type: new (...given: never[]) => Error;
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly repeated: boolean;
+  /** The longest an attempt may take; faults without it end by themselves. */
+  readonly timeoutMs?: number;
+}
+
+const connection = {
+  type: HostedConnectionError,
+  facts: { code: 'connection', outcome: 'unknown' },
+  repeated: true,
+} as const;
+
+const timeout = {
+  type: HostedTimeoutError,
+  facts: { code: 'timeout', phase: 'attempt', outcome: 'unknown' },
+  repeated: true,
+} as const;
+
+const refusal = (status: number) =>
+  ({ type: HostedServerError, facts: { code: 'server', outcome: 'refused', status }, repeated: true }) as const;
+
+const unusable = (reason: string, status = 200) =>
+  ({
+    type: HostedResponseError,
+    facts: { code: 'response', reason, outcome: 'answered', status },
+    repeated: false,
+  }) as const;
+
+// A head and the beginning of a body go out in one piece, so that whoever has the one has the other.
+const begun = (framing: string, operation: Operation) =>
+  framing === 'chunked'
+    ? `${head(200, { ...json, 'transfer-encoding': 'chunked' })}a\r\n${good(operation).slice(0, 10)}\r\n`
+    : head(200, { ...json, 'content-length': good(operation).length }) + good(operation).slice(0, 10);
+
+const framings = ['content-length', 'chunked'];
+
+/** Breaks a connection once the client has read what was written. */
+async function breakAfter({ socket, headRead }: Exchange, text: string, how: 'reset' | 'end'): Promise<void> {
+  const read = headRead();
+  socket.write(text);
+  await read;
+  if (how === 'reset') socket.resetAndDestroy();
+  else socket.end();
+}
+
+/** One byte now, and one every second. */
+function drip(socket: Exchange['socket'], text: string): void {
+  let sent = 0;
+  const next = () => socket.write(text.charAt(sent++) || ' ');
+  next();
+  const timer = setInterval(next, 1_000);
+  socket.once('close', () => clearInterval(timer));
+}
+
+const nested = (levels: number) => `"deep":${'['.repeat(levels)}${']'.repeat(levels)}`;
+
+const zeros = Buffer.alloc(50 * megabyte);
+const gzipped = gzipSync(zeros, { level: 1 });
+const bombs: readonly [string, Buffer][] = [
+  ['gzip', gzipped],
+  ['gzip, gzip', gzipSync(gzipped)],
+  ['br', brotliCompressSync(zeros, { params: { 1: 1 } })],
+];
+
+const faults: readonly Fault[] = [
+  { what: 'a reset before the head', answer: ({ socket }) => socket.resetAndDestroy(), ...connection },
+  { what: 'an end before the head', answer: ({ socket }) => socket.end(), ...connection },
+  { what: 'an end in the head', answer: ({ socket }) => socket.end('HTTP/1.1 200 Said\r\ncontent-'), ...connection },
+  { what: 'an answer that is not HTTP', answer: ({ socket }) => socket.end('SSH-2.0-Said\r\n\r\n'), ...connection },
+  {
+    what: 'a head that does not end',
+    answer: ({ socket }) => {
+      socket.write('HTTP/1.1 200 Said\r\n');
+      return pour(socket, Buffer.from(`x-much: ${'x'.repeat(1_000)}\r\n`), megabyte);
+    },
+    ...connection,
+  },
+  {
+    what: 'a reset after the head',
+    answer: (exchange) => breakAfter(exchange, head(200, { ...json, 'content-length': 100 }), 'reset'),
+    ...connection,
+  },
+  ...framings.flatMap((framing) =>
+    (['reset', 'end'] as const).map((how) => ({
+      what: `${how === 'reset' ? 'a reset' : 'an end'} in the middle of a body (${framing})`,
+      answer: (exchange: Exchange, operation: Operation) => breakAfter(exchange, begun(framing, operation), how),
+      ...connection,
+    })),
+  ),
+  {
+    what: 'a body that is not the gzip it says',
+    answer: ({ socket }, operation) =>
+      socket.write(whole(200, good(operation), { ...json, 'content-encoding': 'gzip' })),
+    ...connection,
+  },
+  { what: 'a stall before the head', answer: () => undefined, ...timeout, timeoutMs: 250 },
+  ...framings.map((framing) => ({
+    what: `a stall in the middle of a body (${framing})`,
+    answer: ({ socket }: Exchange, operation: Operation) => socket.write(begun(framing, operation)),
+    ...timeout,
+    timeoutMs: 250,
+  })),
+  {
+    what: 'a head of one byte a second',
+    answer: ({ socket }, operation) => drip(socket, whole(200, good(operation)).toString()),
+    ...timeout,
+    timeoutMs: 1_200,
+  },
+  {
+    what: 'a body of one byte a second',
+    answer: ({ socket }, operation) => {
+      socket.write(head(200, { ...json, 'content-length': good(operation).length }));
+      drip(socket, good(operation));
+    },
+    ...timeout,
+    timeoutMs: 1_200,
+  },
+  {
+    what: 'truncated JSON of the length it says',
+    answer: ({ socket }, operation) => socket.write(whole(200, good(operation).slice(0, -2))),
+    ...unusable('malformed'),
+  },
+  { what: 'an empty body', answer: ({ socket }) => socket.write(whole(200, '')), ...unusable('malformed') },
+  {
+    what: 'HTML with status 200',
+    answer: ({ socket }) => socket.write(whole(200, '<html>Welcome</html>', { 'content-type': 'text/html' })),
+    ...unusable('malformed'),
+  },
+  {
+    what: 'HTML with status 502',
+    answer: ({ socket }) => socket.write(whole(502, '<html>Bad gateway</html>', { 'content-type': 'text/html' })),
+    ...refusal(502),
+  },
+  {
+    what: 'invalid UTF-8',
+    answer: ({ socket }, operation) => {
+      const [before, behind] = goodWith(operation, '"name":"?"').split('?');
+      socket.write(
+        whole(200, Buffer.concat([Buffer.from(`${before}`), Buffer.from([0xc3, 0x28]), Buffer.from(`${behind}`)])),
+      );
+    },
+    ...unusable('malformed'),
+  },
+  ...[100, 100_000].map((levels) => ({
+    what: `${levels} levels of nesting`,
+    answer: ({ socket }: Exchange, operation: Operation) =>
+      pour(socket, whole(200, goodWith(operation, nested(levels))), 1),
+    ...unusable('malformed'),
+  })),
+  ...bombs.map(([coding, bytes]) => ({
+    what: `50 MB of zeros in ${coding}`,
+    answer: ({ socket }: Exchange) => pour(socket, whole(200, bytes, { ...json, 'content-encoding': coding }), 1),
+    ...unusable('too_large'),
+  })),
+];
+
+const rows = faults.flatMap((fault) =>
+  operations.map((operation) => ({ name: operation.name, what: fault.what, fault, operation })),
+);
+
+test.concurrent.each(rows)('$name on $what rejects as the table says', async ({ operation, fault }) => {
+  const maxRetries = fault.timeoutMs ? 1 : 2;
+  const server = await serving((exchange) => fault.answer(exchange, operation));
+  const { client, clock } = clientAt(
+    server.origin,
+    { maxRetries, ...(fault.timeoutMs ? { timeoutMs: fault.timeoutMs } : {}) },
+    server.onHead,
+  );
+  const repeats = fault.repeated && operation.repeatable;
+  const startedAt = performance.now();
+
+  const error = await rejection(operation.call(client));
+
+  const attempts = repeats ? maxRetries + 1 : 1;
+  expect(error).toBeInstanceOf(fault.type);
+  expect(error).toMatchObject({ ...fault.facts, operation: operation.name, attempts, retryable: repeats });
+  expect(server.requests).toHaveLength(attempts);
+  expect(clock.slept).toHaveLength(attempts - 1);
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
+});
+
+test.concurrent.each(rows.filter(({ fault }) => fault.repeated && fault.timeoutMs !== 1_200))(
+  '$name after $what succeeds if it is safe to repeat, and is sent once if not',
+  async ({ operation, fault }) => {
+    const server = await serving((exchange) =>
+      exchange.number === 1 ? fault.answer(exchange, operation) : exchange.socket.write(whole(200, good(operation))),
+    );
+    const options = { maxRetries: 1, ...(fault.timeoutMs ? { timeoutMs: 400 } : {}) };
+    const { client } = clientAt(server.origin, options, server.onHead);
+
+    const attempts = await operation
+      .call(client)
+      .withResponse()
+      .then(
+        ({ response }) => response.attempts,
+        (error: unknown) => error,
+      );
+
+    if (operation.repeatable) expect(attempts).toBe(2);
+    else expect(attempts).toMatchObject({ ...fault.facts, attempts: 1, retryable: false });
+    expect(server.requests).toHaveLength(operation.repeatable ? 2 : 1);
+  },
+);
+
+test.concurrent.each(operations)(
+  '$name over a connection that stalls is ended by totalTimeoutMs',
+  async (operation) => {
+    const server = await serving(({ socket }) => socket.write(head(200, { ...json, 'content-length': 100 })));
+    const { client } = clientAt(server.origin, { totalTimeoutMs: 250 });
+
+    const error = await rejection(operation.call(client));
+
+    expect(error).toBeInstanceOf(HostedTimeoutError);
+    expect(error).toMatchObject({ code: 'timeout', phase: 'total', outcome: 'unknown', attempts: 1 });
+    await server.quiet();
+  },
+);
+
+test.concurrent.each(operations)(
+  '$name that is aborted over a stalled body hangs up and rejects with the reason',
+  async (operation) => {
+    const ending = new AbortController();
+    const reason = new Error('enough');
+    const server = await serving(({ socket }) => socket.write(begun('chunked', operation)));
+    const { client } = clientAt(server.origin, {}, () => ending.abort(reason));
+
+    const error = await rejection(operation.call(client, { signal: ending.signal }));
+
+    expect(error).toBe(reason);
+    await server.quiet();
+    expect(server.requests).toHaveLength(1);
+  },
+);
+
+// Answers that are accepted -------------------------------------------------
+
+const accepted: readonly [string, Answer][] = [
+  ['of another content type', ({ socket }, op) => socket.write(whole(200, good(op), { 'content-type': 'text/html' }))],
+  ['of no content type', ({ socket }, op) => socket.write(whole(200, good(op), {}))],
+  ['with a byte order mark', ({ socket }, op) => socket.write(whole(200, `\ufeff${good(op)}`))],
+  [
+    'in gzip',
+    ({ socket }, op) => socket.write(whole(200, gzipSync(good(op)), { ...json, 'content-encoding': 'gzip' })),
+  ],
+  [
+    'that ends with its connection',
+    ({ socket }, op) => socket.end(`${head(200, { ...json, connection: 'close' })}${good(op)}`),
+  ],
+  ['nested 60 levels deep', ({ socket }, op) => socket.write(whole(200, goodWith(op, nested(60))))],
+  [
+    'a byte at a time',
+    async ({ socket }, op) => {
+      for (const byte of whole(200, good(op))) {
+        socket.setNoDelay().write(Buffer.of(byte));
+        await after(0);
+      }
+    },
+  ],
+];
+
+test.concurrent.each(
+  accepted.flatMap(([what, answer]) =>
+    operations.map((operation) => ({ name: operation.name, what, answer, operation })),
+  ),
+)('$name accepts an answer $what', async ({ operation, answer }) => {
+  const server = await serving((exchange) => answer(exchange, operation));
+  const { client } = clientAt(server.origin);
+
+  const { data, response } = await operation.call(client).withResponse();
+
+  expect(data).toBeDefined();
+  expect(response).toMatchObject({ status: 200, attempts: 1 });
+  expect(server.requests).toHaveLength(1);
+});
+
+// Large bodies --------------------------------------------------------------
+
+const letters = Buffer.alloc(64 * 1024, 'a');
+
+test.each(framings.flatMap((framing) => operations.map((operation) => ({ name: operation.name, framing, operation }))))(
+  '$name hangs up on a body of 50 MB ($framing) soon after maxResponseBytes',
+  async ({ operation, framing }) => {
+    const chunked = framing === 'chunked';
+    const pouring: Promise<number>[] = [];
+    const server = await serving(({ socket }) => {
+      socket.write(
+        head(200, { ...json, ...(chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': 50 * megabyte }) }),
+      );
+      const piece = chunked ? Buffer.concat([Buffer.from('10000\r\n'), letters, Buffer.from('\r\n')]) : letters;
+      pouring.push(pour(socket, piece, 50 * megabyte));
+    });
+    const { client } = clientAt(server.origin);
+
+    const error = await rejection(operation.call(client));
+    await server.quiet();
+
+    expect(error).toBeInstanceOf(HostedResponseError);
+    expect(error).toMatchObject({ code: 'response', reason: 'too_large', outcome: 'answered', attempts: 1 });
+    expect((error as HostedResponseError).rawBody().length).toBeLessThanOrEqual(8 * megabyte);
+    const written = await Promise.all(pouring);
+    // 8 MiB are asked for; the rest is what lies in the buffers of two sockets and a stream.
+    expect(written).toHaveLength(1);
+    for (const bytes of written) expect(bytes).toBeLessThan(25 * megabyte);
+  },
+);
+
+test.each(operations)('$name reads no more than the beginning of a 503 of 50 MB', async (operation) => {
+  const pouring: Promise<number>[] = [];
+  const server = await serving(({ socket }) => {
+    socket.write(head(503, { ...json, 'content-length': 50 * megabyte }));
+    pouring.push(pour(socket, letters, 50 * megabyte));
+  });
+  const { client } = clientAt(server.origin);
+
+  const error = await rejection(operation.call(client));
+  await server.quiet();
+
+  const attempts = operation.repeatable ? 3 : 1;
+  expect(error).toBeInstanceOf(HostedServerError);
+  expect(error).toMatchObject({ code: 'server', status: 503, outcome: 'refused', attempts });
+  expect((error as HostedServerError).rawBody().length).toBeLessThanOrEqual(64 * 1024);
+  const written = await Promise.all(pouring);
+  expect(written).toHaveLength(attempts);
+  for (const bytes of written) expect(bytes).toBeLessThan(20 * megabyte);
+});
+
+// Redirects -----------------------------------------------------------------
+
+const redirects = [301, 302, 303, 304, 305, 306, 307, 308].flatMap((status) =>
+  ['the same origin', 'another origin', 'no address', 'what is no address'].flatMap((target) =>
+    operations.map((operation) => ({ name: operation.name, status, target, operation })),
+  ),
+);
+
+test.concurrent.each(redirects)('$name does not follow a $status to $target', async ({ operation, status, target }) => {
+  const other = await serving(({ socket }) => socket.write(whole(200, good(operation))));
+  const locations: Readonly<Record<string, Record<string, string>>> = {
+    'the same origin': { location: '/elsewhere' },
+    'another origin': { location: `${other.origin}/elsewhere` },
+    'what is no address': { location: 'http://[' },
+  };
+  const headers = { ...json, ...locations[target], 'retry-after': '0' };
+  const server = await serving(({ socket }) =>
+    // A 304 has no body, whatever its length says.
+    socket.write(status === 304 ? head(304, headers) : whole(status, good(operation), headers)),
+  );
+  const { client } = clientAt(server.origin);
+
+  const error = await rejection(operation.call(client));
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({
+    code: 'response',
+    reason: 'redirect',
+    status,
+    outcome: 'answered',
+    attempts: 1,
+    retryable: false,
+  });
+  expect(server.requests).toHaveLength(1);
+  expect(other.sockets).toEqual([]);
+});
+
+// Refusals that ask to wait -------------------------------------------------
+
+// The clock stands at 2026-01-02T03:04:05.678Z, a Friday; without being asked, no wait here exceeds a second.
+const retryAfters: readonly [string, { readonly least: number; readonly most: number } | null][] = [
+  ['7', { least: 7_000, most: 7_000 }],
+  ['Fri, 02 Jan 2026 03:04:15 GMT', { least: 9_322, most: 9_322 }],
+  ['Thu, 01 Jan 2026 03:04:15 GMT', { least: 0, most: 1_000 }],
+  ['-5', { least: 0, most: 1_000 }],
+  ['soon', { least: 0, most: 1_000 }],
+  ['99999999999999999999', { least: 0, most: 1_000 }],
+  // More than a minute is left to the caller.
+  ['9999999999', null],
+  ['Fri, 31 Dec 9999 23:59:59 GMT', null],
+];
+
+const asking = [408, 429, 500, 502, 503, 504].flatMap((status) =>
+  retryAfters.flatMap(([header, wait]) =>
+    operations.map((operation) => ({ name: operation.name, status, header, wait, operation })),
+  ),
+);
+
+const refusals: Readonly<Record<number, { type: Fault['type']; code: string }>> = {
+  408: { type: HostedTimeoutError, code: 'timeout' },
+  429: { type: HostedRateLimitError, code: 'rate_limit' },
+};
+
+test.concurrent.each(asking)(
+  '$name on $status with Retry-After "$header" waits as it is asked to, if it is repeated',
+  async ({ operation, status, header, wait }) => {
+    const server = await serving(({ socket }) => socket.write(whole(status, '{}', { ...json, 'retry-after': header })));
+    const { client, clock } = clientAt(server.origin);
+    const { type, code } = refusals[status] ?? { type: HostedServerError, code: 'server' };
+    const retryable = operation.repeatable || status === 429;
+
+    const error = await rejection(operation.call(client));
+
+    const attempts = retryable && wait ? 3 : 1;
+    expect(error).toBeInstanceOf(type);
+    expect(error).toMatchObject({ code, operation: operation.name, outcome: 'refused', attempts, retryable });
+    expect(server.requests).toHaveLength(attempts);
+    expect(clock.slept).toHaveLength(attempts - 1);
+    for (const ms of clock.slept) {
+      expect(ms).toBeGreaterThanOrEqual(wait?.least ?? Number.NaN);
+      expect(ms).toBeLessThanOrEqual(wait?.most ?? Number.NaN);
+    }
+  },
+);
+
+// Reused connections --------------------------------------------------------
+
+test.concurrent.each(operations)(
+  '$name on a reused connection that is closed under it is repeated on a new one if that is safe',
+  async (operation) => {
+    const server = await serving(({ socket, onConnection }) => {
+      if (onConnection === 1) socket.write(whole(200, good(operation)));
+      else socket.destroy();
+    });
+    const { client } = clientAt(server.origin);
+    await operation.call(client);
+    // The platform has a connection free again in the turn after its answer.
+    await new Promise(setImmediate);
+
+    const second = await operation
+      .call(client)
+      .withResponse()
+      .then(
+        ({ response }) => response.attempts,
+        (error: unknown) => error,
+      );
+
+    if (operation.repeatable) expect(second).toBe(2);
+    else expect(second).toMatchObject({ code: 'connection', outcome: 'unknown', attempts: 1, retryable: false });
+    expect(second instanceof Error).toBe(!operation.repeatable);
+    expect(server.requests).toHaveLength(operation.repeatable ? 3 : 2);
+    expect(server.sockets).toHaveLength(operation.repeatable ? 2 : 1);
+  },
+);
+
+test.concurrent.each(operations)(
+  '$name after an answer that closes its connection makes a new one',
+  async (operation) => {
+    const server = await serving(({ socket }) =>
+      socket.end(whole(200, good(operation), { ...json, connection: 'close' })),
+    );
+    const { client } = clientAt(server.origin);
+
+    const attempts: number[] = [];
+    for (let call = 0; call < 3; call++) attempts.push((await operation.call(client).withResponse()).response.attempts);
+
+    expect(attempts).toEqual([1, 1, 1]);
+    expect(server.sockets).toHaveLength(3);
+  },
+);
+
+test('links.create() whose answer is lost tells how to look for the link, on any way of losing it', async () => {
+  const lost = faults.filter(({ repeated, timeoutMs }) => repeated && timeoutMs !== 1_200);
+
+  for (const fault of lost) {
+    const server = await serving((exchange) => fault.answer(exchange, create));
+    const { client } = clientAt(server.origin, fault.timeoutMs ? { timeoutMs: fault.timeoutMs } : {}, server.onHead);
+    const error = await rejection(create.call(client));
+    expect((error as Error).message, fault.what).toContain('links.list()');
+  }
+});
+
+// What ends by its limit takes 1.5 s each; a busy machine needs most of it for 50 MB that are compressed.
+test('one client bears every fault in turn, and then works', { timeout: 60_000 }, async () => {
+  let fault = 0;
+  const quick = faults.filter(({ timeoutMs }) => timeoutMs !== 1_200);
+  const server = await serving((exchange) => {
+    const row = quick[fault];
+    if (row) row.answer(exchange, get);
+    else exchange.socket.write(whole(200, good(get)));
+  });
+  const { client } = clientAt(server.origin, { maxRetries: 0, timeoutMs: 1_500 }, server.onHead);
+
+  for (; fault < quick.length; fault++) {
+    expect(await rejection(client.links.get('ref-1')), quick[fault]?.what).toMatchObject(quick[fault]?.facts ?? {});
+  }
+
+  await expect(client.links.get('ref-1')).resolves.toMatchObject({ refId: 'ref-1' });
+});

@@ -1,0 +1,134 @@
+/** What leaves, and what does not, when something is wrong on our own side. */
+
+import { HostedClient, HostedConnectionError, HostedTimeoutError } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import { afterEach, expect, test, vi } from 'vitest';
+import { clientOf, rejection } from '../support/fake-fetch.js';
+
+afterEach(() => {
+  vi.doUnmock('ky');
+  vi.resetModules();
+});
+
+const link = {
+  companyName: 'Example Ltd',
+  dataPrivacyPolicyUrl: 'https://example.test/privacy',
+  callbackUrl: 'https://example.test/callbacks',
+};
+
+test('a call that cannot load what sends is not sent, and the next one tries anew', async () => {
+  vi.resetModules();
+  vi.doMock('ky', () => {
+    throw new Error('EMFILE');
+  });
+  const { HostedClient: Client } = await import('hosted-client');
+  const service = createMockService();
+  const client = new Client({ ...service.sandbox.clientOptions, fetch: service.fetch });
+
+  const error = await client.links.create(link, { maxRetries: 0 }).catch((caught: unknown) => caught);
+  vi.doUnmock('ky');
+
+  expect(error).toMatchObject({ code: 'connection', outcome: 'not_sent', attempts: 1 });
+  await expect(client.links.create(link)).resolves.toHaveProperty('refId');
+  expect(service.sandbox.links.all()).toHaveLength(1);
+});
+
+test('a call that is aborted before its request leaves sends nothing', async () => {
+  vi.resetModules();
+  const { HostedClient: Client } = await import('hosted-client');
+  const service = createMockService();
+  const fetch = vi.fn(service.fetch);
+  const ending = new AbortController();
+  const reason = new Error('stop');
+  const onEvent = () => ending.abort(reason);
+  const client = new Client({ ...service.sandbox.clientOptions, fetch, onEvent });
+
+  await expect(client.links.create(link, { signal: ending.signal })).rejects.toBe(reason);
+  // Whatever was under way has had its turns.
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+
+  expect(fetch).not.toHaveBeenCalled();
+});
+
+const cut = Object.assign(new Error('cut'), { code: 'ECONNRESET' });
+const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+const deep = [1, 2, 3, 4].reduce<Error>((cause) => new Error('in', { cause }), cut);
+const unreadable = new Proxy(
+  {},
+  {
+    get: () => {
+      throw new Error('not yours to read');
+    },
+  },
+);
+
+test.each<[string, unknown]>([
+  ['a text', 'socket hang up'],
+  ['an error whose cause lies deep', deep],
+  ['an object that throws when it is read', unreadable],
+])('a create whose addresses were refused, but for one that failed with %s, counts as sent', async (_, other) => {
+  const { client, sent } = clientOf(() => {
+    throw new TypeError('fetch failed', { cause: new AggregateError([refused, other]) });
+  });
+
+  const error = await rejection(client.links.create(link));
+
+  expect(error).toBeInstanceOf(HostedConnectionError);
+  expect(error).toMatchObject({ outcome: 'unknown', attempts: 1 });
+  expect(sent).toHaveLength(1);
+});
+
+test('an abort by the error of another call is an abort: no failure is told, and nothing repeated', async () => {
+  const ending = new AbortController();
+  const failed = await rejection(
+    clientOf(new Response(null, { status: 503 }), { maxRetries: 0 }).client.links.get('a'),
+  );
+  const told: string[] = [];
+  const fetch = async () => {
+    ending.abort(failed);
+    throw failed;
+  };
+  const { clientOptions } = createMockService().sandbox;
+  const client = new HostedClient({ ...clientOptions, fetch, onEvent: ({ type }) => told.push(type) });
+
+  await expect(client.links.get('ref-1', { signal: ending.signal })).rejects.toBe(failed);
+
+  expect(told).toEqual(['request']);
+});
+
+test.each<[string, () => Promise<void>]>([
+  [
+    'throws',
+    () => {
+      throw new Error('no timers here');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('no timers here'))],
+])('a given clock whose sleep %s ends the call, and leaves no listener behind', async (_, sleep) => {
+  const ending = new AbortController();
+  const added = vi.spyOn(ending.signal, 'addEventListener');
+  const removed = vi.spyOn(ending.signal, 'removeEventListener');
+  const { clientOptions } = createMockService().sandbox;
+  const client = new HostedClient({
+    ...clientOptions,
+    clock: { now: () => Date.UTC(2026, 0, 1), sleep },
+    fetch: () => new Promise(() => undefined),
+  });
+
+  await expect(client.links.get('ref-1', { signal: ending.signal })).rejects.toBeInstanceOf(Error);
+
+  expect(removed.mock.calls.length).toBeGreaterThanOrEqual(added.mock.calls.length);
+  ending.abort();
+});
+
+test('a time limit on a clock that fails by itself is over at once, not never', async () => {
+  const { clientOptions } = createMockService().sandbox;
+  const client = new HostedClient({
+    ...clientOptions,
+    clock: { now: () => Date.UTC(2026, 0, 1), sleep: () => Promise.reject(new Error('no timers here')) },
+    fetch: () => new Promise(() => undefined),
+  });
+
+  expect(await rejection(client.links.get('ref-1'))).toBeInstanceOf(HostedTimeoutError);
+});

@@ -1,0 +1,233 @@
+// What errors say to people: of each kind of refusal, of answers that cannot be used, and of those that are not believed.
+
+import { createHash } from 'node:crypto';
+import { HostedClient, type HostedClientOptions, type HostedError } from 'hosted-client';
+import { expect, test } from 'vitest';
+import {
+  clientOf,
+  failed,
+  now,
+  operations,
+  type Reply,
+  recordingClock,
+  rejection,
+  sign,
+  signed,
+  thrownBy,
+} from '../support/fake-fetch.js';
+
+const [create, update, get, , status] = operations;
+const isoNow = new Date(now).toISOString();
+const once = { maxRetries: 0 };
+
+/** What every error of a create adds after which the link may exist. */
+const lookForIt =
+  '; the link may exist all the same: look for it with links.list(), by its name or user id, before creating it again';
+
+const json = (status: number, body: object = {}) => Response.json(body, { status });
+
+// Refusals ------------------------------------------------------------------
+
+const checkKeys = (environment: string) =>
+  `the service does not accept the signature; check that partner id and key are those of the ${environment} environment`;
+
+/** What is said, and what of a create besides. */
+const refusals: readonly [string, Reply, string][] = [
+  ['the service refused the request (status 400)', json(400), ''],
+  ['the service refused the request (status 400, code 2215)', json(400, { code: '2215' }), ''],
+  ['the service refused the request (status 200)', json(200, { error: 'Peter' }), ''],
+  [`${checkKeys('sandbox')} (status 401)`, json(401), ''],
+  [`${checkKeys('sandbox')} (status 400, code 2205)`, json(400, { code: 2205 }), ''],
+  ['the service knows no such link or job (status 404)', json(404), ''],
+  ['the service knows no such link or job (status 200, code 2304)', json(200, { code: '2304' }), ''],
+  ['the service has had too many requests (status 429)', json(429), ''],
+  [
+    'the service blocks this ID number, which waiting does not lift (status 429, code 2222)',
+    json(429, { code: '2222' }),
+    '',
+  ],
+  ['the service stopped waiting for the request (status 408)', json(408), lookForIt],
+  ['the service is in trouble (status 503)', json(503), lookForIt],
+  ['the service is in trouble (status 200, code 2301)', json(200, { code: '2301' }), lookForIt],
+];
+
+test.each(refusals)('a refusal says: %s', async (why, reply, ofCreate) => {
+  const { client } = clientOf(reply, once);
+
+  await expect(get.call(client)).rejects.toHaveProperty('message', `Cannot get a link: ${why}`);
+  await expect(create.call(client)).rejects.toHaveProperty('message', `Cannot create a link: ${why}${ofCreate}`);
+});
+
+test.each(refusals)('mayHaveActed of a create is what its message says: %s', async (_why, reply, ofCreate) => {
+  const { client } = clientOf(reply, once);
+
+  await expect(create.call(client)).rejects.toHaveProperty('mayHaveActed', ofCreate === lookForIt);
+});
+
+test('mayHaveActed of a change stays true when an earlier attempt may have acted and a later one is refused', async () => {
+  const lost: Reply = () => {
+    throw failed('ECONNRESET');
+  };
+  const { client, sent } = clientOf([lost, () => Response.json({ error: 'gone' }, { status: 404 })], {
+    clock: recordingClock(),
+  });
+
+  const error = await rejection(update.call(client));
+
+  expect(sent).toHaveLength(2);
+  expect(error).toMatchObject({ code: 'not_found', outcome: 'refused', mayHaveActed: true });
+});
+
+test('mayHaveActed is false where nothing was sent, and where no operation was called', async () => {
+  const refused = () => {
+    throw failed('ECONNREFUSED');
+  };
+  const { client } = clientOf(refused, once);
+  const errors = [
+    await rejection(client.links.create({} as never)),
+    await rejection(create.call(client)),
+    thrownBy(() => new HostedClient({} as never)),
+    await rejection(client.callbacks.receive('{}')),
+    await rejection(client.callbacks.receive('{')),
+  ];
+
+  expect(errors.map((error) => (error as HostedError).code)).toEqual([
+    'validation',
+    'connection',
+    'config',
+    'signature',
+    'response',
+  ]);
+  for (const error of errors) expect(error).toHaveProperty('mayHaveActed', false);
+});
+
+test.each([
+  ['a broken connection', 'ECONNRESET', true],
+  ['a refused connection', 'ECONNREFUSED', false],
+])('mayHaveActed of a create after %s is what its message says', async (_what, code, expected) => {
+  const { client } = clientOf(() => {
+    throw failed(code);
+  }, once);
+
+  const error = (await rejection(create.call(client))) as HostedError;
+
+  expect(error.mayHaveActed).toBe(expected);
+  expect(error.message.endsWith(lookForIt)).toBe(expected);
+});
+
+test('a signature that is not accepted asks for the keys of the environment it was meant for', async () => {
+  const { client } = clientOf(json(401), { ...once, environment: 'production' });
+
+  const error = await rejection(client.links.list());
+
+  expect(error).toHaveProperty('message', `Cannot list links: ${checkKeys('production')} (status 401)`);
+});
+
+// Answers that cannot be used -----------------------------------------------
+
+const unusable: readonly [string, Reply, readonly object[]][] = [
+  ['it is a redirect, which is not followed', new Response(null, { status: 307 }), []],
+  ['it is not JSON that can be read', new Response('<html>'), []],
+  ['it is not JSON that can be read', new Response(Uint8Array.of(0xff)), []],
+  ['it is larger than "maxResponseBytes"', new Response('x'.repeat(1_001)), []],
+  [
+    'it has another shape than expected (must be an object)',
+    new Response('[]'),
+    [{ path: '', message: 'must be an object' }],
+  ],
+  [
+    'it has another shape than expected ("ref_id" must be there)',
+    json(200, { link: 'https://links.hosted.test/1', link_url: 'https://links.hosted.test/1' }),
+    [{ path: 'ref_id', message: 'must be there' }],
+  ],
+];
+
+test.each(unusable)('an answer that cannot be used says: %s', async (why, reply, issues) => {
+  const { client } = clientOf(reply, { ...once, maxResponseBytes: 1_000 });
+
+  const errors = [await rejection(get.call(client)), await rejection(create.call(client))];
+
+  expect(errors[0]).toHaveProperty('message', `Cannot get a link: the answer cannot be used: ${why}`);
+  expect(errors[1]).toHaveProperty('message', `Cannot create a link: the answer cannot be used: ${why}${lookForIt}`);
+  for (const error of errors) {
+    expect(error).toMatchObject({ code: 'response', outcome: 'answered', issues, mayHaveActed: true });
+  }
+});
+
+test('an answer about another job names each member that says so, and no id', async () => {
+  const { client } = clientOf(signed({ job_complete: false, user_id: 'user-2', job_id: 'job-2' }));
+
+  const error = await rejection(status.call(client));
+
+  const message = 'must be that of the job that was asked for';
+  expect(error).toMatchObject({
+    message: `Cannot get the status of a job: the answer cannot be used: it is about something else than was asked ("user_id" ${message}; "job_id" ${message})`,
+    issues: [
+      { path: 'user_id', message },
+      { path: 'job_id', message },
+    ],
+  });
+});
+
+// Answers that are not believed ---------------------------------------------
+
+const anyonesDigest = createHash('sha256').update(`85:${isoNow}`).digest('hex');
+
+const unbelieved: readonly [string, Reply][] = [
+  ['it is not signed', {}],
+  ['its signature or timestamp is malformed', { signature: sign('2026-01-02T03:04:04.678Z') }],
+  [
+    'it is not signed by the key of this client over its timestamp and partner id',
+    { timestamp: isoNow, signature: sign(isoNow, 'another-key') },
+  ],
+  ['it carries a digest that anyone can compute, and no signature', { timestamp: isoNow, signature: anyonesDigest }],
+  [
+    'it was signed too long ago or in the future; "maxResponseAgeMs" says how far from now it may be',
+    signed({}, { timestamp: '2025-01-02T03:04:05.678Z' }),
+  ],
+  ['it carries the signature of our own request', ({ body }) => Response.json(body)],
+];
+
+test.each(unbelieved)('an answer that is not believed says: %s', async (why, reply) => {
+  const { client } = clientOf(reply, { ...once, wire: { echoesTimestamp: false } });
+
+  const error = await rejection(status.call(client));
+
+  expect(error).toMatchObject({
+    code: 'signature',
+    outcome: 'answered',
+    message: `Cannot get the status of a job: the answer is not believed: ${why}`,
+  });
+});
+
+test('of a create whose answer is not believed, the link may exist', async () => {
+  const { client } = clientOf({ ...create.answer(), signature: 'forged' });
+
+  const error = await rejection(create.call(client));
+
+  expect(error).toHaveProperty(
+    'message',
+    `Cannot create a link: the answer is not believed: its signature or timestamp is malformed${lookForIt}`,
+  );
+});
+
+test('a signer that throws as it verifies is named as what is wrong', async () => {
+  const signer: HostedClientOptions['signer'] = {
+    name: 'broken',
+    sign: () => 'signature',
+    verify: () => {
+      throw new Error('the key service is away');
+    },
+  };
+  const { client } = clientOf(signed(create.answer()), { signer });
+
+  const error = await rejection(create.call(client));
+
+  const message = 'must verify without throwing, and threw';
+  expect(error).toMatchObject({
+    code: 'config',
+    outcome: 'answered',
+    message: `Cannot create a link: "signer" ${message}${lookForIt}`,
+    issues: [{ path: 'signer', message }],
+  });
+});

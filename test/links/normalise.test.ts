@@ -1,0 +1,679 @@
+/** Links as the wire spells them, and the one clean link each spelling comes out as. */
+
+import { inspect } from 'node:util';
+import { HostedResponseError, type Link } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { dateLikeTexts, dateUnlikeTexts, readableTimes, unreadableTimes } from '../fixtures/date-times.js';
+import { linkInSampleSpelling, linkInTableSpelling, linkRefId, linkUrl, linkUserId } from '../fixtures/records.js';
+import { clientOf, type Reply, rejection } from '../support/fake-fetch.js';
+
+const refId = 'ref-1';
+const url = 'https://links.hosted.test/085/ref-1';
+const minimal = { link_url: url, ref_id: refId };
+const oneMeta = { currentPage: 1, limit: 20, totalCount: 1, totalPages: 1 };
+const newLink = {
+  companyName: 'Example Partner',
+  dataPrivacyPolicyUrl: 'https://partner.example/privacy',
+  callbackUrl: 'https://partner.example/callbacks',
+};
+
+const get = (answer: Reply, id = refId) => clientOf(answer).client.links.get(id);
+const getWith = (members: object) => get({ ...minimal, ...members });
+const create = (answer: Reply) => clientOf(answer).client.links.create(newLink);
+const update = (answer: Reply) => clientOf(answer).client.links.update(refId, { idTypes: [] });
+const list = (answer: Reply) => clientOf(answer).client.links.list();
+
+/** An answer as it is written, where an object of ours could not say it. */
+const raw = (text: string) => new Response(text, { headers: { 'content-type': 'application/json' } });
+
+/** The refusal of an answer for its shape. */
+async function misshapen(promise: Promise<unknown>): Promise<HostedResponseError> {
+  const error = await rejection(promise);
+  if (!(error instanceof HostedResponseError)) throw error;
+  expect(error).toMatchObject({ code: 'response', reason: 'shape', outcome: 'answered' });
+  return error;
+}
+
+const pathsOf = (error: HostedResponseError) => error.issues.map(({ path }) => path);
+
+/** Everything of an error that ends in a log. */
+const shown = (error: Error) => [error.message, JSON.stringify(error), inspect(error, { showHidden: true })].join('\n');
+
+const fullLink: Link = {
+  url: linkUrl,
+  linkId: linkRefId,
+  refId: linkRefId,
+  name: 'Onboarding',
+  idTypes: [
+    { country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' },
+    { country: 'KE', idType: 'PASSPORT', verificationMethod: 'doc_verification' },
+  ],
+  isSingleUse: true,
+  callbackUrl: 'https://partner.example/callbacks',
+  dataPrivacyPolicyUrl: 'https://partner.example/privacy',
+  logoUrl: 'https://partner.example/logo.svg',
+  userIds: [linkUserId],
+  jobs: { total: 3, failed: 1, successful: 2 },
+  companyName: 'Example Partner',
+  partnerId: '085',
+  createdAt: new Date('2026-01-01T08:00:00.000Z'),
+  updatedAt: new Date('2026-01-02T09:30:00.250Z'),
+  expiresAt: new Date('2026-04-01T08:00:00.000Z'),
+  disabledAt: null,
+  state: 'active',
+  extra: {},
+};
+
+const spellings = [
+  ['table', linkInTableSpelling],
+  ['sample', linkInSampleSpelling],
+] as const;
+
+// Whole records
+
+test.each(spellings)('links.get() reads every member of a link in the %s spelling', async (_spelling, record) => {
+  expect(await get(record, linkRefId)).toEqual(fullLink);
+});
+
+test.each(spellings)('links.list() reads every member of a link in the %s spelling', async (_spelling, record) => {
+  const page = await list({ links: [record], meta: oneMeta });
+
+  expect(page.links).toEqual([fullLink]);
+  expect(page.meta).toEqual(oneMeta);
+});
+
+test.each(spellings)('links.update() reads its answer in the %s spelling', async (_spelling, record) => {
+  const { link_url, ref_id, id_types } = record;
+  const disabled_at = '2026-01-02T03:00:00+00:00';
+
+  const updated = await clientOf({ link_url, ref_id, id_types, disabled_at }).client.links.disable(linkRefId);
+
+  expect(updated).toEqual({
+    refId: linkRefId,
+    url: linkUrl,
+    idTypes: fullLink.idTypes,
+    disabledAt: new Date('2026-01-02T03:00:00.000Z'),
+    state: 'disabled',
+  });
+});
+
+test('links.get() reads members that are missing as nothing', async () => {
+  expect(await get(minimal)).toEqual({
+    url,
+    linkId: refId,
+    refId,
+    name: null,
+    idTypes: [],
+    isSingleUse: null,
+    callbackUrl: null,
+    dataPrivacyPolicyUrl: null,
+    logoUrl: null,
+    userIds: [],
+    jobs: { total: 0, failed: 0, successful: 0 },
+    companyName: null,
+    partnerId: null,
+    createdAt: null,
+    updatedAt: null,
+    expiresAt: null,
+    disabledAt: null,
+    state: 'active',
+    extra: {},
+  });
+});
+
+// user_id, user_ids
+
+test.each<[string, object, readonly string[]]>([
+  ['user_id as text', { user_id: 'u1' }, ['u1']],
+  ['user_id null', { user_id: null }, []],
+  ['no user at all', {}, []],
+  ['user_id empty', { user_id: '' }, []],
+  ['user_ids as a list', { user_ids: ['u1', 'u2'] }, ['u1', 'u2']],
+  ['user_ids as text', { user_ids: 'u1' }, ['u1']],
+  ['user_ids null', { user_ids: null }, []],
+  ['user_ids empty', { user_ids: [] }, []],
+  ['user_ids an empty text', { user_ids: '' }, []],
+  ['user_ids with an empty text', { user_ids: ['', 'u1'] }, ['u1']],
+  ['both', { user_id: 'u1', user_ids: ['u2', 'u3'] }, ['u1', 'u2', 'u3']],
+  ['both with the same user', { user_id: 'u1', user_ids: ['u1', 'u2'] }, ['u1', 'u2']],
+  ['user_id null beside user_ids', { user_id: null, user_ids: ['u1'] }, ['u1']],
+  ['user_id beside empty user_ids', { user_id: 'u1', user_ids: '' }, ['u1']],
+])('links.get() merges users: %s', async (_case, members, userIds) => {
+  expect((await getWith(members)).userIds).toEqual(userIds);
+});
+
+// link, link_url
+
+test.each(['link', 'link_url'])('links.create(), get(), update() and list() take the url from "%s"', async (member) => {
+  const answer = { [member]: url, ref_id: refId };
+
+  expect((await create(answer)).url).toBe(url);
+  expect((await get(answer)).url).toBe(url);
+  expect((await update(answer)).url).toBe(url);
+  expect((await list({ links: [answer], meta: oneMeta })).links[0]?.url).toBe(url);
+});
+
+test.each(['link', 'link_url'])('links.get() takes the url from "%s" where the other one is empty', async (member) => {
+  expect((await get({ link: '', link_url: '', ref_id: refId, [member]: url })).url).toBe(url);
+  expect((await get({ link: null, link_url: null, ref_id: refId, [member]: url })).url).toBe(url);
+});
+
+// link_id, ref_id
+
+test.each<[string, object]>([
+  ['ref_id alone', { ref_id: refId }],
+  ['link_id alone', { link_id: refId }],
+  ['both', { ref_id: refId, link_id: refId }],
+  ['ref_id beside an empty link_id', { ref_id: refId, link_id: '' }],
+  ['link_id beside a null ref_id', { ref_id: null, link_id: refId }],
+])('links fill both ids: %s', async (_case, ids) => {
+  const answer = { link_url: url, ...ids };
+
+  expect(await get(answer)).toMatchObject({ refId, linkId: refId });
+  expect((await list({ links: [answer], meta: oneMeta })).links[0]).toMatchObject({ refId, linkId: refId });
+  expect((await create(answer)).refId).toBe(refId);
+  expect((await update(answer)).refId).toBe(refId);
+});
+
+test('links.get() reads a numeric id as its digits', async () => {
+  expect(await get({ link_url: url, ref_id: 123456 }, '123456')).toMatchObject({ refId: '123456', linkId: '123456' });
+});
+
+test('links.update() gives the id that was asked for where the answer has none', async () => {
+  expect((await update({ link_url: url })).refId).toBe(refId);
+});
+
+// is_single_use
+
+test.each<[unknown, boolean]>([
+  [true, true],
+  ['true', true],
+  ['TRUE', true],
+  ['True', true],
+  [false, false],
+  ['false', false],
+  ['FALSE', false],
+])('links.get() reads is_single_use %j as %j', async (is_single_use, expected) => {
+  expect((await getWith({ is_single_use })).isSingleUse).toBe(expected);
+});
+
+test('links.get() does not take a missing or null is_single_use for false', async () => {
+  expect((await get(minimal)).isSingleUse).toBeNull();
+  expect((await getWith({ is_single_use: null })).isSingleUse).toBeNull();
+});
+
+test.each([[1], [0], ['1'], ['yes'], ['no'], [' true'], ['true '], ['falsely'], [[]], [{}]])(
+  'links.get() refuses is_single_use %j instead of guessing',
+  async (is_single_use) => {
+    const error = await misshapen(getWith({ is_single_use }));
+
+    expect(pathsOf(error)).toEqual(['is_single_use']);
+  },
+);
+
+test('links.list() refuses a boolean that is none with its path and without its value', async () => {
+  const records = [minimal, { ...minimal, is_single_use: 'Ada Example' }];
+
+  const error = await misshapen(list({ links: records, meta: oneMeta }));
+
+  expect(pathsOf(error)).toEqual(['links[1].is_single_use']);
+  expect(error.message).toContain('links[1].is_single_use');
+  expect(shown(error)).not.toContain('Ada Example');
+});
+
+// Counts
+
+const counts = [
+  ['total_jobs', 'total'],
+  ['failed_jobs', 'failed'],
+  ['successful_jobs', 'successful'],
+] as const;
+
+test.each(counts)('links.get() reads "%s" as a count in every spelling', async (member, clean) => {
+  const written = (value: string) => raw(`{"link_url":"${url}","ref_id":"${refId}","${member}":${value}}`);
+
+  expect((await get(written('3.0'))).jobs[clean]).toBe(3);
+  expect((await get(written('3'))).jobs[clean]).toBe(3);
+  expect((await get(written('"3"'))).jobs[clean]).toBe(3);
+  expect((await get(written('"3.0"'))).jobs[clean]).toBe(3);
+  expect((await get(written('"3.00"'))).jobs[clean]).toBe(3);
+  expect((await get(written('0'))).jobs[clean]).toBe(0);
+  expect((await get(written('null'))).jobs[clean]).toBe(0);
+  expect((await get(minimal)).jobs[clean]).toBe(0);
+});
+
+test('links.get() reads counts up to the largest exact one', async () => {
+  expect((await getWith({ total_jobs: 9_007_199_254_740_991 })).jobs.total).toBe(9_007_199_254_740_991);
+  expect((await getWith({ total_jobs: '9007199254740991' })).jobs.total).toBe(9_007_199_254_740_991);
+});
+
+test.each([
+  ['9007199254740992'],
+  ['9007199254740993'],
+  ['"9007199254740992"'],
+  ['"9007199254740993"'],
+  ['1e400'],
+  ['3.5'],
+  ['"3.5"'],
+  ['-1'],
+  ['"-1"'],
+  ['"three"'],
+  ['""'],
+  ['" 3"'],
+  ['"x3"'],
+  ['"3x"'],
+  ['"3."'],
+  ['"3.0x"'],
+  ['"3.01"'],
+  ['"0x3"'],
+  ['true'],
+  ['[]'],
+  ['[3]'],
+])('links.get() refuses %s as a count', async (written) => {
+  const error = await misshapen(get(raw(`{"link_url":"${url}","ref_id":"${refId}","total_jobs":${written}}`)));
+
+  expect(pathsOf(error)).toEqual(['total_jobs']);
+});
+
+test('links.list() reads where a page stands from numbers and from text', async () => {
+  const meta = { currentPage: '2', limit: '20', totalCount: '41', totalPages: '3' };
+  const read = { currentPage: 2, limit: 20, totalCount: 41, totalPages: 3 };
+
+  for (const written of [meta, read]) {
+    const { client } = clientOf({ links: [], meta: written });
+    expect((await client.links.list({ page: 2 })).meta).toEqual(read);
+  }
+});
+
+test.each(['currentPage', 'limit', 'totalCount', 'totalPages'])(
+  'links.list() refuses a meta.%s beyond 2^53 or missing',
+  async (member) => {
+    const beyond = await misshapen(list({ links: [], meta: { ...oneMeta, [member]: 2 ** 53 } }));
+    const missing = await misshapen(list({ links: [], meta: { ...oneMeta, [member]: undefined } }));
+
+    expect(pathsOf(beyond)).toEqual([`meta.${member}`]);
+    expect(pathsOf(missing)).toEqual([`meta.${member}`]);
+  },
+);
+
+// Times
+
+test.each(readableTimes)('links.get() reads the time %s', async (written, utc) => {
+  expect((await getWith({ created_at: written })).createdAt).toEqual(new Date(utc));
+});
+
+test.each([
+  ['created_at', 'createdAt'],
+  ['updated_at', 'updatedAt'],
+  ['expires_at', 'expiresAt'],
+  ['disabled_at', 'disabledAt'],
+] as const)('links.get() reads "%s" as a time', async (member, clean) => {
+  const link = await getWith({ [member]: '2026-01-02T05:04:05.678+02:00' });
+
+  expect(link[clean]).toEqual(new Date('2026-01-02T03:04:05.678Z'));
+});
+
+test.each<[unknown]>([
+  ...unreadableTimes.map((written): [unknown] => [written]),
+  ...[['2026-01-02T03:04:05Z'], 1_767_323_045_678, 0, true, false, {}, []].map((written): [unknown] => [written]),
+])('links.get() and list() read %j as no time, and keep it in extra', async (written) => {
+  const times = { created_at: written, updated_at: written, expires_at: written, disabled_at: written };
+  const read = { createdAt: null, updatedAt: null, expiresAt: null, disabledAt: null, extra: times };
+
+  expect(await getWith(times)).toMatchObject(read);
+  expect((await list({ links: [{ ...minimal, ...times }], meta: oneMeta })).links[0]).toMatchObject(read);
+});
+
+test('links.get() keeps in extra, of several times, those alone that it cannot read', async () => {
+  const { createdAt, extra } = await getWith({
+    created_at: '2026-01-02T03:04:05Z',
+    updated_at: 'Not Available',
+    flow: 1,
+    logo_url: 'none',
+  });
+
+  expect(createdAt).toEqual(new Date('2026-01-02T03:04:05Z'));
+  expect(extra).toEqual({ flow: 1, updated_at: 'Not Available', logo_url: 'none' });
+});
+
+test('links.get() reads what is missing, null or empty as no time, and keeps nothing of it', async () => {
+  for (const nothing of [undefined, null, '']) {
+    const link = await getWith({ created_at: nothing, updated_at: nothing, expires_at: nothing, disabled_at: nothing });
+
+    expect(link).toMatchObject({ createdAt: null, updatedAt: null, expiresAt: null, disabledAt: null });
+    expect(Object.keys(link.extra)).toEqual([]);
+  }
+});
+
+// disabled_at
+
+test.each<[string, object]>([
+  ['missing', {}],
+  ['null', { disabled_at: null }],
+  ['empty', { disabled_at: '' }],
+])('a link whose disabled_at is %s is active', async (_case, members) => {
+  const active = { state: 'active', disabledAt: null };
+
+  expect(await getWith(members)).toMatchObject(active);
+  expect(await update({ ...minimal, ...members })).toMatchObject(active);
+});
+
+test('a link whose disabled_at is a time is disabled since then', async () => {
+  const disabled = { state: 'disabled', disabledAt: new Date('2026-01-02T03:04:05.678Z') };
+  const disabled_at = '2026-01-02T03:04:05.678Z';
+
+  expect(await getWith({ disabled_at })).toMatchObject(disabled);
+  expect(await update({ ...minimal, disabled_at })).toMatchObject(disabled);
+});
+
+test.each<[unknown]>([
+  ['Not Available'],
+  ['NaN-NaN-NaN'],
+  ['2026-02-30T00:00:00Z'],
+  ['yesterday'],
+  [1_767_323_045_678],
+  [0],
+  [true],
+  [false],
+  [{}],
+  [[]],
+])('a link whose disabled_at is %j is disabled, at no time', async (disabled_at) => {
+  const disabled = { state: 'disabled', disabledAt: null };
+
+  expect(await getWith({ disabled_at })).toMatchObject(disabled);
+  expect(await update({ ...minimal, disabled_at })).toMatchObject(disabled);
+  const [listed] = (await list({ links: [{ ...minimal, disabled_at }], meta: oneMeta })).links;
+  expect(listed).toMatchObject(disabled);
+});
+
+test.each<[string, object]>([
+  ['has none', {}],
+  ['has null', { disabled_at: null }],
+  ['has an empty one', { disabled_at: '' }],
+])('links.disable() rejects where disabled_at shows no effect: the answer %s', async (_case, members) => {
+  const error = await rejection(clientOf({ ...minimal, ...members }).client.links.disable(refId));
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ reason: 'mismatch', issues: [{ path: 'disabled_at' }] });
+});
+
+test.each(readableTimes)('links.disable() takes %s for done', async (disabled_at, utc) => {
+  const updated = await clientOf({ ...minimal, disabled_at }).client.links.disable(refId);
+
+  expect(updated).toMatchObject({ state: 'disabled', disabledAt: new Date(utc) });
+});
+
+test.each(dateLikeTexts)('links.disable() takes %j, a date that it cannot read, for done', async (disabled_at) => {
+  const answered = [
+    await clientOf({ ...minimal, disabled_at }).client.links.disable(refId),
+    await clientOf({ ...minimal, disabled_at }).client.links.update(refId, { isDisabled: true, idTypes: [] }),
+  ];
+
+  for (const updated of answered) expect(updated).toMatchObject({ state: 'disabled', disabledAt: null });
+});
+
+test.each<[unknown]>([
+  ...dateUnlikeTexts.map((text): [unknown] => [text]),
+  ...[false, true, 0, 1, 1_767_323_045_678, {}, [], ['2026-01-02T03:04:05Z'], { date: '2026-01-02' }].map(
+    (value): [unknown] => [value],
+  ),
+])('links.disable() rejects where disabled_at is %j, which is no date', async (disabled_at) => {
+  const errors = [
+    await rejection(clientOf({ ...minimal, disabled_at }).client.links.disable(refId)),
+    await rejection(
+      clientOf({ ...minimal, disabled_at }).client.links.update(refId, { isDisabled: true, idTypes: [] }),
+    ),
+  ];
+
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(HostedResponseError);
+    expect(error).toMatchObject({ reason: 'mismatch', outcome: 'answered', issues: [{ path: 'disabled_at' }] });
+  }
+});
+
+// Addresses
+
+const noAddresses = ['javascript:alert(1)', 'ftp://links.hosted.test/1', '/1111/123456', 'links.hosted.test', 'none'];
+
+test.each(noAddresses.map((address) => [address]))('links refuse %j as their own url', async (address) => {
+  const record = { link_url: address, ref_id: refId };
+
+  const refusals = [
+    [await misshapen(create({ link: address, ref_id: refId })), 'link'],
+    [await misshapen(get(record)), 'link_url'],
+    [await misshapen(update(record)), 'link_url'],
+    [await misshapen(list({ links: [minimal, record], meta: { ...oneMeta, totalCount: 2 } })), 'links[1].link_url'],
+  ] as const;
+
+  for (const [error, path] of refusals) {
+    expect(pathsOf(error)).toEqual([path]);
+    if (address !== 'none') expect(shown(error)).not.toContain(address);
+  }
+});
+
+test.each(['http://links.hosted.test/1', 'https://links.hosted.test/1?a=b#c'])(
+  'links take %j as it is',
+  async (own) => {
+    expect((await get({ link_url: own, ref_id: refId })).url).toBe(own);
+  },
+);
+
+const addresses = [
+  ['callback_url', 'callbackUrl'],
+  ['data_privacy_policy_url', 'dataPrivacyPolicyUrl'],
+  ['logo_url', 'logoUrl'],
+] as const;
+
+test.each(addresses)('links.get() reads "%s" where it is an http(s) address', async (member, clean) => {
+  const link = await getWith({ [member]: 'http://partner.example/a' });
+
+  expect(link[clean]).toBe('http://partner.example/a');
+  expect(link.extra).toEqual({});
+});
+
+test.each(addresses)('links.get() reads any other "%s" as null and keeps its text in extra', async (member, clean) => {
+  for (const address of noAddresses) {
+    const link = await getWith({ [member]: address });
+
+    expect(link[clean]).toBeNull();
+    expect(link.extra).toEqual({ [member]: address });
+  }
+});
+
+test.each(addresses)(
+  'links.get() reads a "%s" that is no text as null and keeps it in extra',
+  async (member, clean) => {
+    for (const written of [5, false, {}, [], ['https://partner.example/a']]) {
+      const link = await getWith({ [member]: written });
+
+      expect(link[clean]).toBeNull();
+      expect(link.extra).toEqual({ [member]: written });
+    }
+  },
+);
+
+test.each(addresses)('links.get() keeps nothing of a "%s" that is not there', async (member, clean) => {
+  for (const nothing of [undefined, null, '']) {
+    const link = await getWith({ [member]: nothing });
+
+    expect(link[clean]).toBeNull();
+    expect(Object.keys(link.extra)).toEqual([]);
+  }
+});
+
+// What is not there
+
+const noUrl = (path: string) => ({ path, message: 'must be an http(s) address' });
+const noId = (path = 'ref_id') => ({ path, message: 'must be there' });
+
+test('links refuse an answer without id and address, naming both', async () => {
+  const empty = { name: 'Onboarding' };
+
+  expect((await misshapen(create(empty))).issues).toEqual([noUrl('link'), noId()]);
+  expect((await misshapen(get(empty))).issues).toEqual([noUrl('link_url'), noId()]);
+  expect((await misshapen(list({ links: [empty, minimal, empty], meta: oneMeta }))).issues).toEqual([
+    noUrl('links[0].link_url'),
+    noId('links[0].ref_id'),
+    noUrl('links[2].link_url'),
+    noId('links[2].ref_id'),
+  ]);
+});
+
+test('links refuse an answer without an id', async () => {
+  const record = { link_url: url, ref_id: '', link_id: null };
+
+  expect((await misshapen(create(record))).issues).toEqual([noId()]);
+  expect((await misshapen(get(record))).issues).toEqual([noId()]);
+  expect((await misshapen(list({ links: [minimal, record], meta: oneMeta }))).issues).toEqual([
+    noId('links[1].ref_id'),
+  ]);
+});
+
+test('links refuse an answer without an address', async () => {
+  const record = { ref_id: refId, link: '', link_url: null };
+
+  expect((await misshapen(create(record))).issues).toEqual([noUrl('link')]);
+  expect((await misshapen(get(record))).issues).toEqual([noUrl('link_url')]);
+  expect((await misshapen(update(record))).issues).toEqual([noUrl('link_url')]);
+  expect((await misshapen(list({ links: [minimal, record], meta: oneMeta }))).issues).toEqual([
+    noUrl('links[1].link_url'),
+  ]);
+});
+
+test('links.list() refuses an answer without a list of links', async () => {
+  expect(pathsOf(await misshapen(list({ meta: oneMeta })))).toEqual(['links']);
+  expect(pathsOf(await misshapen(list({ links: minimal, meta: oneMeta })))).toEqual(['links']);
+});
+
+test.each<[string, object]>([
+  ['is_single_use', { is_single_use: 'yes' }],
+  ['is_single_use', { is_single_use: 1 }],
+  ['total_jobs', { total_jobs: 'three' }],
+  ['total_jobs', { total_jobs: 3.5 }],
+  ['name', { name: 5 }],
+  ['link_id', { link_id: 1.5 }],
+  ['id_types', { id_types: {} }],
+  ['id_types[0]', { id_types: ['NG'] }],
+  ['id_types[0].country', { id_types: [{ country: 5 }] }],
+  ['user_ids', { user_ids: {} }],
+  ['user_ids[1]', { user_ids: ['u1', {}] }],
+])('links.get() says of a misshapen "%s" what it must be', async (path, members) => {
+  const error = await misshapen(getWith(members));
+
+  expect(error.issues).toEqual([{ path, message: expect.stringMatching(/^must be /) }]);
+});
+
+test.each<[string, object]>([
+  ['meta', { links: [] }],
+  ['meta', { links: [], meta: [] }],
+  ['meta.limit', { links: [], meta: { ...oneMeta, limit: 'twenty' } }],
+  ['links', { meta: oneMeta }],
+  ['links[0]', { links: [null], meta: oneMeta }],
+])('links.list() says of a misshapen "%s" what it must be', async (path, answer) => {
+  const error = await misshapen(list(answer));
+
+  expect(error.issues).toEqual([{ path, message: expect.stringMatching(/^must be /) }]);
+});
+
+// What nobody named
+
+test('links.get() keeps members it does not know in extra, as they came', async () => {
+  const unknown = {
+    partner_params: { order: 4711, tags: ['a', 'b'] },
+    redirect_url: 'https://partner.example/done',
+    flow: null,
+    retries: 2,
+  };
+
+  expect((await getWith(unknown)).extra).toEqual(unknown);
+});
+
+test('links.list() keeps members it does not know in the extra of each link', async () => {
+  const page = await list({ links: [{ ...minimal, flow: 'a' }, minimal], meta: { ...oneMeta, pages: 'many' } });
+
+  expect(page.links.map(({ extra }) => extra)).toEqual([{ flow: 'a' }, {}]);
+});
+
+test('links.list() keeps no signature of a link in extra', async () => {
+  const record = { ...minimal, more: 'kept', signature: 'a', sec_key: 'b' };
+
+  expect((await list({ links: [record], meta: oneMeta })).links[0]?.extra).toEqual({ more: 'kept' });
+});
+
+test('links.get() passes ID types it has never heard of', async () => {
+  const { idTypes } = await getWith({
+    id_types: [
+      { country: 'XK', id_type: 'RESIDENCE', verification_method: 'palm_reading' },
+      { country: 'NG', id_type: '', verification_method: 'doc_verification' },
+    ],
+  });
+
+  expect(idTypes).toEqual([
+    { country: 'XK', idType: 'RESIDENCE', verificationMethod: 'palm_reading' },
+    { country: 'NG', idType: '', verificationMethod: 'doc_verification' },
+  ]);
+});
+
+test('links read members of an ID type that are missing or null as empty texts', async () => {
+  const id_types = [{}, { country: null, id_type: null, verification_method: null }, { country: 'NG' }];
+  const none = { country: '', idType: '', verificationMethod: '' };
+  const expected = [none, none, { ...none, country: 'NG' }];
+
+  expect((await getWith({ id_types })).idTypes).toEqual(expected);
+  expect((await update({ ...minimal, id_types })).idTypes).toEqual(expected);
+});
+
+test.each([[undefined], [null], [[]]])('links read id_types %j as an empty list', async (id_types) => {
+  expect((await getWith({ id_types })).idTypes).toEqual([]);
+  expect((await update({ ...minimal, id_types })).idTypes).toEqual([]);
+});
+
+test('members named __proto__, constructor and then touch no prototype and break no awaiting', async () => {
+  const link = await get(
+    raw(`{"link_url":"${url}","ref_id":"${refId}","__proto__":{"polluted":true,"disabled_at":"2026-01-01T00:00:00Z"},
+      "constructor":{"prototype":{"polluted":true}},"then":"later","id_types":[{"country":"NG","id_type":"BVN",
+      "verification_method":"enhanced_kyc","__proto__":{"polluted":true},"then":"later"}]}`),
+  );
+
+  expect(link).toMatchObject({ url, refId, state: 'active' });
+  expect(link.extra.then).toBe('later');
+  expect(Object.getOwnPropertyDescriptor(link.extra, 'constructor')?.value).toEqual({ prototype: { polluted: true } });
+  for (const value of [{}, link, link.extra, link.jobs, ...link.idTypes]) {
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect('polluted' in value).toBe(false);
+  }
+});
+
+test('links.get() and list() keep no member named __proto__ in extra', async () => {
+  const record = `{"link_url":"${url}","ref_id":"${refId}","flow":"a","__proto__":{"polluted":true}}`;
+
+  const got = await get(raw(record));
+  const listed = (await list(raw(`{"links":[${record}],"meta":${JSON.stringify(oneMeta)}}`))).links[0];
+
+  for (const link of [got, listed]) expect(Object.getOwnPropertyNames(link?.extra)).toEqual(['flow']);
+});
+
+test('what stands under __proto__ stands for no member', async () => {
+  const hidden = raw(`{"__proto__":{"link_url":"${url}","link":"${url}","ref_id":"${refId}","link_id":"${refId}"}}`);
+
+  expect(pathsOf(await misshapen(get(hidden)))).toEqual(['link_url', 'ref_id']);
+  expect(pathsOf(await misshapen(create(hidden)))).toEqual(['link', 'ref_id']);
+});
+
+test('links.create() and list() await answers with a member named then', async () => {
+  const record = `"link":"${url}","ref_id":"${refId}","then":"later"`;
+  const page = `{"links":[{${record}}],"meta":${JSON.stringify(oneMeta)},"then":"later"}`;
+
+  expect(await create(raw(`{${record}}`))).toEqual({ url, refId });
+  expect((await list(raw(page))).links).toHaveLength(1);
+});
+
+test('links.get() keeps no signature in extra when the answer hands our request back', async () => {
+  const { client } = clientOf(({ body }) =>
+    Response.json({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', more: 'kept', ...body }),
+  );
+
+  const link = await client.links.get('ref-1');
+
+  expect(link.extra).toEqual({ more: 'kept', timestamp: expect.any(String) });
+});

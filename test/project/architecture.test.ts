@@ -1,0 +1,210 @@
+// How the source hangs together: who imports whom, which packages where, and what reaches a browser's bundle.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import ts from 'typescript';
+import { expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../../src/', import.meta.url));
+
+interface SourceFile {
+  /** `links/wire.ts` */
+  readonly path: string;
+  readonly text: string;
+  /** The files it imports, types and re-exports counted. */
+  readonly files: readonly string[];
+  /** The packages it imports, by their full specifiers. */
+  readonly packages: readonly string[];
+}
+
+const sources: readonly SourceFile[] = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => path.endsWith('.ts'))
+  .sort()
+  .map((path) => {
+    const text = readFileSync(join(root, path), 'utf8');
+    const specifiers = ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName);
+    const own = specifiers.filter((specifier) => specifier.startsWith('.'));
+    return {
+      path,
+      text,
+      files: own.map((specifier) =>
+        normalize(join(dirname(path), specifier))
+          .replaceAll('\\', '/')
+          .replace(/\.js$/, '.ts'),
+      ),
+      packages: specifiers.filter((specifier) => !specifier.startsWith('.')),
+    };
+  });
+
+const importsOf = new Map(sources.map(({ path, files }) => [path, files]));
+
+/** Every file that can be reached from these, themselves included. */
+function reachedFrom(...starts: readonly string[]): ReadonlySet<string> {
+  const reached = new Set(starts);
+  for (const path of reached) for (const next of importsOf.get(path) ?? []) reached.add(next);
+  return reached;
+}
+
+/** The files that import a package, or one of its parts. */
+const importersOf = (name: string) =>
+  sources
+    .filter(({ packages }) => packages.some((specifier) => specifier === name || specifier.startsWith(`${name}/`)))
+    .map(({ path }) => path);
+
+const within = (folder: string) => sources.filter(({ path }) => path.startsWith(`${folder}/`)).map(({ path }) => path);
+
+test('the source was found, and its imports can be read', () => {
+  expect(sources.length).toBeGreaterThan(40);
+  expect(importsOf.get('index.ts')).toContain('client.ts');
+  expect(importsOf.get('signing/ed25519.ts')).toContain('signing/signer.ts');
+  for (const { path, files } of sources) {
+    for (const file of files) expect([...importsOf.keys()], `${path} imports ${file}`).toContain(file);
+  }
+});
+
+test('no imports run in a circle, types counted', () => {
+  const circles = sources
+    .filter(({ path, files }) => reachedFrom(...files).has(path))
+    .map(({ path, files }) => `${path} ← ${files.filter((file) => reachedFrom(file).has(path)).join(', ')}`);
+
+  expect(circles).toEqual([]);
+});
+
+test('links and jobs do not know each other', () => {
+  const crossings = [
+    ...[...within('links')].filter((path) => importsOf.get(path)?.some((file) => file.startsWith('jobs/'))),
+    ...[...within('jobs')].filter((path) => importsOf.get(path)?.some((file) => file.startsWith('links/'))),
+  ];
+
+  expect(crossings).toEqual([]);
+});
+
+test.each([
+  ['ky', ['call/ky.ts']],
+  ['tweetnacl', ['signing/ed25519-backend.ts']],
+  ['msw', ['testing/msw.ts']],
+])('%s is imported in one file', (name, files) => {
+  expect(importersOf(name)).toEqual(files);
+});
+
+const mayCheckShapes = [
+  'callbacks/options.ts',
+  'validation/input.ts',
+  'validation/check.ts',
+  'jobs/operations.ts',
+  'jobs/wait-options.ts',
+  'jobs/wire.ts',
+  'links/operations.ts',
+  'links/wire.ts',
+  'call/operation.ts',
+  'call/request.ts',
+  'protocol/scalars.ts',
+  'settings.ts',
+  'validation/quick-check.ts',
+  'validation/structure.ts',
+];
+
+test('zod is imported where shapes are checked, as zod/mini, and nowhere else', () => {
+  const others = importersOf('zod').filter((path) => !mayCheckShapes.includes(path));
+  const specifiers = new Set(sources.flatMap(({ packages }) => packages.filter((name) => name.startsWith('zod'))));
+
+  expect(others).toEqual([]);
+  expect([...specifiers]).toEqual(['zod/mini']);
+});
+
+test('what callers give is checked as a copy: `inputObject` alone makes a schema of an object', () => {
+  const direct = sources.filter(({ text }) => /\bz\s*\.(?:strictObject|object)\(/.test(text));
+
+  expect(direct.map(({ path }) => path)).toEqual(['validation/input.ts']);
+});
+
+test('no other package is imported', () => {
+  const known = ['ky', 'msw', 'tweetnacl', 'zod/mini'];
+
+  expect([...new Set(sources.flatMap(({ packages }) => packages))].sort()).toEqual(known);
+});
+
+test('nothing outside testing imports it', () => {
+  const importers = sources
+    .filter(({ path, files }) => !path.startsWith('testing/') && files.some((file) => file.startsWith('testing/')))
+    .map(({ path }) => path);
+
+  expect(importers).toEqual([]);
+});
+
+test('the testing kit reaches nothing that calls, sends, decodes or normalises', () => {
+  const reached = reachedFrom(...within('testing'));
+  const forbidden = ['call/call.ts', 'call/transport.ts', 'client.ts', 'call/response.ts', 'index.ts'];
+
+  expect([...reached].filter((path) => forbidden.includes(path) || /normalise|wire\.ts$/.test(path))).toEqual([]);
+});
+
+test('the main entry reaches neither testing nor msw', () => {
+  const reached = reachedFrom('index.ts');
+
+  expect([...reached].filter((path) => path.startsWith('testing/'))).toEqual([]);
+  expect([...reached].filter((path) => importersOf('msw').includes(path))).toEqual([]);
+});
+
+test('nothing of Node alone is imported', () => {
+  const builtIn =
+    /^(?:node:|bun:|(?:assert|buffer|crypto|events|fs|http|https|net|os|path|process|stream|timers|tls|url|util|zlib)(?:\/|$))/;
+
+  expect(sources.filter(({ packages }) => packages.some((name) => builtIn.test(name))).map(({ path }) => path)).toEqual(
+    [],
+  );
+});
+
+/** Where a file uses `any`, an enum, a namespace, a `!` or a default export. */
+function habitsOf({ path, text }: SourceFile): readonly string[] {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext, true);
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    const habit =
+      node.kind === ts.SyntaxKind.AnyKeyword
+        ? 'any'
+        : ts.isEnumDeclaration(node)
+          ? 'enum'
+          : ts.isModuleDeclaration(node)
+            ? 'namespace'
+            : ts.isNonNullExpression(node)
+              ? '!'
+              : ts.isExportAssignment(node) ||
+                  (node.kind === ts.SyntaxKind.DefaultKeyword && !ts.isDefaultClause(node.parent))
+                ? 'export default'
+                : null;
+    if (habit) found.push(`${path}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1} ${habit}`);
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+test('the source has no any, enum, namespace, non-null assertion or default export', () => {
+  const planted = 'const x: any = y!; enum E {} namespace N {} export default x;';
+
+  expect(habitsOf({ path: 'planted.ts', text: planted, files: [], packages: [] })).toHaveLength(5);
+  expect(sources.flatMap(habitsOf)).toEqual([]);
+});
+
+test('a bundle of the main entry for browsers has nothing of Node and nothing of msw', async () => {
+  const { outputFiles, metafile, warnings } = await build({
+    entryPoints: [join(root, 'index.ts')],
+    platform: 'browser',
+    format: 'esm',
+    bundle: true,
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  });
+
+  const code = outputFiles.map(({ text }) => text).join('\n');
+  expect(code).toContain('HostedClient');
+  expect(code).not.toMatch(/node:/);
+  expect(code).not.toMatch(/\bmsw\b/);
+  expect(Object.keys(metafile.inputs).filter((path) => /node_modules\/msw\/|src\/testing\//.test(path))).toEqual([]);
+  expect(warnings).toEqual([]);
+});

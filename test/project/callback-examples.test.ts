@@ -1,0 +1,151 @@
+/** The examples that receive callbacks, each in its framework, against callbacks of the mock service. */
+
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JobRef } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+
+const service = createMockService();
+const { sandbox } = service;
+const folder = mkdtempSync(join(tmpdir(), 'hosted-client-'));
+const printed: string[] = [];
+
+beforeAll(() => {
+  vi.stubEnv('HOSTED_PARTNER_ID', sandbox.clientOptions.partnerId);
+  vi.stubEnv('HOSTED_API_KEY', sandbox.clientOptions.apiKey ?? '');
+  vi.stubEnv('HOSTED_SANDBOX_BASE_URL', sandbox.baseUrl);
+  vi.stubEnv('CALLBACKS_DB', join(folder, 'callbacks.db'));
+  vi.stubGlobal('fetch', service.fetch);
+  vi.spyOn(console, 'log').mockImplementation((text: string) => {
+    printed.push(text);
+  });
+});
+
+afterAll(() => {
+  vi.unstubAllGlobals();
+  rmSync(folder, { recursive: true });
+});
+
+beforeEach(() => {
+  printed.length = 0;
+});
+
+test('the web-standard example hands a callback over once, with the confirmed status', async () => {
+  const { POST } = await import('../../examples/receive-callbacks.ts');
+  const job = completedJob();
+
+  const first = await sandbox.jobs.deliverCallback(job, { to: POST });
+  const second = await sandbox.jobs.deliverCallback(job, { to: POST });
+
+  expect([first.status, second.status]).toEqual([200, 200]);
+  expect(printed).toEqual([expect.stringMatching(/^result [0-9a-f]{64}: the job is succeeded$/)]);
+});
+
+test('the Express example keeps the raw body, and refuses a forged callback', async () => {
+  const { app } = await import('../../examples/receive-with-express.ts');
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const to = overHttp(`http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`);
+  const job = completedJob();
+
+  const genuine = await sandbox.jobs.deliverCallback(job, { to, padBytes: 1_500_000 });
+  const forged = await sandbox.jobs.deliverCallback(job, { to, variant: 'forged' });
+
+  server.close();
+  expect([genuine.status, forged.status]).toEqual([200, 401]);
+  expect(printed).toHaveLength(1);
+});
+
+test('the Fastify example keeps the raw body, and refuses a forged callback', async () => {
+  const { app } = await import('../../examples/receive-with-fastify.ts');
+  const to = overHttp(`${await app.listen({ port: 0, host: '127.0.0.1' })}/callbacks`);
+  const job = completedJob();
+
+  const genuine = await sandbox.jobs.deliverCallback(job, { to, padBytes: 1_500_000 });
+  const forged = await sandbox.jobs.deliverCallback(job, { to, variant: 'forged' });
+
+  await app.close();
+  expect([genuine.status, forged.status]).toEqual([200, 401]);
+  expect(printed).toHaveLength(1);
+});
+
+test('the NestJS example injects one client, keeps the raw body, and refuses a forged callback', async () => {
+  const { createApp, Verifications } = await importNestExample();
+  const app = await createApp();
+  await app.listen(0, '127.0.0.1');
+  const to = overHttp(`${await app.getUrl()}/callbacks`);
+  const job = completedJob();
+
+  const invited = await app.get(Verifications).invite('user-1');
+  const genuine = await sandbox.jobs.deliverCallback(job, { to, padBytes: 1_500_000 });
+  const forged = await sandbox.jobs.deliverCallback(job, { to, variant: 'forged' });
+
+  await app.close();
+  expect(invited).toMatch(/^https:/);
+  expect(sandbox.links.all()).toMatchObject([{ is_single_use: true, user_id: 'user-1' }]);
+  expect([genuine.status, forged.status]).toEqual([200, 401]);
+  expect(printed).toEqual([expect.stringMatching(/^result [0-9a-f]{64}: the job is succeeded$/)]);
+});
+
+test('the SQLite example remembers across processes what was received', async () => {
+  const { POST, sqliteReplayGuard } = await import('../../examples/share-replay-guard.ts');
+  const other = sqliteReplayGuard(join(folder, 'callbacks.db'));
+  const later = new Date(Date.now() + 60_000);
+  const job = completedJob();
+
+  const first = await sandbox.jobs.deliverCallback(job, { to: POST });
+  const second = await sandbox.jobs.deliverCallback(job, { to: POST });
+
+  expect([first.status, second.status]).toEqual([200, 200]);
+  expect(printed).toHaveLength(1);
+  expect(await other.begin('key', 'body', later, later)).toBe('new');
+  expect(await other.begin('key', 'body', later, later)).toBe('busy');
+  await other.forget('key');
+  expect(await other.begin('key', 'another', later, later)).toBe('conflict');
+  expect(await other.begin('key', 'body', later, later)).toBe('new');
+  await other.commit('key');
+  expect(await other.begin('key', 'body', later, later)).toBe('repeat');
+});
+
+test('the SQLite example lets a callback go whose lease has ended', async () => {
+  const { sqliteReplayGuard } = await import('../../examples/share-replay-guard.ts');
+  const guard = sqliteReplayGuard(join(folder, 'leases.db'));
+  const later = new Date(Date.now() + 60_000);
+
+  expect(await guard.begin('key', 'body', later, new Date(Date.now() - 1))).toBe('new');
+  expect(await guard.begin('key', 'body', later, later)).toBe('new');
+  expect(await guard.begin('key', 'body', later, later)).toBe('busy');
+});
+
+function completedJob(): JobRef {
+  const job = sandbox.jobs.start();
+  sandbox.jobs.complete(job, 'approved');
+  return job;
+}
+
+// Its decorators need compiler options that no other file has: it is type-checked by a configuration of its own.
+async function importNestExample(): Promise<{
+  createApp(): Promise<{
+    listen(port: number, host: string): Promise<unknown>;
+    getUrl(): Promise<string>;
+    get(service: unknown): { invite(userId: string): Promise<string> };
+    close(): Promise<void>;
+  }>;
+  Verifications: unknown;
+}> {
+  const file = '../../examples/nest/receive-with-nest.ts';
+  return import(file);
+}
+
+// The platform's own fetch: the one of this process answers for the service.
+const platformFetch = globalThis.fetch;
+
+function overHttp(url: string): (request: Request) => Promise<Response> {
+  return async (request) =>
+    platformFetch(url, { method: 'POST', headers: request.headers, body: await request.arrayBuffer() });
+}

@@ -1,0 +1,48 @@
+// What a process holds after many calls, however they end: the short form of `npm run soak`.
+
+import { expect, test } from 'vitest';
+import { soak } from '../../bench/soak/soak.js';
+import { collector } from '../support/collector.js';
+
+const megabyte = 1024 * 1024;
+
+test('2,000 calls, however they end, leave no handle, listener or socket behind, and no heap', async () => {
+  const soaked = await soak({ calls: 2_000, concurrency: 50, collect: collector() });
+
+  const { before, after, endings, mostListeners, mostSockets, warnings } = soaked;
+  expect(Object.values(endings).reduce((sum, count) => sum + count, 0)).toBe(2_000);
+  expect(after.listeners).toBe(0);
+  expect(after.sockets).toBe(0);
+  for (const kind of ['TCPSocketWrap', 'TCPServerWrap', 'Immediate']) {
+    expect([kind, after.handles[kind] ?? 0]).toEqual([kind, before.handles[kind] ?? 0]);
+  }
+  // The test runner has timers of its own.
+  expect(after.handles.Timeout ?? 0).toBeLessThanOrEqual((before.handles.Timeout ?? 0) + 3);
+  expect(after.heapBytes - before.heapBytes).toBeLessThan(8 * megabyte);
+  // A call listens once; a walk that reads ahead, or a wait, may do so twice.
+  expect(mostListeners).toBeLessThanOrEqual(50 * 2);
+  expect(mostSockets).toBeLessThanOrEqual(50 * 2);
+  expect(warnings).toEqual([]);
+}, 60_000);
+
+test('the mixture of the soak has every kind of ending in it', async () => {
+  const { endings } = await soak({ calls: 800, concurrency: 50, collect: () => undefined });
+
+  const ways = new Set(Object.keys(endings).map((ending) => ending.split(': ').at(-1)));
+  expect([...ways].sort()).toEqual([
+    'AbortError',
+    'authentication',
+    'connection',
+    'not_found',
+    'ok',
+    'poll_timeout',
+    'rate_limit',
+    'response',
+    'server',
+    'timeout',
+    'validation',
+  ]);
+  for (const expected of ['create: ok', 'wait for several: ok', 'abort of a wait: AbortError', 'socket: create: ok']) {
+    expect(endings[expected], expected).toBeGreaterThan(0);
+  }
+}, 60_000);

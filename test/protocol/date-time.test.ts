@@ -1,0 +1,181 @@
+/** Points in time, of which the calendar says which there are, or the platform's Date where it is strict. */
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseDateTime, parseHttpDate } from '../../src/protocol/date-time.js';
+
+// Texts of the same day and time: the first is read by place, the others by pattern.
+const ends = ['T12:30:15.250Z', 'T12:30:15.25Z', 'T12:30:15.250', 'T14:30:15.250+02:00'];
+
+const digits = (value: number, length = 2) => String(value).padStart(length, '0');
+const dayOf = (year: number, month: number, day: number) => `${digits(year, 4)}-${digits(month)}-${digits(day)}`;
+
+// Calendar
+
+// Every fourth year, of the full centuries every fourth.
+test.each([
+  [1900, false],
+  [2000, true],
+  [2023, false],
+  [2024, true],
+  [2100, false],
+  [2400, true],
+  [0, true],
+  [4, true],
+  [100, false],
+])('parseDateTime() reads 29 February of the year %i: %j', (year, isThere) => {
+  for (const end of ends) {
+    expect(parseDateTime(`${dayOf(year, 2, 29)}${end}`) !== null).toBe(isThere);
+    expect(parseDateTime(`${dayOf(year, 2, 28)}${end}`)).not.toBeNull();
+    expect(parseDateTime(`${dayOf(year, 2, 30)}${end}`)).toBeNull();
+  }
+});
+
+test.each([1900, 2000, 2023, 2024])('parseDateTime() knows the days of every month of %i', (year) => {
+  for (let month = 1; month <= 12; month++) {
+    const last = new Date(Date.UTC(year, month, 0)).getUTCDate();
+    for (const end of ends) {
+      const read = (day: number) => parseDateTime(`${dayOf(year, month, day)}${end}`);
+
+      expect(read(1)).toEqual(new Date(Date.UTC(year, month - 1, 1, 12, 30, 15, 250)));
+      expect(read(last)).toEqual(new Date(Date.UTC(year, month - 1, last, 12, 30, 15, 250)));
+      expect(read(0)).toBeNull();
+      expect(read(last + 1)).toBeNull();
+    }
+  }
+});
+
+test.each(['0000-01-01', '0000-02-29', '0004-02-29', '0050-06-15', '0098-12-31', '0099-12-31', '0100-01-01'])(
+  'parseDateTime() takes %s for the year that it says, not for one of the last century',
+  (day) => {
+    const expected = new Date(`${day}T12:30:15.250Z`);
+
+    for (const end of ends) expect(parseDateTime(`${day}${end}`)).toEqual(expected);
+    expect(expected.toISOString()).toContain(day);
+  },
+);
+
+test('parseDateTime() reads any time of four-digit years as the platform writes it', () => {
+  const times = fc.date({ min: new Date('0000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
+
+  const property = fc.property(times, (time) => {
+    const text = time.toISOString();
+    expect(parseDateTime(text)).toEqual(time);
+    expect(parseDateTime(text.replace('Z', '+00:00'))).toEqual(time);
+  });
+
+  fc.assert(property, { seed: 1, numRuns: 500 });
+});
+
+// Time of day, offset
+
+test.each([
+  ['2026-01-02T00:00:00.000Z', '2026-01-02T00:00:00.000Z'],
+  ['2026-01-02T23:59:59.999Z', '2026-01-02T23:59:59.999Z'],
+  ['2026-01-02T23:59:59Z', '2026-01-02T23:59:59.000Z'],
+  ['2026-01-02T03:04Z', '2026-01-02T03:04:00.000Z'],
+  ['2026-01-02T03:04:05+23:59', '2026-01-01T03:05:05.000Z'],
+  ['2026-01-02T03:04:05-23:59', '2026-01-03T03:03:05.000Z'],
+  ['2026-01-02T03:04:05+2359', '2026-01-01T03:05:05.000Z'],
+  ['2026-01-02T03:04:05-00:00', '2026-01-02T03:04:05.000Z'],
+  // RFC 3339 §5.6 allows these two.
+  ['2026-01-02t03:04:05z', '2026-01-02T03:04:05.000Z'],
+  ['2026-01-02 03:04:05Z', '2026-01-02T03:04:05.000Z'],
+])('parseDateTime() reads %s as %s', (text, utc) => {
+  expect(parseDateTime(text)).toEqual(new Date(utc));
+});
+
+test.each([
+  '2026-01-02T24:00:00.000Z',
+  '2026-01-02T24:00:00Z',
+  '2026-01-02T03:60:00.000Z',
+  '2026-01-02T03:60:00Z',
+  '2026-01-02T03:04:60.000Z',
+  '2026-01-02T03:04:60Z',
+  '2026-01-02T03:04:05+24:00',
+  '2026-01-02T03:04:05-24:00',
+  '2026-01-02T03:04:05+2400',
+  '2026-01-02T03:04:05+23:60',
+  '2026-01-02T03:04:05+00:60',
+  '2026-01-02T03:04:05+02',
+  '2026-01-02T03:04:05.Z',
+  '2026-01-02T03:04:05.1234567890Z',
+  '2026-01-02',
+  '2026-1-2T03:04:05Z',
+  '+02026-01-02T03:04:05Z',
+])('parseDateTime() reads no time from %s', (text) => {
+  expect(parseDateTime(text)).toBeNull();
+});
+
+test('parseDateTime() takes text without an offset as UTC, or refuses it where one is required', () => {
+  const required = { offset: 'required' } as const;
+  const time = new Date('2026-01-02T03:04:05.678Z');
+
+  expect(parseDateTime('2026-01-02T03:04:05.678')).toEqual(time);
+  expect(parseDateTime('2026-01-02T03:04:05.678', { offset: 'utc' })).toEqual(time);
+  expect(parseDateTime('2026-01-02T03:04:05.678', required)).toBeNull();
+  for (const text of ['2026-01-02T03:04:05.678Z', '2026-01-02T03:04:05.6780Z', '2026-01-02T05:04:05.678+02:00']) {
+    expect(parseDateTime(text, required)).toEqual(time);
+  }
+});
+
+// What is no time
+
+const httpDate = 'Fri, 02 Jan 2026 03:04:05 GMT';
+const texts: readonly [text: string, read: (text: string) => unknown][] = [
+  ['2026-01-02T03:04:05.678Z', parseDateTime],
+  ['0050-01-02T03:04:05.678Z', parseDateTime],
+  ['2026-01-02T03:04:05.678901Z', parseDateTime],
+  ['2026-01-02T05:04:05+02:00', parseDateTime],
+  ['2026-01-02T03:04:05', parseDateTime],
+  [httpDate, parseHttpDate],
+];
+
+test.each(texts)('no time is read where another character stands at any place of %s', (text, read) => {
+  expect(read(text)).not.toBeNull();
+  for (let at = 0; at < text.length; at++) {
+    // Two that stand beside the digits, letters, and a digit of another script.
+    for (const other of ['/', ':', 'A', 'x', '٣']) {
+      if (text[at] !== other) expect(read(text.slice(0, at) + other + text.slice(at + 1))).toBeNull();
+    }
+  }
+});
+
+test.each(texts)('no time is read where anything stands before or after %s', (text, read) => {
+  for (const other of [' ', '\n', 'x', '0', 'on ', `${text} `]) {
+    expect(read(`${other}${text}`)).toBeNull();
+    expect(read(`${text}${other}`)).toBeNull();
+  }
+  expect(read(text.slice(1))).toBeNull();
+  expect(read('')).toBeNull();
+});
+
+// Dates of headers
+
+test.each([...Array(12).keys()])('parseHttpDate() reads a date of month %i, counted from 0', (month) => {
+  for (const time of [Date.UTC(2026, month, 1), Date.UTC(2024, month, 28, 23, 59, 59)]) {
+    expect(parseHttpDate(new Date(time).toUTCString())).toBe(time);
+  }
+});
+
+test('parseHttpDate() reads the example of RFC 9110 §5.6.7', () => {
+  expect(parseHttpDate('Sun, 06 Nov 1994 08:49:37 GMT')).toBe(784_111_777_000);
+});
+
+test.each([
+  // The two obsolete forms of RFC 9110 §5.6.7: no service of today writes them.
+  'Sunday, 06-Nov-94 08:49:37 GMT',
+  'Sun Nov  6 08:49:37 1994',
+  'Fri, 2 Jan 2026 03:04:05 GMT',
+  'Fri, 02 Foo 2026 03:04:05 GMT',
+  'Fri, 02 jan 2026 03:04:05 GMT',
+  'Fri, 02 Jan 2026 03:04:05 UTC',
+  'Fri, 02 Jan 2026 03:04:05 +0000',
+  'Sun, 29 Feb 2026 03:04:05 GMT',
+  'Wed, 00 Jan 2026 03:04:05 GMT',
+  'Fri, 02 Jan 2026 24:00:00 GMT',
+  'Fri, 02 Jan 2026 03:60:00 GMT',
+  'Fri, 02 Jan 2026 03:04:60 GMT',
+])('parseHttpDate() reads no time from "%s"', (text) => {
+  expect(parseHttpDate(text)).toBeNull();
+});

@@ -1,0 +1,127 @@
+/** JSON as it is read of responses and callbacks: never too deep, and nothing in it but its own. */
+
+import { expect, test } from 'vitest';
+import { partnerParamsFields, resultFields } from '../../src/jobs/wire.js';
+import { linkFields } from '../../src/links/wire.js';
+import { parseJson } from '../../src/protocol/json.js';
+import { job, jobInSampleSpelling, jobInTableSpelling, linkInTableSpelling, linkRefId } from '../fixtures/records.js';
+import { clientOf, signed } from '../support/fake-fetch.js';
+
+// Depth -----------------------------------------------------------------------
+
+/** Nests so many levels, each of which is opened and closed like this. */
+const nested = (levels: number, open: string, close: string) => open.repeat(levels) + close.repeat(levels);
+
+test.each([
+  ['lists', '[', ']'],
+  ['lists with something before', '[1,"x",', ']'],
+  ['objects', '{"a":', '}'],
+  ['objects with something before', '{"b":"[[[","a":', '}'],
+])('parseJson() reads 64 levels of %s, and nothing deeper', (_what, open, close) => {
+  const around = (levels: number) =>
+    nested(levels, open, close).replace(`:${close}`, `:1${close}`).replace(`,${close}`, `,1${close}`);
+
+  expect(parseJson(around(64))).toBeTypeOf('object');
+  expect(parseJson(around(65))).toBeUndefined();
+});
+
+test('parseJson() finds what is deep wherever it stands', () => {
+  const deep = nested(64, '[', ']');
+
+  for (const text of [
+    `[1,${deep}]`,
+    `[${deep},1]`,
+    `{"a":1,"b":${deep}}`,
+    `{"a":${deep},"b":1}`,
+    `{"__proto__":${deep}}`,
+  ]) {
+    expect(parseJson(text)).toBeUndefined();
+  }
+});
+
+test('parseJson() of what opens a million times is nothing, whether it closes or not', () => {
+  const levels = 512 * 1024;
+
+  expect(parseJson('['.repeat(2 * levels))).toBeUndefined();
+  expect(parseJson(nested(levels, '[', ']'))).toBeUndefined();
+});
+
+test('parseJson() of an object with more than 10,000 properties is nothing, wherever it stands', () => {
+  const wide = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, at])));
+
+  expect(parseJson(wide(10_000))).toBeDefined();
+  expect(parseJson(wide(10_001))).toBeUndefined();
+  expect(parseJson(`{"result":{"PartnerParams":${wide(10_001)}}}`)).toBeUndefined();
+});
+
+test('parseJson() counts no bracket in a string', () => {
+  const text = '["[[[[\\"[[[[", "\\\\", "{{{{"]';
+
+  expect(parseJson(text)).toEqual(['[[[["[[[[', '\\', '{{{{']);
+  expect(parseJson(JSON.stringify('[{'.repeat(1_000)))).toBe('[{'.repeat(1_000));
+});
+
+test.each(['', ' ', '{', '[1,]', "{'a':1}", 'undefined', '\ufeff{}'])('parseJson() of %j is nothing', (text) => {
+  expect(parseJson(text)).toBeUndefined();
+});
+
+test('parseJson() gives values that are no objects as they are', () => {
+  expect([parseJson('null'), parseJson('5'), parseJson('"a"')]).toEqual([null, 5, 'a']);
+  expect(Array.isArray(parseJson('[1]'))).toBe(true);
+});
+
+// A polluted prototype ----------------------------------------------------------
+
+const bare = { link_url: 'https://links.hosted.test/1', ref_id: linkRefId };
+const meta = { currentPage: 1, limit: 20, totalCount: 1, totalPages: 1 };
+const statuses = [
+  { job_complete: true, job_success: true, job_id: job.jobId, result: { ResultText: 'x' }, history: [{}] },
+  { job_complete: false },
+  { job_complete: true, job_success: false, result: {}, history: {}, image_links: {} },
+  jobInTableSpelling,
+  jobInSampleSpelling,
+].map((record) => signed(record));
+const links = [
+  bare,
+  { ...bare, disabled_at: '2026-01-02T03:04:05Z' },
+  { links: [bare, linkInTableSpelling, { ...bare, id_types: [{}] }, { ...bare, is_single_use: 'true' }], meta },
+];
+
+/** Reads what the service has to say, in every operation, and few of its fields. */
+async function readEverything(): Promise<unknown[]> {
+  const read: unknown[] = [];
+  for (const status of statuses) read.push(await clientOf(status).client.jobs.status({ ...job, history: true }));
+  const { client } = clientOf(links);
+  read.push(
+    await client.links.get(linkRefId),
+    await client.links.disable(linkRefId),
+    (await client.links.list()).links,
+  );
+  return read;
+}
+
+const fields = new Set([
+  ...Object.keys(linkFields),
+  ...Object.keys(resultFields),
+  ...Object.keys(partnerParamsFields),
+  ...['job_complete', 'job_success', 'result', 'history', 'image_links', 'selfie_image', 'error', 'message'],
+  ...['country', 'id_type', 'verification_method', 'links', 'meta', 'currentPage', 'totalPages', 'HostedJobID'],
+  ...['FullName', 'DOB', 'IDType', 'Country', 'ExpirationDate', 'timestamp', 'sec_key', 'signature'],
+]);
+
+test.each([...fields])('nothing is read of a response that it does not have: "%s" of the prototype', async (field) => {
+  const expected = await readEverything();
+  const read: unknown[] = [];
+
+  for (const value of ['2302', 'true', { job_id: 'other', '0': 'x' }]) {
+    Object.defineProperty(Object.prototype, field, { value, configurable: true, writable: true });
+    try {
+      read.push(await readEverything());
+    } finally {
+      Reflect.deleteProperty(Object.prototype, field);
+    }
+  }
+
+  expect(read).toEqual([expected, expected, expected]);
+});

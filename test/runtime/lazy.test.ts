@@ -1,0 +1,25 @@
+/** What is made once for all who ask. */
+
+import { expect, test, vi } from 'vitest';
+import { once } from '../../src/runtime/lazy.js';
+
+test('it is made once, however many ask at the same time', async () => {
+  const make = vi.fn(async () => ({}));
+  const get = once(make);
+
+  const [first, second] = await Promise.all([get(), get()]);
+
+  expect(first).toBe(second);
+  expect(await get()).toBe(first);
+  expect(make).toHaveBeenCalledOnce();
+});
+
+test('after a failure it is made anew for whoever asks next', async () => {
+  const make = vi.fn().mockRejectedValueOnce(new Error('no file handle is free')).mockResolvedValue('made');
+  const get = once<string>(make);
+
+  await expect(get()).rejects.toThrow('no file handle is free');
+  await expect(get()).resolves.toBe('made');
+  await expect(get()).resolves.toBe('made');
+  expect(make).toHaveBeenCalledTimes(2);
+});

@@ -1,0 +1,141 @@
+/** Reading bodies: every byte once and in order, whatever chunks they come in, and nothing kept of a chunk. */
+
+import { expect, test } from 'vitest';
+import { readBytes } from '../../src/runtime/read-body.js';
+import { collector } from '../support/collector.js';
+
+/** A body of these chunks, of whatever kind. */
+function bodyOf(...chunks: readonly unknown[]): ReadableStream<Uint8Array> {
+  const queue = [...chunks];
+  return new ReadableStream({
+    pull(controller) {
+      if (queue.length === 0) controller.close();
+      else controller.enqueue(queue.shift() as Uint8Array);
+    },
+  });
+}
+
+const read = (body: ReadableStream<Uint8Array> | null, limit = 1_000) => readBytes(body, { limit });
+const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
+const bytesOf = (value: string) => new TextEncoder().encode(value);
+
+test('readBytes() of no body, and of an empty one, is nothing at all', async () => {
+  for (const body of [null, bodyOf(), bodyOf(new Uint8Array())]) {
+    expect(await read(body)).toEqual({ bytes: new Uint8Array(), whole: true });
+  }
+});
+
+test.each([1, 2, 3, 7, 64, 1_000])('readBytes() puts chunks of %d bytes together in order', async (size) => {
+  const whole = Uint8Array.from({ length: 1_000 }, (_, index) => (index * 31) % 256);
+  const chunks = Array.from({ length: Math.ceil(1_000 / size) }, (_, at) => whole.slice(at * size, (at + 1) * size));
+
+  const { bytes, whole: isWhole } = await read(bodyOf(...chunks));
+
+  expect([Buffer.from(bytes).equals(whole), isWhole]).toEqual([true, true]);
+});
+
+test('readBytes() takes empty chunks for nothing, wherever they come', async () => {
+  const empty = new Uint8Array();
+
+  const { bytes, whole } = await read(bodyOf(empty, bytesOf('ab'), empty, empty, bytesOf('c'), empty), 3);
+
+  expect([text(bytes), whole]).toEqual(['abc', true]);
+});
+
+test('readBytes() copies a chunk before the next one is asked for, as its memory may be used again', async () => {
+  const memory = new Uint8Array(2);
+  const parts = ['ab', 'cd', 'ef'];
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const part = parts.shift();
+        memory.set(bytesOf(part ?? 'xx'));
+        if (part === undefined) controller.close();
+        else controller.enqueue(memory);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+
+  expect(text((await read(body)).bytes)).toBe('abcdef');
+});
+
+test('readBytes() keeps nothing of the only chunk of a body either', async () => {
+  const memory = bytesOf('abc');
+
+  const { bytes } = await read(bodyOf(memory));
+  memory.fill(0);
+
+  expect(text(bytes)).toBe('abc');
+});
+
+test('readBytes() reads the bytes of every kind of view, and of no more than the view', async () => {
+  const memory = Uint8Array.from({ length: 64 }, (_, index) => index);
+  const views = [Uint8Array, Uint8ClampedArray, Int8Array, Uint16Array, Float64Array, BigInt64Array].map(
+    (View) => new View(memory.buffer, 8, 1),
+  );
+
+  for (const view of [...views, new DataView(memory.buffer, 8, 5), Buffer.from(memory.buffer, 8, 3)]) {
+    const { bytes } = await read(bodyOf(view));
+
+    expect([...bytes]).toEqual([...memory.subarray(8, 8 + view.byteLength)]);
+  }
+});
+
+test('readBytes() reads a chunk that is bare memory', async () => {
+  const shared = new SharedArrayBuffer(2);
+  new Uint8Array(shared).set(bytesOf('cd'));
+
+  const { bytes } = await read(bodyOf(bytesOf('ab').buffer, shared));
+
+  expect(text(bytes)).toBe('abcd');
+});
+
+test.each([['a string'], [[97, 98]], [{ length: 2 }], [5], [null]])(
+  'readBytes() rejects where a chunk has no bytes: %j',
+  async (chunk) => {
+    await expect(read(bodyOf(bytesOf('ab'), chunk))).rejects.toThrow(TypeError);
+  },
+);
+
+test('readBytes() counts bytes, not elements, against its limit', async () => {
+  expect(await read(bodyOf(new Uint16Array(2)), 3)).toMatchObject({ whole: false });
+  expect(await read(bodyOf(new Uint16Array(2)), 4)).toMatchObject({ whole: true });
+});
+
+test('readBytes() gives what came before the chunk that is too much', async () => {
+  const { bytes, whole } = await read(bodyOf(bytesOf('ab'), bytesOf('cd'), bytesOf('efg'), bytesOf('h')), 6);
+
+  expect([text(bytes), whole]).toEqual(['abcd', false]);
+});
+
+test('readBytes() of a million one-byte chunks holds none of them, and at most twice their bytes', async () => {
+  const collect = collector();
+  const count = 1_000_000;
+  let made = 0;
+  let mostHeap = 0;
+  let mostMemory = 0;
+  collect();
+  const before = process.memoryUsage();
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (made === count) return controller.close();
+      made += 1;
+      if (made % 200_000 === 0) {
+        collect();
+        const { heapUsed, arrayBuffers } = process.memoryUsage();
+        mostHeap = Math.max(mostHeap, heapUsed - before.heapUsed);
+        mostMemory = Math.max(mostMemory, arrayBuffers - before.arrayBuffers);
+      }
+      controller.enqueue(Uint8Array.of(made % 251));
+    },
+  });
+
+  const { bytes, whole } = await readBytes(body, { limit: count });
+
+  expect([bytes.length, whole]).toEqual([count, true]);
+  expect(bytes.every((byte, index) => byte === (index + 1) % 251)).toBe(true);
+  // A chunk that is held costs some 250 bytes: 50 MB at the first look alone.
+  expect(mostHeap).toBeLessThan(8 * count);
+  expect(mostMemory).toBeLessThan(4 * count);
+}, 60_000);

@@ -1,0 +1,701 @@
+// The signers: known answers of outside sources, node:crypto as the second implementation, and what verification refuses.
+
+import { createHash, createHmac, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
+import { ed25519, HostedConfigError, hmacSha256, type Signer } from 'hosted-client';
+import nacl from 'tweetnacl';
+import { expect, test } from 'vitest';
+import { clientOf, now, rejection, signed, sign as signedText, thrownBy } from '../support/fake-fetch.js';
+
+const link = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
+const job = { userId: 'user-1', jobId: 'job-1' };
+
+const hex = (text: string) => Uint8Array.from(Buffer.from(text, 'hex'));
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+const bytesOf = (number: bigint) => hex(number.toString(16).padStart(64, '0')).reverse();
+const numberOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
+const joined = (...parts: readonly Uint8Array[]) => Uint8Array.from(Buffer.concat(parts));
+
+// HMAC-SHA256 ---------------------------------------------------------------
+
+test.each([
+  ['apikey', 'partner', '2023-03-09T21:35:00.279Z', '+S/hVtmFwynoroXQQbjOQ3/l+a5zshNldrQh/iBdxRQ='],
+  ['test-key', '085', '2026-01-02T03:04:05.678Z', '7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8='],
+])('hmacSha256() signs with %s as published clients do', async (apiKey, partnerId, timestamp, expected) => {
+  const signer = hmacSha256({ apiKey });
+
+  const signature = await signer.sign({ partnerId, timestamp });
+
+  expect(signature).toBe(expected);
+  expect(await signer.verify(expected, { partnerId, timestamp })).toBe(true);
+});
+
+// Of RFC 4231 only case 2 can be written as texts: the keys of 3, 6 and 7 (0xaa) and the data of 4 (0xcd) are no
+// UTF-8, the key of 4 has line ends in it, and those of 1 (0x0b) and 5 (0x0c) are nothing but blanks.
+test('hmacSha256() gives the known answer of RFC 4231 case 2', async () => {
+  const signer = hmacSha256({ apiKey: 'Jefe', context: 'nothing?' });
+
+  const signature = await signer.sign({ timestamp: 'what do ya ', partnerId: 'want for ' });
+
+  expect(signature).toBe(base64(hex('5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843')));
+});
+
+const largerThanBlock = 'k'.repeat(131);
+
+test.each([
+  ['of one block less a byte', 'k'.repeat(63), 'data'],
+  ['of one block', 'k'.repeat(64), 'data'],
+  ['of one block and a byte', 'k'.repeat(65), 'data'],
+  // The data of RFC 4231 cases 6 and 7, with an ASCII key of the same length.
+  ['larger than a block', largerThanBlock, 'Test Using Larger Than Block-Size Key - Hash Key First'],
+  [
+    'larger than a block, over data larger than a block',
+    largerThanBlock,
+    'This is a test using a larger than block-size key and a larger than block-size data. The key needs to be hashed before being used by the HMAC algorithm.',
+  ],
+  ['outside ASCII', 'ключ-😀', 'zażółć'],
+  ['with blanks around it', ' key ', 'data'],
+])('hmacSha256() agrees with node:crypto for a key %s', async (_what, apiKey, context) => {
+  const signer = hmacSha256({ apiKey, context });
+  const input = { partnerId: '007', timestamp: '1678216434434' };
+  const expected = createHmac('sha256', Buffer.from(apiKey, 'utf8'))
+    .update(`1678216434434007${context}`)
+    .digest('base64');
+
+  const signature = await signer.sign(input);
+
+  expect(signature).toBe(expected);
+  expect(await signer.verify(expected, input)).toBe(true);
+});
+
+const input = { partnerId: '085', timestamp: '2026-01-02T03:04:05.678Z' };
+const goodMac = '7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=';
+
+test.each<[string, unknown]>([
+  ['an empty text', ''],
+  ['the signature without padding', goodMac.slice(0, -1)],
+  ['the signature with stray bits', goodMac.replace('8=', '9=')],
+  ['the signature with a line end', `${goodMac}\n`],
+  ['the signature after a blank', ` ${goodMac}`],
+  ['the signature in the URL alphabet', goodMac.replaceAll('+', '-').replaceAll('/', '_')],
+  ['the signature in hex', Buffer.from(goodMac, 'base64').toString('hex')],
+  ['the signature cut short', goodMac.slice(0, 40)],
+  ['the signature twice', goodMac + goodMac],
+  ['one bit changed', `8${goodMac.slice(1)}`],
+  ['a very long text', 'A'.repeat(1_000_000)],
+  ['no text but a number', 7],
+  ['nothing', undefined],
+  ['null', null],
+  ['a list of the signature', [goodMac]],
+])('hmacSha256() verifies %s as false', async (_what, signature) => {
+  const signer = hmacSha256({ apiKey: 'test-key' });
+
+  const believed = await signer.verify(signature as string, input);
+
+  expect(believed).toBe(false);
+});
+
+test.each([
+  ['another timestamp', { ...input, timestamp: '2026-01-02T03:04:05.679Z' }],
+  ['the same time written differently', { ...input, timestamp: '2026-01-02T03:04:05.678+00:00' }],
+  ['another partner', { ...input, partnerId: '086' }],
+  ['the partner id without its zero', { ...input, partnerId: '85' }],
+])('hmacSha256() verifies the signature over %s as false', async (_what, other) => {
+  const signer = hmacSha256({ apiKey: 'test-key' });
+
+  const believed = await signer.verify(goodMac, other);
+
+  expect(believed).toBe(false);
+});
+
+test('hmacSha256() with several keys signs with the first and verifies with all', async () => {
+  const rotating = hmacSha256({ apiKey: ['new-key', 'test-key'] });
+  const mac = (key: string) =>
+    createHmac('sha256', key).update(`${input.timestamp}${input.partnerId}sid_request`).digest('base64');
+
+  const signature = await rotating.sign(input);
+
+  expect(signature).toBe(mac('new-key'));
+  expect(await rotating.verify(mac('new-key'), input)).toBe(true);
+  expect(await rotating.verify(mac('test-key'), input)).toBe(true);
+  expect(await rotating.verify(mac('third-key'), input)).toBe(false);
+});
+
+test('hmacSha256() keeps the keys it was made with', async () => {
+  const keys = ['test-key'];
+  const signer = hmacSha256({ apiKey: keys });
+
+  keys[0] = 'another-key';
+
+  expect(await signer.sign(input)).toBe(goodMac);
+});
+
+test.each<[string, unknown, string]>([
+  ['an empty text', '', 'must not be blank'],
+  ['blanks', ' \t ', 'must not be blank'],
+  ['a line end after it', 'planted-key\n', 'must not contain a line end'],
+  ['a line end of Windows after it', 'planted-key\r\n', 'must not contain a line end'],
+  ['a line end within it', 'planted\nkey', 'must not contain a line end'],
+  ['a number', 123456789, 'must be a text'],
+  ['nothing', undefined, 'must be a text'],
+  ['null', null, 'must be a text'],
+  ['no key at all', [], 'must be a text'],
+  ['an empty one among several', ['planted-key', ''], 'must not be blank'],
+  ['a line end in the second', ['planted-key', 'planted-key-2\n'], 'must not contain a line end'],
+])('hmacSha256() refuses as key %s, naming the field and not the key', (_what, apiKey, fault) => {
+  const error = thrownBy(() => hmacSha256({ apiKey: apiKey as string }));
+
+  expect(error).toBeInstanceOf(HostedConfigError);
+  const { code, message, issues } = error as HostedConfigError;
+  expect(code).toBe('config');
+  expect(issues).toEqual([{ path: 'apiKey', message: fault }]);
+  expect(message).toBe(`Cannot sign with HMAC-SHA256: "apiKey" ${fault}`);
+});
+
+test('hmacSha256() without options misses its key', () => {
+  const error = thrownBy(() => hmacSha256(undefined as never));
+
+  expect(error).toBeInstanceOf(HostedConfigError);
+  expect(error).toHaveProperty('message', 'Cannot sign with HMAC-SHA256: "apiKey" must be a text');
+});
+
+test('hmacSha256() refuses a context that is no text, and names all that is wrong at once', () => {
+  const context = 7 as never;
+
+  const alone = thrownBy(() => hmacSha256({ apiKey: 'planted-key', context }));
+  const all = thrownBy(() => hmacSha256({ apiKey: ['', 'planted-key\n'], context }));
+
+  expect(alone).toBeInstanceOf(HostedConfigError);
+  expect(alone).toMatchObject({
+    message: 'Cannot sign with HMAC-SHA256: "context" must be a text',
+    issues: [{ path: 'context', message: 'must be a text' }],
+  });
+  expect(all).toHaveProperty(
+    'message',
+    'Cannot sign with HMAC-SHA256: "apiKey" must not be blank; "apiKey" must not contain a line end; "context" must be a text',
+  );
+});
+
+// Ed25519 -------------------------------------------------------------------
+
+/** RFC 8032 §7.1. */
+const test1 = {
+  seed: hex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'),
+  publicKey: hex('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'),
+  signature: hex(
+    'e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b',
+  ),
+};
+const test2 = {
+  seed: hex('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb'),
+  publicKey: hex('3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c'),
+  signature: hex(
+    '92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00',
+  ),
+};
+
+// TEST 1 signs nothing, TEST 2 the byte 0x72. Those of TEST 3 (af 82), TEST 1024 and TEST SHA(abc) are no UTF-8.
+test.each([
+  ['TEST 1', test1, { timestamp: '', partnerId: '', context: '' }],
+  ['TEST 2', test2, { timestamp: 'r', partnerId: '', context: '' }],
+  ['TEST 2 with its byte in the partner id', test2, { timestamp: '', partnerId: 'r', context: '' }],
+  ['TEST 2 with its byte in the context', test2, { timestamp: '', partnerId: '', context: 'r' }],
+])('ed25519() gives the known answer of RFC 8032 %s', async (_name, vector, { context, ...signedInput }) => {
+  const signer = ed25519({ secretKey: vector.seed, servicePublicKey: vector.publicKey, context });
+
+  const signature = await signer.sign(signedInput);
+
+  expect(signature).toBe(base64(vector.signature));
+  expect(await signer.verify(base64(vector.signature), signedInput)).toBe(true);
+});
+
+/** A key pair of node:crypto, from a seed of its own number (RFC 8410 §7 for the prefix). */
+function keyPair(number: number) {
+  const seed = Uint8Array.from(createHash('sha256').update(`seed ${number}`).digest());
+  const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
+  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  const publicKey = createPublicKey(privateKey);
+  const raw = Uint8Array.from(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
+  return { seed, privateKey, publicKey, raw };
+}
+
+test.each([
+  [1, '085', '2026-01-02T03:04:05.678Z', undefined],
+  [2, '1', '1678216434434', undefined],
+  [3, '0007', '2022-11-10T19:05:42.775+00:00', 'another context'],
+  [4, 'zażółć', '😀', 'ключ'],
+  [5, '085', 'x'.repeat(10_000), ''],
+])('ed25519() and node:crypto verify each other (key %i)', async (number, partnerId, timestamp, context) => {
+  const ours = keyPair(number);
+  const service = keyPair(number + 100);
+  const options = {
+    secretKey: ours.seed,
+    servicePublicKey: service.raw,
+    ...(context === undefined ? {} : { context }),
+  };
+  const message = Buffer.from(`${timestamp}${partnerId}${context ?? 'sid_request'}`, 'utf8');
+  const signer = ed25519(options);
+
+  const signature = await signer.sign({ partnerId, timestamp });
+  const answer = base64(sign(null, message, service.privateKey));
+
+  expect(signature).toBe(base64(sign(null, message, ours.privateKey)));
+  expect(verify(null, message, ours.publicKey, Buffer.from(signature, 'base64'))).toBe(true);
+  expect(await signer.verify(answer, { partnerId, timestamp })).toBe(true);
+  expect(await signer.verify(signature, { partnerId, timestamp })).toBe(false);
+  expect(await signer.verify(answer, { partnerId, timestamp: `${timestamp}0` })).toBe(false);
+});
+
+const ours = keyPair(1);
+const service = keyPair(2);
+const message = Buffer.from(`${input.timestamp}${input.partnerId}sid_request`, 'utf8');
+const goodSignature = Uint8Array.from(sign(null, message, service.privateKey));
+
+test.each([
+  ['the seed as bytes', ours.seed, service.raw],
+  ['the seed as base64', base64(ours.seed), base64(service.raw)],
+  ['seed and public key as bytes', joined(ours.seed, ours.raw), service.raw],
+  ['seed and public key as base64', base64(joined(ours.seed, ours.raw)), service.raw],
+  ['base64 with a line end after it, as it stands in a file', `${base64(ours.seed)}\n`, `${base64(service.raw)}\r\n`],
+  ['Buffers', Buffer.from(ours.seed), Buffer.from(service.raw)],
+])('ed25519() takes %s', async (_what, secretKey, servicePublicKey) => {
+  const signer = ed25519({ secretKey, servicePublicKey });
+
+  const signature = await signer.sign(input);
+
+  expect(verify(null, message, ours.publicKey, Buffer.from(signature, 'base64'))).toBe(true);
+  expect(await signer.verify(base64(goodSignature), input)).toBe(true);
+});
+
+test.each<[string, (bytes: Uint8Array) => Uint8Array]>([
+  ['Uint8Arrays', (bytes) => Uint8Array.from(bytes)],
+  ['Buffers', (bytes) => Buffer.from(bytes)],
+])('ed25519() keeps the keys it was made with, given as %s', async (_what, copyOf) => {
+  const secretKey = copyOf(ours.seed);
+  const servicePublicKey = copyOf(service.raw);
+  const signer = ed25519({ secretKey, servicePublicKey });
+
+  secretKey.fill(0);
+  servicePublicKey.fill(0);
+
+  expect(await signer.sign(input)).toBe(base64(sign(null, message, ours.privateKey)));
+  expect(await signer.verify(base64(goodSignature), input)).toBe(true);
+});
+
+test('ed25519() verifies with each of several service keys', async () => {
+  const next = keyPair(3);
+  const signer = ed25519({ secretKey: ours.seed, servicePublicKey: [next.raw, base64(service.raw)] });
+  const by = (pair: { privateKey: Parameters<typeof sign>[2] }) => base64(sign(null, message, pair.privateKey));
+
+  const believed = [
+    await signer.verify(by(next), input),
+    await signer.verify(by(service), input),
+    await signer.verify(by(keyPair(4)), input),
+  ];
+
+  expect(believed).toEqual([true, true, false]);
+});
+
+/** The group order L and the prime p (RFC 8032 §5.1). */
+const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
+const fieldPrime = 2n ** 255n - 19n;
+
+const goodText = base64(goodSignature);
+const R = goodSignature.subarray(0, 32);
+const S = goodSignature.subarray(32);
+
+test.each<[string, unknown]>([
+  ['S + L', base64(joined(R, bytesOf(numberOf(S) + groupOrder)))],
+  ['S + 2L', base64(joined(R, bytesOf(numberOf(S) + 2n * groupOrder)))],
+  ['S of L itself', base64(joined(R, bytesOf(groupOrder)))],
+  ['the highest bit of S set', base64(joined(R, bytesOf(numberOf(S) + 2n ** 255n)))],
+  ['a signature of 63 bytes', base64(goodSignature.subarray(0, 63))],
+  ['a signature of 65 bytes', base64(joined(goodSignature, new Uint8Array(1)))],
+  ['an empty signature', ''],
+  ['a megabyte', 'A'.repeat(2 ** 20)],
+  ['base64 with stray bits', goodText.replace(/.==$/, (end) => `${String.fromCharCode(end.charCodeAt(0) + 1)}==`)],
+  ['base64 without padding', goodText.slice(0, -2)],
+  ['base64 with half its padding', goodText.slice(0, -1)],
+  ['base64 with a line end', `${goodText}\n`],
+  ['base64 with a blank within', `${goodText.slice(0, 40)} ${goodText.slice(40)}`],
+  ['the URL alphabet', goodText.replaceAll('+', '-').replaceAll('/', '_').replace(/^./, '_')],
+  ['hex', Buffer.from(goodSignature).toString('hex')],
+  ['no text but bytes', goodSignature],
+  ['no text but a number', 1],
+  ['null', null],
+  ['nothing', undefined],
+])('ed25519() verifies %s as false', async (_what, signature) => {
+  const signer = ed25519({ secretKey: ours.seed, servicePublicKey: service.raw });
+
+  const believed = await signer.verify(signature as string, input);
+
+  expect(believed).toBe(false);
+  expect(await signer.verify(goodText, input)).toBe(true);
+});
+
+/** The points of small order and their spellings over p, as libsodium's ge25519_has_small_order() lists them. */
+const smallOrder = [
+  '0000000000000000000000000000000000000000000000000000000000000000',
+  '0100000000000000000000000000000000000000000000000000000000000000',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+].flatMap((point) => [hex(point), bytesOf(numberOf(hex(point)) + 2n ** 255n)]);
+
+/** R = B and S = 1: with a key of order 1 this fits every message. */
+const universal = joined(hex(`58${'66'.repeat(31)}`), bytesOf(1n));
+
+test('tweetnacl alone takes one signature for every message under a key of order 1', () => {
+  const identity = bytesOf(1n);
+
+  expect(nacl.sign.detached.verify(Buffer.from('one message'), universal, identity)).toBe(true);
+  expect(nacl.sign.detached.verify(Buffer.from('another'), universal, identity)).toBe(true);
+});
+
+/** The spellings of y over p: the sign of x does not matter (RFC 8032 §5.1.3). */
+const overPrime = Array.from({ length: 19 }, (_, index) => fieldPrime + BigInt(index));
+const notCanonical = overPrime.flatMap((y) => [bytesOf(y), bytesOf(y + 2n ** 255n)]);
+
+test.each([...smallOrder, ...notCanonical].map((point) => [Buffer.from(point).toString('hex'), point]))(
+  'ed25519() believes nothing under the service key %s, of small order or not canonical',
+  async (_name, servicePublicKey) => {
+    const weak = ed25519({ secretKey: ours.seed, servicePublicKey });
+    const beside = ed25519({ secretKey: ours.seed, servicePublicKey: [service.raw, base64(servicePublicKey)] });
+
+    expect(await weak.verify(base64(universal), input)).toBe(false);
+    expect(await weak.verify(goodText, input)).toBe(false);
+    expect(await beside.verify(base64(universal), input)).toBe(false);
+    expect(await beside.verify(goodText, input)).toBe(true);
+  },
+);
+
+test('ed25519() believes nothing under a key that is no point of the curve', async () => {
+  // RFC 8032 §5.1.3: y = 2 has no x, (y²-1)/(dy²+1) being no square.
+  const signer = ed25519({ secretKey: ours.seed, servicePublicKey: bytesOf(2n) });
+
+  const believed = [await signer.verify(base64(universal), input), await signer.verify(goodText, input)];
+
+  expect(believed).toEqual([false, false]);
+});
+
+test('ed25519() verifies a signature whose R is of small order as false', async () => {
+  // With R = (0, 1) the equation SB = R + kA holds for S = ka (RFC 8032 §5.1.6, §5.1.7).
+  const sha512 = (...parts: readonly Uint8Array[]) =>
+    Uint8Array.from(
+      createHash('sha512')
+        .update(joined(...parts))
+        .digest(),
+    );
+  const scalar = (numberOf(sha512(service.seed).subarray(0, 32)) & (2n ** 254n - 8n)) | (2n ** 254n);
+  const identity = bytesOf(1n);
+  const k = numberOf(sha512(identity, service.raw, message)) % groupOrder;
+  const forged = joined(identity, bytesOf((k * scalar) % groupOrder));
+  const signer = ed25519({ secretKey: ours.seed, servicePublicKey: service.raw });
+
+  const believed = await signer.verify(base64(forged), input);
+
+  expect(nacl.sign.detached.verify(message, forged, service.raw)).toBe(true);
+  expect(believed).toBe(false);
+});
+
+test.each(smallOrder.map((point) => [Buffer.from(point).toString('hex'), point]))(
+  'ed25519() verifies R = %s as false',
+  async (_name, point) => {
+    const signer = ed25519({ secretKey: ours.seed, servicePublicKey: service.raw });
+
+    const believed = await signer.verify(base64(joined(point, S)), input);
+
+    expect(believed).toBe(false);
+  },
+);
+
+/** What is said of a key. */
+const keyFaults = {
+  secretKey: 'must be 32 or 64 bytes, or their base64',
+  servicePublicKey: 'must be 32 bytes, or their base64',
+};
+
+test.each<[string, unknown, unknown, keyof typeof keyFaults]>([
+  ['a secret key of 31 bytes', ours.seed.subarray(1), service.raw, 'secretKey'],
+  ['a secret key of 33 bytes', joined(ours.seed, new Uint8Array(1)), service.raw, 'secretKey'],
+  ['a secret key of 63 bytes', joined(ours.seed, ours.raw).subarray(1), service.raw, 'secretKey'],
+  ['an empty secret key', '', service.raw, 'secretKey'],
+  ['a secret key in hex', Buffer.from(ours.seed).toString('hex').slice(1), service.raw, 'secretKey'],
+  ['a secret key that is no base64', 'planted-key', service.raw, 'secretKey'],
+  ['a secret key as a number', 5, service.raw, 'secretKey'],
+  ['no secret key', undefined, service.raw, 'secretKey'],
+  ['a service key of 31 bytes', ours.seed, service.raw.subarray(1), 'servicePublicKey'],
+  ['a service key of 64 bytes', ours.seed, goodSignature, 'servicePublicKey'],
+  ['a service key that is no base64', ours.seed, 'planted-key', 'servicePublicKey'],
+  ['no service key', ours.seed, undefined, 'servicePublicKey'],
+  ['an empty list of service keys', ours.seed, [], 'servicePublicKey'],
+  ['a bad service key among good ones', ours.seed, [service.raw, 'planted-key'], 'servicePublicKey'],
+])('ed25519() refuses %s, naming the field and not the key', (_what, secretKey, servicePublicKey, field) => {
+  const error = thrownBy(() =>
+    ed25519({ secretKey: secretKey as Uint8Array, servicePublicKey: servicePublicKey as Uint8Array }),
+  );
+
+  expect(error).toBeInstanceOf(HostedConfigError);
+  const { code, message, issues } = error as HostedConfigError;
+  expect(code).toBe('config');
+  expect(issues).toEqual([{ path: field, message: keyFaults[field] }]);
+  expect(message).toBe(`Cannot sign with Ed25519: "${field}" ${keyFaults[field]}`);
+});
+
+test.each<[string, unknown, string]>([
+  ['no options', undefined, `"secretKey" ${keyFaults.secretKey}; "servicePublicKey" ${keyFaults.servicePublicKey}`],
+  [
+    'a context that is no text',
+    { secretKey: test1.seed, servicePublicKey: test1.publicKey, context: 7 },
+    '"context" must be a text',
+  ],
+])('ed25519() refuses %s', (_, options, why) => {
+  expect(thrownBy(() => ed25519(options as never))).toMatchObject({
+    code: 'config',
+    message: `Cannot sign with Ed25519: ${why}`,
+  });
+});
+
+test('ed25519() names both keys when both are wrong', () => {
+  const error = thrownBy(() => ed25519({ secretKey: '', servicePublicKey: '' }));
+
+  expect((error as HostedConfigError).issues.map(({ path }) => path)).toEqual(['secretKey', 'servicePublicKey']);
+  expect(error).toHaveProperty(
+    'message',
+    `Cannot sign with Ed25519: "secretKey" ${keyFaults.secretKey}; "servicePublicKey" ${keyFaults.servicePublicKey}`,
+  );
+});
+
+test("ed25519() refuses to sign with a 64-byte secret key whose public half is not its seed's", async () => {
+  const secretKey = joined(ours.seed, service.raw);
+
+  const error = await rejection((async () => ed25519({ secretKey, servicePublicKey: service.raw }).sign(input))());
+
+  const fault = 'must be a seed followed by the public key that belongs to it';
+  expect(error).toBeInstanceOf(HostedConfigError);
+  expect(error).toMatchObject({
+    code: 'config',
+    message: `Cannot sign with Ed25519: "secretKey" ${fault}`,
+    issues: [{ path: 'secretKey', message: fault }],
+  });
+});
+
+test('a call with such a secret key rejects with HostedConfigError and sends nothing', async () => {
+  const secretKey = joined(ours.seed, service.raw);
+
+  const outcome = await rejection(
+    (async () => {
+      const { client, sent } = clientOf(link, { signer: ed25519({ secretKey, servicePublicKey: service.raw }) });
+      await client.links.get('ref-1').finally(() => expect(sent).toEqual([]));
+    })(),
+  );
+
+  expect(outcome).toBeInstanceOf(HostedConfigError);
+  expect(outcome).toMatchObject({ code: 'config', issues: [{ path: 'secretKey' }] });
+});
+
+test('a client with ed25519() signs its requests and believes answers by the service key', async () => {
+  const signer = ed25519({ secretKey: ours.seed, servicePublicKey: service.raw });
+  const timestamp = new Date(now).toISOString();
+  const answer = { job_complete: false, timestamp, sec_key: base64(sign(null, message, service.privateKey)) };
+  const { client, sent } = clientOf(answer, { signer });
+
+  const status = await client.jobs.status(job);
+
+  expect(status.state).toBe('pending');
+  const [request] = sent;
+  const text = Buffer.from(`${request?.body.timestamp}085sid_request`);
+  expect(verify(null, text, ours.publicKey, Buffer.from(String(request?.body.sec_key), 'base64'))).toBe(true);
+});
+
+// Answers -------------------------------------------------------------------
+
+const record = { job_complete: true, job_success: true, job_id: job.jobId };
+const anyAge = { maxResponseAgeMs: false } as const;
+
+test.each<[unknown]>([[''], [2 ** 53], [2 ** 60], [now + 0.5], [true], [null], [{}], [[]], [['text']]])(
+  'jobs.status() does not believe the timestamp %j at any age, though its text is signed',
+  async (timestamp) => {
+    const { client } = clientOf({ ...record, timestamp, sec_key: signedText(String(timestamp)) }, anyAge);
+
+    const error = await rejection(client.jobs.status(job));
+
+    expect(error).toMatchObject({ code: 'signature', reason: 'malformed' });
+  },
+);
+
+// In Unix time 10^10 s are 2286-11-20T17:46:40Z, and 10^11 ms 1973-03-03T09:46:40Z. A date ends 8.64 × 10^15 ms
+// after the epoch (ECMA-262, "Time Values and Time Range").
+test.each<[string | number, string | null]>([
+  [10_000_000_000, '2286-11-20T17:46:40.000Z'],
+  ['10000000000', '2286-11-20T17:46:40.000Z'],
+  [100_000_000_000, '1973-03-03T09:46:40.000Z'],
+  ['100000000000', '1973-03-03T09:46:40.000Z'],
+  [9 * 10 ** 15, null],
+  ['9000000000000000', null],
+])('jobs.status() reads the signed timestamp %j as %s', async (timestamp, signedAt) => {
+  const { client } = clientOf({ ...record, timestamp, sec_key: signedText(String(timestamp)) }, anyAge);
+
+  const status = await client.jobs.status(job);
+
+  expect(status.signedAt).toEqual(signedAt === null ? null : new Date(signedAt));
+});
+
+test('jobs.status() takes a number that is no date for one that cannot be fresh', async () => {
+  const timestamp = 9 * 10 ** 15;
+  const { client } = clientOf({ ...record, timestamp, sec_key: signedText(String(timestamp)) });
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ code: 'signature', reason: 'malformed' });
+});
+
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
+const timestamp = '2026-01-02T03:04:01.150Z';
+// Of the partner 085 as a number; its zeros in front are part of it.
+const digest = digestOf(`85:${timestamp}`);
+
+test.each<[string, 'unkeyed' | 'mismatch', string]>([
+  ['the digest', 'unkeyed', digest],
+  ['the digest in capitals', 'unkeyed', digest.toUpperCase()],
+  ['the digest without its zeros', 'mismatch', digest.replace(/^0+/, '')],
+  ['the digest less its last digit', 'mismatch', digest.slice(0, -1)],
+  ['the digest and a digit', 'mismatch', `${digest}0`],
+  ['the digest after a digit', 'mismatch', `0${digest}`],
+  ['the digest and a line end', 'mismatch', `${digest}\n`],
+  ['the digest after a legacy signature', 'mismatch', `c2lnbmF0dXJl|${digest}`],
+  ['the digest of the partner as written', 'mismatch', digestOf(`085:${timestamp}`)],
+  ['the digest of another timestamp', 'mismatch', digestOf(`85:${now}`)],
+])('jobs.status() takes %s in the place of a signature for %s', async (_what, reason, signature) => {
+  const { client } = clientOf({ ...record, timestamp, signature });
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(digest).toMatch(/^000/);
+  expect(error).toMatchObject({ code: 'signature', reason });
+});
+
+// Other signers -------------------------------------------------------------
+
+test('the signers are named after their schemes', () => {
+  const names = [hmacSha256({ apiKey: 'key' }), ed25519({ secretKey: ours.seed, servicePublicKey: service.raw })];
+
+  expect(names.map(({ name }) => name)).toEqual(['hmac-sha256', 'ed25519']);
+});
+
+test('hmacSha256() and ed25519() sign over the context they are given', async () => {
+  const mac = hmacSha256({ apiKey: 'test-key', context: 'another' });
+  const pair = ed25519({ secretKey: ours.seed, servicePublicKey: service.raw, context: 'another' });
+  const text = Buffer.from(`${input.timestamp}${input.partnerId}another`);
+
+  const signatures = [await mac.sign(input), await pair.sign(input)];
+
+  expect(signatures).toEqual([
+    createHmac('sha256', 'test-key').update(text).digest('base64'),
+    base64(sign(null, text, ours.privateKey)),
+  ]);
+  expect(await mac.verify(goodMac, input)).toBe(false);
+  expect(await pair.verify(goodText, input)).toBe(false);
+});
+
+/** A signer that takes its time, as one over a key service does. */
+function slowSigner(asked: unknown[] = []): Signer {
+  const later = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    name: 'slow',
+    sign: async ({ partnerId, timestamp }) => {
+      await later();
+      return `slow(${partnerId},${timestamp})`;
+    },
+    verify: async (signature, signedInput) => {
+      await later();
+      asked.push([signature, signedInput]);
+      return signature === 'by the service';
+    },
+  };
+}
+
+test('a client signs and verifies with an asynchronous signer of the user', async () => {
+  const asked: unknown[] = [];
+  const timestamp = new Date(now).toISOString();
+  const answer = { job_complete: false, timestamp, signature: 'by the service' };
+  const { client, sent } = clientOf(answer, { signer: slowSigner(asked) });
+
+  const status = await client.jobs.status(job);
+
+  expect(status.state).toBe('pending');
+  expect(sent[0]?.body.sec_key).toBe(`slow(085,${sent[0]?.body.timestamp})`);
+  expect(asked).toEqual([['by the service', { partnerId: '085', timestamp }]]);
+});
+
+test('a client does not believe what an asynchronous signer verifies as false', async () => {
+  const answer = { job_complete: true, job_success: true, timestamp: new Date(now).toISOString(), signature: 'forged' };
+  const { client } = clientOf(answer, { signer: slowSigner() });
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
+});
+
+test.each<[string, unknown]>([
+  ['1', 1],
+  ['a text', 'true'],
+  ['an object', {}],
+  ['nothing', undefined],
+])('a client does not take %s for a signer that verified', async (_what, verdict) => {
+  const signer: Signer = { ...slowSigner(), verify: () => verdict as boolean };
+  const { client } = clientOf(signed({ job_complete: true, job_success: true }), { signer });
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
+});
+
+test.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('planted-key');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('planted-key'))],
+  ['throws a text', () => Promise.reject('planted-key')],
+  ['signs with an empty text', () => ''],
+  ['signs with no text', () => 7],
+  ['signs with nothing', () => undefined],
+])('a call rejects with HostedConfigError and sends nothing when the signer %s', async (_what, run) => {
+  const signer: Signer = { ...slowSigner(), sign: run as () => string };
+  const { client, sent } = clientOf(link, { signer });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toBeInstanceOf(HostedConfigError);
+  const { code, message, cause, stack } = error as HostedConfigError;
+  expect(code).toBe('config');
+  expect(error).toMatchObject({ operation: 'links.get', outcome: 'not_sent', retryable: false });
+  expect(cause).toBeUndefined();
+  expect(`${message}${stack}`).not.toContain('planted-key');
+  expect(sent).toEqual([]);
+});
+
+test.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('planted-key');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('planted-key'))],
+])('jobs.status() rejects with HostedConfigError when the signer %s as it verifies', async (_what, run) => {
+  const signer: Signer = { ...slowSigner(), verify: run as () => boolean };
+  const { client } = clientOf(signed({ job_complete: true, job_success: true }), { signer });
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toBeInstanceOf(HostedConfigError);
+  const { code, message, cause, stack } = error as HostedConfigError;
+  expect(code).toBe('config');
+  expect(cause).toBeUndefined();
+  expect(`${message}${stack}`).not.toContain('planted-key');
+});

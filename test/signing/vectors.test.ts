@@ -1,0 +1,622 @@
+// Public vectors, read from the folder that VECTORS_DIR names: every file of it has its tests here.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ed25519, HostedError, HostedResponseError, HostedValidationError, type NewLink } from 'hosted-client';
+import { afterEach, expect, test, vi } from 'vitest';
+import { clientOf, now, rejection, signed } from '../support/fake-fetch.js';
+
+const folder = process.env.VECTORS_DIR ?? '';
+const absent = folder === '' || !existsSync(folder);
+const vectorTest = (name: string, run: () => void | Promise<void>) =>
+  test.skipIf(absent)(absent ? `${name} (skipped: VECTORS_DIR names no folder)` : name, { timeout: 60_000 }, run);
+
+const textOf = (file: string) => readFileSync(join(folder, file), 'utf8');
+const jsonOf = <T>(file: string) => JSON.parse(textOf(file)) as T;
+const linesOf = <T>(file: string) =>
+  textOf(file)
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+
+const bytesOf = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'));
+const base64Of = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
+const latin1Of = (hex: string) => Buffer.from(hex, 'hex').toString('latin1');
+
+/** The text of these bytes; null where they are no UTF-8, so that no text is signed as they are. */
+function utf8Of(hex: string): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(hex));
+  } catch {
+    return null;
+  }
+}
+
+/** How many vectors were gone through, and which of them went wrong. */
+async function score<T>(
+  vectors: readonly T[],
+  isRight: (vector: T, index: number) => Promise<boolean> | boolean,
+  nameOf: (vector: T) => string,
+) {
+  const wrong: string[] = [];
+  for (const [index, vector] of vectors.entries()) if (!(await isRight(vector, index))) wrong.push(nameOf(vector));
+  return { seen: vectors.length, wrong };
+}
+
+vectorTest('every file of the folder is read by a test', () => {
+  const files = readdirSync(folder).filter((name) => name !== 'README.md');
+
+  expect(files.sort()).toEqual([
+    'blns.json',
+    'ed25519_crypto_sign_input.txt',
+    'ed25519_strict_expected.jsonl',
+    'ed25519_taming_edge_cases.json',
+    'ed25519_zip215.json',
+    'json_test_suite.jsonl',
+    'rfc4231_hmac_sha256.json',
+    'rfc8032_ed25519.json',
+    'wycheproof_ed25519_test.json',
+    'wycheproof_hmac_sha256_test.json',
+  ]);
+});
+
+// Signatures ----------------------------------------------------------------
+
+/**
+ * The signers over bytes: keys and messages of vectors are no UTF-8, and a `Signer` takes texts. Under
+ * an encoder that makes one byte of one character the same code signs and verifies any bytes; keys
+ * with line ends and blank ones, which are refused otherwise, are let through.
+ */
+async function byteSigners() {
+  vi.resetModules();
+  vi.stubGlobal(
+    'TextEncoder',
+    class {
+      encode(text = '') {
+        return Uint8Array.from(Buffer.from(text, 'latin1'));
+      }
+      encodeInto(text: string, into: Uint8Array) {
+        into.set(this.encode(text));
+        return { read: text.length, written: text.length };
+      }
+    },
+  );
+  vi.doMock('../../src/signing/keys.js', async (original) => ({
+    ...(await original<typeof import('../../src/signing/keys.js')>()),
+    apiKeyIssues: () => [],
+  }));
+  const { ed25519: ofBytes } = await import('../../src/signing/ed25519.js');
+  const { hmacSha256: macOfBytes } = await import('../../src/signing/hmac-sha256.js');
+  return { ed25519: ofBytes, hmacSha256: macOfBytes };
+}
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.doUnmock('../../src/signing/keys.js');
+  vi.resetModules();
+});
+
+/** An Ed25519 vector with its one expected verdict. */
+interface Verdict {
+  readonly id: string;
+  readonly pk: string;
+  readonly msg: string;
+  readonly sig: string;
+  readonly valid: boolean;
+}
+
+const verdicts = () => linesOf<Verdict>('ed25519_strict_expected.jsonl');
+const verdictsOf = (source: string) => verdicts().filter(({ id }) => id.startsWith(`${source}/`));
+const idOf = ({ id }: Verdict) => id;
+const ownSeed = new Uint8Array(32).fill(7);
+
+vectorTest('ed25519() gives the strict verdict on every vector, its message read byte for byte', async () => {
+  const signers = await byteSigners();
+
+  const { seen, wrong } = await score(
+    verdicts(),
+    async ({ pk, msg, sig, valid }) => {
+      const signer = signers.ed25519({ secretKey: ownSeed, servicePublicKey: bytesOf(pk), context: '' });
+      return (await signer.verify(base64Of(sig), { timestamp: latin1Of(msg), partnerId: '' })) === valid;
+    },
+    idOf,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 1388, wrong: [] });
+});
+
+vectorTest('ed25519() gives the strict verdict on every vector whose message is text', async () => {
+  const expressible = verdicts().flatMap((vector) => {
+    const text = utf8Of(vector.msg);
+    return text === null ? [] : [{ ...vector, text }];
+  });
+
+  const { seen, wrong } = await score(
+    expressible,
+    async ({ pk, text, sig, valid }) => {
+      const signer = ed25519({ secretKey: ownSeed, servicePublicKey: base64Of(pk), context: '' });
+      return (await signer.verify(base64Of(sig), { timestamp: text, partnerId: '' })) === valid;
+    },
+    idOf,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 284, wrong: [] });
+});
+
+vectorTest('ed25519() believes no valid signature of a vector once a bit of its message is another', async () => {
+  const signers = await byteSigners();
+  const valid = verdicts().filter((vector) => vector.valid && vector.msg !== '');
+  // One in eight is enough: the arithmetic is slow, and the rest is no different.
+  const some = valid.filter((_vector, index) => index % 8 === 0);
+
+  const { seen, wrong } = await score(
+    some,
+    async ({ pk, msg, sig }) => {
+      const message = bytesOf(msg);
+      const at = message.length >> 1;
+      message[at] = (message[at] ?? 0) ^ 1;
+      const signer = signers.ed25519({ secretKey: ownSeed, servicePublicKey: bytesOf(pk), context: '' });
+      const timestamp = Buffer.from(message).toString('latin1');
+      return (await signer.verify(base64Of(sig), { timestamp, partnerId: '' })) === false;
+    },
+    idOf,
+  );
+
+  expect(wrong).toEqual([]);
+  expect(seen).toBeGreaterThan(100);
+});
+
+vectorTest('ed25519() signs the 1,024 messages of ed25519.cr.yp.to as they are signed there', async () => {
+  const signers = await byteSigners();
+  const lines = textOf('ed25519_crypto_sign_input.txt').trim().split('\n');
+
+  const { seen, wrong } = await score(
+    lines.map((line) => line.split(':')),
+    async ([secret = '', publicKey = '', message = '', signedMessage = '']) => {
+      const options = { secretKey: bytesOf(secret), servicePublicKey: bytesOf(publicKey), context: '' };
+      const signature = await signers.ed25519(options).sign({ timestamp: latin1Of(message), partnerId: '' });
+      return signature === base64Of(signedMessage.slice(0, 128)) && signedMessage.slice(128) === message;
+    },
+    ([, publicKey]) => String(publicKey),
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 1024, wrong: [] });
+});
+
+vectorTest('the 1,024 signatures of ed25519.cr.yp.to all have the strict verdict true', () => {
+  const lines = textOf('ed25519_crypto_sign_input.txt').trim().split('\n');
+  const read = lines.map((line) => {
+    const [, pk, msg, signedMessage = ''] = line.split(':');
+    return { pk, msg, sig: signedMessage.slice(0, 128), valid: true };
+  });
+
+  expect(verdictsOf('cryp').map(({ pk, msg, sig, valid }) => ({ pk, msg, sig, valid }))).toEqual(read);
+});
+
+interface Rfc8032 {
+  readonly tests: readonly { name: string; sk: string; pk: string; msg: string; sig: string }[];
+}
+
+vectorTest('ed25519() gives the known answers of all five tests of RFC 8032 §7.1', async () => {
+  const signers = await byteSigners();
+  const { tests } = jsonOf<Rfc8032>('rfc8032_ed25519.json');
+
+  const { seen, wrong } = await score(
+    tests,
+    async ({ sk, pk, msg, sig }) => {
+      const input = { timestamp: latin1Of(msg), partnerId: '' };
+      const signer = signers.ed25519({ secretKey: bytesOf(sk), servicePublicKey: bytesOf(pk), context: '' });
+      return (await signer.sign(input)) === base64Of(sig) && (await signer.verify(base64Of(sig), input));
+    },
+    ({ name }) => name,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 5, wrong: [] });
+  expect(verdictsOf('rfc8032').map(({ pk, msg, sig, valid }) => ({ pk, msg, sig, valid }))).toEqual(
+    tests.map(({ pk, msg, sig }) => ({ pk, msg, sig, valid: true })),
+  );
+});
+
+interface WycheproofEd25519 {
+  readonly testGroups: readonly {
+    readonly publicKey: { readonly pk: string };
+    readonly tests: readonly { tcId: number; msg: string; sig: string; result: 'valid' | 'invalid' }[];
+  }[];
+}
+
+vectorTest('the strict verdicts are those of Wycheproof on each of its Ed25519 vectors', () => {
+  const { testGroups } = jsonOf<WycheproofEd25519>('wycheproof_ed25519_test.json');
+  const theirs = testGroups.flatMap(({ publicKey, tests }) =>
+    tests.map(({ tcId, msg, sig, result }) => {
+      return { id: `wycheproof/tc${tcId}`, pk: publicKey.pk, msg, sig, valid: result === 'valid' };
+    }),
+  );
+
+  expect(theirs).toHaveLength(151);
+  expect(verdictsOf('wycheproof').map(({ id, pk, msg, sig, valid }) => ({ id, pk, msg, sig, valid }))).toEqual(theirs);
+});
+
+vectorTest('the strict verdict on the cases of "Taming the many EdDSAs" is true for the one without a trap', () => {
+  const cases = jsonOf<readonly { message: string; pub_key: string; signature: string }[]>(
+    'ed25519_taming_edge_cases.json',
+  );
+  const strict = verdictsOf('taming');
+
+  expect(strict.map(({ pk, msg, sig }) => ({ message: msg, pub_key: pk, signature: sig }))).toEqual(cases);
+  // Table 5 there: case 3 alone mixes orders on both sides and holds by either equation; 0 to 2 have a
+  // point of small order, 4 and 5 hold with the cofactor alone, 6 and 7 have S over L, 8 to 11 a point
+  // that is not canonical.
+  expect(strict.filter(({ valid }) => valid).map(idOf)).toEqual(['taming/3']);
+});
+
+vectorTest('the strict verdict refuses all of the ZIP 215 vectors, which are lenient on purpose', () => {
+  const cases =
+    jsonOf<readonly { vk_bytes: string; sig_bytes: string; valid_zip215: boolean }[]>('ed25519_zip215.json');
+  const zcash = Buffer.from('Zcash').toString('hex');
+  const expected = cases.map(({ vk_bytes, sig_bytes }) => ({ pk: vk_bytes, msg: zcash, sig: sig_bytes, valid: false }));
+
+  expect(cases.every(({ valid_zip215 }) => valid_zip215)).toBe(true);
+  expect(verdictsOf('zip215').map(({ pk, msg, sig, valid }) => ({ pk, msg, sig, valid }))).toEqual(expected);
+});
+
+interface Rfc4231 {
+  readonly tests: readonly { case: number; key: string; msg: string; mac: string; truncated: boolean }[];
+}
+
+vectorTest('hmacSha256() gives the known answers of all seven cases of RFC 4231, read byte for byte', async () => {
+  const signers = await byteSigners();
+  const { tests } = jsonOf<Rfc4231>('rfc4231_hmac_sha256.json');
+
+  const { seen, wrong } = await score(
+    tests,
+    async ({ key, msg, mac, truncated }) => {
+      const input = { timestamp: latin1Of(msg), partnerId: '' };
+      const signer = signers.hmacSha256({ apiKey: latin1Of(key), context: '' });
+      const signature = Buffer.from(await signer.sign(input), 'base64').toString('hex');
+      const believed = await signer.verify(base64Of(mac), input);
+      // A code that is cut short is refused, however right its beginning.
+      return truncated ? signature.startsWith(mac) && !believed : signature === mac && believed;
+    },
+    ({ case: number }) => `case ${number}`,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 7, wrong: [] });
+});
+
+interface WycheproofHmac {
+  readonly testGroups: readonly {
+    readonly tagSize: number;
+    readonly tests: readonly { tcId: number; key: string; msg: string; tag: string; result: 'valid' | 'invalid' }[];
+  }[];
+}
+
+vectorTest(
+  'hmacSha256() gives the verdict of Wycheproof on every whole tag, and refuses every tag cut short',
+  async () => {
+    const signers = await byteSigners();
+    const vectors = jsonOf<WycheproofHmac>('wycheproof_hmac_sha256_test.json').testGroups.flatMap(
+      ({ tagSize, tests }) => tests.map((vector) => ({ ...vector, whole: tagSize === 256 })),
+    );
+
+    const { seen, wrong } = await score(
+      vectors,
+      async ({ key, msg, tag, result, whole }) => {
+        const input = { timestamp: latin1Of(msg), partnerId: '' };
+        const signer = signers.hmacSha256({ apiKey: latin1Of(key), context: '' });
+        const signature = Buffer.from(await signer.sign(input), 'base64').toString('hex');
+        const believed = await signer.verify(base64Of(tag), input);
+        const valid = result === 'valid';
+        return signature.startsWith(tag) === valid && believed === (valid && whole);
+      },
+      ({ tcId }) => `tc${tcId}`,
+    );
+
+    expect({ seen, wrong }).toEqual({ seen: 174, wrong: [] });
+  },
+);
+
+// JSON ----------------------------------------------------------------------
+
+interface JsonText {
+  readonly name: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+const jsonTexts = (kind = ''): readonly JsonText[] =>
+  linesOf<{ name: string; base64: string }>('json_test_suite.jsonl')
+    .filter(({ name }) => name.startsWith(kind))
+    .map(({ name, base64 }) => ({ name, bytes: Uint8Array.from(Buffer.from(base64, 'base64')) }));
+
+const job = { userId: 'user-1', jobId: 'job-1' };
+const link = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
+
+/** What comes of bytes as the answer to reading a link, and to asking for a job. */
+async function bothOver(bytes: Uint8Array<ArrayBuffer>): Promise<readonly unknown[]> {
+  const { client } = clientOf(() => new Response(bytes, { headers: { 'content-type': 'application/json' } }), {
+    maxRetries: 0,
+  });
+  const settled = await Promise.allSettled([client.links.get('ref-1'), client.jobs.status(job)]);
+  return settled.map((end) => (end.status === 'fulfilled' ? end.value : end.reason));
+}
+
+const isMalformed = (end: unknown) => end instanceof HostedResponseError && end.reason === 'malformed';
+
+vectorTest('every text of JSONTestSuite as an answer gives a HostedError, as none is a link or a job', async () => {
+  const { seen, wrong } = await score(
+    jsonTexts(),
+    async ({ bytes }) => (await bothOver(bytes)).every((end) => end instanceof HostedError),
+    ({ name }) => name,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 340, wrong: [] });
+});
+
+vectorTest("no text of JSONTestSuite that is JSON is refused as 'malformed'", async () => {
+  const { seen, wrong } = await score(
+    jsonTexts('test_parsing/y_'),
+    async ({ bytes }) => !(await bothOver(bytes)).some(isMalformed),
+    ({ name }) => name,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 95, wrong: [] });
+});
+
+vectorTest("every text of JSONTestSuite that is no JSON is refused as 'malformed'", async () => {
+  const { seen, wrong } = await score(
+    jsonTexts('test_parsing/n_'),
+    async ({ bytes }) => (await bothOver(bytes)).every(isMalformed),
+    ({ name }) => name,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 188, wrong: [] });
+});
+
+vectorTest('every value of JSONTestSuite in an unknown member of a link and a result comes as it is', async () => {
+  const inMember = (record: object, path: string, text: Uint8Array) => {
+    const [before = '', after = ''] = JSON.stringify(record).split(`"${path}"`);
+    return Uint8Array.from(Buffer.concat([Buffer.from(before), text, Buffer.from(after)]));
+  };
+  const linkAround = (text: Uint8Array) => inMember({ ...link, unknown: '~here~' }, '~here~', text);
+  const jobAround = (text: Uint8Array) => {
+    const result = { ResultText: 'Enroll User', unknown: '~here~' };
+    return inMember(signed({ job_complete: true, job_success: true, job_id: job.jobId, result }), '~here~', text);
+  };
+
+  const { seen, wrong } = await score(
+    jsonTexts('test_parsing/y_'),
+    async ({ bytes }) => {
+      const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+      const [read] = await bothOver(linkAround(bytes));
+      const [, status] = await bothOver(jobAround(bytes));
+      expect(read).toMatchObject({ refId: 'ref-1', extra: { unknown: value } });
+      expect(status).toMatchObject({ state: 'succeeded', result: { extra: { unknown: value } } });
+      return true;
+    },
+    ({ name }) => name,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 95, wrong: [] });
+});
+
+// Naughty strings -----------------------------------------------------------
+
+const naughty = () => jsonOf<readonly string[]>('blns.json');
+const newLink: NewLink = {
+  companyName: 'Example Ltd',
+  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
+  callbackUrl: 'https://partner.test/callbacks',
+};
+const created = { link: 'https://links.hosted.test/1', ref_id: 'ref-1' };
+
+/** What was sent, its text taken through bytes; null where nothing was. */
+function bodyOf(sent: readonly { readonly init: RequestInit }[]): Record<string, unknown> | null {
+  const [request] = sent;
+  if (request === undefined) return null;
+  const bytes = new TextEncoder().encode(String(request.init.body));
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as Record<string, unknown>;
+}
+
+/** Creates a link, and says what was sent of it or what was wrong. */
+async function creating(members: Partial<NewLink>) {
+  const { client, sent } = clientOf(created);
+  const [end] = await Promise.allSettled([client.links.create({ ...newLink, ...members })]);
+  return { body: bodyOf(sent), error: end.status === 'rejected' ? (end.reason as unknown) : null };
+}
+
+const sameBytes = (sent: unknown, text: string) =>
+  typeof sent === 'string' && Buffer.from(sent).equals(Buffer.from(text)) && sent === text;
+
+/** The blank ones alone are refused, before anything is sent. */
+const isRefused = ({ body, error }: { body: unknown; error: unknown }) =>
+  body === null && error instanceof HostedValidationError;
+
+vectorTest('a naughty string as name, ID type or extra member is sent byte for byte', async () => {
+  const { seen, wrong } = await score(
+    naughty(),
+    async (text) => {
+      const idTypes: NewLink['idTypes'] = [{ country: 'NG', idType: text, verificationMethod: 'enhanced_kyc' }];
+      const extra = { note: text, nested: [{ [text]: text }], [`x${text}`]: text };
+      const { body } = await creating({ name: text, idTypes, extra });
+      const [sentType] = (body?.id_types ?? []) as readonly { id_type: string }[];
+      const [nested] = (body?.nested ?? []) as readonly Record<string, unknown>[];
+      const all = [body?.name, sentType?.id_type, body?.note, nested?.[text], body?.[`x${text}`]];
+      return all.every((member) => sameBytes(member, text));
+    },
+    String,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+});
+
+vectorTest(
+  'a naughty string as the name of an extra member is sent, or refused with HostedValidationError',
+  async () => {
+    const { seen, wrong } = await score(
+      naughty(),
+      async (text) => {
+        const made = await creating({ extra: { [text]: 'value' } });
+        return isRefused(made) || (made.error === null && made.body?.[text] === 'value');
+      },
+      String,
+    );
+
+    expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+  },
+);
+
+vectorTest('a naughty string as user id or company name is sent byte for byte, unless it is blank', async () => {
+  const { seen, wrong } = await score(
+    naughty(),
+    async (text) => {
+      const user = await creating({ userId: text });
+      const company = await creating({ companyName: text });
+      if (text.trim() === '') return isRefused(user) && isRefused(company);
+      return sameBytes(user.body?.user_id, text) && sameBytes(company.body?.company_name, text);
+    },
+    String,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+});
+
+vectorTest('a naughty string as the ids of a job is asked for byte for byte, unless it is blank', async () => {
+  const { seen, wrong } = await score(
+    naughty(),
+    async (text) => {
+      const { client, sent } = clientOf(() => Response.json(signed({ job_complete: false, user_id: text })));
+      const [end] = await Promise.allSettled([client.jobs.status({ userId: text, jobId: text })]);
+      const body = bodyOf(sent);
+      if (text.trim() === '') return body === null && end.status === 'rejected';
+      if (end.status === 'rejected') return false;
+      const { userId, jobId } = end.value;
+      return [body?.user_id, body?.job_id, userId, jobId].every((id) => sameBytes(id, text));
+    },
+    String,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+});
+
+vectorTest('a naughty string as a reference id is asked for under its own path, or refused', async () => {
+  const { seen, wrong } = await score(
+    naughty(),
+    async (text) => {
+      const { client, sent } = clientOf({ ...link, ref_id: text });
+      const [end] = await Promise.allSettled([client.links.get(text)]);
+      if (sent.length === 0) return end.status === 'rejected' && end.reason instanceof HostedValidationError;
+      return sent[0]?.url === `https://sandbox.hosted.test/v1/hosted_links/${text}` && end.status === 'fulfilled';
+    },
+    String,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+});
+
+vectorTest('a naughty string as a header is sent as the platform sends it, or refused', async () => {
+  const { seen, wrong } = await score(
+    naughty(),
+    async (text) => {
+      const { client, sent } = clientOf(link);
+      const [end] = await Promise.allSettled([client.links.get('ref-1', { headers: { 'x-naughty': text } })]);
+      if (sent.length === 0) return end.status === 'rejected' && end.reason instanceof HostedValidationError;
+      const expected = new Headers({ 'x-naughty': text }).get('x-naughty');
+      return new Headers(sent[0]?.init.headers).get('x-naughty') === expected && end.status === 'fulfilled';
+    },
+    String,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+});
+
+vectorTest('a naughty string in the text members of an answer comes byte for byte', async () => {
+  const { seen, wrong } = await score(
+    naughty(),
+    async (text) => {
+      const idType = { country: 'NG', id_type: text, verification_method: text };
+      const ofLink = { ...link, name: text, company_name: text, user_id: text, id_types: [idType], [`x${text}`]: text };
+      const entry = { ResultText: text, FullName: text, Actions: { [`x${text}`]: text }, [`x${text}`]: text };
+      const ofJob = signed({
+        job_complete: true,
+        job_success: 'true',
+        job_id: job.jobId,
+        result: entry,
+        history: [entry],
+      });
+      const { client: forLink } = clientOf(ofLink);
+      const { client: forJob } = clientOf(ofJob);
+
+      const read = await forLink.links.get('ref-1');
+      const { result, history } = await forJob.jobs.status(job);
+
+      expect(read.userIds).toEqual(text === '' ? [] : [text]);
+      const texts = [
+        read.name,
+        read.companyName,
+        read.idTypes[0]?.idType,
+        read.idTypes[0]?.verificationMethod,
+        read.extra[`x${text}`],
+        result?.resultText,
+        result?.actions[`x${text}`],
+        result?.extra[`x${text}`],
+        history?.[0]?.identity?.fullName,
+      ];
+      return texts.every((member) => sameBytes(member, text));
+    },
+    String,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+});
+
+const linkMembers = [
+  ...['link_url', 'link', 'ref_id', 'link_id', 'is_single_use', 'total_jobs', 'user_ids', 'partner_id', 'id_types'],
+  ...['callback_url', 'logo_url', 'created_at', 'expires_at', 'disabled_at', 'code', 'error', 'signature', 'timestamp'],
+];
+const jobMembers = ['user_id', 'job_id', 'job_complete', 'job_success', 'code', 'result', 'history', 'image_links'];
+const resultMembers = ['ResultCode', 'IsFinalResult', 'ConfidenceValue', 'JSONVersion', 'PartnerParams', 'HostedJobID'];
+
+vectorTest('a naughty string in any other member of an answer gives a value or a HostedError', async () => {
+  const answers = (text: string) => [
+    ...linkMembers.map((member) => ({ ...link, [member]: text })),
+    ...jobMembers.map((member) => signed({ job_complete: true, job_success: true, [member]: text })),
+    ...resultMembers.map((member) =>
+      signed({ job_complete: true, job_success: true, result: { [member]: text }, history: [{ [member]: text }] }),
+    ),
+  ];
+
+  const { seen, wrong } = await score(
+    naughty(),
+    async (text, index) => {
+      // Each string in every fourth member, each member with every fourth string.
+      for (const answer of answers(text).filter((_answer, place) => (index + place) % 4 === 0)) {
+        const { client } = clientOf(answer, { maxRetries: 0 });
+        const call = 'link_url' in answer ? client.links.get('ref-1') : client.jobs.status(job);
+        const [end] = await Promise.allSettled([call]);
+        if (end.status === 'rejected' && !(end.reason instanceof HostedError)) return false;
+      }
+      return true;
+    },
+    String,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+});
+
+vectorTest('a naughty string as an answer, or as what signs one, is never believed', async () => {
+  const { seen, wrong } = await score(
+    naughty(),
+    async (text) => {
+      const answer = { job_complete: true, job_success: true, timestamp: new Date(now).toISOString() };
+      const asSignature = clientOf({ ...answer, sec_key: text }, { maxRetries: 0 });
+      const asTimestamp = clientOf({ ...signed(answer), timestamp: text }, { maxRetries: 0 });
+      const asBody = clientOf(() => new Response(text), { maxRetries: 0 });
+      const errors = await Promise.all(
+        [asSignature, asTimestamp, asBody].map(({ client }) => rejection(client.jobs.status(job))),
+      );
+      return errors.every((error) => error instanceof HostedError);
+    },
+    String,
+  );
+
+  expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
+});

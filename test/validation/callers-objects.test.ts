@@ -1,0 +1,254 @@
+// Objects of callers' own making: of classes with getters, behind proxies, without a prototype, changed afterwards.
+
+import {
+  HostedClient,
+  type HostedClientOptions,
+  HostedConfigError,
+  HostedValidationError,
+  hmacSha256,
+  type JobRef,
+  type LinkChanges,
+  type NewLink,
+} from 'hosted-client';
+import { expect, test } from 'vitest';
+import { apiKey, clientOf, partnerId, rejection, sign, signed, thrownBy } from '../support/fake-fetch.js';
+
+const created = { link: 'https://links.hosted.test/1', ref_id: 'ref-1' };
+const link = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
+const linkProperties: NewLink = {
+  companyName: 'Example Ltd',
+  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
+  callbackUrl: 'https://partner.test/callback',
+  idTypes: [{ country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' }],
+};
+
+/** Each way in which an object may hold its properties. */
+const forms: readonly [string, <T extends object>(properties: T) => T][] = [
+  ['of its own', (properties) => properties],
+  ['without a prototype', (properties) => Object.assign(Object.create(null), properties)],
+  ['as getters of its class', (properties) => Object.create(gettersOf(properties))],
+  ['as getters of the class above', (properties) => Object.create(Object.create(gettersOf(properties)))],
+  ['of the object it inherits from', (properties) => Object.create(properties)],
+  ['that are not enumerable', (properties) => Object.defineProperties({}, hidden(properties)) as typeof properties],
+  ['behind a proxy that answers for all', (properties) => proxyOf(properties)],
+  ['behind a proxy that passes on', (properties) => new Proxy(properties, {})],
+];
+
+function gettersOf(properties: object): object {
+  const getters = Object.entries(properties).map(([name, value]) => [name, { get: () => value, configurable: true }]);
+  return Object.create(Object.prototype, Object.fromEntries(getters)) as object;
+}
+
+function hidden(properties: object): PropertyDescriptorMap {
+  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, { value, enumerable: false }]));
+}
+
+function proxyOf<T extends object>(properties: T): T {
+  const values = { ...properties } as Readonly<Record<PropertyKey, unknown>>;
+  return new Proxy({}, { get: (_target, name) => values[name] }) as T;
+}
+
+test.each(forms)('links.create() takes properties %s', async (_what, formed) => {
+  const { client, sent } = clientOf(created);
+  const withDefault = clientOf(created, { defaultCallbackUrl: 'https://partner.test/default' });
+  const { callbackUrl: _none, ...withoutCallback } = linkProperties;
+
+  await client.links.create(formed(linkProperties));
+  await withDefault.client.links.create(formed(linkProperties));
+  await withDefault.client.links.create(formed(withoutCallback));
+
+  const bodies = [...sent, ...withDefault.sent].map(({ body }) => body);
+  expect(bodies.map((body) => body.company_name)).toEqual(['Example Ltd', 'Example Ltd', 'Example Ltd']);
+  expect(bodies.map((body) => body.callback_url)).toEqual([
+    'https://partner.test/callback',
+    'https://partner.test/callback',
+    'https://partner.test/default',
+  ]);
+  for (const body of bodies) expect(body.id_types).toHaveLength(1);
+});
+
+test.each(forms)('links.update() takes properties %s', async (_what, formed) => {
+  const { client, sent } = clientOf(link);
+  const idTypes = [formed({ country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' })];
+
+  await client.links.update('ref-1', formed<LinkChanges>({ idTypes }));
+
+  expect(sent[0]?.body.id_types).toEqual([{ country: 'NG', id_type: 'BVN', verification_method: 'biometric_kyc' }]);
+});
+
+test.each(forms)('links.list() takes options %s', async (_what, formed) => {
+  const page = { links: [], meta: { currentPage: 3, limit: 20, totalCount: 0, totalPages: 3 } };
+  const { client, sent } = clientOf(page);
+
+  await client.links.list(formed({ page: 3, headers: { 'x-team': 'one' } }));
+  await client.links.list().toArray(formed({ limit: 0 }));
+
+  expect(sent.map(({ body }) => body.page)).toEqual([3]);
+  expect(new Headers(sent[0]?.init.headers).get('x-team')).toBe('one');
+});
+
+test.each(forms)('jobs take both ids %s', async (_what, formed) => {
+  const job = { userId: 'user-1', jobId: 'job-1' };
+  const done = signed({ job_complete: true, job_success: true, user_id: 'user-1', job_id: 'job-1' });
+  const { client, sent } = clientOf(done);
+
+  await client.jobs.status(formed<JobRef>(job), formed({ maxRetries: 0 }));
+  await client.jobs.waitForCompletion(formed<JobRef>(job), formed({ history: true }));
+  for await (const { error } of client.jobs.waitForAll([formed<JobRef>(job)])) expect(error).toBeUndefined();
+
+  expect(sent.map(({ body }) => [body.user_id, body.job_id])).toEqual([
+    ['user-1', 'job-1'],
+    ['user-1', 'job-1'],
+    ['user-1', 'job-1'],
+  ]);
+});
+
+const clientOptions = (fetch: HostedClientOptions['fetch']): HostedClientOptions => ({
+  partnerId,
+  apiKey,
+  baseUrls: { sandbox: 'https://sandbox.hosted.test' },
+  ...(fetch && { fetch }),
+});
+
+test.each(forms)('a client takes options %s, and so does one derived from it', async (_what, formed) => {
+  const seen: string[] = [];
+  const fetch = (async (url: string) => {
+    seen.push(url);
+    return Response.json(link);
+  }) as typeof globalThis.fetch;
+  const given = clientOptions(fetch);
+
+  const client = new HostedClient(formed({ ...given, baseUrls: formed(given.baseUrls), wire: formed({ brand: 'a' }) }));
+  await client.links.get('ref-1');
+  await client.withOptions(formed({ maxRetries: 0 })).links.get('ref-1');
+
+  expect(seen).toEqual(Array(2).fill('https://sandbox.hosted.test/v1/a_links/ref-1'));
+});
+
+test.each(forms)('a signer takes options %s', async (_what, formed) => {
+  const signer = hmacSha256(formed({ apiKey, context: 'sid_request' }));
+
+  expect(await signer.sign({ partnerId, timestamp: 't' })).toBe(sign('t'));
+});
+
+test('an unknown option of withOptions() is refused, whatever it holds', () => {
+  const client = new HostedClient(clientOptions(undefined));
+  const overrides = { maxRetires: 3 } as Partial<HostedClientOptions>;
+
+  const error = thrownBy(() => client.withOptions(overrides));
+
+  expect(error).toBeInstanceOf(HostedConfigError);
+  expect((error as HostedConfigError).issues.map(({ path }) => path)).toEqual(['maxRetires']);
+});
+
+test('options that throw when they are read are refused, and what they throw is not shown', () => {
+  const throwing = Object.defineProperty({}, 'partnerId', {
+    get: () => {
+      throw new Error('planted-key');
+    },
+  });
+
+  const error = thrownBy(() => new HostedClient(throwing as HostedClientOptions)) as HostedConfigError;
+
+  expect(error).toBeInstanceOf(HostedConfigError);
+  expect(`${error.message}${error.stack}`).not.toContain('planted-key');
+});
+
+test('a property is read once: one that changes its mind is sent as it was checked', async () => {
+  let reads = 0;
+  const shifty = {
+    ...linkProperties,
+    get userId() {
+      reads += 1;
+      return reads === 1 ? 'user-1' : { toString: () => 'user-2' };
+    },
+  };
+  const { client, sent } = clientOf(created);
+
+  await client.links.create(shifty as unknown as NewLink);
+
+  expect(reads).toBe(1);
+  expect(sent[0]?.body.user_id).toBe('user-1');
+});
+
+test('getters of a row that are not asked for are not read', async () => {
+  const row = {
+    userId: 'user-1',
+    jobId: 'job-1',
+    get owner(): string {
+      throw new Error('the relation is not loaded');
+    },
+  };
+  const { client, sent } = clientOf(signed({ job_complete: false }));
+
+  await client.jobs.status(row);
+
+  expect(sent).toHaveLength(1);
+});
+
+test('an unknown property is refused, also one that is named like one of Object.prototype', async () => {
+  const { client } = clientOf(created);
+
+  const error = await rejection(client.links.create({ ...linkProperties, constructor: 'planted' } as NewLink));
+
+  expect(error).toBeInstanceOf(HostedValidationError);
+});
+
+// Derived clients -------------------------------------------------------------
+
+test('what is changed in the options afterwards reaches neither a client nor one derived from it', async () => {
+  const seen: { url: string; body: Record<string, unknown> }[] = [];
+  const fetch = (async (url: string, init: RequestInit) => {
+    seen.push({ url, body: JSON.parse(String(init.body)) as Record<string, unknown> });
+    return Response.json(link);
+  }) as typeof globalThis.fetch;
+  const links = new URL('https://links.hosted.test/api');
+  const jobs = new URL('https://jobs.hosted.test/');
+  const options = {
+    ...clientOptions(fetch),
+    baseUrls: { sandbox: links as string | URL },
+    jobStatusBaseUrls: { sandbox: jobs as string | URL },
+    wire: { brand: 'first', jobSignatureMember: 'signature' as 'signature' | 'sec_key' },
+    maxRetries: 0,
+  };
+  const client = new HostedClient(options);
+
+  links.href = 'https://evil.hosted.test/';
+  jobs.href = 'https://evil.hosted.test/';
+  options.baseUrls.sandbox = 'https://evil.hosted.test';
+  options.jobStatusBaseUrls.sandbox = 'https://evil.hosted.test';
+  options.wire.brand = 'second';
+  options.wire.jobSignatureMember = 'sec_key';
+  const derived = [client, client.withOptions({}), client.withOptions({ timeoutMs: 5 }).withOptions({})];
+  for (const each of derived) {
+    await each.links.get('ref-1');
+    await rejection(each.jobs.status({ userId: 'user-1', jobId: 'job-1' }));
+  }
+
+  expect([...new Set(seen.map(({ url }) => url))]).toEqual([
+    'https://links.hosted.test/api/v1/first_links/ref-1',
+    'https://jobs.hosted.test/v1/job_status',
+  ]);
+  expect(seen.map(({ body }) => 'signature' in body)).toEqual(Array(6).fill(true));
+});
+
+test('what is changed in the overrides afterwards does not reach the derived client', async () => {
+  const { client } = clientOf(link);
+  const seen: string[] = [];
+  const overrides = {
+    baseUrls: { sandbox: new URL('https://other.hosted.test/') },
+    wire: { brand: 'first' },
+    fetch: (async (url: string) => {
+      seen.push(url);
+      return Response.json(link);
+    }) as typeof globalThis.fetch,
+  };
+  const derived = client.withOptions(overrides);
+
+  overrides.baseUrls.sandbox.href = 'https://evil.hosted.test/';
+  overrides.wire.brand = 'second';
+  await derived.links.get('ref-1');
+  await derived.withOptions({}).links.get('ref-1');
+
+  expect(seen).toEqual(Array(2).fill('https://other.hosted.test/v1/first_links/ref-1'));
+});
