@@ -7,12 +7,13 @@
 import { createCall } from './call/call.js';
 import { createClockSkew } from './call/clock-skew.js';
 import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
+import { HostedConfigError } from './errors/errors.js';
 import { createTelemetry } from './events.js';
 import { optionsFromEnvironment } from './from-env.js';
 import { createJobs, type Jobs } from './jobs/jobs.js';
 import { createLinks, type Links } from './links/links.js';
 import type { Environment, HostedClientOptions } from './options.js';
-import { refuseBrowser } from './runtime/browser.js';
+import { isBrowser } from './runtime/browser.js';
 import { type CheckedOptions, checkOptions, createSettings, readOverrides } from './settings.js';
 
 /**
@@ -105,4 +106,10 @@ export class HostedClient {
     );
     return new HostedClient({ ...Object.fromEntries(kept), ...given } as unknown as HostedClientOptions);
   }
+}
+
+function refuseBrowser(): void {
+  if (!isBrowser()) return;
+  const message = 'must not run in a browser: it has a secret key, which visitors could read; create it on a server';
+  throw new HostedConfigError([{ path: '', message }], { task: 'create HostedClient' });
 }

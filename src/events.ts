@@ -135,18 +135,19 @@ export type HostedEvent =
 /** Passes an event on. */
 export type Report = (event: HostedEvent) => void;
 
-// What listener and logger throw is ignored: telling about a call must not change how it ends.
-function reporter(listener: Report | undefined, logger: Logger | undefined): Report {
-  if (!listener && !logger) return () => undefined;
+// What listener and logger throw is ignored: reporting a call must not change how it ends.
+function createReport(listener: Report | undefined, logger: Logger | undefined): Report | null {
+  if (!listener && !logger) return null;
   return (event) => {
     if (listener) quietly(() => listener(event));
     if (logger) quietly(() => logger[levels[event.type]](`hosted-client ${event.type}`, { ...event }));
   };
 }
 
-/** What ties events together and passes them on. */
+/** Passes events on, and gives what ties them together. */
 export interface Telemetry {
-  readonly report: Report;
+  /** Null where nothing listens: no event has to be created then. */
+  readonly report: Report | null;
   /** Writes a log line about something that works but is likely a mistake. */
   readonly warn: (message: string) => void;
   readonly nextCallId: () => number;
@@ -156,7 +157,7 @@ export interface Telemetry {
 export function createTelemetry(listener: Report | undefined, logger: Logger | undefined): Telemetry {
   let calls = 0;
   return {
-    report: reporter(listener, logger),
+    report: createReport(listener, logger),
     warn: (message) => {
       if (logger) quietly(() => logger.warn(`hosted-client: ${message}`));
     },

@@ -6,7 +6,6 @@
 
 import { HostedConfigError } from './errors/errors.js';
 import type { Issue } from './errors/hosted-error.js';
-import { listIssues } from './errors/messages.js';
 import type { HostedClientOptions } from './options.js';
 import { readProperty } from './runtime/prototype.js';
 import { readOverrides } from './settings.js';
@@ -30,7 +29,7 @@ export function optionsFromEnvironment(overrides: Partial<HostedClientOptions>):
     ...given,
   };
   const issues = missing(options);
-  if (issues.length > 0) throw new HostedConfigError(`Cannot make a client: ${listIssues(issues)}`, issues);
+  if (issues.length > 0) throw new HostedConfigError(issues, { task: 'create HostedClient' });
   return options as unknown as HostedClientOptions;
 }
 

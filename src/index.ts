@@ -57,8 +57,10 @@ export type {
   UpdatedLink,
   VerificationMethod,
 } from './links/types.js';
-export type { CallOptions, Clock, Environment, HostedClientOptions, WireOptions } from './options.js';
+export type { CallOptions, Environment, HostedClientOptions } from './options.js';
+export type { WireOptions } from './protocol/assumptions.js';
 export type { OperationName } from './protocol/routes.js';
+export type { Clock } from './runtime/clock.js';
 export { ed25519 } from './signing/ed25519.js';
 export { hmacSha256 } from './signing/hmac-sha256.js';
 export type { SignatureInput, Signer } from './signing/signer.js';

@@ -6,16 +6,16 @@
  */
 
 import * as z from 'zod/mini';
-import { platformFetch } from './call/transport.js';
 import { HostedConfigError } from './errors/errors.js';
 import type { Issue } from './errors/hosted-error.js';
-import { listIssues } from './errors/messages.js';
 import type { Logger } from './events.js';
-import type { Clock, Environment, HostedClientOptions } from './options.js';
+import type { Environment, HostedClientOptions } from './options.js';
 import { assumedMaxResponseAgeMs, assumedWire, type Wire } from './protocol/assumptions.js';
 import { isRecord } from './protocol/json.js';
+import type { Clock } from './runtime/clock.js';
 import { createPlatformClock, type WaitingClock, waitingClock } from './runtime/clock.js';
 import { usesEnvProxy } from './runtime/env-proxy.js';
+import { platformFetch } from './runtime/fetch.js';
 import { hasMethods, readProperty, tryCopyProperties } from './runtime/prototype.js';
 import { hmacSha256 } from './signing/hmac-sha256.js';
 import { apiKeyIssues } from './signing/keys.js';
@@ -63,7 +63,7 @@ export function checkOptions(options: unknown): CheckedOptions {
   const proxied = checked.data ? proxyIssues(checked.data) : [];
   const issues = given.issues.length > 0 ? given.issues : [...checked.issues, ...together, ...proxied];
   if (checked.data && issues.length === 0) return checked.data;
-  throw new HostedConfigError(`Cannot make a client: ${listIssues(issues)}`, issues);
+  throw new HostedConfigError(issues, { task: 'create HostedClient' });
 }
 
 /** The options that `overrides` gives; one that is undefined is not given. */
@@ -76,7 +76,7 @@ export function readOverrides(overrides: unknown): Readonly<Record<string, unkno
 
 function unreadable(): HostedConfigError {
   const issues = [{ path: '', message: 'must have plain members that can be read' }];
-  return new HostedConfigError(`Cannot make a client: ${listIssues(issues)}`, issues);
+  return new HostedConfigError(issues, { task: 'create HostedClient' });
 }
 
 /** Fills in the defaults of options that are checked. */
@@ -271,7 +271,7 @@ function finiteNow(clock: Clock): () => number {
     const now = clock.now();
     if (Number.isFinite(now)) return now;
     const issues = [{ path: 'clock', message: untimely }];
-    throw new HostedConfigError(`Cannot tell the time: ${listIssues(issues)}`, issues);
+    throw new HostedConfigError(issues, { task: 'read the time' });
   };
 }
 

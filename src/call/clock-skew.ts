@@ -98,6 +98,9 @@ function describeLength(ms: number): string {
 /** How often, in ms, a response that is nearly stale is worth a log line. */
 const noticeEveryMs = 3_600_000;
 
+/** Is given the time of every verified response. */
+export type AgeNotice = (signedAt: Date | null, now: number) => void;
+
 /**
  * Creates a function that is given the time of every verified response, and warns at most once an hour where
  * one is more than half of what is accepted away from now: the next one may be stale.
@@ -105,7 +108,7 @@ const noticeEveryMs = 3_600_000;
 export function createAgeNotice(
   { maxResponseAgeMs, clock }: { readonly maxResponseAgeMs: number | false; readonly clock: { elapsed(): number } },
   warn: (message: string) => void,
-): (signedAt: Date | null, now: number) => void {
+): AgeNotice {
   let quietUntil = Number.NEGATIVE_INFINITY;
   return (signedAt, now) => {
     if (maxResponseAgeMs === false || signedAt === null) return;

@@ -1,6 +1,6 @@
 /**
- * What a row of the table of operations is: all that the one pipeline in `call/call.ts` needs to know of
- * an operation, as data and two pure functions.
+ * What a row of the table of operations is: all that a call needs to know of an operation, as data and two
+ * pure functions.
  *
  * @module
  */
@@ -8,24 +8,28 @@
 import type * as z from 'zod/mini';
 import type { Issue } from '../errors/hosted-error.js';
 import type { Wire } from '../protocol/assumptions.js';
-import type { Route } from '../protocol/routes.js';
+import type { OperationName, Route } from '../protocol/routes.js';
 
-/** One operation: from checked input to body, and from checked answer to clean value. */
-export interface Operation<Checked, Answer, Output> extends Route {
-  /** Whose base address and whose spelling of timestamp and signature: links', or job status's. */
-  readonly host: 'links' | 'jobs';
+/** One operation: from checked input to a body, and from a response of known shape to the public value. */
+export interface Operation<Input, WireResponse, Output> extends OperationFacts {
+  /** What callers may pass. */
+  readonly request: z.ZodMiniType<Input>;
+  /** Writes the body, without what signing adds, and names the link of the path. */
+  encode(input: Input, wire: Wire): Encoded;
+  /** What the service may respond. */
+  readonly response: z.ZodMiniType<WireResponse>;
+  /** Reads the response; `input` is what it must be about. */
+  decode(response: WireResponse, input: Input, context: DecodeContext): Decoded<Output>;
+}
+
+/** What an operation is, whatever its input and its response. */
+export interface OperationFacts {
+  readonly name: OperationName;
+  readonly route: Route;
   /** Whether running it twice does what running it once does. */
   readonly repeatable: boolean;
-  /** Whether the answer must carry a signature, or is verified only when it does. */
-  readonly signedAnswer: 'required' | 'if present';
-  /** What callers may pass. */
-  readonly request: z.ZodMiniType<Checked>;
-  /** Writes the body, without what signing adds, and names the link of the path. */
-  encode(checked: Checked, wire: Wire): Encoded;
-  /** What the service may answer. */
-  readonly response: z.ZodMiniType<Answer>;
-  /** Reads the answer; `asked` is what it must be about. */
-  decode(answer: Answer, asked: Checked, context: DecodeContext): Decoded<Output>;
+  /** Whether the response must have a signature, or is verified only when it has one. */
+  readonly signedResponse: 'required' | 'if present';
 }
 
 /** A request, before it is signed. */
@@ -35,14 +39,14 @@ export interface Encoded {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What decoding may know beside the answer itself. */
+/** What decoding may know beside the response itself. */
 export interface DecodeContext {
   readonly wire: Wire;
-  /** When the service signed the answer, if it did. */
+  /** When the service signed the response, if it did. */
   readonly signedAt: Date | null;
 }
 
-/** A clean value, or why there is none. */
+/** The public value, or why there is none. */
 export type Decoded<Output> =
   | { readonly value: Output }
   | { readonly reason: 'shape' | 'mismatch'; readonly issues: readonly Issue[] };

@@ -1,107 +1,144 @@
 /**
- * What is sent: input checked before anything leaves, then a body, an address and a signature of
- * its own for every attempt.
+ * What is sent: input that is checked first, then for every attempt a body, a URL and a signature of its own.
  *
  * @module
  */
 
 import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
-import { HostedError, type Issue, type Particulars } from '../errors/hosted-error.js';
-import { cannot, listIssues } from '../errors/messages.js';
+import { HostedError, type Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import type { Wire } from '../protocol/assumptions.js';
 import { isRecord } from '../protocol/json.js';
-import type { Route } from '../protocol/routes.js';
 import { readProperty, writeJson } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { writeTimestamp } from '../signing/message.js';
 import { check } from '../validation/check.js';
 import { callOptions, inputObject } from '../validation/input.js';
-import type { Encoded, Operation } from './operation.js';
+import { type Attempt, factsOf, outcomeWithoutResponse, type RunningCall } from './attempt.js';
+import { correctTime } from './clock-skew.js';
+import type { Encoded, Operation, OperationFacts } from './operation.js';
 
 const checkedOptions = inputObject(callOptions);
 const noOptions = check(checkedOptions, {});
 
 /**
- * Checks input and options of a call, and copies them: what the caller changes later is not sent.
+ * Checks the input and the options of a call, and copies them: what the caller changes later is not sent.
  *
  * @throws {HostedValidationError} with every problem of both.
  */
-export function checkInput<Checked>(
-  operation: Route & Pick<Operation<Checked, never, never>, 'request'>,
-  { input, options, wire }: { input: () => unknown; options: unknown; wire: Wire },
-): { readonly asked: Checked; readonly options: CallOptions } {
+export function checkInput<Input>(
+  operation: OperationFacts & Pick<Operation<Input, never, never>, 'request'>,
+  { readInput, options, wire }: { readInput: () => unknown; options: unknown; wire: Wire },
+): { readonly input: Input; readonly options: CallOptions } {
   let given: unknown = null;
   try {
-    given = input();
+    given = readInput();
   } catch {
-    // A getter or a proxy of the caller's threw: no object to read from.
+    // A getter or a proxy of the caller's threw: there is no object to read from.
   }
-  const checked = check(operation.request, given);
-  const checkedCall = options === undefined ? noOptions : check(checkedOptions, options);
-  const issues = [...checked.issues, ...markerIssues(operation, given, wire), ...checkedCall.issues];
-  if (checked.data !== undefined && checkedCall.data !== undefined && issues.length === 0) {
-    return { asked: checked.data, options: checkedCall.data as CallOptions };
+  const input = check(operation.request, given);
+  const call = options === undefined ? noOptions : check(checkedOptions, options);
+  const issues = [...input.issues, ...markerIssues(operation, given, wire), ...call.issues];
+  if (input.data !== undefined && call.data !== undefined && issues.length === 0) {
+    return { input: input.data, options: call.data as CallOptions };
   }
-  throw invalid(operation, issues);
-}
-
-function invalid({ name }: Route, issues: readonly Issue[]): HostedValidationError {
-  return new HostedValidationError(cannot(name, listIssues(issues)), issues, { operation: name });
-}
-
-type Hosted = Route & { readonly host: 'links' | 'jobs' };
-
-/** The address of an operation. */
-export function addressOf({ path, host }: Hosted, encoded: Encoded, { baseUrls, wire }: Settings): string {
-  const filled = path
-    .replace('{brand}', wire.brand)
-    .replace('{list}', wire.listMarker)
-    .replace('{linkId}', encoded.linkId ?? '');
-  return baseUrls[host] + filled;
-}
-
-/** A body that is signed, and the signature in it. */
-export interface SignedBody {
-  readonly text: string;
-  readonly signature: string;
-}
-
-/**
- * Signs a body for one point in time. The text that is signed is the text that is sent.
- *
- * @throws {HostedConfigError} when the signer fails, or signs with anything but a text.
- */
-export async function signBody(
-  operation: Hosted,
-  { encoded, instant, notSent }: { encoded: Encoded; instant: number; notSent: Particulars },
-  { partnerId, signer, wire }: Settings,
-): Promise<SignedBody> {
-  const timestamp = writeTimestamp(instant, operation.host, wire);
-  const signature = await sign(() => signer.sign({ partnerId, timestamp: timestamp.signed }));
-  if (signature === null) {
-    const issues = [{ path: 'signer', message: 'must sign with a text, and failed to' }];
-    throw new HostedConfigError(cannot(operation.name, listIssues(issues)), issues, { ...notSent, retryable: false });
-  }
-  const member = operation.host === 'links' ? 'signature' : wire.jobSignatureMember;
-  const body = { ...encoded.body, partner_id: partnerId, timestamp: timestamp.sent, [member]: signature };
-  return { text: writeJson(body), signature };
-}
-
-// What somebody's signer throws may hold a key: it is neither shown nor passed on.
-async function sign(run: () => string | Promise<string>): Promise<string | null> {
-  try {
-    const signature: unknown = await run();
-    return typeof signature === 'string' && signature !== '' ? signature : null;
-  } catch (error) {
-    if (error instanceof HostedError) throw error;
-    return null;
-  }
+  throw new HostedValidationError(issues, { operation: operation.name });
 }
 
 // §4.3 and §4.4 share the shape of their paths: to get the marker would be to list everything.
-function markerIssues({ path }: Route, input: unknown, { listMarker }: Wire): readonly Issue[] {
-  const refId = path.includes('{linkId}') && isRecord(input) ? readProperty(input, 'refId') : undefined;
+function markerIssues({ route }: OperationFacts, input: unknown, { listMarker }: Wire): readonly Issue[] {
+  const refId = route.path.includes('{linkId}') && isRecord(input) ? readProperty(input, 'refId') : undefined;
   if (refId !== listMarker) return [];
   return [{ path: 'refId', message: 'must not be the marker of the list operation' }];
+}
+
+/** A request, ready to be sent. */
+export interface SignedRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The string that is signed is the string that is sent. */
+  readonly body: string;
+}
+
+/**
+ * Writes and signs the request of an attempt, for a time of its own, and remembers its signature. A promise only
+ * where the signer gives one.
+ *
+ * @throws {HostedConfigError} when the signer fails, or signs with anything but a string.
+ */
+export function signRequest<Input, WireResponse, Output>(
+  attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
+): SignedRequest | Promise<SignedRequest> {
+  const { operation, input, shared } = attempt.call;
+  const { clock, wire } = shared.settings;
+  const encoded = operation.encode(input, wire);
+  const now = clock.now();
+  const time = chooseTime(attempt, now);
+  const timestamp = writeTimestamp(time, operation.route.host, wire);
+  const finish = (signature: string) => {
+    attempt.call.sent.add(signature, time, now);
+    return createRequest(attempt, encoded, { timestamp: timestamp.sent, signature });
+  };
+  const signature = sign(attempt, timestamp.signed);
+  return typeof signature === 'string' ? finish(signature) : signature.then(finish);
+}
+
+function sign(attempt: Attempt, timestamp: string): string | Promise<string> {
+  const { partnerId, signer } = attempt.call.shared.settings;
+  const assertSignature = (signature: unknown): string => {
+    if (typeof signature === 'string' && signature !== '') return signature;
+    throw createSignerError(attempt);
+  };
+  // What a caller's signer throws may contain a key: it is neither shown nor passed on.
+  const fail = (error: unknown): never => {
+    throw error instanceof HostedError ? error : createSignerError(attempt);
+  };
+  try {
+    const signature: unknown = signer.sign({ partnerId, timestamp });
+    if (typeof signature === 'string') return assertSignature(signature);
+    return Promise.resolve(signature).then(assertSignature).catch(fail);
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function chooseTime(attempt: Attempt, now: number): number {
+  const { operation, part, shared } = attempt.call;
+  const times = shared.signingTimes[operation.route.host];
+  const isPoll = part?.sent !== undefined;
+  attempt.signedFor = attempt.met ? times.after(attempt.met, isPoll) : times.next(isPoll);
+  return correctTime(attempt.signedFor.time, attempt.offsetMs, now);
+}
+
+const ownHeaders = { accept: 'application/json', 'content-type': 'application/json' };
+
+function createRequest(
+  { call }: Attempt,
+  encoded: Encoded,
+  { timestamp, signature }: { timestamp: string | number; signature: string },
+): SignedRequest {
+  const { operation, options, shared } = call;
+  const { partnerId, userAgent, wire } = shared.settings;
+  const { host, method } = operation.route;
+  const field = host === 'links' ? 'signature' : wire.jobSignatureMember;
+  return {
+    url: urlOf(operation, encoded, shared.settings),
+    method,
+    headers: { ...ownHeaders, 'user-agent': userAgent, ...options.headers },
+    body: writeJson({ ...encoded.body, partner_id: partnerId, timestamp, [field]: signature }),
+  };
+}
+
+function urlOf({ route }: OperationFacts, { linkId }: Encoded, { baseUrls, wire }: Settings): string {
+  const path = route.path
+    .replace('{brand}', wire.brand)
+    .replace('{list}', wire.listMarker)
+    .replace('{linkId}', linkId ?? '');
+  return baseUrls[route.host] + path;
+}
+
+function createSignerError(attempt: Attempt): HostedConfigError {
+  const issues = [{ path: 'signer', message: 'must sign with a string, and failed to' }];
+  return new HostedConfigError(issues, { ...factsOf(attempt, outcomeWithoutResponse(attempt)), retryable: false });
 }

@@ -1,149 +1,201 @@
 /**
- * What is believed: the way from an answer that is no refusal to a clean value. Each step throws
- * what keeps it from the next; a value that comes out was verified wherever its operation's
- * answers are signed.
+ * From a response to the public value: error of the service → JSON object → signature → shape → decode. Each
+ * step throws; every value that is returned was verified, where the responses of its operation are signed.
  *
  * @module
  */
 
-import {
-  type DisbeliefReason,
-  HostedConfigError,
-  HostedResponseError,
-  HostedSignatureError,
-  type UnusableReason,
-} from '../errors/errors.js';
-import type { Issue, Particulars } from '../errors/hosted-error.js';
-import { cannot, disbelief, listIssues, unusability } from '../errors/messages.js';
-import { isRecord } from '../protocol/json.js';
-import type { Settings } from '../settings.js';
-import { signaturesIn, type Verdict, verifyAnswer } from '../signing/verify.js';
+import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
+import type { ErrorFacts, Issue } from '../errors/hosted-error.js';
+import type { SignatureReason, UnusableReason } from '../errors/messages.js';
+import { isRecord, parseJson } from '../protocol/json.js';
+import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import { checkJson } from '../validation/check.js';
-import { describeSkew } from './clock-skew.js';
-import { hasValue, type Operation } from './operation.js';
-import type { SentSignatures } from './sent-signatures.js';
-import { requestIdIn, type Site } from './service-error.js';
-import type { Answer } from './transport.js';
+import type { Answered, ResponseInfo } from './api-promise.js';
+import type { Attempt, RunningCall } from './attempt.js';
+import { describeOffset, describeSkew } from './clock-skew.js';
+import { hasValue } from './operation.js';
+import { createServiceError, requestIdIn } from './service-error.js';
+import type { TransportResponse } from './transport.js';
 
-/** An answer, and the call it is to be believed by. */
-export interface Reading<Checked, Wire, Output> {
-  readonly operation: Operation<Checked, Wire, Output>;
-  readonly asked: Checked;
-  /** The signatures of our own requests. */
-  readonly sentSignatures: SentSignatures;
-  readonly answer: Answer;
-  readonly site: Site;
-  readonly settings: Settings;
-}
-
-/** The members of an answer. */
-export type Members = Readonly<Record<string, unknown>>;
+/** The properties of a JSON object. */
+export type Properties = Readonly<Record<string, unknown>>;
 
 /**
- * The members of an answer that can be read.
+ * Reads the response of an attempt. A promise only where the signer gives one.
  *
- * @throws {HostedResponseError} when it is a redirect, too large, no JSON, or no object.
+ * @throws {HostedError} of the class that `service-error.ts` chooses, when the service responded with an error.
+ * @throws {HostedResponseError} when the response cannot be used.
+ * @throws {HostedSignatureError} when its signature cannot be trusted.
  */
-export function membersOf(reading: Received, json: unknown): Members {
-  const { flaw } = reading.answer;
-  if (flaw === 'redirect' || flaw === 'too_large') throw unusable(reading, flaw, []);
-  if (flaw === 'not_utf8' || json === undefined) throw unusable(reading, 'malformed', []);
-  if (!isRecord(json)) throw unusable(reading, 'shape', [{ path: '', message: 'must be an object' }]);
+export function readResponse<Input, WireResponse, Output>(
+  response: TransportResponse,
+  attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
+): Answered<Output> | Promise<Answered<Output>> {
+  attempt.progress = 'answered';
+  // What is fresh is judged by this machine's own clock: a response must not vouch for its own age.
+  const now = attempt.call.shared.settings.clock.now();
+  reportResponse(response, attempt);
+  const json = parseJson(response.text);
+  throwServiceError(response, json, { attempt, now });
+
+  const source = sourceOf(response, attempt, now);
+  const { flaw } = response;
+  if (flaw === 'redirect' || flaw === 'too_large') throw source.createUnusable(flaw);
+  const properties = assertObject(flaw === 'not_utf8' ? undefined : json, source);
+  const finish = (signedAt: Date | null): Answered<Output> => {
+    attempt.call.shared.noticeAge(signedAt, now);
+    return { data: decode(properties, signedAt, { attempt, source }), response: infoOf(response, attempt) };
+  };
+  const signedAt = verifyResponse(properties, { attempt, now, source });
+  return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
+}
+
+function reportResponse({ status, headers }: TransportResponse, { call, number, startedAt }: Attempt): void {
+  const { settings, telemetry } = call.shared;
+  telemetry.report?.({
+    type: 'response',
+    callId: call.id,
+    operation: call.operation.name,
+    attempt: number,
+    status,
+    requestId: requestIdIn(headers, call.sent),
+    durationMs: Math.round(settings.clock.elapsed() - startedAt),
+  });
+}
+
+function throwServiceError(
+  response: TransportResponse,
+  json: unknown,
+  { attempt, now }: { readonly attempt: Attempt; readonly now: number },
+): void {
+  const error = createServiceError(response, json, attempt, now);
+  if (error === null) return;
+  const { settings, skew, telemetry } = attempt.call.shared;
+  const trip = { receivedAt: now, tookMs: settings.clock.elapsed() - attempt.startedAt };
+  // No other response may say what time it is: this one says that the service did not accept ours.
+  if (error.code === 'authentication' && skew.learn(response.headers, trip)) {
+    telemetry.warn(describeOffset(skew.offsetMs()));
+  }
+  throw error;
+}
+
+/** Creates the errors about what is read, a response or a callback: they name where it came from. */
+export interface Source {
+  createUnusable(reason: UnusableReason, issues?: readonly Issue[]): HostedResponseError;
+  createUntrusted(reason: SignatureReason): HostedSignatureError;
+  createConfigError(issues: readonly Issue[]): HostedConfigError;
+}
+
+function sourceOf(response: TransportResponse, { call, number }: Attempt, now: number): Source {
+  const facts = (): ErrorFacts => ({
+    operation: call.operation.name,
+    outcome: 'answered',
+    attempts: number,
+    requestId: requestIdIn(response.headers, call.sent),
+  });
+  return {
+    createUnusable: (reason, issues = []) => new HostedResponseError(reason, issues, facts(), response),
+    createUntrusted(reason) {
+      const skew = reason === 'stale' ? describeSkew(response.headers, now) : null;
+      const why = skew ? `${skew}: set it (NTP), or raise "maxResponseAgeMs"` : undefined;
+      return new HostedSignatureError(reason, facts(), why);
+    },
+    createConfigError: (issues) => new HostedConfigError(issues, facts()),
+  };
+}
+
+/**
+ * Gives the properties of parsed JSON.
+ *
+ * @throws {HostedResponseError} when it is undefined, as it was no JSON, or no object.
+ */
+export function assertObject(json: unknown, source: Source): Properties {
+  if (json === undefined) throw source.createUnusable('malformed');
+  if (!isRecord(json)) throw source.createUnusable('shape', [{ path: '', message: 'must be an object' }]);
   return json;
 }
 
-/**
- * When the service signed an answer; null where its operation's answers need no signature and this
- * one has none. A promise only where the signer gives one.
- *
- * @throws {HostedSignatureError} when it is not believed.
- */
-export function verified(reading: Signed, members: Members): Date | null | Promise<Date | null> {
-  const { operation, sentSignatures, site, settings } = reading;
-  const signatures = signaturesIn(members);
-  const others = signatures.filter((signature) => !sentSignatures.has(signature));
-  // Link answers are not signed; one that hands our own signature back is not either.
-  if (operation.signedAnswer === 'if present' && others.length === 0) return null;
-  if (mayReflect(reading) && others.length < signatures.length) throw rejected(reading, 'reflected');
-  const theirs =
-    operation.signedAnswer === 'required'
-      ? members
-      : Object.fromEntries(Object.entries(members).filter(([, value]) => !sentSignatures.has(value)));
-  const verdict = verifyAnswer(theirs, {
-    signer: settings.signer,
-    partnerId: settings.partnerId,
-    now: site.now,
-    maxAgeMs: settings.maxResponseAgeMs,
-  });
-  return verdict instanceof Promise
-    ? verdict.then((later) => signedAtOf(reading, later, others))
-    : signedAtOf(reading, verdict, others);
+/** What is verified, and for whom. */
+interface Verifying {
+  readonly attempt: Attempt;
+  readonly now: number;
+  readonly source: Source;
 }
 
-// Where both sides sign with one key, anyone can hand us back what we sent, now or earlier.
-function mayReflect({ operation, settings }: Signed): boolean {
-  return operation.signedAnswer === 'required' && !settings.wire.echoesTimestamp;
-}
-
-function signedAtOf(reading: Signed, verdict: Verdict | null, signatures: readonly unknown[]): Date | null {
-  const { sentSignatures, site } = reading;
-  if (verdict?.believed) {
-    const { signedAt } = verdict;
-    if (mayReflect(reading) && signatures.some((signature) => sentSignatures.hasRespelled(signature))) {
-      throw rejected(reading, 'reflected');
-    }
-    const isForgotten = signedAt !== null && signedAt.getTime() <= sentSignatures.forgottenUntil();
-    if (mayReflect(reading) && isForgotten) throw rejected(reading, 'stale');
-    return signedAt;
+/** When the service signed the response; null where it need not be signed and is not. */
+function verifyResponse(properties: Properties, verifying: Verifying): Date | null | Promise<Date | null> {
+  const { operation, sent, shared } = verifying.attempt.call;
+  const { maxResponseAgeMs, partnerId, signer } = shared.settings;
+  const signatures = signaturesIn(properties);
+  const others = signatures.filter((signature) => !sent.has(signature));
+  // The responses of link operations are not signed; one that hands our own signature back is not, either.
+  if (operation.signedResponse === 'if present' && others.length === 0) return null;
+  if (mayReflect(verifying.attempt) && others.length < signatures.length) {
+    throw verifying.source.createUntrusted('reflected');
   }
-
-  if (verdict) throw rejected(reading, verdict.reason);
-  const issues = [{ path: 'signer', message: 'must verify without throwing, and threw' }];
-  throw new HostedConfigError(cannot(site.operation, listIssues(issues)), issues, answered(reading));
+  const signed =
+    operation.signedResponse === 'required'
+      ? properties
+      : Object.fromEntries(Object.entries(properties).filter(([, value]) => !sent.has(value)));
+  const by = { signer, partnerId, now: verifying.now, maxAgeMs: maxResponseAgeMs };
+  const verdict = verifySigned(signed, by);
+  return verdict instanceof Promise
+    ? verdict.then((later) => signedAtOf(later, others, verifying))
+    : signedAtOf(verdict, others, verifying);
 }
 
-function rejected(reading: Received, reason: DisbeliefReason): HostedSignatureError {
-  const { answer, site } = reading;
-  const apart = reason === 'stale' ? describeSkew(answer.headers, site.now) : null;
-  const why = apart ? `${apart}: set it (NTP), or raise "maxResponseAgeMs"` : disbelief[reason];
-  const message = cannot(site.operation, `the answer is not believed: ${why}`);
-  return new HostedSignatureError(message, reason, answered(reading));
+// Both sides sign with one key, so that anyone can hand us back what we sent, now or earlier.
+function mayReflect({ call }: Attempt): boolean {
+  return call.operation.signedResponse === 'required' && !call.shared.settings.wire.echoesTimestamp;
 }
+
+function signedAtOf(verdict: Verdict, signatures: readonly unknown[], { attempt, source }: Verifying): Date | null {
+  const { signedAt } = assertVerified(verdict, source);
+  if (!mayReflect(attempt)) return signedAt;
+  const { sent } = attempt.call;
+  if (signatures.some((signature) => sent.hasRespelled(signature))) throw source.createUntrusted('reflected');
+  const isForgotten = signedAt !== null && signedAt.getTime() <= sent.forgottenUntil();
+  if (isForgotten) throw source.createUntrusted('stale');
+  return signedAt;
+}
+
+/** A verdict that is a yes. */
+export type Verified = Extract<Verdict, { readonly isVerified: true }>;
 
 /**
- * The clean value of an answer.
+ * Gives the verdict where it is a yes.
  *
- * @throws {HostedResponseError} when its shape is wrong, or it is about something else.
+ * @throws {HostedSignatureError} when it is a no.
+ * @throws {HostedConfigError} when the signer threw, and there is none.
  */
-export function decoded<Checked, Wire, Output>(
-  reading: Reading<Checked, Wire, Output>,
-  { members, signedAt }: { members: Members; signedAt: Date | null },
+export function assertVerified(verdict: Verdict, source: Source): Verified {
+  if (verdict.isVerified) return verdict;
+  if (verdict.reason !== 'signer threw') throw source.createUntrusted(verdict.reason);
+  throw source.createConfigError([{ path: 'signer', message: 'must verify without throwing, and threw' }]);
+}
+
+function decode<Input, WireResponse, Output>(
+  properties: Properties,
+  signedAt: Date | null,
+  from: { readonly attempt: Attempt<RunningCall<Input, WireResponse, Output>>; readonly source: Source },
 ): Output {
-  const { operation, asked, settings } = reading;
-  const shape = checkJson(operation.response, members);
-  if (shape.data === undefined) throw unusable(reading, 'shape', shape.issues);
-  const read = operation.decode(shape.data, asked, { wire: settings.wire, signedAt });
+  const { operation, input, shared } = from.attempt.call;
+  const shape = checkJson(operation.response, properties);
+  if (shape.data === undefined) throw from.source.createUnusable('shape', shape.issues);
+  const read = operation.decode(shape.data, input, { wire: shared.settings.wire, signedAt });
   if (hasValue(read)) return read.value;
-  throw unusable(reading, read.reason, read.issues);
+  throw from.source.createUnusable(read.reason, read.issues);
 }
 
-type Received = Pick<Reading<never, never, unknown>, 'answer' | 'site'>;
-
-type Signed = Pick<Reading<never, never, unknown>, 'answer' | 'site' | 'sentSignatures' | 'settings'> & {
-  readonly operation: { readonly signedAnswer: 'required' | 'if present' };
-};
-
-function unusable(received: Received, reason: UnusableReason, issues: readonly Issue[]): HostedResponseError {
-  const where = issues.length > 0 ? ` (${listIssues(issues)})` : '';
-  const message = cannot(received.site.operation, `the answer cannot be used: ${unusability[reason]}${where}`);
-  return new HostedResponseError(message, reason, issues, received.answer, answered(received));
-}
-
-function answered({ answer, site }: Received): Particulars {
+function infoOf({ status, headers, text }: TransportResponse, { call, number }: Attempt): ResponseInfo {
   return {
-    operation: site.operation,
-    outcome: 'answered',
-    attempts: site.attempts,
-    requestId: requestIdIn(answer.headers, site.sentSignatures),
+    status,
+    headers,
+    get requestId() {
+      return requestIdIn(headers, call.sent);
+    },
+    attempts: number,
+    rawBody: () => text,
   };
 }

@@ -1,72 +1,198 @@
 /**
- * When to try again: which error is worth it, and how long to wait.
+ * Attempt after attempt: which error is worth another one, how long to wait for it, and how many a client may
+ * make in all.
  *
  * @module
  */
 
-import type { AnyHostedError } from '../errors/errors.js';
+import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors/errors.js';
 import { assumedMaxRetryAfterMs } from '../protocol/assumptions.js';
 import { parseHttpDate } from '../protocol/date-time.js';
 import { readProperty } from '../runtime/prototype.js';
+import { type Attempt, type CallFacts, factsOf, outcomeWithoutResponse, type TokenBucket } from './attempt.js';
 
-/** What a failed attempt is judged by. */
-export interface Attempt {
-  /** How often it was tried, 1 or more. */
-  readonly attempt: number;
-  readonly maxRetries: number;
-  /** Whether the call is part of a wait or the like: it may be signed anew although `maxRetries` is 0. */
-  readonly isPart: boolean;
-  /** Whether the call was signed anew before. */
-  readonly resigned: boolean;
-  /** Whether the clock offset is another than the one the attempt was signed with. */
-  readonly skewChanged: boolean;
-  /** After this long, in ms, the service is past the time that it signed a response for. */
-  readonly passingMs: number;
-}
-
-/** What to do about a failed attempt. */
-export interface Retry {
-  /** How long to wait for the next attempt, in ms; null where there is none. */
-  readonly delayMs: number | null;
-  /** Whether the next attempt is made for the sake of its signature, and not because something failed. */
-  readonly resigns: boolean;
-}
-
-const never: Retry = { delayMs: null, resigns: false };
-
-/** Decides what follows a failed attempt. `random` gives a random number from 0 to 1. */
-export function retryAfter(error: AnyHostedError, made: Attempt, random: () => number): Retry {
-  const isUsedUp = made.attempt > made.maxRetries;
-  const resignMs = resignAfter(error, made);
-  if (resignMs !== null) {
-    const mayResign = !made.resigned && (!isUsedUp || made.isPart);
-    return mayResign ? { delayMs: resignMs, resigns: true } : never;
+/**
+ * Runs attempts of a call until one succeeds, or fails with an error that is not worth another one.
+ *
+ * @throws the error of the last attempt; the reason of the caller's signal.
+ */
+export async function runAttempts<Call extends CallFacts, Output>(
+  call: Call,
+  runAttempt: (attempt: Attempt<Call>) => Promise<Output>,
+): Promise<Output> {
+  let attempt: Attempt<Call> | null = null;
+  let before: FailedAttempt | null = null;
+  try {
+    for (;;) {
+      attempt = beginAttempt(call, before);
+      try {
+        const output = await runAttempt(attempt);
+        if (call.part === undefined) call.shared.retryTokens.earn();
+        return output;
+      } catch (error) {
+        before = await waitForRetry(error, attempt);
+      }
+    }
+  } catch (error) {
+    // `signal.reason` may itself be a HostedError, and an abort is no failure.
+    call.options.signal?.throwIfAborted();
+    throw reportFailure(error, call, attempt);
   }
-  if (isUsedUp || !error.retryable) return never;
-  const most = Math.min(backOff.mostMs, backOff.firstMs * 2 ** (made.attempt - 1));
-  const asked = Number(readProperty(error, 'retryAfterMs') ?? 0);
-  // Asking again earlier would be refused, and a sleep that long looks like a hung call: the caller decides.
-  if (asked > assumedMaxRetryAfterMs) return never;
-  return { delayMs: Math.max(Math.floor(random() * most), asked), resigns: false };
 }
 
-/** How long to wait, in ms, before a request is signed anew; null where its signature is not what failed. */
-function resignAfter(error: AnyHostedError, { skewChanged, passingMs }: Attempt): number | null {
-  // The service and this client can sign for the same time by accident, but not twice in a row.
-  if (error.code === 'signature' && error.reason === 'reflected') return passingMs;
-  // The service may have refused the time that was signed, which is now known better.
-  return error.code === 'authentication' && skewChanged ? 0 : null;
+/** @throws the error where it is not worth another attempt. */
+async function waitForRetry(error: unknown, failed: Attempt): Promise<FailedAttempt> {
+  const { call, number } = failed;
+  call.options.signal?.throwIfAborted();
+  const retry = isHostedError(error) ? chooseRetry(error, failed) : null;
+  if (retry === null || !isHostedError(error)) throw error;
+  const { delayMs } = retry;
+  const { id: callId, operation, shared } = call;
+  shared.telemetry.report?.({
+    type: 'retry',
+    callId,
+    operation: operation.name,
+    attempt: number,
+    delayMs,
+    reason: error.code,
+  });
+  // From here on its request counts as one without a response: what follows may fail, too.
+  failed.progress = mayHaveHadEffect(error) ? 'sent' : 'not sent';
+  if (delayMs > 0 || !retry.isResigned) await pause(call, delayMs, error);
+  return { ...retry, failed, error };
+}
+
+/** @throws `error` where a given clock cannot sleep. */
+async function pause({ options, shared }: CallFacts, delayMs: number, error: AnyHostedError): Promise<void> {
+  await shared.settings.clock.sleep(delayMs, options.signal).catch((failure: unknown) => {
+    throw isHostedError(failure) ? failure : error;
+  });
+}
+
+interface FailedAttempt extends Retry {
+  readonly failed: Attempt;
+  readonly error: AnyHostedError;
+}
+
+function beginAttempt<Call extends CallFacts>(call: Call, before: FailedAttempt | null): Attempt<Call> {
+  const { settings, skew } = call.shared;
+  return {
+    call,
+    number: before ? before.failed.number + 1 : 1,
+    startedAt: settings.clock.elapsed(),
+    offsetMs: skew.offsetMs(),
+    isResigned: before !== null && (before.isResigned || before.failed.isResigned),
+    isUnsettled: before !== null && (before.failed.isUnsettled || before.failed.progress === 'sent'),
+    met: before?.isResigned && before.error.code === 'signature' ? before.failed.signedFor : null,
+    signedFor: null,
+    progress: 'not sent',
+  };
+}
+
+// Requests that were never sent, rate-limited (429) or rejected (401) had no effect; any other may have had one.
+function mayHaveHadEffect({ outcome, code }: AnyHostedError): boolean {
+  return outcome !== 'not_sent' && code !== 'rate_limit' && code !== 'authentication';
+}
+
+// A clock that gives no time knows nothing of the call in which it fails.
+function completeError(caught: unknown, { operation }: Pick<CallFacts, 'operation'>, attempt: Attempt | null) {
+  if (!isHostedError(caught)) throw caught;
+  if (caught.code !== 'config' || caught.operation !== null) return caught;
+  if (attempt === null) return new HostedConfigError(caught.issues, { operation: operation.name });
+  const outcome = attempt.progress === 'answered' ? 'answered' : outcomeWithoutResponse(attempt);
+  return new HostedConfigError(caught.issues, { ...factsOf(attempt, outcome), retryable: false });
+}
+
+/** Reports that a call failed, and gives the error to throw: one that names the operation. */
+export function reportFailure(
+  caught: unknown,
+  call: Pick<CallFacts, 'id' | 'operation' | 'shared'>,
+  attempt: Attempt | null,
+): AnyHostedError {
+  const error = completeError(caught, call, attempt);
+  const { id: callId, operation, shared } = call;
+  const attempts = attempt?.number ?? 0;
+  shared.telemetry.report?.({ type: 'error', callId, operation: operation.name, code: error.code, attempts });
+  return error;
+}
+
+/** The attempt that follows a failed one. */
+interface Retry {
+  /** How long to wait for it, in ms. */
+  readonly delayMs: number;
+  /** Whether it is made for the sake of its signature, and not because something failed. */
+  readonly isResigned: boolean;
+}
+
+/** Chooses what follows a failed attempt; null where nothing does. */
+function chooseRetry(error: AnyHostedError, attempt: Attempt): Retry | null {
+  const { endsAt, shared } = attempt.call;
+  const retry = chooseNewSignature(error, attempt) ?? chooseRepeat(error, attempt);
+  // A wait that outlasts the call would only hide what went wrong behind a timeout.
+  if (retry === null || shared.settings.clock.elapsed() + retry.delayMs >= endsAt) return null;
+  // Signing anew is not charged: nothing of the service failed, and it happens once a call.
+  return retry.isResigned || shared.retryTokens.take() ? retry : null;
+}
+
+// Both sides sign the same text with one key: they can sign for the same time by accident, but not twice in a row.
+// And the service may have rejected the time that was signed, which is known better since.
+function chooseNewSignature(error: AnyHostedError, attempt: Attempt): Retry | null {
+  const { operation, part, shared } = attempt.call;
+  if (attempt.isResigned || (isLast(attempt) && part === undefined)) return null;
+  if (isReflected(error)) return { delayMs: shared.signingTimes[operation.route.host].passingMs, isResigned: true };
+  const isTimeCorrected = error.code === 'authentication' && shared.skew.offsetMs() !== attempt.offsetMs;
+  return isTimeCorrected ? { delayMs: 0, isResigned: true } : null;
+}
+
+function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
+  if (isLast(attempt) || !error.retryable || isReflected(error) || isEndOfCall(error)) return null;
+  const longestMs = Math.min(backOff.longestMs, backOff.firstMs * 2 ** (attempt.number - 1));
+  const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
+  // An earlier request would be rejected, and so long a sleep looks like a call that hangs: the caller decides.
+  if (retryAfterMs > assumedMaxRetryAfterMs) return null;
+  const drawnMs = Math.floor(attempt.call.shared.random() * longestMs);
+  return { delayMs: Math.max(drawnMs, retryAfterMs), isResigned: false };
+}
+
+function isLast({ number, call }: Attempt): boolean {
+  const maxRetries = call.part ? 0 : (call.options.maxRetries ?? call.shared.settings.maxRetries);
+  return number > maxRetries;
+}
+
+function isReflected(error: AnyHostedError): boolean {
+  return error.code === 'signature' && error.reason === 'reflected';
+}
+
+function isEndOfCall(error: AnyHostedError): boolean {
+  return error.code === 'timeout' && error.phase === 'total';
 }
 
 /** The first wait, and the longest, in ms: doubled each time, and drawn at random from 0 (full jitter). */
-const backOff = { firstMs: 500, mostMs: 8_000 };
+const backOff = { firstMs: 500, longestMs: 8_000 };
+
+const tokenCounts = { full: 500, perRetry: 5, perSuccess: 1 };
+
+/** Creates a full bucket. */
+export function createTokenBucket(): TokenBucket {
+  let tokens = tokenCounts.full;
+  return {
+    take() {
+      if (tokens < tokenCounts.perRetry) return false;
+      tokens -= tokenCounts.perRetry;
+      return true;
+    },
+    earn() {
+      tokens = Math.min(tokenCounts.full, tokens + tokenCounts.perSuccess);
+    },
+  };
+}
 
 /**
- * What `Retry-After` asks for, in ms: whole seconds, or an IMF date (RFC 9110 §10.2.3 and §5.6.7).
- * Null where it says neither; 0 for a date that has passed.
+ * Reads what `Retry-After` asks for, in ms: whole seconds, or an IMF date (RFC 9110 §10.2.3 and §5.6.7).
+ * Null where it is neither; 0 for a date that has passed.
  */
 export function readRetryAfter(header: string | null, now: number): number | null {
-  // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
+  // Node's fetch keeps the blanks behind a value, which are no part of it (RFC 9110 §5.5).
   const value = header?.trim() ?? '';
   if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
   const at = parseHttpDate(value);

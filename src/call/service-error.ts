@@ -1,22 +1,20 @@
 /**
- * What an answer's HTTP status and service code mean, before anything in it is believed
+ * What a response's HTTP status and service code mean, before anything in it is trusted
  * (docs/protocol.md §7). A forged error can cost an exception; it never makes a status.
  *
  * @module
  */
 
 import { type AnyHostedError, HostedTimeoutError } from '../errors/errors.js';
-import type { Particulars } from '../errors/hosted-error.js';
-import { cannot } from '../errors/messages.js';
+import type { ErrorFacts } from '../errors/hosted-error.js';
 import {
+  type ErrorResponse,
   HostedApiError,
   HostedAuthenticationError,
   HostedNotFoundError,
   HostedRateLimitError,
   HostedServerError,
-  type Refusal,
 } from '../errors/service-errors.js';
-import type { Environment } from '../options.js';
 import {
   assumedBlockedCode,
   assumedCodes,
@@ -25,78 +23,63 @@ import {
   type CodeMeaning,
 } from '../protocol/assumptions.js';
 import { isRecord } from '../protocol/json.js';
-import type { OperationName } from '../protocol/routes.js';
+import type { Attempt } from './attempt.js';
 import { describeSkew } from './clock-skew.js';
 import { readRetryAfter } from './retry.js';
-import type { Answer } from './transport.js';
-
-/** Which call an answer belongs to. */
-export interface Site {
-  readonly operation: OperationName;
-  readonly repeatable: boolean;
-  readonly environment: Environment;
-  readonly attempts: number;
-  /** Whether an earlier attempt of the call was sent, and may have been acted on. */
-  readonly isUnsettled: boolean;
-  readonly now: number;
-  /** The signatures that the service was sent, and may hand back. */
-  readonly sentSignatures: Iterable<string>;
-}
+import type { TransportResponse } from './transport.js';
 
 type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
 
-/** The error an answer stands for; null where it is no error and may be verified and decoded. */
-export function refusalIn(answer: Answer, json: unknown, site: Site): AnyHostedError | null {
-  // Whoever a redirect was followed to is not the service, whatever it says.
-  if (answer.flaw === 'redirect') return null;
+/** Creates the error that a response stands for; null where it is no error and may be verified and decoded. */
+export function createServiceError(
+  response: TransportResponse,
+  json: unknown,
+  attempt: Attempt,
+  now: number,
+): AnyHostedError | null {
+  // A redirect leads to somebody who is not the service, whatever the response says.
+  if (response.flaw === 'redirect') return null;
   const serviceCode = codeIn(json);
-  const meaning = meaningOf(answer.status, serviceCode, json);
+  const meaning = meaningOf(response.status, serviceCode, json);
   if (meaning === null) return null;
 
-  const refusal: Refusal = {
-    ...answer,
-    serviceCode,
-    serviceMessage: messageIn(json),
-    retryAfterMs: readRetryAfter(answer.headers.get('retry-after'), site.now),
-  };
-  const retryable = isRetryable(meaning, refusal, site.repeatable);
-  const particulars: Particulars = {
-    operation: site.operation,
+  const { status, headers } = response;
+  const { operation, sent, shared } = attempt.call;
+  const retryAfterMs = readRetryAfter(headers.get('retry-after'), now);
+  const error: ErrorResponse = { ...response, serviceCode, serviceMessage: messageIn(json), retryAfterMs };
+  const retryable = isRetryable(meaning, error, operation.repeatable);
+  const facts: ErrorFacts = {
+    operation: operation.name,
     outcome: 'refused',
-    attempts: site.attempts,
-    requestId: requestIdIn(answer.headers, site.sentSignatures),
+    attempts: attempt.number,
+    requestId: requestIdIn(headers, sent),
     retryable,
-    // A gateway can say so after the service behind it has acted.
-    mayHaveActed: site.isUnsettled || meaning === 'timeout' || meaning === 'server',
+    // A gateway can respond so after the service behind it has acted.
+    mayHaveActed: attempt.isUnsettled || meaning === 'timeout' || meaning === 'server',
   };
-  const said = serviceCode === null ? `status ${answer.status}` : `status ${answer.status}, code ${serviceCode}`;
-  const message = (why: string) => cannot(site.operation, `${why} (${said})`);
+  const said = serviceCode === null ? `status ${status}` : `status ${status}, code ${serviceCode}`;
 
   switch (meaning) {
     case 'rate_limit': {
       const why = retryable
-        ? 'the service has had too many requests'
-        : 'the service blocks this ID number, which waiting does not lift';
-      return new HostedRateLimitError(message(why), refusal, particulars);
+        ? 'the service has received too many requests'
+        : 'the service blocks this ID number, and waiting does not change that';
+      return new HostedRateLimitError(`${why} (${said})`, error, facts);
     }
     case 'authentication': {
-      const apart = describeSkew(answer.headers, site.now);
-      const why = `the service does not accept the signature; check that partner id and key are those of the ${site.environment} environment${apart ? `, and the time: ${apart}` : ''}`;
-      return new HostedAuthenticationError(message(why), refusal, particulars);
+      const skew = describeSkew(headers, now);
+      const keys = `check that partner id and key are those of the ${shared.settings.environment} environment`;
+      const why = `the service does not accept the signature; ${keys}${skew ? `, and the time: ${skew}` : ''}`;
+      return new HostedAuthenticationError(`${why} (${said})`, error, facts);
     }
     case 'not_found':
-      return new HostedNotFoundError(message('the service knows no such link or job'), refusal, particulars);
+      return new HostedNotFoundError(`the service knows no such link or job (${said})`, error, facts);
     case 'timeout':
-      return new HostedTimeoutError(
-        message('the service stopped waiting for the request'),
-        'attempt',
-        particulars,
-        refusal.retryAfterMs,
-      );
+      return new HostedTimeoutError(`the service timed out (${said})`, 'attempt', facts, retryAfterMs);
     case 'server':
-      return new HostedServerError(message('the service is in trouble'), refusal, particulars);
+      return new HostedServerError(`the service failed (${said})`, error, facts);
     case 'api':
-      return new HostedApiError(message('the service refused the request'), refusal, particulars);
+      return new HostedApiError(`the service rejected the request (${said})`, error, facts);
   }
 }
 
@@ -144,8 +127,8 @@ function meaningOf(status: number, code: string | null, json: unknown): Meaning 
   return isRecord(json) && json.error ? 'api' : null;
 }
 
-// Create too may be repeated after 429: the service says it did not act.
-function isRetryable(meaning: Meaning, { status, serviceCode }: Refusal, repeatable: boolean): boolean {
+// Create, too, may be retried after 429: the service says that it did not act.
+function isRetryable(meaning: Meaning, { status, serviceCode }: ErrorResponse, repeatable: boolean): boolean {
   if (meaning === 'rate_limit') return serviceCode !== assumedBlockedCode;
   const said = serviceCode !== null && assumedCodes.get(serviceCode) === 'server';
   const transient = meaning === 'timeout' || (meaning === 'server' && (said || assumedTransientStatuses.has(status)));

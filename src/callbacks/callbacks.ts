@@ -11,6 +11,7 @@ import type { JobRef, JobStatus } from '../jobs/types.js';
 import type { CallOptions } from '../options.js';
 import { readProperty } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
+import { callbackSource } from './callback-errors.js';
 import { createDeliveryReports } from './delivery.js';
 import { createBusyError, handleUnconfirmed } from './handle.js';
 import { createHintHandling } from './handle-hint.js';
@@ -18,7 +19,7 @@ import { createHandler } from './handler.js';
 import { createHintLimits } from './hint-limits.js';
 import { begin } from './lease.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
-import { receiveCallback, replayed } from './receive.js';
+import { receiveCallback } from './receive.js';
 import { createReplayGuard } from './replay-guard.js';
 import { createResultMemory } from './result-memory.js';
 import { createTurns } from './turns.js';
@@ -192,7 +193,7 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
       const callback = await receiveCallback(body, receiving, settings);
       const { event, key } = callback;
       const begun = await begin(callback, receiving, { clock, warn: reports.warn });
-      if (begun.known === 'conflict') throw replayed();
+      if (begun.known === 'conflict') throw callbackSource.createUntrusted('replayed');
       if (begun.known === 'repeat') return { ...event, repeat: true };
       if (begun.lease === undefined) throw createBusyError('the same callback is being handled');
       try {

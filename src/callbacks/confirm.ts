@@ -6,7 +6,6 @@
  */
 
 import { HostedPollTimeoutError } from '../errors/errors.js';
-import { cannotReceive } from '../errors/messages.js';
 import type { HistoryEntry, JobRef, JobStatus } from '../jobs/types.js';
 import { assumedInterimCodes, assumedSettlingMs } from '../protocol/assumptions.js';
 import type { WaitingClock } from '../runtime/clock.js';
@@ -32,7 +31,7 @@ export async function askForStatus(
   const second = await ask();
   if (second.complete) return second;
   throw new HostedPollTimeoutError(
-    cannotReceive('it calls itself final, and the job is still pending'),
+    'it calls itself final, and the job is still pending',
     { job: { userId: event.userId, jobId: event.jobId }, lastStatus: second, elapsedMs: assumedSettlingMs },
     { operation: 'jobs.status', outcome: 'answered', attempts: 2, retryable: true },
   );

@@ -85,13 +85,13 @@ export function createDeliveryReports(
     report(outcome, durationMs, onError) {
       const { status } = outcome;
       if (isDelivered(outcome)) {
-        report({ type: 'callback', result: outcome.result, reason: null, status, durationMs });
+        report?.({ type: 'callback', result: outcome.result, reason: null, status, durationMs });
         quietly(writeCounts);
         return;
       }
       const { phase, event, error, reason } = outcome;
       const result = status < 500 ? 'refused' : 'failed';
-      report({ type: 'callback', result, reason, status, durationMs });
+      report?.({ type: 'callback', result, reason, status, durationMs });
       if (onError) quietly(() => onError(error, { phase, status, event }));
       if (status < 500) count(outcome);
       else warn(describeFailure(outcome));

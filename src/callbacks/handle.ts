@@ -5,12 +5,12 @@
  */
 
 import { HostedSignatureError } from '../errors/errors.js';
-import { cannotReceive } from '../errors/messages.js';
 import type { Settings } from '../settings.js';
+import { callbackFacts, callbackSource } from './callback-errors.js';
 import { createFailure, type DeliveryReports, type DeliveryResult } from './delivery.js';
 import { type Begun, begin, type Lease } from './lease.js';
 import type { HandlerSettings } from './options.js';
-import { type ReceivedCallback, replayed } from './receive.js';
+import type { ReceivedCallback } from './receive.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
 
 /** What a handler works with. */
@@ -33,7 +33,8 @@ export const handleUnconfirmed: Handle = async (callback, handling) => {
     return createFailure('guard', 503, 'guard', error, event);
   }
   // A signature is worth one body: a caller that has seen it could put it on others.
-  if (begun.known === 'conflict') return createFailure('guard', 401, 'replayed', replayed(), event);
+  if (begun.known === 'conflict')
+    return createFailure('guard', 401, 'replayed', callbackSource.createUntrusted('replayed'), event);
   if (begun.lease === undefined) return beganBefore(begun.known, event);
   return handOver(event, begun.lease, () => handling.settings.onEvent(event));
 };
@@ -67,5 +68,5 @@ export async function handOver(
 
 /** The error for a callback that is not handled now, and may be later. */
 export function createBusyError(why: string): HostedSignatureError {
-  return new HostedSignatureError(cannotReceive(why), 'replayed', { outcome: 'answered', retryable: true });
+  return new HostedSignatureError('replayed', { ...callbackFacts, retryable: true }, why);
 }

@@ -12,16 +12,16 @@ import {
   HostedTimeoutError,
   isHostedError,
 } from '../errors/errors.js';
-import { cannotReceive } from '../errors/messages.js';
 import { assumedComeAgainSeconds } from '../protocol/assumptions.js';
-import { within } from '../runtime/clock.js';
+import { withTimeout } from '../runtime/clock.js';
 import { shadowPollution } from '../runtime/prototype.js';
 import { readBytes } from '../runtime/read-body.js';
 import type { Settings } from '../settings.js';
+import { callbackFacts, callbackSource } from './callback-errors.js';
 import { createFailure, type DeliveryResult, type Undelivered } from './delivery.js';
 import type { Handle, Handling } from './handle.js';
 import type { HandlerSettings } from './options.js';
-import { type ReceivedCallback, receiveCallback, unreadable } from './receive.js';
+import { type ReceivedCallback, receiveCallback } from './receive.js';
 
 /** Creates a handler; it never rejects. */
 export function createHandler(handle: Handle, handling: Handling): (request: Request) => Promise<Response> {
@@ -66,14 +66,12 @@ async function readBody(
   { clock }: Settings,
 ): Promise<Uint8Array> {
   const announced = Number(request.headers.get('content-length') ?? 0);
-  if (announced > maxBytes) throw unreadable('too_large', []);
+  if (announced > maxBytes) throw callbackSource.createUnusable('too_large');
   const timedOut = () =>
-    new HostedTimeoutError(cannotReceive('its body did not arrive within "bodyTimeoutMs"'), 'attempt', {
-      outcome: 'answered',
-    });
+    new HostedTimeoutError('its body did not arrive within "bodyTimeoutMs"', 'attempt', callbackFacts);
   const read = (signal: AbortSignal) => readBytes(request.body, { limit: maxBytes, signal });
-  const { bytes, whole } = await within({ clock, ms: bodyTimeoutMs, timedOut }, read);
-  if (!whole) throw unreadable('too_large', []);
+  const { bytes, isWhole } = await withTimeout({ clock, ms: bodyTimeoutMs, timedOut }, read);
+  if (!isWhole) throw callbackSource.createUnusable('too_large');
   return bytes;
 }
 
@@ -81,9 +79,7 @@ function toReadFailure(error: unknown): Undelivered {
   if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
   if (error instanceof HostedResponseError) return createFailure('read', 413, 'too_large', error);
   // Neither is the callback's fault: the connection broke, or a framework has read the body before.
-  const broken = new HostedConnectionError(cannotReceive('its body broke off, or was read before'), {
-    outcome: 'answered',
-  });
+  const broken = new HostedConnectionError('its body broke off, or was read before', callbackFacts);
   return createFailure('read', 503, 'connection', isHostedError(error) ? error : broken);
 }
 
@@ -107,9 +103,7 @@ function durationSince(startedAt: number, { clock }: Settings): number {
 }
 
 function wrongMethod(): HostedResponseError {
-  return new HostedResponseError(cannotReceive('it was not sent by POST'), 'malformed', [], null, {
-    outcome: 'answered',
-  });
+  return new HostedResponseError('malformed', [], callbackFacts, null, 'it was not sent by POST');
 }
 
 function respond(status: number): Response {

@@ -6,7 +6,6 @@
 
 import * as z from 'zod/mini';
 import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
-import { cannotReceive, listIssues } from '../errors/messages.js';
 import { assumedMaxCallbackAgeMs, assumedMaxHintAgeMs } from '../protocol/assumptions.js';
 import { hasMethods } from '../runtime/prototype.js';
 import { check } from '../validation/check.js';
@@ -84,7 +83,7 @@ export function readHandlerOptions(options: HandlerOptions | undefined, memory: 
   const { onEvent, confirm = true } = given;
   if (!isFunction(onEvent)) {
     const issues = [{ path: 'onEvent', message: 'must be a function' }];
-    throw new HostedConfigError(cannotReceive(listIssues(issues)), issues);
+    throw new HostedConfigError(issues, { task: 'receive a callback' });
   }
   const { maxAgeMs = assumedMaxCallbackAgeMs, maxHintAgeMs = assumedMaxHintAgeMs } = given;
   return {
@@ -104,7 +103,7 @@ export function readHandlerOptions(options: HandlerOptions | undefined, memory: 
 
 function checkOptions(options: object | undefined): z.output<typeof receiveOptions> {
   const { data, issues } = check(receiveOptions, options ?? {});
-  if (!data) throw new HostedValidationError(cannotReceive(listIssues(issues)), issues);
+  if (!data) throw new HostedValidationError(issues, { task: 'receive a callback' });
   return data;
 }
 

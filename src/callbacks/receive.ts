@@ -6,26 +6,21 @@
  * @module
  */
 
-import {
-  HostedConfigError,
-  HostedResponseError,
-  HostedSignatureError,
-  HostedValidationError,
-  type UnusableReason,
-} from '../errors/errors.js';
+import { assertObject, assertVerified, type Properties, type Verified } from '../call/response.js';
+import { HostedValidationError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
-import { cannotReceive, disbelief, listIssues, unusability } from '../errors/messages.js';
 import { normaliseHistoryEntry } from '../jobs/normalise.js';
 import type { HistoryEntry, JobRef } from '../jobs/types.js';
 import { wireHistoryEntry } from '../jobs/wire.js';
 import { assumedMemoryMs } from '../protocol/assumptions.js';
-import { isRecord, parseJson } from '../protocol/json.js';
+import { parseJson } from '../protocol/json.js';
 import { writeJson } from '../runtime/prototype.js';
 import { decodeUtf8 } from '../runtime/read-body.js';
 import { sha256Hex } from '../runtime/sha256.js';
 import type { Settings } from '../settings.js';
-import { type Verdict, verifyAnswer } from '../signing/verify.js';
+import { verifySigned } from '../signing/verify.js';
 import { checkJson } from '../validation/check.js';
+import { callbackSource } from './callback-errors.js';
 import { digestOf, resultId } from './digest.js';
 import type { ReceiveSettings } from './options.js';
 import { type Pair, pairNames, scanBody } from './scan-body.js';
@@ -63,16 +58,15 @@ export async function receiveCallback(
   // Before anything is awaited: the bytes are the caller's, who may use them again.
   const { text, scanned } = decodeBody(body, maxBytes);
   const now = clock.now();
-  const verify = async (pair: Pair): Promise<Verified> => {
-    return assertVerified(await verifyAnswer(pair, { signer, partnerId, now, maxAgeMs }));
-  };
+  const verify = async (pair: Pair): Promise<Verified> =>
+    assertVerified(await verifySigned(pair, { signer, partnerId, now, maxAgeMs }), callbackSource);
   const { properties, verified } = await (scanned
     ? verifyAndParse(text, scanned, verify)
     : parseAndVerify(text, verify));
   const { signedAt, timestamp } = verified;
 
   const shape = checkJson(wireHistoryEntry, properties);
-  if (!shape.data) throw unreadable('shape', shape.issues);
+  if (!shape.data) throw callbackSource.createUnusable('shape', shape.issues);
   const entry = normaliseHistoryEntry(shape.data, wire.brand);
   const job = jobOf(entry);
 
@@ -93,18 +87,6 @@ export async function receiveCallback(
   };
 }
 
-/** The error for a signed pair that came with another body before. */
-export function replayed(): HostedSignatureError {
-  return new HostedSignatureError(cannotReceive(disbelief.replayed), 'replayed', { outcome: 'answered' });
-}
-
-/** The error for a body that cannot be read. */
-export function unreadable(reason: UnusableReason, issues: readonly Issue[]): HostedResponseError {
-  const where = issues.length > 0 ? ` (${listIssues(issues)})` : '';
-  const why = reason === 'too_large' ? 'it is larger than "maxBytes"' : unusability[reason];
-  return new HostedResponseError(cannotReceive(why + where), reason, issues, null, { outcome: 'answered' });
-}
-
 /** The text of a body and, where it is large, the pair that a scan found in it. */
 interface DecodedBody {
   readonly text: string;
@@ -113,25 +95,21 @@ interface DecodedBody {
 
 function decodeBody(body: unknown, maxBytes: number): DecodedBody {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
-    const message = 'must be the text or bytes of the request, not what was parsed from them';
+    const message = 'must be the string or bytes of the request, not what was parsed from them';
     const issues = [{ path: 'body', message }];
-    throw new HostedValidationError(cannotReceive(listIssues(issues)), issues);
+    throw new HostedValidationError(issues, { task: 'receive a callback' });
   }
   // A string has as many bytes as characters, or more.
-  if (body.length > maxBytes) throw unreadable('too_large', []);
+  if (body.length > maxBytes) throw callbackSource.createUnusable('too_large');
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-  if (bytes.length > maxBytes) throw unreadable('too_large', []);
+  if (bytes.length > maxBytes) throw callbackSource.createUnusable('too_large');
   const isLarge = bytes.length > smallBytes;
   const scanned = isLarge ? scanBody(bytes) : null;
-  if (isLarge && scanned === null) throw unreadable('malformed', []);
+  if (isLarge && scanned === null) throw callbackSource.createUnusable('malformed');
   const text = typeof body === 'string' ? body.replace(/^\ufeff/, '') : decodeUtf8(bytes);
-  if (text === null) throw unreadable('malformed', []);
+  if (text === null) throw callbackSource.createUnusable('malformed');
   return { text, scanned };
 }
-
-type Properties = Readonly<Record<string, unknown>>;
-
-type Verified = Extract<Verdict, { readonly believed: true }>;
 
 interface VerifiedBody {
   readonly properties: Properties;
@@ -139,7 +117,7 @@ interface VerifiedBody {
 }
 
 async function parseAndVerify(text: string, verify: (pair: Pair) => Promise<Verified>): Promise<VerifiedBody> {
-  const properties = parseObject(text);
+  const properties = assertObject(parseJson(text), callbackSource);
   return { properties, verified: await verify(pairOf(properties)) };
 }
 
@@ -149,18 +127,11 @@ async function verifyAndParse(
   verify: (pair: Pair) => Promise<Verified>,
 ): Promise<VerifiedBody> {
   const verified = await verify(scanned);
-  const properties = parseObject(text);
+  const properties = assertObject(parseJson(text), callbackSource);
   const parsed = pairOf(properties);
   // The parser decides what the body says: a pair that it does not see was not verified.
-  if (!pairNames.every((name) => parsed[name] === scanned[name])) throw unreadable('malformed', []);
+  if (!pairNames.every((name) => parsed[name] === scanned[name])) throw callbackSource.createUnusable('malformed');
   return { properties, verified };
-}
-
-function parseObject(text: string): Properties {
-  const properties = parseJson(text);
-  if (properties === undefined) throw unreadable('malformed', []);
-  if (!isRecord(properties)) throw unreadable('shape', [{ path: '', message: 'must be an object' }]);
-  return properties;
 }
 
 /** The body's own properties that make up its pair. */
@@ -168,19 +139,6 @@ function pairOf(properties: Properties): Pair {
   const own = pairNames.filter((name) => Object.hasOwn(properties, name));
   return Object.assign(Object.create(null), Object.fromEntries(own.map((name) => [name, properties[name]])));
 }
-
-function assertVerified(verdict: Verdict | null): Verified {
-  if (verdict?.believed) return verdict;
-  if (verdict === null) {
-    const issues = [{ path: 'signer', message: 'must verify without throwing, and threw' }];
-    throw new HostedConfigError(cannotReceive(listIssues(issues)), issues, { outcome: 'answered' });
-  }
-  const why = verdict.reason === 'stale' ? staleness : disbelief[verdict.reason];
-  throw new HostedSignatureError(cannotReceive(why), verdict.reason, { outcome: 'answered' });
-}
-
-const staleness =
-  'it was signed too long ago or in the future; "maxAgeMs", or "maxHintAgeMs" of a handler that confirms, says how far from now it may be';
 
 const noParams = { userId: null, jobId: null, linkId: null };
 
@@ -191,7 +149,7 @@ function jobOf({ partnerParams }: HistoryEntry): JobRef {
     ...idIssues('job_id', jobId, 'required'),
     ...idIssues('link_id', linkId, 'optional'),
   ];
-  if (userId === null || jobId === null || issues.length > 0) throw unreadable('shape', issues);
+  if (userId === null || jobId === null || issues.length > 0) throw callbackSource.createUnusable('shape', issues);
   return { userId, jobId };
 }
 

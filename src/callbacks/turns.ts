@@ -5,7 +5,6 @@
  */
 
 import { HostedTimeoutError } from '../errors/errors.js';
-import { cannotReceive } from '../errors/messages.js';
 import type { WaitingClock } from '../runtime/clock.js';
 
 /** How many may wait for their turn. */
@@ -30,7 +29,7 @@ interface Waiting {
 }
 
 /** Creates turns, with no call waiting. */
-export function createTurns(clock: Pick<WaitingClock, 'alarm'>): Turns {
+export function createTurns(clock: Pick<WaitingClock, 'setTimer'>): Turns {
   let running = 0;
   // A set keeps the order in which they came.
   const queue = new Set<Waiting>();
@@ -49,7 +48,7 @@ export function createTurns(clock: Pick<WaitingClock, 'alarm'>): Turns {
     let cancel = () => {};
     await new Promise<void>((resolve, reject) => {
       const waiting = { atOnce, start: resolve };
-      cancel = clock.alarm(maxWaitMs, () => {
+      cancel = clock.setTimer(maxWaitMs, () => {
         if (queue.delete(waiting)) reject(tooMany());
       });
       queue.add(waiting);
@@ -72,6 +71,6 @@ export function createTurns(clock: Pick<WaitingClock, 'alarm'>): Turns {
 }
 
 function tooMany(): HostedTimeoutError {
-  const message = cannotReceive('too many confirmations are in flight, and its turn did not come within 10 seconds');
-  return new HostedTimeoutError(message, 'total', { outcome: 'not_sent', retryable: true });
+  const why = 'too many confirmations are in flight, and its turn did not come within 10 seconds';
+  return new HostedTimeoutError(why, 'total', { task: 'receive a callback', outcome: 'not_sent', retryable: true });
 }

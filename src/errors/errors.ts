@@ -1,12 +1,13 @@
 /**
- * Everything that can go wrong, as one small tree: what the caller gave, what the way to the service
- * did, what the service refused (`service-errors.ts`), and what of its answers cannot be used or believed.
+ * The errors that this client finds by itself: invalid input, connections and time limits, responses that
+ * cannot be used or trusted. Those that the service responds with are in `service-errors.ts`.
  *
  * @module
  */
 
 import type { JobRef, PendingJob } from '../jobs/types.js';
-import { HostedError, type Issue, maxIssues, type Particulars, type ReceivedAnswer } from './hosted-error.js';
+import { type ErrorFacts, HostedError, type Issue, maxIssues, type ReceivedResponse } from './hosted-error.js';
+import { listIssues, rejections, type SignatureReason, type UnusableReason, unusabilities } from './messages.js';
 import type {
   HostedApiError,
   HostedAuthenticationError,
@@ -15,14 +16,14 @@ import type {
   HostedServerError,
 } from './service-errors.js';
 
-/** Something the caller gave is wrong. */
+/** Something that the caller gave is invalid. */
 abstract class InputError extends HostedError {
   /** Every problem; of more than 20, the first 20. */
   readonly issues: readonly Issue[];
 
   /** @internal */
-  constructor(message: string, issues: readonly Issue[], particulars?: Particulars) {
-    super(message, particulars);
+  constructor(issues: readonly Issue[], facts: ErrorFacts) {
+    super(listIssues(issues), facts);
     this.issues = issues.slice(0, maxIssues);
   }
 
@@ -33,67 +34,54 @@ abstract class InputError extends HostedError {
 }
 
 /**
- * The client cannot work with its options, with its signer, which threw or signed with no text, or with its
- * clock, which told no time: all problems at once.
+ * An option of the client is invalid, or its signer or clock failed: all problems at once. A signer fails when it
+ * throws or signs with anything but a string, a clock when it gives no finite number.
  */
 export class HostedConfigError extends InputError {
-  /** `'HostedConfigError'`, in minified code too. */
-  override get name(): string {
-    return 'HostedConfigError';
+  static {
+    HostedConfigError.prototype.name = 'HostedConfigError';
   }
-  /** The code of this class. */
   readonly code = 'config';
 }
 
-/** A call's input is wrong: all problems at once. Nothing was sent. */
+/** The input of a call is invalid: all problems at once. Nothing was sent. */
 export class HostedValidationError extends InputError {
-  /** `'HostedValidationError'`, in minified code too. */
-  override get name(): string {
-    return 'HostedValidationError';
+  static {
+    HostedValidationError.prototype.name = 'HostedValidationError';
   }
-  /** The code of this class. */
   readonly code = 'validation';
 }
 
 /**
- * No connection, or one that broke: `outcome` tells whether the request can have arrived. Where the
- * platform named what happened, `cause.code` has the name, `ECONNREFUSED` or the like.
+ * No connection could be made, or it broke: `outcome` tells whether the request may have arrived. Where the
+ * platform names the reason, `cause.code` has that name: `ECONNREFUSED` or the like.
  */
 export class HostedConnectionError extends HostedError {
-  /** `'HostedConnectionError'`, in minified code too. */
-  override get name(): string {
-    return 'HostedConnectionError';
+  static {
+    HostedConnectionError.prototype.name = 'HostedConnectionError';
   }
-  /** The code of this class. */
   readonly code = 'connection';
 }
 
-/** Time ran out: of one attempt (also when the service says so, by status 408) or of the call. */
+/** A time limit was reached: that of an attempt (also where the service responds with status 408), or of the call. */
 export class HostedTimeoutError extends HostedError {
-  /** `'HostedTimeoutError'`, in minified code too. */
-  override get name(): string {
-    return 'HostedTimeoutError';
+  static {
+    HostedTimeoutError.prototype.name = 'HostedTimeoutError';
   }
-  /** The code of this class. */
   readonly code = 'timeout';
-  /** Whose time: `'attempt'` that of `timeoutMs`, `'total'` that of `totalTimeoutMs`. */
+  /** Which limit: `'attempt'` is `timeoutMs`, `'total'` is `totalTimeoutMs`. */
   readonly phase: 'attempt' | 'total';
   readonly #retryAfterMs: number | null;
 
   /** @internal */
-  constructor(
-    message: string,
-    phase: 'attempt' | 'total',
-    particulars?: Particulars,
-    retryAfterMs: number | null = null,
-  ) {
-    super(message, particulars);
+  constructor(why: string, phase: 'attempt' | 'total', facts: ErrorFacts, retryAfterMs: number | null = null) {
+    super(why, facts);
     this.phase = phase;
     this.#retryAfterMs = retryAfterMs;
   }
 
   /**
-   * How long the service asks to wait, where it was it that timed out.
+   * How long the service asks to wait, where it responded with status 408.
    *
    * @internal
    */
@@ -108,47 +96,39 @@ export class HostedTimeoutError extends HostedError {
 }
 
 /**
- * Why an answer cannot be used; {@link HostedResponseError} says what each one means.
- *
- * @inline
- */
-export type UnusableReason = 'malformed' | 'shape' | 'mismatch' | 'too_large' | 'redirect' | 'paging';
-
-/**
- * The answer cannot be used: not JSON (`malformed`), of another shape (`shape`), about something
- * else than was asked (`mismatch`), over `maxResponseBytes`, or over `maxBytes` where it is a callback
- * (`too_large`), a redirect (never followed: a signature is as good as a key to whoever gets it), or
- * pages that do not advance (`paging`).
+ * The response cannot be used: it is not JSON (`malformed`), of another shape (`shape`), about something
+ * other than the request (`mismatch`), larger than `maxResponseBytes`, or than `maxBytes` where it is a callback
+ * (`too_large`), a redirect (never followed: whoever receives a signature can use it), or a page that
+ * does not come after the one before (`paging`).
  *
  * @see §4.4 and §5 of docs/protocol.md
  */
 export class HostedResponseError extends HostedError {
-  /** `'HostedResponseError'`, in minified code too. */
-  override get name(): string {
-    return 'HostedResponseError';
+  static {
+    HostedResponseError.prototype.name = 'HostedResponseError';
   }
-  /** The code of this class. */
   readonly code = 'response';
-  readonly #answer: ReceivedAnswer | null;
-  /** What is wrong with the answer. */
+  readonly #response: ReceivedResponse | null;
+  /** What is wrong with the response. */
   readonly reason: UnusableReason;
-  /** The HTTP status; null where there was no HTTP answer. */
+  /** The HTTP status; null of a callback. */
   readonly status: number | null;
-  /** Where the answer is wrong, by paths, never by values; of more than 20 places, the first 20. */
+  /** Where the response is wrong, by paths, never by values; of more than 20 places, the first 20. */
   readonly issues: readonly Issue[];
 
   /** @internal */
   constructor(
-    message: string,
     reason: UnusableReason,
     issues: readonly Issue[],
-    answer: ReceivedAnswer | null,
-    particulars?: Particulars,
+    facts: ErrorFacts,
+    response: ReceivedResponse | null = null,
+    why: string = unusabilities[reason],
   ) {
-    super(message, particulars);
-    this.#answer = answer;
+    const where = issues.length > 0 ? ` (${listIssues(issues)})` : '';
+    super(`${facts.operation ? 'the response cannot be used: ' : ''}${why}${where}`, facts);
+    this.#response = response;
     this.reason = reason;
-    this.status = answer?.status ?? null;
+    this.status = response?.status ?? null;
     this.issues = issues.slice(0, maxIssues);
   }
 
@@ -158,7 +138,7 @@ export class HostedResponseError extends HostedError {
    * @returns The text; empty for a redirect and for a callback.
    */
   rawBody(): string {
-    return this.#answer?.text ?? '';
+    return this.#response?.text ?? '';
   }
 
   /** Adds `reason`, `status` and `issues` to what every error shows. */
@@ -169,34 +149,25 @@ export class HostedResponseError extends HostedError {
 }
 
 /**
- * Why a signed answer is not believed; {@link HostedSignatureError} says what each one means.
- *
- * @inline
- */
-export type DisbeliefReason = 'missing' | 'malformed' | 'mismatch' | 'unkeyed' | 'stale' | 'reflected' | 'replayed';
-
-/**
- * An answer or a callback is not believed: it carries no signature (`missing`), none that can be
- * checked (`malformed`), one by another key or over another timestamp or partner (`mismatch`), a
- * bare digest that anyone can compute (`unkeyed`), one that is too old or too new (`stale`), our
- * own (`reflected`), or one that came before (`replayed`): with another body, for more jobs than one
- * signature may be about, or with the same body that is still being handled.
+ * The signature of a response or a callback cannot be trusted: it has none (`missing`), one that cannot be
+ * verified (`malformed`), one by another key or over another timestamp or partner id (`mismatch`), a
+ * digest without a key that anyone can compute (`unkeyed`), one that is too old or too new (`stale`), the one
+ * of our own request (`reflected`), or one that was received before (`replayed`): with another body, for more
+ * jobs than one signature may be about, or with the same body that is still being handled.
  *
  * @see §5 of docs/protocol.md
  */
 export class HostedSignatureError extends HostedError {
-  /** `'HostedSignatureError'`, in minified code too. */
-  override get name(): string {
-    return 'HostedSignatureError';
+  static {
+    HostedSignatureError.prototype.name = 'HostedSignatureError';
   }
-  /** The code of this class. */
   readonly code = 'signature';
-  /** Why it is not believed. */
-  readonly reason: DisbeliefReason;
+  /** Why it cannot be trusted. */
+  readonly reason: SignatureReason;
 
   /** @internal */
-  constructor(message: string, reason: DisbeliefReason, particulars?: Particulars) {
-    super(message, particulars);
+  constructor(reason: SignatureReason, facts: ErrorFacts, why: string = rejections[reason]) {
+    super(`${facts.operation ? 'the response cannot be trusted: ' : ''}${why}`, facts);
     this.reason = reason;
   }
 
@@ -206,26 +177,24 @@ export class HostedSignatureError extends HostedError {
   }
 }
 
-/** The job was still pending at the deadline. `job` is all it takes to go on waiting later. */
+/** The job was still pending at the deadline. `job` is all that is needed to go on waiting later. */
 export class HostedPollTimeoutError extends HostedError {
-  /** `'HostedPollTimeoutError'`, in minified code too. */
-  override get name(): string {
-    return 'HostedPollTimeoutError';
+  static {
+    HostedPollTimeoutError.prototype.name = 'HostedPollTimeoutError';
   }
-  /** The code of this class. */
   readonly code = 'poll_timeout';
   readonly #job: JobRef;
   readonly #lastStatus: PendingJob | null;
-  /** How long was waited, in milliseconds. */
+  /** How long the wait was, in milliseconds. */
   readonly elapsedMs: number;
 
   /** @internal */
   constructor(
-    message: string,
+    why: string,
     wait: { readonly job: JobRef; readonly lastStatus: PendingJob | null; readonly elapsedMs: number },
-    particulars?: Particulars,
+    facts: ErrorFacts,
   ) {
-    super(message, particulars);
+    super(why, facts);
     this.#job = wait.job;
     this.#lastStatus = wait.lastStatus;
     this.elapsedMs = wait.elapsedMs;

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { OperationName } from '../protocol/routes.js';
+import { type OperationName, routes } from '../protocol/routes.js';
 
 /**
  * What became of the request:
@@ -31,8 +31,10 @@ export interface Issue {
 export const maxIssues = 20;
 
 /** The facts every error carries. */
-export interface Particulars {
+export interface ErrorFacts {
   readonly operation?: OperationName | null;
+  /** What failed, where it is no operation: `receive a callback`. */
+  readonly task?: Task;
   readonly outcome?: Outcome;
   readonly attempts?: number;
   readonly requestId?: string | null;
@@ -41,18 +43,20 @@ export interface Particulars {
   readonly mayHaveActed?: boolean;
 }
 
-/** An answer as it came, for errors that keep it behind methods. */
-export interface ReceivedAnswer {
+/** What can fail beside the operations, as messages say it: `Cannot receive a callback: …`. */
+export type Task =
+  | 'create HostedClient'
+  | 'read the time'
+  | 'receive a callback'
+  | 'sign with Ed25519'
+  | 'sign with HMAC-SHA256';
+
+/** A response as it was received, for errors that keep it behind methods. */
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
-
-/** What to do about an operation that may have taken effect although it failed. */
-const aftermath: Partial<Record<OperationName, string>> = {
-  'links.create':
-    'the link may exist all the same: look for it with links.list(), by its name or user id, before creating it again',
-};
 
 const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as typeof nodeInspect;
 
@@ -83,10 +87,9 @@ export abstract class HostedError extends Error {
   readonly mayHaveActed: boolean;
 
   /** @internal */
-  constructor(message: string, particulars: Particulars = {}, options?: ErrorOptions) {
-    const facts = factsOf(particulars);
-    const after = facts.mayHaveActed && facts.operation ? aftermath[facts.operation] : undefined;
-    super(after ? `${message}; ${after}` : message, options);
+  constructor(why: string, given: ErrorFacts, options?: ErrorOptions) {
+    const facts = completeFacts(given);
+    super(messageOf(why, facts), options);
     this.operation = facts.operation;
     this.outcome = facts.outcome;
     this.attempts = facts.attempts;
@@ -115,18 +118,28 @@ export abstract class HostedError extends Error {
   }
 }
 
-// Spread, so that only what the particulars themselves say is read.
-function factsOf(particulars: Particulars): Required<Particulars> {
-  const facts = { ...unsaid, ...particulars };
+// Spread, so that only what the facts themselves say is read.
+function completeFacts(given: ErrorFacts): CompleteFacts {
+  const facts = { ...defaultFacts, ...given };
   const isOpen = facts.outcome === 'unknown' || facts.outcome === 'answered';
   return { ...facts, mayHaveActed: facts.operation !== null && (facts.mayHaveActed ?? isOpen) };
 }
 
-const unsaid = {
+type CompleteFacts = Required<Omit<ErrorFacts, 'task'>> & { readonly task: Task | undefined };
+
+const defaultFacts = {
   operation: null,
+  task: undefined,
   outcome: 'not_sent',
   attempts: 0,
   requestId: null,
   retryable: false,
   mayHaveActed: undefined,
 } as const;
+
+/** `Cannot create a link: …; the link may exist all the same: …` */
+function messageOf(why: string, { operation, task, mayHaveActed }: CompleteFacts): string {
+  const route = operation === null ? null : routes[operation];
+  const after = mayHaveActed && route?.afterFailure ? `; ${route.afterFailure}` : '';
+  return `Cannot ${route?.title ?? task ?? 'go on'}: ${why}${after}`;
+}

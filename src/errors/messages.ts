@@ -1,50 +1,44 @@
 /**
- * The texts of errors: what was tried, and why it failed.
+ * The texts of errors: why a response is rejected, and what is wrong with input.
  *
  * @module
  */
 
-import type { OperationName } from '../protocol/routes.js';
-import type { DisbeliefReason, UnusableReason } from './errors.js';
 import type { Issue } from './hosted-error.js';
 
-const undertaking: Readonly<Record<OperationName, string>> = {
-  'links.create': 'create a link',
-  'links.update': 'change a link',
-  'links.get': 'get a link',
-  'links.list': 'list links',
-  'jobs.status': 'get the status of a job',
-};
+/**
+ * Why a signature cannot be trusted; {@link HostedSignatureError} says what each one means.
+ *
+ * @inline
+ */
+export type SignatureReason = 'missing' | 'malformed' | 'mismatch' | 'unkeyed' | 'stale' | 'reflected' | 'replayed';
 
-/** The message of an error of a call: `Cannot list links: …`. */
-export function cannot(operation: OperationName, why: string): string {
-  return `Cannot ${undertaking[operation]}: ${why}`;
-}
-
-/** The message of an error about a callback. */
-export function cannotReceive(why: string): string {
-  return `Cannot receive a callback: ${why}`;
-}
-
-/** Why something signed is not believed. */
-export const disbelief: Readonly<Record<DisbeliefReason, string>> = {
+/** Why a signature cannot be trusted. */
+export const rejections: Readonly<Record<SignatureReason, string>> = {
   missing: 'it is not signed',
   malformed: 'its signature or timestamp is malformed',
   mismatch: 'it is not signed by the key of this client over its timestamp and partner id',
-  unkeyed: 'it carries a digest that anyone can compute, and no signature',
+  unkeyed: 'it has a digest that anyone can compute in place of a signature',
   stale: 'it was signed too long ago or in the future; "maxResponseAgeMs" says how far from now it may be',
-  reflected: 'it carries the signature of our own request',
-  replayed: 'its signature came with another body before',
+  reflected: 'it has the signature of our own request',
+  replayed: 'its signature was received before with another body',
 };
 
-/** Why something cannot be used. */
-export const unusability: Readonly<Record<UnusableReason, string>> = {
+/**
+ * Why a response cannot be used; {@link HostedResponseError} says what each one means.
+ *
+ * @inline
+ */
+export type UnusableReason = 'malformed' | 'shape' | 'mismatch' | 'too_large' | 'redirect' | 'paging';
+
+/** Why a response cannot be used. */
+export const unusabilities: Readonly<Record<UnusableReason, string>> = {
   malformed: 'it is not JSON that can be read',
   shape: 'it has another shape than expected',
-  mismatch: 'it is about something else than was asked',
+  mismatch: 'it is about something other than the request',
   too_large: 'it is larger than "maxResponseBytes"',
   redirect: 'it is a redirect, which is not followed',
-  paging: 'it does not advance the pages',
+  paging: 'it is not the next page',
 };
 
 /** How many characters of a message the issues may take: with what stands around them it stays below 2,000. */

@@ -8,11 +8,9 @@ import type { ApiPromise } from '../call/api-promise.js';
 import type { Call } from '../call/call.js';
 import { createSentSignatures } from '../call/sent-signatures.js';
 import { HostedValidationError } from '../errors/errors.js';
-import { cannot } from '../errors/messages.js';
 import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
-import { jobStatusRoute } from '../protocol/routes.js';
-import { stoppable } from '../runtime/abortable-iterable.js';
+import { abortableIterable } from '../runtime/abortable-iterable.js';
 import type { Settings } from '../settings.js';
 import { jobStatus } from './operations.js';
 import { copyIds, createPoller, type Polling } from './poller.js';
@@ -143,7 +141,7 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
   const watch: Jobs['watch'] = (job, options) => {
     // Copied now: the iteration may begin when the caller's object stands for another job.
     const ids = copyIds(job);
-    return stoppable(async function* (stop) {
+    return abortableIterable(async function* (stop) {
       const plan = readWaitOptions(options);
       const poller = createPoller(polling, plan);
       yield* watchJob(poller.begin(job, ids), { poller, clock, signal: plan.signal, stop });
@@ -158,7 +156,7 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
       throw new Error('unreachable: a watch ends with a completed job or an error');
     },
     waitForAll: (jobs, options) =>
-      stoppable(async function* (stop) {
+      abortableIterable(async function* (stop) {
         const plan = readWaitOptions(options);
         const { concurrency, signal } = plan;
         const poller = createPoller(polling, plan);
@@ -172,7 +170,6 @@ function checkedJobs<J>(jobs: Iterable<J> | AsyncIterable<J>): Iterable<J> | Asy
   if (typeof given === 'object' && given !== null && (Symbol.iterator in given || Symbol.asyncIterator in given)) {
     return jobs;
   }
-  const { name } = jobStatusRoute;
   const issues = [{ path: 'jobs', message: 'must be an iterable of jobs' }];
-  throw new HostedValidationError(cannot(name, '"jobs" must be an iterable of jobs'), issues, { operation: name });
+  throw new HostedValidationError(issues, { operation: 'jobs.status' });
 }

@@ -8,7 +8,7 @@ import * as z from 'zod/mini';
 import type { Operation } from '../call/operation.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { assumedRepeatable, type Wire } from '../protocol/assumptions.js';
-import { jobStatusRoute } from '../protocol/routes.js';
+import { routes } from '../protocol/routes.js';
 import { toBoolean, toCode, wireBoolean } from '../protocol/scalars.js';
 import { flag, looseInputObject, text } from '../validation/input.js';
 import { normaliseRecord } from './normalise.js';
@@ -25,10 +25,10 @@ const jobQuery = looseInputObject({
 
 /** §4.5 */
 export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobStatus> = {
-  ...jobStatusRoute,
-  host: 'jobs',
+  name: 'jobs.status',
+  route: routes['jobs.status'],
   repeatable: assumedRepeatable['jobs.status'],
-  signedAnswer: 'required',
+  signedResponse: 'required',
   request: jobQuery,
   encode: ({ userId, jobId, imageLinks, history }, wire) => ({
     body: {

@@ -7,10 +7,8 @@
 
 import type { SentSignatures } from '../call/sent-signatures.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
-import { cannot } from '../errors/messages.js';
 import { quietly, type Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
-import { jobStatusRoute } from '../protocol/routes.js';
 import { readProperty } from '../runtime/prototype.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-options.js';
@@ -200,7 +198,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     const elapsedMs = Math.round(at - wait.startedAt);
     const nextDelayMs = poll.over ? null : Math.max(0, Math.round(wait.dueAt - at));
     const { status, error } = poll;
-    telemetry.report({ type: 'poll', callId, attempt, elapsedMs, nextDelayMs, state: status?.state ?? 'error' });
+    telemetry.report?.({ type: 'poll', callId, attempt, elapsedMs, nextDelayMs, state: status?.state ?? 'error' });
     const { onPoll } = plan;
     if (onPoll) quietly(() => onPoll({ attempt, elapsedMs, nextDelayMs, status, error }));
   }
@@ -224,11 +222,10 @@ function isTransient(error: AnyHostedError, seen: boolean): boolean {
 }
 
 function timeout({ ids, lastStatus, startedAt, polls }: Wait, at: number): HostedPollTimeoutError {
-  const { name } = jobStatusRoute;
   const last = lastStatus ? 'it was pending' : 'no poll was answered with its status';
   return new HostedPollTimeoutError(
-    cannot(name, `"deadlineMs" is over, and ${last}; the job's two ids are all it takes to go on waiting`),
+    `"deadlineMs" is over, and ${last}; the job's two ids are all that is needed to go on waiting`,
     { job: ids, lastStatus, elapsedMs: Math.round(at - startedAt) },
-    { operation: name, outcome: lastStatus ? 'answered' : 'unknown', attempts: polls, retryable: true },
+    { operation: 'jobs.status', outcome: lastStatus ? 'answered' : 'unknown', attempts: polls, retryable: true },
   );
 }

@@ -7,9 +7,7 @@
 import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/errors.js';
 import type { HostedError, Issue } from '../errors/hosted-error.js';
-import { cannot, listIssues } from '../errors/messages.js';
 import type { CallOptions } from '../options.js';
-import { jobStatusRoute } from '../protocol/routes.js';
 import { check } from '../validation/check.js';
 import { callOptions, choice, flag, inputObject, maxTimer, wholeNumber } from '../validation/input.js';
 import type { JobStatus } from './types.js';
@@ -155,6 +153,5 @@ export function readWaitOptions(options: (WaitOptions & { concurrency?: number }
 }
 
 function invalid(issues: readonly Issue[]): HostedValidationError {
-  const { name } = jobStatusRoute;
-  return new HostedValidationError(cannot(name, listIssues(issues)), issues, { operation: name });
+  return new HostedValidationError(issues, { operation: 'jobs.status' });
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { under, type WaitingClock } from '../runtime/clock.js';
+import { type WaitingClock, withSignals } from '../runtime/clock.js';
 import type { Poller, Wait } from './poller.js';
 import type { JobStatus } from './types.js';
 
@@ -29,7 +29,7 @@ export async function* watchJob(
   { poller, clock, signal, stop }: Watching,
 ): AsyncGenerator<JobStatus, void, undefined> {
   for (;;) {
-    const { status, error, over } = await under([signal, stop], async (ended) => {
+    const { status, error, over } = await withSignals([signal, stop], async (ended) => {
       // Counted from the last poll: whoever reads a status slowly does not poll less often.
       for (let delayMs = dueIn(); delayMs > 0; delayMs = dueIn()) await clock.sleep(delayMs, ended);
       ended.throwIfAborted();

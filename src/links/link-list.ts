@@ -6,12 +6,10 @@
 
 import { type ApiPromise, apiPromise } from '../call/api-promise.js';
 import { HostedValidationError } from '../errors/errors.js';
-import { cannot } from '../errors/messages.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../protocol/json.js';
-import { listLinksRoute } from '../protocol/routes.js';
-import { stoppable } from '../runtime/abortable-iterable.js';
-import { under } from '../runtime/clock.js';
+import { abortableIterable } from '../runtime/abortable-iterable.js';
+import { withSignals } from '../runtime/clock.js';
 import { copyProperties, readProperty } from '../runtime/prototype.js';
 import { callOptions, isAbortSignal } from '../validation/input.js';
 import { type FetchedPage, type FirstPage, type PlacedPage, placePage, walkPages } from './paging.js';
@@ -114,7 +112,7 @@ export function createLinkList({ options, firstPage, fetch }: Listing): LinkList
   // A page that nobody shares ends with the iteration it is for.
   function ask(stop: AbortSignal): Promise<FetchedPage> {
     if (signal !== undefined && !isAbortSignal(signal)) return fetch(() => query, call);
-    return under([signal, stop], (ended) => fetch(() => query, { ...call, signal: ended }));
+    return withSignals([signal, stop], (ended) => fetch(() => query, { ...call, signal: ended }));
   }
 
   function awaited(): ApiPromise<LinkPage> {
@@ -177,18 +175,18 @@ export function createLinkList({ options, firstPage, fetch }: Listing): LinkList
     catch: (onRejected) => awaited().catch(onRejected),
     finally: (onFinally) => awaited().finally(onFinally),
     withResponse: () => awaited().withResponse(),
-    pages: () => stoppable(pages),
+    pages: () => abortableIterable(pages),
     async toArray(given) {
       const limit = checkedLimit(given);
       const collected: Link[] = [];
       if (limit === 0) return collected;
-      for await (const link of stoppable(links)) {
+      for await (const link of abortableIterable(links)) {
         collected.push(link);
         if (collected.length >= limit) break;
       }
       return collected;
     },
-    [Symbol.asyncIterator]: () => stoppable(links)[Symbol.asyncIterator](),
+    [Symbol.asyncIterator]: () => abortableIterable(links)[Symbol.asyncIterator](),
     [Symbol.toStringTag]: 'LinkList',
   };
 }
@@ -214,6 +212,5 @@ function checkedLimit(options: unknown): number {
     return limit;
   }
   const issues = [{ path: 'limit', message: 'must be a whole number of 0 or more, or Infinity' }];
-  const { name } = listLinksRoute;
-  throw new HostedValidationError(cannot(name, `"limit" ${issues[0]?.message}`), issues, { operation: name });
+  throw new HostedValidationError(issues, { operation: 'links.list' });
 }

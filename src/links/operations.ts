@@ -10,7 +10,7 @@ import { type Issue, maxIssues } from '../errors/hosted-error.js';
 import { assumedRepeatable } from '../protocol/assumptions.js';
 import { couldBeDate } from '../protocol/date-time.js';
 import { isRecord } from '../protocol/json.js';
-import { createLinkRoute, getLinkRoute, listLinksRoute, updateLinkRoute } from '../protocol/routes.js';
+import { routes } from '../protocol/routes.js';
 import { toCode } from '../protocol/scalars.js';
 import {
   anyText,
@@ -105,10 +105,10 @@ export const newLinkProperties: readonly string[] = Object.keys(newLinkShape);
 
 /** §4.1 */
 export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, CreatedLink> = {
-  ...createLinkRoute,
-  host: 'links',
+  name: 'links.create',
+  route: routes['links.create'],
   repeatable: assumedRepeatable['links.create'],
-  signedAnswer: 'if present',
+  signedResponse: 'if present',
   request: newLink,
   encode: ({ extra, ...link }) => ({
     body: present({
@@ -143,10 +143,10 @@ const linkChanges = inputObject({ refId: linkId, ...changesShape }).check(
 
 /** §4.2 */
 export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink, UpdatedLink> = {
-  ...updateLinkRoute,
-  host: 'links',
+  name: 'links.update',
+  route: routes['links.update'],
   repeatable: assumedRepeatable['links.update'],
-  signedAnswer: 'if present',
+  signedResponse: 'if present',
   request: linkChanges,
   encode: ({ refId, isDisabled, idTypes }) => ({
     linkId: refId,
@@ -172,10 +172,10 @@ const linkQuery = inputObject({ refId: linkId });
 
 /** §4.3 */
 export const getLink: Operation<z.output<typeof linkQuery>, WireLink, Link> = {
-  ...getLinkRoute,
-  host: 'links',
+  name: 'links.get',
+  route: routes['links.get'],
   repeatable: assumedRepeatable['links.get'],
-  signedAnswer: 'if present',
+  signedResponse: 'if present',
   request: linkQuery,
   encode: ({ refId }) => ({ linkId: refId, body: {} }),
   response: wireLink,
@@ -193,10 +193,10 @@ const pageQuery = inputObject({
 
 /** §4.4 */
 export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, ReadPage> = {
-  ...listLinksRoute,
-  host: 'links',
+  name: 'links.list',
+  route: routes['links.list'],
   repeatable: assumedRepeatable['links.list'],
-  signedAnswer: 'if present',
+  signedResponse: 'if present',
   request: pageQuery,
   encode: ({ page }) => ({ body: present({ page }) }),
   response: wireLinkPage,

@@ -8,9 +8,8 @@
 
 import type { Answered } from '../call/api-promise.js';
 import { HostedResponseError } from '../errors/errors.js';
-import { cannot } from '../errors/messages.js';
-import { listLinksRoute } from '../protocol/routes.js';
-import { under } from '../runtime/clock.js';
+import type { ErrorFacts } from '../errors/hosted-error.js';
+import { withSignals } from '../runtime/clock.js';
 import type { ReadPage } from './operations.js';
 import type { Link, PageMeta } from './types.js';
 
@@ -155,17 +154,9 @@ function isFollowed({ currentPage, totalPages }: PageMeta, firstPage: number | n
 }
 
 function stuck({ response }: FetchedPage, path: string, message: string): HostedResponseError {
-  const { name } = listLinksRoute;
-  const issues = [{ path, message }];
-  const { attempts, requestId } = response;
-  const answer = { status: response.status, headers: response.headers, text: response.rawBody() };
-  const why = cannot(name, `the pages do not advance ("${path}" ${message})`);
-  return new HostedResponseError(why, 'paging', issues, answer, {
-    operation: name,
-    outcome: 'answered',
-    attempts,
-    requestId,
-  });
+  const { status, headers, attempts, requestId } = response;
+  const facts: ErrorFacts = { operation: 'links.list', outcome: 'answered', attempts, requestId };
+  return new HostedResponseError('paging', [{ path, message }], facts, { status, headers, text: response.rawBody() });
 }
 
 /** How to walk. */
@@ -194,7 +185,7 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
   stop.addEventListener('abort', () => ending.abort(stop.reason));
   const ahead: Promise<FetchedPage>[] = [];
   const launch = (page: number) => {
-    const landing = under([signal, ending.signal], (ended) => walk.fetch(page, ended));
+    const landing = withSignals([signal, ending.signal], (ended) => walk.fetch(page, ended));
     // It may fail before its turn comes: it is heard of then, or not at all.
     landing.catch(() => undefined);
     ahead.push(landing);

@@ -6,8 +6,52 @@
  * @module
  */
 
-import type { WireOptions } from '../options.js';
 import type { OperationName } from './routes.js';
+
+/**
+ * Every guess this package makes where the protocol is silent, to be changed in one place. What is
+ * assumed when a member is left out stands in `assumptions.ts` and in docs/protocol.md, "What is
+ * not known".
+ *
+ * @see §§2 to 5 of docs/protocol.md
+ */
+export interface WireOptions {
+  /**
+   * The brand word in path and member names, in small letters: `v1/${brand}_links`, `${Brand}JobID`.
+   * Default `'hosted'`.
+   */
+  brand?: string;
+  /** The last path segment of the list operation (docs/protocol.md §4.4). Default `'list'`. */
+  listMarker?: string;
+  /** The number of the first page. `'auto'` learns it from each first page. Default `'auto'`. */
+  firstPage?: 'auto' | 0 | 1;
+  /**
+   * How the timestamp of a link operation is written; an epoch travels as a string. In whole seconds
+   * (`'epoch-s'`), requests are signed for two to five seconds earlier, and several of them alike.
+   * Default `'iso'`.
+   */
+  timestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
+  /**
+   * How the timestamp of a job status request is written; an epoch travels as a number and is
+   * signed as its decimal digits. In whole seconds (`'epoch-s'`), requests are signed for two to five
+   * seconds earlier, and the polls of a wait for up to ten seconds more. Default `'iso'`.
+   */
+  jobTimestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
+  /** The member that carries the signature of a job status request. Default `'sec_key'`. */
+  jobSignatureMember?: 'sec_key' | 'signature';
+  /**
+   * Whether the service answers with the timestamp of the request, so that our own signature
+   * coming back is honest. Default `false`.
+   */
+  echoesTimestamp?: boolean;
+  /** How `image_links` and `history` are asked for. Default `'boolean'`. */
+  jobFlags?: 'boolean' | 'string';
+  /**
+   * Whether the status of a job that succeeded names the job, at its top or in `result.PartnerParams`: one
+   * that does not is then refused (`mismatch`). Default `true`.
+   */
+  namesJob?: boolean;
+}
 
 /** {@link WireOptions} with nothing left open. */
 export type Wire = Readonly<Required<WireOptions>>;

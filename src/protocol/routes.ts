@@ -1,6 +1,6 @@
 /**
- * Method and path of each operation, as plain data (docs/protocol.md §4). `{brand}` and `{list}`
- * stand for what `WireOptions` says, `{linkId}` for the link's reference id.
+ * The operations of the service as plain data (docs/protocol.md §4): where each is found, and how errors
+ * name it. The client's rows and the mock's routing read this one table.
  *
  * @module
  */
@@ -10,18 +10,58 @@ export type OperationName = 'links.create' | 'links.update' | 'links.get' | 'lin
 
 /** Where one operation is found. */
 export interface Route {
-  readonly name: OperationName;
   readonly method: 'POST' | 'PUT';
+  /** `{brand}` and `{list}` stand for what `WireOptions` says, `{linkId}` for the link's reference id. */
   readonly path: string;
+  /** Whose base URL, and whose spelling of timestamp and signature: links', or job status's. */
+  readonly host: 'links' | 'jobs';
+  /** What it does, as errors say it: `Cannot get a link: …`. */
+  readonly title: string;
+  /** What errors say where the service may have acted on a request that failed; null where that changes nothing. */
+  readonly afterFailure: string | null;
 }
 
-/** §4.1 */
-export const createLinkRoute: Route = { name: 'links.create', method: 'POST', path: '/v1/{brand}_links' };
-/** §4.2 */
-export const updateLinkRoute: Route = { name: 'links.update', method: 'PUT', path: '/v1/{brand}_links/{linkId}' };
-/** §4.3 */
-export const getLinkRoute: Route = { name: 'links.get', method: 'POST', path: '/v1/{brand}_links/{linkId}' };
-/** §4.4 */
-export const listLinksRoute: Route = { name: 'links.list', method: 'POST', path: '/v1/{brand}_links/{list}' };
-/** §4.5 */
-export const jobStatusRoute: Route = { name: 'jobs.status', method: 'POST', path: '/v1/job_status' };
+/** Every operation. */
+export const routes: Readonly<Record<OperationName, Route>> = {
+  /** §4.1 */
+  'links.create': {
+    method: 'POST',
+    path: '/v1/{brand}_links',
+    host: 'links',
+    title: 'create a link',
+    afterFailure:
+      'the link may exist all the same: look for it with links.list(), by its name or user id, before creating it again',
+  },
+  /** §4.2 */
+  'links.update': {
+    method: 'PUT',
+    path: '/v1/{brand}_links/{linkId}',
+    host: 'links',
+    title: 'change a link',
+    afterFailure: null,
+  },
+  /** §4.4; before §4.3, whose path takes any id: the marker of the list is none. */
+  'links.list': {
+    method: 'POST',
+    path: '/v1/{brand}_links/{list}',
+    host: 'links',
+    title: 'list links',
+    afterFailure: null,
+  },
+  /** §4.3 */
+  'links.get': {
+    method: 'POST',
+    path: '/v1/{brand}_links/{linkId}',
+    host: 'links',
+    title: 'get a link',
+    afterFailure: null,
+  },
+  /** §4.5 */
+  'jobs.status': {
+    method: 'POST',
+    path: '/v1/job_status',
+    host: 'jobs',
+    title: 'get the status of a job',
+    afterFailure: null,
+  },
+};

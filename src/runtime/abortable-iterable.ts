@@ -9,7 +9,9 @@
  * Makes an iterable. An iteration runs `start`, whose `stop` aborts when the iteration is ended from
  * outside; what is under way then is to be ended by it.
  */
-export function stoppable<T>(start: (stop: AbortSignal) => AsyncGenerator<T, void, undefined>): AsyncIterable<T> {
+export function abortableIterable<T>(
+  start: (stop: AbortSignal) => AsyncGenerator<T, void, undefined>,
+): AsyncIterable<T> {
   return { [Symbol.asyncIterator]: () => iterate(start) };
 }
 

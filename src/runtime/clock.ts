@@ -1,11 +1,31 @@
 /**
- * Waiting, on a clock that can be given: sleeps and time limits that end at once when a signal
- * aborts, and leave no timer and no listener behind.
+ * Time: a clock that can be given, and sleeps and time limits on it that end as soon as a signal aborts and
+ * leave no timer and no listener behind.
  *
  * @module
  */
 
-import type { Clock } from '../options.js';
+/**
+ * Time, as the client sees it. Give one to make time stand still in a test: `createTestClock()` of
+ * `hosted-client/testing` is one that moves only when told. Time limits sleep on it too, so a sleep
+ * must not end before its time. Where it is set back, no time has passed.
+ */
+export interface Clock {
+  /**
+   * Tells the time. Anything but a finite number is a HostedConfigError.
+   *
+   * @returns Milliseconds since the epoch.
+   */
+  now(): number;
+  /**
+   * Resolves after `ms` milliseconds; rejects with `signal.reason` as soon as `signal` aborts.
+   * Left out: the platform's timers.
+   *
+   * @param ms - How long to sleep, in milliseconds.
+   * @param signal - Ends the sleep early.
+   */
+  sleep?(ms: number, signal?: AbortSignal): Promise<void>;
+}
 
 /** The longest delay a timer takes, in ms: 32 bits. A longer one would fire at once. */
 export const maxTimerMs = 2 ** 31 - 1;
@@ -18,10 +38,10 @@ export interface WaitingClock extends Required<Clock> {
    */
   elapsed(): number;
   /**
-   * Calls `ring` after `ms`, at most {@link maxTimerMs}, unless it is silenced before by what is returned.
-   * A clock that fails to tell the time then gives `ring` its error.
+   * Calls `onTime` after `ms`, at most {@link maxTimerMs}; returns a function that cancels the timer. Where the
+   * clock then fails, `onTime` is given its error.
    */
-  alarm(ms: number, ring: (failure?: unknown) => void): () => void;
+  setTimer(ms: number, onTime: (failure?: unknown) => void): () => void;
 }
 
 /** Creates a clock of the platform's time and timers; durations are counted by its monotonic clock. */
@@ -32,12 +52,13 @@ export function createPlatformClock(): WaitingClock {
     now: () => Date.now(),
     elapsed: stopwatch.elapsed,
     sleep: countSleeps(stopwatch, platformSleep),
-    alarm(ms, ring) {
+    setTimer(ms, onTime) {
       const endsAt = stopwatch.elapsed() + ms;
-      return platformAlarm(ms, () => {
+      const timer = setTimeout(() => {
         stopwatch.reach(endsAt);
-        ring();
-      });
+        onTime();
+      }, ms);
+      return () => clearTimeout(timer);
     },
   };
 }
@@ -51,7 +72,7 @@ export function waitingClock(clock: Clock, now: () => number): WaitingClock {
     now,
     elapsed: stopwatch.elapsed,
     sleep: countSleeps(stopwatch, sleep),
-    alarm: (ms, ring) => sleepingAlarm(stopwatch, sleep, { ms, ring }),
+    setTimer: (ms, onTime) => setSleepingTimer(stopwatch, sleep, { ms, onTime }),
   };
 }
 
@@ -97,13 +118,14 @@ function countSleeps(stopwatch: Stopwatch, sleep: Sleep): Sleep {
   };
 }
 
-/** How long some work may take, and what ends it before. */
+/** What ends some work early. */
 export interface Limits {
   readonly clock: WaitingClock;
+  /** How long the work may take. */
   readonly ms: number;
   /** The caller's signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Makes the error for when time runs out. */
+  /** Creates the error for when the time is over. */
   readonly timedOut: () => Error;
 }
 
@@ -111,9 +133,9 @@ export interface Limits {
  * Runs `work` with a signal of its own, until it settles, the time is over, or the caller's signal
  * aborts: then it rejects at once, with that signal's own reason, whether the work listens or not.
  */
-export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, ms, timedOut } = limits;
-  // Read as the caller's own: one that other code has put on all objects is not a signal.
+  // By an own property: a signal that other code has put on all objects is not the caller's.
   const caller = Object.hasOwn(limits, 'signal') ? limits.signal : undefined;
   return new Promise<T>((resolve, reject) => {
     if (caller?.aborted) {
@@ -129,10 +151,10 @@ export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise
     const onAbort = () => end(caller?.reason);
     const release = () => {
       caller?.removeEventListener('abort', onAbort);
-      silence();
+      cancelTimer();
     };
     // Before the listener: where a given clock throws, none is left behind.
-    const silence = clock.alarm(ms, (failure) => end(failure ?? timedOut()));
+    const cancelTimer = clock.setTimer(ms, (failure) => end(failure ?? timedOut()));
     caller?.addEventListener('abort', onAbort);
     work(ending.signal).then(
       (value) => {
@@ -148,10 +170,10 @@ export function within<T>(limits: Limits, work: (signal: AbortSignal) => Promise
 }
 
 /**
- * Runs `work` under a signal that aborts with the first of `signals`; these are listened to for as
- * long as the work runs, and no longer.
+ * Runs `work` with a signal that aborts with the first of `signals`. They are listened to only while the work
+ * runs: `AbortSignal.any` leaks on long-lived signals (nodejs/node#54614, denoland/deno#24842).
  */
-export async function under<T>(
+export async function withSignals<T>(
   signals: readonly (AbortSignal | undefined)[],
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -169,34 +191,29 @@ export async function under<T>(
   }
 }
 
-// A reason of one's own spares the making of one, with its stack, in every call.
+// Shared: `abort()` without a reason creates a DOMException with a stack for each call.
 const inTime = new Error('the work ended in time');
 
-function platformAlarm(ms: number, ring: () => void): () => void {
-  const timer = setTimeout(ring, ms);
-  return () => clearTimeout(timer);
-}
-
-function sleepingAlarm(
+function setSleepingTimer(
   stopwatch: Stopwatch,
   sleep: Sleep,
-  { ms, ring }: { ms: number; ring: (failure?: unknown) => void },
+  { ms, onTime }: { ms: number; onTime: (failure?: unknown) => void },
 ): () => void {
   const endsAt = stopwatch.elapsed() + ms;
-  const silencing = new AbortController();
+  const cancelling = new AbortController();
   const end = () => {
-    if (silencing.signal.aborted) return;
+    if (cancelling.signal.aborted) return;
     let failure: unknown;
     try {
       stopwatch.reach(endsAt);
     } catch (error) {
       failure = error;
     }
-    ring(failure);
+    onTime(failure);
   };
-  // A sleep that fails by itself ends the limit too: without one, the work could last without end.
-  sleep(ms, silencing.signal).then(end, end);
-  return () => silencing.abort(inTime);
+  // A sleep that rejects by itself ends the limit, too: otherwise the work could last forever.
+  sleep(ms, cancelling.signal).then(end, end);
+  return () => cancelling.abort(inTime);
 }
 
 function platformSleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -1,17 +1,33 @@
 /**
- * Does something that takes a while once, for all who ask for it.
+ * Values that take a while to make and are made at first use.
  *
  * @module
  */
 
-/** Makes what everybody is given the same of; where making it fails, whoever asks next has it made anew. */
-export function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
+/** A value that is made at first use. */
+export interface Lazy<T> {
+  /** Makes the value, or waits for the one that is being made. */
+  (): Promise<T>;
+  /** The value, where it was made before. */
+  loaded(): T | undefined;
+}
+
+/** Caches the first value that `make` resolves with. A failure is not cached: the next caller tries again. */
+export function lazy<T>(make: () => Promise<T>): Lazy<T> {
+  let making: Promise<T> | undefined;
+  let loaded: T | undefined;
+  const load = () => {
+    making ??= make().then(
+      (value) => {
+        loaded = value;
+        return value;
+      },
+      (error: unknown) => {
+        making = undefined;
+        throw error;
+      },
+    );
+    return making;
   };
+  return Object.assign(load, { loaded: () => loaded });
 }

@@ -7,7 +7,7 @@
 /** What was read of a body: all of it, or what came before the limit. */
 export interface ReadBytes {
   readonly bytes: Uint8Array;
-  readonly whole: boolean;
+  readonly isWhole: boolean;
 }
 
 /** Reads a body of at most `limit` bytes, after decompression; when `signal` aborts, no more of it. */
@@ -44,7 +44,7 @@ async function readChunks(
       // Not awaited: a sender that does not stop must not hold the reader.
       reader?.cancel().catch(() => undefined);
       if (!chunk) throw new TypeError('a chunk of the body is not bytes');
-      return { bytes: buffer.subarray(0, length), whole: false };
+      return { bytes: buffer.subarray(0, length), isWhole: false };
     }
     if (needed > buffer.length) {
       const larger = new Uint8Array(Math.max(needed, Math.min(2 * buffer.length, limit)));
@@ -55,7 +55,7 @@ async function readChunks(
     buffer.set(chunk, length);
     length = needed;
   }
-  return { bytes: buffer.subarray(0, length), whole: true };
+  return { bytes: buffer.subarray(0, length), isWhole: true };
 }
 
 // A stream of a caller's own fetch may hand over any kind of view, or bare memory.

@@ -7,7 +7,7 @@
  */
 
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
-import { once } from '../runtime/lazy.js';
+import { lazy } from '../runtime/lazy.js';
 import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
 
 /** A secret key to sign with. */
@@ -26,7 +26,7 @@ export interface Ed25519Arithmetic {
 }
 
 /** The arithmetic of this process, decided once, at the first signature. */
-export const ed25519Arithmetic: () => Promise<Ed25519Arithmetic> = once(async () => {
+export const ed25519Arithmetic: () => Promise<Ed25519Arithmetic> = lazy(async () => {
   const crypto = platformCrypto();
   const platform = crypto && ofPlatform(crypto);
   return platform && knows(platform) ? platform : await ofTweetnacl();

@@ -6,10 +6,9 @@
 
 import { HostedConfigError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
-import { listIssues } from '../errors/messages.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
-import { once } from '../runtime/lazy.js';
+import { lazy } from '../runtime/lazy.js';
 import { tryCopyProperties } from '../runtime/prototype.js';
 import { ed25519Arithmetic, type SigningKey } from './ed25519-backend.js';
 import { contextIssues, keyBytes } from './keys.js';
@@ -57,8 +56,8 @@ export function ed25519(options: Ed25519Options): Signer {
   // Under a weak key anybody's signature can be good: none is.
   const strictKeys = publicKeys.filter(isStrictPublicKey);
 
-  const signingKey = once(() => signingKeyOf(secretKey));
-  const verifyingKeys = once(async () => strictKeys.map((await ed25519Arithmetic()).verifyingKey));
+  const signingKey = lazy(() => signingKeyOf(secretKey));
+  const verifyingKeys = lazy(async () => strictKeys.map((await ed25519Arithmetic()).verifyingKey));
 
   return {
     name: 'ed25519',
@@ -82,7 +81,7 @@ async function signingKeyOf(secretKey: Uint8Array): Promise<SigningKey> {
   const key = (await ed25519Arithmetic()).signingKey(secretKey.slice(0, 32));
   if (secretKey.length === 64 && encodeBase64(key.publicKey) !== encodeBase64(secretKey.slice(32))) {
     const issues = [{ path: 'secretKey', message: 'must be a seed followed by the public key that belongs to it' }];
-    throw new HostedConfigError(`Cannot sign with Ed25519: ${listIssues(issues)}`, issues);
+    throw new HostedConfigError(issues, { task: 'sign with Ed25519' });
   }
   return key;
 }
@@ -107,7 +106,7 @@ function checkedOptions(options: unknown): CheckedOptions {
   }
   issues.push(...contextIssues(context));
   if (secretKey === null || issues.length > 0) {
-    throw new HostedConfigError(`Cannot sign with Ed25519: ${listIssues(issues)}`, issues);
+    throw new HostedConfigError(issues, { task: 'sign with Ed25519' });
   }
   return { secretKey, publicKeys, context };
 }

@@ -5,10 +5,9 @@
  */
 
 import { HostedConfigError } from '../errors/errors.js';
-import { listIssues } from '../errors/messages.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { encodeBase64 } from '../runtime/base64.js';
-import { once } from '../runtime/lazy.js';
+import { lazy } from '../runtime/lazy.js';
 import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
 import { tryCopyProperties } from '../runtime/prototype.js';
 import { apiKeyIssues, contextIssues } from './keys.js';
@@ -53,7 +52,7 @@ export function hmacSha256(options: HmacSha256Options): Signer {
     ...(apiKeys.length === 0 ? [{ path: 'apiKey', message: 'must be a text' }] : []),
     ...contextIssues(context),
   ];
-  if (issues.length > 0) throw new HostedConfigError(`Cannot sign with HMAC-SHA256: ${listIssues(issues)}`, issues);
+  if (issues.length > 0) throw new HostedConfigError(issues, { task: 'sign with HMAC-SHA256' });
 
   const macs = apiKeys.map(macUnder);
   const first = macs[0] as Mac;
@@ -128,7 +127,7 @@ function nodeMac(crypto: PlatformCrypto, raw: Uint8Array): Mac {
 }
 
 function webMac(raw: Uint8Array<ArrayBuffer>): Mac {
-  const importKey = once(() => crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']));
+  const importKey = lazy(() => crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']));
   return async (text) =>
     encodeBase64(new Uint8Array(await crypto.subtle.sign('HMAC', await importKey(), utf8.encode(text))));
 }

@@ -1,64 +1,61 @@
 /**
- * Whether a signed answer is believed (docs/protocol.md §5). The signature covers the answer's
- * timestamp and the partner id: it proves who answered and when, not what.
+ * Verifies what the service signed, a response or a callback (docs/protocol.md §5). The signature covers its
+ * timestamp and the partner id: it proves who signed and when, not what.
  *
  * @module
  */
 
-import type { DisbeliefReason } from '../errors/errors.js';
+import type { SignatureReason } from '../errors/messages.js';
 import { parseDateTime } from '../protocol/date-time.js';
 import { readProperty } from '../runtime/prototype.js';
 import { sha256Hex } from '../runtime/sha256.js';
 import type { Signer } from './signer.js';
 
-/** With what an answer is verified. */
+/** By what a signature is verified. */
 export interface Verification {
   readonly signer: Signer;
   readonly partnerId: string;
   /** The time by this machine's own clock, in ms since the epoch. */
   readonly now: number;
-  /** How far from `now` the answer's timestamp may be, in ms; false for any age. */
+  /** How far from `now` the signed timestamp may be, in ms; false for any age. */
   readonly maxAgeMs: number | false;
 }
 
-/** Whether the answer is believed, and from when it is. */
+/** Whether a signature can be trusted, and for which time it was made. */
 export type Verdict =
   | {
-      readonly believed: true;
+      readonly isVerified: true;
       readonly signedAt: Date | null;
-      /** The timestamp's text as it was signed, however the answer spells it. */
+      /** The timestamp as it was signed, however it is written beside the signature. */
       readonly timestamp: string;
     }
-  | { readonly believed: false; readonly reason: DisbeliefReason };
+  | { readonly isVerified: false; readonly reason: SignatureReason | 'signer threw' };
 
-/** The signatures an answer carries: the protocol names the member in two ways (§2.4). */
-export function signaturesIn(answer: Readonly<Record<string, unknown>>): readonly unknown[] {
+/** Gives the signatures among the properties of a response: the protocol names the field in two ways (§2.4). */
+export function signaturesIn(properties: Readonly<Record<string, unknown>>): readonly unknown[] {
   return ['sec_key', 'signature']
-    .map((name) => readProperty(answer, name))
+    .map((name) => readProperty(properties, name))
     .filter((signature) => signature !== undefined && signature !== null && signature !== '');
 }
 
 /**
- * Verifies every signature that is there, over the answer's own timestamp, and then its age. Nothing is waited for
- * where the signer answers at once.
- *
- * @param answer - The answer's own members.
- * @returns The verdict; null where the signer threw, which is none.
+ * Verifies every signature among the properties, over the timestamp beside it, and then its age. A promise only
+ * where the signer gives one.
  */
-export function verifyAnswer(
-  answer: Readonly<Record<string, unknown>>,
+export function verifySigned(
+  properties: Readonly<Record<string, unknown>>,
   by: Verification,
-): Verdict | null | Promise<Verdict | null> {
-  const signatures = signaturesIn(answer);
-  if (signatures.length === 0) return { believed: false, reason: 'missing' };
-  const sentTimestamp = readProperty(answer, 'timestamp');
+): Verdict | Promise<Verdict> {
+  const signatures = signaturesIn(properties);
+  if (signatures.length === 0) return { isVerified: false, reason: 'missing' };
+  const sentTimestamp = readProperty(properties, 'timestamp');
   const texts = textsOf(sentTimestamp);
   const [text] = texts;
   if (text === undefined || !signatures.every((signature) => typeof signature === 'string')) {
-    return { believed: false, reason: 'malformed' };
+    return { isVerified: false, reason: 'malformed' };
   }
   try {
-    // What nearly every answer has: one signature, over the timestamp as it stands.
+    // What nearly every response has: one signature, over the timestamp as it stands.
     const [signature = ''] = signatures;
     const first = by.signer.verify(signature, { partnerId: by.partnerId, timestamp: text });
     if (first === true && signatures.length === 1) return judgeAge(sentTimestamp, text, by);
@@ -66,11 +63,13 @@ export function verifyAnswer(
       other === signature && timestamp === text
         ? first
         : by.signer.verify(other, { partnerId: by.partnerId, timestamp });
-    return verifyAll(sentTimestamp, { signatures, texts, verify }, by).catch(() => null);
+    return verifyAll(sentTimestamp, { signatures, texts, verify }, by).catch(() => signerThrew);
   } catch {
-    return null;
+    return signerThrew;
   }
 }
+
+const signerThrew: Verdict = { isVerified: false, reason: 'signer threw' };
 
 /** What there is to verify, and how. */
 interface Claims {
@@ -85,7 +84,7 @@ async function verifyAll(timestamp: unknown, claims: Claims, by: Verification): 
     const text = await textUnder(signature, claims);
     if (text === null) {
       const unkeyed = await isUnkeyed(signature, claims.texts, by.partnerId);
-      return { believed: false, reason: unkeyed ? 'unkeyed' : 'mismatch' };
+      return { isVerified: false, reason: unkeyed ? 'unkeyed' : 'mismatch' };
     }
     signed.push(text);
   }
@@ -101,15 +100,15 @@ async function textUnder(signature: string, { texts, verify }: Claims): Promise<
 function judgeAge(timestamp: unknown, signed: string, { now, maxAgeMs }: Verification): Verdict {
   const signedAt = timeOf(timestamp);
   if (maxAgeMs !== false) {
-    if (signedAt === null) return { believed: false, reason: 'malformed' };
+    if (signedAt === null) return { isVerified: false, reason: 'malformed' };
     // Asked so that a time that is no number is stale.
-    if (!(Math.abs(now - signedAt.getTime()) <= maxAgeMs)) return { believed: false, reason: 'stale' };
+    if (!(Math.abs(now - signedAt.getTime()) <= maxAgeMs)) return { isVerified: false, reason: 'stale' };
   }
-  return { believed: true, signedAt, timestamp: signed };
+  return { isVerified: true, signedAt, timestamp: signed };
 }
 
-// A timestamp counts as it stands. A number is signed as its decimal text by some, and as the ISO
-// form of its milliseconds by others.
+// A timestamp counts as it stands. Some signers sign a number as its decimal digits, others as the ISO form of its
+// milliseconds.
 function textsOf(timestamp: unknown): readonly string[] {
   if (typeof timestamp === 'string' && timestamp !== '') return [timestamp];
   if (typeof timestamp !== 'number' || !Number.isSafeInteger(timestamp)) return [];
@@ -117,7 +116,7 @@ function textsOf(timestamp: unknown): readonly string[] {
   return Number.isNaN(date.getTime()) ? [String(timestamp)] : [String(timestamp), date.toISOString()];
 }
 
-// Epochs come as numbers or text, in seconds or milliseconds: eleven digits of milliseconds end in
+// Epochs are numbers or strings, in seconds or milliseconds: eleven digits of milliseconds end in
 // 1973, eleven digits of seconds begin in 2286.
 function timeOf(timestamp: unknown): Date | null {
   const text = String(timestamp);
@@ -125,7 +124,7 @@ function timeOf(timestamp: unknown): Date | null {
   return new Date(text.length <= 11 ? Number(text) * 1000 : Number(text));
 }
 
-// Some services answer with sha256(partner as a number + ":" + timestamp): anyone can compute it.
+// Some services respond with sha256(partner as a number + ":" + timestamp): anyone can compute it.
 async function isUnkeyed(signature: string, texts: readonly string[], partnerId: string): Promise<boolean> {
   const partner = Number.parseInt(partnerId, 10);
   const digests = await Promise.all(texts.map((timestamp) => sha256Hex(`${partner}:${timestamp}`)));

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { loadKy } from '../call/ky.js';
-import type { Clock } from '../options.js';
+import type { Clock } from '../runtime/clock.js';
 import { createDueQueue } from '../runtime/due-queue.js';
+import { loadKy } from '../runtime/fetch.js';
 
 /** How busy the world around a test clock is: what counts up when it is used, and what is under way. */
 interface Activity {

@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { Clock, Environment, HostedClientOptions } from '../options.js';
+import type { Environment, HostedClientOptions } from '../options.js';
 import type { Wire } from '../protocol/assumptions.js';
+import type { Clock } from '../runtime/clock.js';
 import { createDispatch } from './callbacks.js';
 import { type Backstage, createJobControls, createLinkControls } from './controls.js';
 import { createSay } from './dialect.js';

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Clock } from '../options.js';
 import type { OperationName } from '../protocol/routes.js';
+import type { Clock } from '../runtime/clock.js';
 import { detachFromPrototype } from '../runtime/prototype.js';
 import { admit, type Gate } from './authenticate.js';
 import { holdingTime, sleepOn } from './clock.js';

@@ -5,31 +5,23 @@
  */
 
 import type { Wire } from '../protocol/assumptions.js';
-import {
-  createLinkRoute,
-  getLinkRoute,
-  jobStatusRoute,
-  listLinksRoute,
-  type OperationName,
-  updateLinkRoute,
-} from '../protocol/routes.js';
+import { type OperationName, routes } from '../protocol/routes.js';
 
 /** What a request is for: an operation, or nothing the service has. */
 export type Destination =
   | { readonly operation: OperationName; readonly linkId: string }
   | { readonly operation: null; readonly status: 404 | 405 };
 
-/** List before get: the marker has the shape of a link's id (§4.3, §4.4). */
-const routes = [createLinkRoute, updateLinkRoute, listLinksRoute, getLinkRoute, jobStatusRoute];
+const operationNames = Object.keys(routes) as readonly OperationName[];
 
 /** Finds the operation behind a method and a path. `linkId` is empty where the path has none. */
 export function findDestination(method: string, pathname: string, wire: Wire): Destination {
-  const found = routes.flatMap((route) => {
-    const linkId = matchPath(route.path, pathname, wire);
-    return linkId === null ? [] : [{ route, linkId }];
+  const found = operationNames.flatMap((operation) => {
+    const linkId = matchPath(routes[operation].path, pathname, wire);
+    return linkId === null ? [] : [{ operation, linkId }];
   });
-  const match = found.find(({ route }) => route.method === method);
-  if (match !== undefined) return { operation: match.route.name, linkId: match.linkId };
+  const match = found.find(({ operation }) => routes[operation].method === method);
+  if (match !== undefined) return match;
   return { operation: null, status: found.length === 0 ? 404 : 405 };
 }
 

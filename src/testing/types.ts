@@ -5,8 +5,10 @@
  */
 
 import type { JobRef } from '../jobs/types.js';
-import type { Clock, HostedClientOptions, WireOptions } from '../options.js';
+import type { HostedClientOptions } from '../options.js';
+import type { WireOptions } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
+import type { Clock } from '../runtime/clock.js';
 
 /** Options of {@link createMockService}; every one may be left out. */
 export interface MockServiceOptions {

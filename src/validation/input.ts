@@ -49,7 +49,8 @@ export const flag = z.boolean('must be true or false');
 
 /** One of these values. zod's own kinds for it are larger. */
 export function choice<const T>(values: readonly T[], message?: string) {
-  return z.custom<T>((value) => values.includes(value as T), message);
+  // With a path of its own: zod would read one that other code has put on all objects.
+  return z.custom<T>((value) => values.includes(value as T), { path: [], ...(message && { error: message }) });
 }
 
 /** A whole number of `least` or more that shows itself in the message. */

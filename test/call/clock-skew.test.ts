@@ -437,7 +437,7 @@ test('a stale response says how far the clocks are apart, and what to do', async
   expect(error).toMatchObject({
     code: 'signature',
     reason: 'stale',
-    message: `Cannot get the status of a job: the answer is not believed: this machine's clock is 6 min behind the service's "Date": set it (NTP), or raise "maxResponseAgeMs"`,
+    message: `Cannot get the status of a job: the response cannot be trusted: this machine's clock is 6 min behind the service's "Date": set it (NTP), or raise "maxResponseAgeMs"`,
   });
 });
 

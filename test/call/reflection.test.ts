@@ -4,7 +4,7 @@ import { generateKeyPairSync, sign as nodeSign } from 'node:crypto';
 import fc from 'fast-check';
 import { ed25519, type HostedEvent, HostedSignatureError, hmacSha256 } from 'hosted-client';
 import { expect, test } from 'vitest';
-import type { PartOf } from '../../src/call/call.js';
+import type { PartOf } from '../../src/call/attempt.js';
 import { createSentSignatures } from '../../src/call/sent-signatures.js';
 import {
   apiKey,

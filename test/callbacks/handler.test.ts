@@ -507,7 +507,7 @@ test.each([
     },
   ],
   ['rejects with nothing', () => Promise.reject()],
-  ['rejects with an error of this package', () => Promise.reject(new HostedConfigError('Cannot go on', []))],
+  ['rejects with an error of this package', () => Promise.reject(new HostedConfigError([], {}))],
 ])('callbacks.handler() answers 500 when onEvent %s, and hands the next delivery over', async (_what, fail) => {
   const { sandbox, client, job } = startApproved();
   const onEvent = vi.fn<(event: CallbackEvent) => void | Promise<void>>();

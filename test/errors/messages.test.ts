@@ -33,22 +33,22 @@ const checkKeys = (environment: string) =>
 
 /** What is said, and what of a create besides. */
 const refusals: readonly [string, Reply, string][] = [
-  ['the service refused the request (status 400)', json(400), ''],
-  ['the service refused the request (status 400, code 2215)', json(400, { code: '2215' }), ''],
-  ['the service refused the request (status 200)', json(200, { error: 'Peter' }), ''],
+  ['the service rejected the request (status 400)', json(400), ''],
+  ['the service rejected the request (status 400, code 2215)', json(400, { code: '2215' }), ''],
+  ['the service rejected the request (status 200)', json(200, { error: 'Peter' }), ''],
   [`${checkKeys('sandbox')} (status 401)`, json(401), ''],
   [`${checkKeys('sandbox')} (status 400, code 2205)`, json(400, { code: 2205 }), ''],
   ['the service knows no such link or job (status 404)', json(404), ''],
   ['the service knows no such link or job (status 200, code 2304)', json(200, { code: '2304' }), ''],
-  ['the service has had too many requests (status 429)', json(429), ''],
+  ['the service has received too many requests (status 429)', json(429), ''],
   [
-    'the service blocks this ID number, which waiting does not lift (status 429, code 2222)',
+    'the service blocks this ID number, and waiting does not change that (status 429, code 2222)',
     json(429, { code: '2222' }),
     '',
   ],
-  ['the service stopped waiting for the request (status 408)', json(408), lookForIt],
-  ['the service is in trouble (status 503)', json(503), lookForIt],
-  ['the service is in trouble (status 200, code 2301)', json(200, { code: '2301' }), lookForIt],
+  ['the service timed out (status 408)', json(408), lookForIt],
+  ['the service failed (status 503)', json(503), lookForIt],
+  ['the service failed (status 200, code 2301)', json(200, { code: '2301' }), lookForIt],
 ];
 
 test.each(refusals)('a refusal says: %s', async (why, reply, ofCreate) => {
@@ -147,8 +147,8 @@ test.each(unusable)('an answer that cannot be used says: %s', async (why, reply,
 
   const errors = [await rejection(get.call(client)), await rejection(create.call(client))];
 
-  expect(errors[0]).toHaveProperty('message', `Cannot get a link: the answer cannot be used: ${why}`);
-  expect(errors[1]).toHaveProperty('message', `Cannot create a link: the answer cannot be used: ${why}${lookForIt}`);
+  expect(errors[0]).toHaveProperty('message', `Cannot get a link: the response cannot be used: ${why}`);
+  expect(errors[1]).toHaveProperty('message', `Cannot create a link: the response cannot be used: ${why}${lookForIt}`);
   for (const error of errors) {
     expect(error).toMatchObject({ code: 'response', outcome: 'answered', issues, mayHaveActed: true });
   }
@@ -161,7 +161,7 @@ test('an answer about another job names each member that says so, and no id', as
 
   const message = 'must be that of the job that was asked for';
   expect(error).toMatchObject({
-    message: `Cannot get the status of a job: the answer cannot be used: it is about something else than was asked ("user_id" ${message}; "job_id" ${message})`,
+    message: `Cannot get the status of a job: the response cannot be used: it is about something other than the request ("user_id" ${message}; "job_id" ${message})`,
     issues: [
       { path: 'user_id', message },
       { path: 'job_id', message },
@@ -180,12 +180,12 @@ const unbelieved: readonly [string, Reply][] = [
     'it is not signed by the key of this client over its timestamp and partner id',
     { timestamp: isoNow, signature: sign(isoNow, 'another-key') },
   ],
-  ['it carries a digest that anyone can compute, and no signature', { timestamp: isoNow, signature: anyonesDigest }],
+  ['it has a digest that anyone can compute in place of a signature', { timestamp: isoNow, signature: anyonesDigest }],
   [
     'it was signed too long ago or in the future; "maxResponseAgeMs" says how far from now it may be',
     signed({}, { timestamp: '2025-01-02T03:04:05.678Z' }),
   ],
-  ['it carries the signature of our own request', ({ body }) => Response.json(body)],
+  ['it has the signature of our own request', ({ body }) => Response.json(body)],
 ];
 
 test.each(unbelieved)('an answer that is not believed says: %s', async (why, reply) => {
@@ -196,7 +196,7 @@ test.each(unbelieved)('an answer that is not believed says: %s', async (why, rep
   expect(error).toMatchObject({
     code: 'signature',
     outcome: 'answered',
-    message: `Cannot get the status of a job: the answer is not believed: ${why}`,
+    message: `Cannot get the status of a job: the response cannot be trusted: ${why}`,
   });
 });
 
@@ -207,7 +207,7 @@ test('of a create whose answer is not believed, the link may exist', async () =>
 
   expect(error).toHaveProperty(
     'message',
-    `Cannot create a link: the answer is not believed: its signature or timestamp is malformed${lookForIt}`,
+    `Cannot create a link: the response cannot be trusted: its signature or timestamp is malformed${lookForIt}`,
   );
 });
 

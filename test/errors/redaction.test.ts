@@ -543,7 +543,7 @@ test('the end of a wait says nothing of its job, and hands it over', () => {
     signedAt: null,
   };
 
-  const error = new HostedPollTimeoutError('Cannot wait', { job, lastStatus, elapsedMs: 5 });
+  const error = new HostedPollTimeoutError('it is over', { job, lastStatus, elapsedMs: 5 }, {});
 
   expect(error).toMatchObject({ code: 'poll_timeout', elapsedMs: 5 });
   expectNothingIn(showingsOf(error), planted);

@@ -874,7 +874,7 @@ test.each<[string, MockFault | null, string, string]>([
   await clock.advance(6_000);
 
   expect(await failed).toMatchObject({
-    message: `Cannot get the status of a job: "deadlineMs" is over, and ${last}; the job's two ids are all it takes to go on waiting`,
+    message: `Cannot get the status of a job: "deadlineMs" is over, and ${last}; the job's two ids are all that is needed to go on waiting`,
     outcome,
     // At 0, 2, 5 and 6 seconds.
     attempts: 4,

@@ -1285,7 +1285,7 @@ test.each(stuckServices)('what ends a walk loudly says: "%s" %s', async (path, m
 
   expectStuck(error);
   expect(error).toMatchObject({
-    message: `Cannot list links: the pages do not advance ("${path}" ${message})`,
+    message: `Cannot list links: the response cannot be used: it is not the next page ("${path}" ${message})`,
     issues: [{ path, message }],
     outcome: 'answered',
     retryable: false,

@@ -83,7 +83,7 @@ test('links and jobs do not know each other', () => {
 });
 
 test.each([
-  ['ky', ['call/ky.ts']],
+  ['ky', ['runtime/fetch.ts']],
   ['tweetnacl', ['signing/ed25519-backend.ts']],
   ['msw', ['testing/msw.ts']],
 ])('%s is imported in one file', (name, files) => {

@@ -194,7 +194,8 @@ function toldClock() {
     time: now,
     now: () => clock.time,
     sleep: (ms: number, signal?: AbortSignal) => {
-      if (ms !== 30_000 && ms !== 120_000) return Promise.resolve();
+      // No back-off is longer than a minute: what is longer is what is left of `totalTimeoutMs`.
+      if (ms !== 30_000 && ms <= 60_000) return Promise.resolve();
       return new Promise<void>((resolve, reject) => {
         if (ms === 30_000) attempts.add(resolve);
         const onAbort = () => {

@@ -27,7 +27,7 @@ const marks = {
   tweetnacl: 'bad public key size',
   'the Ed25519 signer': 'Cannot sign with Ed25519',
   'the HMAC signer': 'Cannot sign with HMAC-SHA256',
-  'the client': 'Cannot make a client',
+  'the client': 'Cannot create HostedClient',
   'the errors': 'HostedPollTimeoutError',
 } as const;
 

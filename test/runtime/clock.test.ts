@@ -3,7 +3,7 @@
 import { mock } from 'node:test';
 import { HostedClient, type HostedClientOptions, HostedConfigError, type HostedError } from 'hosted-client';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createPlatformClock, maxTimerMs, waitingClock, within } from '../../src/runtime/clock.js';
+import { createPlatformClock, maxTimerMs, waitingClock, withTimeout } from '../../src/runtime/clock.js';
 import {
   clientOf,
   manualClock,
@@ -395,7 +395,7 @@ test.each([
   expect(sent).toHaveLength(1);
 });
 
-test('within() rejects with what a clock throws when its time is over', async () => {
+test('withTimeout() rejects with what a clock throws when its time is over', async () => {
   const sleeping = manualClock();
   const failure = new Error('no time');
   let readings = 0;
@@ -405,7 +405,7 @@ test('within() rejects with what a clock throws when its time is over', async ()
     return sleeping.now();
   });
 
-  const limited = within({ clock, ms: 5, timedOut: () => new Error('late') }, () => new Promise(() => undefined));
+  const limited = withTimeout({ clock, ms: 5, timedOut: () => new Error('late') }, () => new Promise(() => undefined));
   sleeping.advance(5);
 
   expect(await rejection(limited)).toBe(failure);

@@ -1,11 +1,11 @@
 /** What is made once for all who ask. */
 
 import { expect, test, vi } from 'vitest';
-import { once } from '../../src/runtime/lazy.js';
+import { lazy } from '../../src/runtime/lazy.js';
 
 test('it is made once, however many ask at the same time', async () => {
   const make = vi.fn(async () => ({}));
-  const get = once(make);
+  const get = lazy(make);
 
   const [first, second] = await Promise.all([get(), get()]);
 
@@ -16,7 +16,7 @@ test('it is made once, however many ask at the same time', async () => {
 
 test('after a failure it is made anew for whoever asks next', async () => {
   const make = vi.fn().mockRejectedValueOnce(new Error('no file handle is free')).mockResolvedValue('made');
-  const get = once<string>(make);
+  const get = lazy<string>(make);
 
   await expect(get()).rejects.toThrow('no file handle is free');
   await expect(get()).resolves.toBe('made');

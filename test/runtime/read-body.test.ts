@@ -21,7 +21,7 @@ const bytesOf = (value: string) => new TextEncoder().encode(value);
 
 test('readBytes() of no body, and of an empty one, is nothing at all', async () => {
   for (const body of [null, bodyOf(), bodyOf(new Uint8Array())]) {
-    expect(await read(body)).toEqual({ bytes: new Uint8Array(), whole: true });
+    expect(await read(body)).toEqual({ bytes: new Uint8Array(), isWhole: true });
   }
 });
 
@@ -29,7 +29,7 @@ test.each([1, 2, 3, 7, 64, 1_000])('readBytes() puts chunks of %d bytes together
   const whole = Uint8Array.from({ length: 1_000 }, (_, index) => (index * 31) % 256);
   const chunks = Array.from({ length: Math.ceil(1_000 / size) }, (_, at) => whole.slice(at * size, (at + 1) * size));
 
-  const { bytes, whole: isWhole } = await read(bodyOf(...chunks));
+  const { bytes, isWhole } = await read(bodyOf(...chunks));
 
   expect([Buffer.from(bytes).equals(whole), isWhole]).toEqual([true, true]);
 });
@@ -37,7 +37,7 @@ test.each([1, 2, 3, 7, 64, 1_000])('readBytes() puts chunks of %d bytes together
 test('readBytes() takes empty chunks for nothing, wherever they come', async () => {
   const empty = new Uint8Array();
 
-  const { bytes, whole } = await read(bodyOf(empty, bytesOf('ab'), empty, empty, bytesOf('c'), empty), 3);
+  const { bytes, isWhole: whole } = await read(bodyOf(empty, bytesOf('ab'), empty, empty, bytesOf('c'), empty), 3);
 
   expect([text(bytes), whole]).toEqual(['abc', true]);
 });
@@ -99,12 +99,12 @@ test.each([['a string'], [[97, 98]], [{ length: 2 }], [5], [null]])(
 );
 
 test('readBytes() counts bytes, not elements, against its limit', async () => {
-  expect(await read(bodyOf(new Uint16Array(2)), 3)).toMatchObject({ whole: false });
-  expect(await read(bodyOf(new Uint16Array(2)), 4)).toMatchObject({ whole: true });
+  expect(await read(bodyOf(new Uint16Array(2)), 3)).toMatchObject({ isWhole: false });
+  expect(await read(bodyOf(new Uint16Array(2)), 4)).toMatchObject({ isWhole: true });
 });
 
 test('readBytes() gives what came before the chunk that is too much', async () => {
-  const { bytes, whole } = await read(bodyOf(bytesOf('ab'), bytesOf('cd'), bytesOf('efg'), bytesOf('h')), 6);
+  const { bytes, isWhole: whole } = await read(bodyOf(bytesOf('ab'), bytesOf('cd'), bytesOf('efg'), bytesOf('h')), 6);
 
   expect([text(bytes), whole]).toEqual(['abcd', false]);
 });
@@ -131,7 +131,7 @@ test('readBytes() of a million one-byte chunks holds none of them, and at most t
     },
   });
 
-  const { bytes, whole } = await readBytes(body, { limit: count });
+  const { bytes, isWhole: whole } = await readBytes(body, { limit: count });
 
   expect([bytes.length, whole]).toEqual([count, true]);
   expect(bytes.every((byte, index) => byte === (index + 1) % 251)).toBe(true);

@@ -1,8 +1,8 @@
-/** verifyAnswer(): one verdict, whether the signer answers at once or later, and nothing asked twice. */
+/** verifySigned(): one verdict, whether the signer answers at once or later, and nothing asked twice. */
 
 import type { SignatureInput, Signer } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { verifyAnswer } from '../../src/signing/verify.js';
+import { verifySigned } from '../../src/signing/verify.js';
 
 const now = Date.parse('2026-01-02T03:04:05.678Z');
 const timestamp = new Date(now).toISOString();
@@ -27,8 +27,8 @@ function signerOf(good: readonly string[], answers: (verdict: () => boolean) => 
   return { asked, by: { signer, partnerId: '085', now, maxAgeMs: 300_000 } };
 }
 
-const believed = { believed: true, signedAt: new Date(now), timestamp };
-const mismatch = { believed: false, reason: 'mismatch' };
+const believed = { isVerified: true, signedAt: new Date(now), timestamp };
+const mismatch = { isVerified: false, reason: 'mismatch' };
 
 const rows = [
   {
@@ -71,25 +71,25 @@ const rows = [
     answer: { timestamp: '2026-01-01T03:04:05.678Z', signature: 'a' },
     good: ['a over 2026-01-01T03:04:05.678Z'],
     asked: ['a over 2026-01-01T03:04:05.678Z'],
-    verdict: { believed: false, reason: 'stale' },
+    verdict: { isVerified: false, reason: 'stale' },
   },
 ];
 
 test.each(ways.flatMap(([way, answers]) => rows.map((row) => ({ ...row, way, answers }))))(
-  'verifyAnswer() judges $what, where the signer answers $way',
+  'verifySigned() judges $what, where the signer answers $way',
   async ({ answers, answer, good, asked, verdict }) => {
     const signer = signerOf(good, answers);
 
-    expect(await verifyAnswer({ ...answer }, signer.by)).toEqual(verdict);
+    expect(await verifySigned({ ...answer }, signer.by)).toEqual(verdict);
 
     expect(signer.asked).toEqual(asked);
   },
 );
 
-test('verifyAnswer() waits for nothing where the signer verifies the one signature at once', () => {
+test('verifySigned() waits for nothing where the signer verifies the one signature at once', () => {
   const { by } = signerOf([`a over ${timestamp}`], (verdict) => verdict());
 
-  expect(verifyAnswer({ timestamp, signature: 'a' }, by)).toEqual(believed);
+  expect(verifySigned({ timestamp, signature: 'a' }, by)).toEqual(believed);
 });
 
 const fail = () => {
@@ -104,10 +104,10 @@ test.each<[string, Signer['verify'], object]>([
     (signature) => signature === 'b' || fail(),
     { timestamp, signature: 'a', sec_key: 'b' },
   ],
-])('verifyAnswer() gives no verdict where the signer %s', async (_, verify, answer) => {
+])('verifySigned() gives no verdict where the signer %s', async (_, verify, answer) => {
   const signer: Signer = { name: 'broken', sign: () => 'own', verify };
 
-  const verdict = await verifyAnswer({ ...answer }, { signer, partnerId: '085', now, maxAgeMs: 300_000 });
+  const verdict = await verifySigned({ ...answer }, { signer, partnerId: '085', now, maxAgeMs: 300_000 });
 
-  expect(verdict).toBeNull();
+  expect(verdict).toEqual({ isVerified: false, reason: 'signer threw' });
 });

@@ -1,7 +1,8 @@
 /** Calls that are made as parts of something larger, as a wait and the confirmation of a callback make them. */
 
 import type { HostedClientOptions } from 'hosted-client';
-import { createCall, type PartOf } from '../../src/call/call.js';
+import type { PartOf } from '../../src/call/attempt.js';
+import { createCall } from '../../src/call/call.js';
 import { createClockSkew } from '../../src/call/clock-skew.js';
 import { createSentSignatures } from '../../src/call/sent-signatures.js';
 import { createTelemetry } from '../../src/events.js';

@@ -13,6 +13,8 @@ import { apiKey, now, partnerId, sign } from './fake-fetch.js';
 /** Where the names of options, inputs and responses are declared. */
 const declarations = [
   'options.ts',
+  'protocol/assumptions.ts',
+  'runtime/clock.ts',
   'links/types.ts',
   'links/link-list.ts',
   'links/wire.ts',

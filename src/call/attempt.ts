@@ -1,0 +1,99 @@
+/**
+ * What is known of a call while it runs, and of each of its attempts.
+ *
+ * @module
+ */
+
+import type { ErrorFacts, Outcome } from '../errors/hosted-error.js';
+import type { Telemetry } from '../events.js';
+import type { CallOptions } from '../options.js';
+import type { Settings } from '../settings.js';
+import type { AgeNotice, ClockSkew } from './clock-skew.js';
+import type { Operation, OperationFacts } from './operation.js';
+import type { SentSignatures } from './sent-signatures.js';
+import type { SigningTime, SigningTimes } from './signing-times.js';
+
+/** What the calls of one client share. */
+export interface SharedState {
+  readonly settings: Settings;
+  readonly telemetry: Telemetry;
+  readonly skew: ClockSkew;
+  readonly retryTokens: TokenBucket;
+  readonly signingTimes: Readonly<Record<'links' | 'jobs', SigningTimes>>;
+  readonly noticeAge: AgeNotice;
+  /** Gives a random number from 0 to 1. */
+  readonly random: () => number;
+}
+
+/**
+ * The retries that a client may make in all, so that they do not make an outage worse: each one takes tokens, each
+ * success gives some back. In an outage a thousand calls then make eleven hundred requests, and not three thousand.
+ */
+export interface TokenBucket {
+  /** Takes what a retry costs; false where there are not enough tokens. */
+  take(): boolean;
+  /** Gives back what a success earns. */
+  earn(): void;
+}
+
+/**
+ * What a call is part of: a wait, or the confirmation of a callback, which have retries of their own. Such a
+ * call is made once, signed anew at most once, and takes nothing from the token bucket.
+ */
+export interface PartOf {
+  /** The signatures of all calls of the whole. Left out: of this call alone. */
+  readonly sent?: SentSignatures;
+}
+
+/** What stays the same over the attempts of a call. */
+export interface RunningCall<Input, WireResponse, Output> extends CallFacts {
+  readonly operation: Operation<Input, WireResponse, Output>;
+  /** What the caller gave, checked and copied. */
+  readonly input: Input;
+}
+
+/** What a call is, whatever its input and its response. */
+export interface CallFacts {
+  readonly shared: SharedState;
+  /** Ties its events together. */
+  readonly id: number;
+  readonly operation: OperationFacts;
+  readonly options: CallOptions;
+  /** When `totalTimeoutMs` is over, by the monotonic clock. */
+  readonly endsAt: number;
+  readonly part: PartOf | undefined;
+  /** Every signature that was sent, of the call or of the whole that it is part of. */
+  readonly sent: SentSignatures;
+}
+
+/** One attempt of a call. */
+export interface Attempt<Call extends CallFacts = CallFacts> {
+  readonly call: Call;
+  /** From 1. */
+  readonly number: number;
+  /** By the monotonic clock. */
+  readonly startedAt: number;
+  /** What its time is corrected by: one snapshot, as another call may learn another offset meanwhile. */
+  readonly offsetMs: number;
+  /** Whether this attempt or an earlier one was made for the sake of its signature. */
+  readonly isResigned: boolean;
+  /** Whether an earlier attempt was sent, and may have had an effect. */
+  readonly isUnsettled: boolean;
+  /** Set where a response was signed for the time of the attempt before. */
+  readonly met: SigningTime | null;
+  /** The time that it is signed for; null before that. */
+  signedFor: SigningTime | null;
+  progress: 'not sent' | 'sent' | 'answered';
+}
+
+/** What an error says of the attempt that it ended. */
+export function factsOf(attempt: Attempt, outcome: Outcome): ErrorFacts {
+  const { operation } = attempt.call;
+  const retryable = operation.repeatable || outcome === 'not_sent';
+  return { operation: operation.name, outcome, attempts: attempt.number, retryable };
+}
+
+/** What became of the request of an attempt that has no response. */
+export function outcomeWithoutResponse({ progress, isUnsettled }: Pick<Attempt, 'progress' | 'isUnsettled'>): Outcome {
+  return progress !== 'not sent' || isUnsettled ? 'unknown' : 'not_sent';
+}

@@ -1,0 +1,26 @@
+/**
+ * What errors say of a callback.
+ *
+ * @module
+ */
+
+import type { Source } from '../call/response.js';
+import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
+import type { ErrorFacts } from '../errors/hosted-error.js';
+
+/** The facts of every error about a callback that was received. */
+export const callbackFacts: ErrorFacts = { task: 'receive a callback', outcome: 'answered' };
+
+const staleness =
+  'it was signed too long ago or in the future; "maxAgeMs", or "maxHintAgeMs" of a handler that confirms, says how far from now it may be';
+
+/** Creates the errors about what a callback says. */
+export const callbackSource: Source = {
+  createUnusable(reason, issues = []) {
+    const why = reason === 'too_large' ? 'it is larger than "maxBytes"' : undefined;
+    return new HostedResponseError(reason, issues, callbackFacts, null, why);
+  },
+  createUntrusted: (reason) =>
+    new HostedSignatureError(reason, callbackFacts, reason === 'stale' ? staleness : undefined),
+  createConfigError: (issues) => new HostedConfigError(issues, callbackFacts),
+};
