@@ -6,9 +6,9 @@
 
 import { HostedConfigError } from './errors/errors.js';
 import type { Issue } from './errors/hosted-error.js';
-import type { HostedClientOptions } from './options.js';
+import { type Environment, environments, type HostedClientOptions } from './options.js';
 import { readProperty } from './runtime/prototype.js';
-import { readOverrides } from './settings.js';
+import { oneOfEnvironments, readOverrides } from './settings.js';
 import { ed25519 } from './signing/ed25519.js';
 
 /**
@@ -52,9 +52,8 @@ function keyOf(read: Read) {
 }
 
 function baseUrlsOf(read: Read): HostedClientOptions['baseUrls'] {
-  const sandbox = read('HOSTED_SANDBOX_BASE_URL');
-  const production = read('HOSTED_PRODUCTION_BASE_URL');
-  return { ...(sandbox && { sandbox }), ...(production && { production }) };
+  const urls = environments.map((name) => [name, read(baseUrlVariable(name))]);
+  return Object.fromEntries(urls.filter(([, url]) => url));
 }
 
 // The options' own check knows properties; here the variables they come from are what a reader knows.
@@ -65,10 +64,15 @@ function missing({ partnerId, apiKey, signer, environment, baseUrls }: Options):
     const message = 'must be set, or HOSTED_SECRET_KEY and HOSTED_SERVICE_PUBLIC_KEY';
     issues.push({ path: 'HOSTED_API_KEY', message });
   }
-  if (environment !== 'sandbox' && environment !== 'production') {
-    issues.push({ path: 'HOSTED_ENVIRONMENT', message: 'must be "sandbox" or "production"' });
-  } else if (!readProperty(Object(baseUrls), environment)) {
-    issues.push({ path: `HOSTED_${environment.toUpperCase()}_BASE_URL`, message: 'must be set' });
+  const name = environments.find((known) => known === environment);
+  if (name === undefined) {
+    issues.push({ path: 'HOSTED_ENVIRONMENT', message: `must be ${oneOfEnvironments}` });
+  } else if (!readProperty(Object(baseUrls), name)) {
+    issues.push({ path: baseUrlVariable(name), message: 'must be set' });
   }
   return issues;
+}
+
+function baseUrlVariable(environment: Environment): string {
+  return `HOSTED_${environment.toUpperCase()}_BASE_URL`;
 }

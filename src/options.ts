@@ -1,5 +1,5 @@
 /**
- * What a client and a call can be told: the option types, and nothing that acts on them.
+ * The options of a client and of a call, as given. `settings.ts` has them as checked.
  *
  * @module
  */
@@ -9,8 +9,11 @@ import type { WireOptions } from './protocol/assumptions.js';
 import type { Clock } from './runtime/clock.js';
 import type { Signer } from './signing/signer.js';
 
-/** The two environments of the service. Keys, links and jobs of one are unknown to the other. */
-export type Environment = 'sandbox' | 'production';
+/** The environments of the service. */
+export const environments = ['sandbox', 'production'] as const;
+
+/** An environment of the service. Keys, links and jobs of one are unknown to the other. */
+export type Environment = (typeof environments)[number];
 
 /** Options of {@link HostedClient}. `apiKey` or `signer`: exactly one of the two. */
 export interface HostedClientOptions {

@@ -1,6 +1,6 @@
 /**
- * A client's options, checked once: either every problem in one error, or settings that nothing has
- * to check again.
+ * The options of a client, as checked: either every problem in one error, or settings that nothing has to
+ * check again. `options.ts` has them as given.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import * as z from 'zod/mini';
 import { HostedConfigError } from './errors/errors.js';
 import type { Issue } from './errors/hosted-error.js';
 import type { Logger } from './events.js';
-import type { Environment, HostedClientOptions } from './options.js';
+import { type Environment, environments, type HostedClientOptions } from './options.js';
 import { assumedMaxResponseAgeMs, assumedWire, type Wire } from './protocol/assumptions.js';
 import { isRecord } from './protocol/json.js';
 import type { Clock } from './runtime/clock.js';
@@ -121,9 +121,15 @@ const baseUrl = z.pipe(
   }),
 );
 
+/** `"sandbox" or "production"` */
+export const oneOfEnvironments = environments.map((name) => `"${name}"`).join(' or ');
+
 const baseUrlsOf = inputObject(
-  { sandbox: z.optional(baseUrl), production: z.optional(baseUrl) },
-  'must be an object with "sandbox" or "production"',
+  Object.fromEntries(environments.map((name) => [name, z.optional(baseUrl)])) as Record<
+    Environment,
+    z.ZodMiniOptional<typeof baseUrl>
+  >,
+  `must be an object with ${oneOfEnvironments}`,
 );
 
 const timestampFormat = choice(['iso', 'epoch-ms', 'epoch-s'], 'must be "iso", "epoch-ms" or "epoch-s"');
@@ -152,7 +158,7 @@ const optionShape = {
     .check(z.regex(/^\S+$/, 'must be a text without blanks')),
   apiKey: z.optional(z.string('must be a text')),
   signer: z.optional(z.custom<Signer>(isSigner, 'must have a name, sign() and verify()')),
-  environment: z.optional(choice(['sandbox', 'production'], 'must be "sandbox" or "production"')),
+  environment: z.optional(choice(environments, `must be ${oneOfEnvironments}`)),
   baseUrls: baseUrlsOf,
   jobStatusBaseUrls: z.optional(baseUrlsOf),
   defaultCallbackUrl: z.optional(httpUrl),
@@ -196,8 +202,11 @@ function checkTogether({ apiKey, signer, environment = 'sandbox', baseUrls }: Op
   } else if (typeof apiKey === 'string') {
     issues.push(...apiKeyIssues(apiKey, 'apiKey'));
   }
-  const isKnown = environment === 'sandbox' || environment === 'production';
-  if (isKnown && isRecord(baseUrls) && readProperty(baseUrls, environment) === undefined) {
+  if (
+    environments.includes(environment as Environment) &&
+    isRecord(baseUrls) &&
+    readProperty(baseUrls, environment as Environment) === undefined
+  ) {
     issues.push({ path: `baseUrls.${environment}`, message: 'must be there: it is the environment of this client' });
   }
   return issues;

@@ -8,6 +8,7 @@
 
 import type { Environment, HostedClientOptions } from '../options.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
+import { lazy } from '../runtime/lazy.js';
 import { ed25519 } from '../signing/ed25519.js';
 import type { MockServiceOptions } from './types.js';
 
@@ -60,9 +61,10 @@ export function createKeys(
 
 type MessageOf = (timestamp: string) => Uint8Array<ArrayBuffer>;
 
+// Keys are imported at first use, as Workers allow no cryptography while a module loads.
 function hmacKeys(environment: Environment, messageOf: MessageOf): Keys {
-  const key = once(() => importHmacKey(apiKeys[environment]));
-  const nobodysKey = once(() => importHmacKey(apiKeys.nobody));
+  const key = lazy(() => importHmacKey(apiKeys[environment]));
+  const nobodysKey = lazy(() => importHmacKey(apiKeys.nobody));
   const signWith = async (signingKey: () => Promise<CryptoKey>, timestamp: string): Promise<string> =>
     toBase64(await crypto.subtle.sign('HMAC', await signingKey(), messageOf(timestamp)));
   return {
@@ -75,9 +77,9 @@ function hmacKeys(environment: Environment, messageOf: MessageOf): Keys {
 
 function ed25519Keys(environment: Environment, messageOf: MessageOf): Keys {
   const { partner, service } = pairs[environment];
-  const partnersKey = once(() => importPublicKey(partner.publicKey));
-  const servicesKey = once(() => importSeed(service.seedByte));
-  const nobodysKey = once(() => importSeed(nobodysSeedByte));
+  const partnersKey = lazy(() => importPublicKey(partner.publicKey));
+  const servicesKey = lazy(() => importSeed(service.seedByte));
+  const nobodysKey = lazy(() => importSeed(nobodysSeedByte));
   const signWith = async (key: () => Promise<CryptoKey>, timestamp: string): Promise<string> =>
     toBase64(await crypto.subtle.sign('Ed25519', await key(), messageOf(timestamp)));
   return {
@@ -91,15 +93,6 @@ function ed25519Keys(environment: Environment, messageOf: MessageOf): Keys {
     },
     sign: (timestamp) => signWith(servicesKey, timestamp),
     forge: (timestamp) => signWith(nobodysKey, timestamp),
-  };
-}
-
-/** At first use, as Workers allow no cryptography while a module loads. */
-function once(make: () => Promise<CryptoKey>): () => Promise<CryptoKey> {
-  let made: Promise<CryptoKey> | undefined;
-  return () => {
-    made ??= make();
-    return made;
   };
 }
 

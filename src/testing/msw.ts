@@ -6,6 +6,7 @@
  */
 
 import { type HttpHandler, HttpResponse, http } from 'msw';
+import { environments } from '../options.js';
 import type { MockService } from './types.js';
 
 /**
@@ -26,9 +27,7 @@ import type { MockService } from './types.js';
  * @see §§2 to 7 of docs/protocol.md
  */
 export function mswHandlers(service: MockService): HttpHandler[] {
-  return [service.sandbox, service.production].map(({ baseUrl }) =>
-    http.all(`${baseUrl}/*`, ({ request }) => answer(service, request)),
-  );
+  return environments.map((name) => http.all(`${service[name].baseUrl}/*`, ({ request }) => answer(service, request)));
 }
 
 async function answer(service: MockService, request: Request): Promise<Response> {

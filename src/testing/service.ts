@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Environment } from '../options.js';
+import { type Environment, environments } from '../options.js';
 import { assumedWire, type Wire } from '../protocol/assumptions.js';
 import { copyProperties, shadowPollution } from '../runtime/prototype.js';
 import { createEnvironment, type RunningEnvironment } from './environment.js';
@@ -12,10 +12,7 @@ import { createKeys } from './keys.js';
 import type { MockService, MockServiceOptions } from './types.js';
 
 /** RFC 6761 §6.4: nothing under .test is anybody's. */
-const baseUrls: Readonly<Record<Environment, string>> = {
-  sandbox: 'https://sandbox.hosted.test',
-  production: 'https://production.hosted.test',
-};
+const baseUrls = eachEnvironment((name) => `https://${name}.hosted.test`);
 
 /**
  * Creates a complete service for tests, without network: it checks every request as the real one
@@ -43,8 +40,7 @@ const baseUrls: Readonly<Record<Environment, string>> = {
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
   const given: MockServiceOptions = copyProperties(options, optionNames);
-  const sandbox = createOne('sandbox', given);
-  const production = createOne('production', given);
+  const running = eachEnvironment((name) => createOne(name, given));
 
   // async, so that a bad address rejects, as it does from the platform's fetch.
   const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
@@ -52,24 +48,26 @@ export function createMockService(options: MockServiceOptions = {}): MockService
     const signal = ownSignal === undefined && input instanceof Request ? input.signal : ownSignal;
     // The signal stays outside: a Request that is given one listens to it until it is collected.
     const request = new Request(input, rest);
-    return running(new URL(request.url).origin).receive(request, signal ?? undefined);
+    return findRunning(new URL(request.url).origin).receive(request, signal ?? undefined);
   };
 
-  function running(origin: string): RunningEnvironment {
-    if (origin === baseUrls.sandbox) return sandbox;
-    if (origin === baseUrls.production) return production;
-    throw noSuchAddress(origin);
+  function findRunning(origin: string): RunningEnvironment {
+    const name = environments.find((known) => origin === baseUrls[known]);
+    if (name === undefined) throw createHostError(origin);
+    return running[name];
   }
 
   return {
-    sandbox: sandbox.environment,
-    production: production.environment,
+    ...eachEnvironment((name) => running[name].environment),
     fetch,
     reset() {
-      sandbox.environment.reset();
-      production.environment.reset();
+      for (const name of environments) running[name].environment.reset();
     },
   };
+}
+
+function eachEnvironment<T>(make: (name: Environment) => T): Readonly<Record<Environment, T>> {
+  return Object.fromEntries(environments.map((name) => [name, make(name)])) as Record<Environment, T>;
 }
 
 const optionNames: readonly (keyof MockServiceOptions)[] = [
@@ -118,8 +116,8 @@ function createOne(name: Environment, options: MockServiceOptions): RunningEnvir
 }
 
 /** What the platform's fetch rejects with where there is no such host. */
-function noSuchAddress(origin: string): TypeError {
-  const addresses = `${baseUrls.sandbox} or ${baseUrls.production}`;
+function createHostError(origin: string): TypeError {
+  const known = environments.map((name) => baseUrls[name]).join(' or ');
   const cause = Object.assign(new Error(`getaddrinfo ENOTFOUND ${origin}`), { code: 'ENOTFOUND' });
-  return new TypeError(`The mock service answers for ${addresses}, got a request to ${origin}`, { cause });
+  return new TypeError(`The mock service answers for ${known}, got a request to ${origin}`, { cause });
 }
