@@ -15,6 +15,8 @@ interface SourceFile {
   readonly text: string;
   /** The files it imports, types and re-exports counted. */
   readonly files: readonly string[];
+  /** The same, and whether types alone are imported. */
+  readonly imports: readonly { readonly file: string; readonly isTypeOnly: boolean }[];
   /** The packages it imports, by their full specifiers. */
   readonly packages: readonly string[];
 }
@@ -27,14 +29,16 @@ const sources: readonly SourceFile[] = readdirSync(root, { recursive: true, enco
     const text = readFileSync(join(root, path), 'utf8');
     const specifiers = ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName);
     const own = specifiers.filter((specifier) => specifier.startsWith('.'));
+    const typesOnly = new Set([...text.matchAll(/^import type [^;]*? from '([^']+)';/gms)].map(([, from]) => from));
+    const fileOf = (specifier: string) =>
+      normalize(join(dirname(path), specifier))
+        .replaceAll('\\', '/')
+        .replace(/\.js$/, '.ts');
     return {
       path,
       text,
-      files: own.map((specifier) =>
-        normalize(join(dirname(path), specifier))
-          .replaceAll('\\', '/')
-          .replace(/\.js$/, '.ts'),
-      ),
+      files: own.map(fileOf),
+      imports: own.map((specifier) => ({ file: fileOf(specifier), isTypeOnly: typesOnly.has(specifier) })),
       packages: specifiers.filter((specifier) => !specifier.startsWith('.')),
     };
   });
@@ -71,6 +75,47 @@ test('no imports run in a circle, types counted', () => {
     .map(({ path, files }) => `${path} ← ${files.filter((file) => reachedFrom(file).has(path)).join(', ')}`);
 
   expect(circles).toEqual([]);
+});
+
+/** The folders from top to bottom; `''` is the root. What stands in one line may import what stands below it. */
+const order = ['', 'callbacks', 'links jobs', 'call', 'signing', 'validation', 'errors', 'protocol', 'runtime'];
+
+const levelOf = (path: string) => {
+  const folder = path.includes('/') ? path.slice(0, path.indexOf('/')) : '';
+  return order.findIndex((line) => line.split(' ').includes(folder));
+};
+
+/** Option types, events and public types, which everything may name; of the settings their types. */
+const mayBeNamed = (path: string, isTypeOnly: boolean) =>
+  ['options.ts', 'events.ts'].includes(path) || path.endsWith('/types.ts') || (path === 'settings.ts' && isTypeOnly);
+
+test('six files stand in the root: what one configures', () => {
+  const root = sources.map(({ path }) => path).filter((path) => !path.includes('/'));
+
+  expect(root).toEqual(['client.ts', 'events.ts', 'from-env.ts', 'index.ts', 'options.ts', 'settings.ts']);
+});
+
+test('imports run downwards: from a folder to one below it', () => {
+  const upwards = sources
+    .filter(({ path }) => !path.startsWith('testing/'))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(({ file, isTypeOnly }) => levelOf(file) < levelOf(path) && !mayBeNamed(file, isTypeOnly))
+        .map(({ file }) => `${path} → ${file}`),
+    );
+
+  expect(upwards).toEqual([]);
+});
+
+test('options, events and public types know nothing above the errors', () => {
+  const named = sources.filter(({ path }) => mayBeNamed(path, false) && !path.startsWith('testing/'));
+  const above = named.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ file }) => levelOf(file) < levelOf('errors/errors.ts') && !mayBeNamed(file, true))
+      .map(({ file }) => `${path} → ${file}`),
+  );
+
+  expect(above).toEqual(['options.ts → signing/signer.ts']);
 });
 
 test('links and jobs do not know each other', () => {
