@@ -150,20 +150,17 @@ export interface Telemetry {
   readonly report: Report | null;
   /** Writes a log line about something that works but is likely a mistake. */
   readonly warn: (message: string) => void;
-  readonly nextCallId: () => number;
+  /** How many calls and waits were begun: the id of the latest. */
+  calls: number;
 }
 
 /** Makes a client's {@link Telemetry}. */
 export function createTelemetry(listener: Report | undefined, logger: Logger | undefined): Telemetry {
-  let calls = 0;
   return {
+    calls: 0,
     report: createReport(listener, logger),
     warn: (message) => {
       if (logger) quietly(() => logger.warn(`hosted-client: ${message}`));
-    },
-    nextCallId: () => {
-      calls += 1;
-      return calls;
     },
   };
 }

@@ -43,13 +43,12 @@ export function createCall(
   settings: Settings,
   { telemetry, skew, random }: Pick<SharedState, 'telemetry' | 'skew' | 'random'>,
 ): Call {
-  const { clock, wire } = settings;
   const shared: SharedState = {
     settings,
     telemetry,
     skew,
     retryTokens: createTokenBucket(),
-    signingTimes: createSigningTimes(clock.now, wire),
+    signingTimes: createSigningTimes(settings.wire),
     noticeAge: createAgeNotice(settings, telemetry.warn),
     random,
   };
@@ -91,7 +90,8 @@ function beginCall<Input, WireResponse, Output>(
   { readInput, options: givenOptions, part }: Given,
 ): RunningCall<Input, WireResponse, Output> {
   const { settings, telemetry } = shared;
-  const id = telemetry.nextCallId();
+  telemetry.calls += 1;
+  const id = telemetry.calls;
   try {
     const { input, options } = checkInput(operation, { readInput, options: givenOptions, wire: settings.wire });
     return {
@@ -118,7 +118,7 @@ function sharedSignatures(part: PartOf | undefined) {
 function limitsOf(attempt: Attempt, only?: 'total'): Limits {
   const { options, endsAt, shared } = attempt.call;
   const { clock, timeoutMs } = shared.settings;
-  const leftMs = Math.max(0, Math.ceil(endsAt - clock.elapsed()));
+  const leftMs = Math.max(0, Math.ceil(endsAt - (only ? clock.elapsed() : attempt.startedAt)));
   const attemptMs = only === 'total' ? Number.POSITIVE_INFINITY : (options.timeoutMs ?? timeoutMs);
   const phase = attemptMs < leftMs ? 'attempt' : 'total';
   const timedOut = () => createTimeoutError(attempt, phase);

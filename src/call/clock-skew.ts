@@ -24,27 +24,26 @@ export interface RoundTrip {
 /** What is known of the difference. */
 export interface ClockSkew {
   /** What to add to this machine's time when signing, in ms; 0 while the difference is tolerable. */
-  offsetMs(): number;
+  readonly offsetMs: number;
   /** Learns from the headers of a response that rejected our authentication. Returns whether the offset changed. */
   learn(headers: Headers, trip: RoundTrip): boolean;
 }
 
 /** Keeps what is known of the difference; `'off'` learns nothing. */
 export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
-  let offset = 0;
-  return {
-    offsetMs: () => offset,
-    learn(headers, { receivedAt, tookMs }) {
-      // Asked so that a time that is no number teaches nothing.
-      if (mode === 'off' || !(tookMs <= longestRoundTripMs)) return false;
-      // `Date` was written in the middle of the round trip, as far as is known.
-      const ahead = measureAheadMs(headers, receivedAt - tookMs / 2);
-      if (ahead === null || !(Math.abs(ahead) <= largestOffsetMs)) return false;
-      if (Math.abs(ahead - offset) <= tolerableMs) return false;
-      offset = isTolerable(ahead) ? 0 : Math.round(ahead);
-      return true;
-    },
-  };
+  const skew = { offsetMs: 0, learn };
+  return skew;
+
+  function learn(headers: Headers, { receivedAt, tookMs }: RoundTrip): boolean {
+    // Asked so that a time that is no number teaches nothing.
+    if (mode === 'off' || !(tookMs <= longestRoundTripMs)) return false;
+    // `Date` was written in the middle of the round trip, as far as is known.
+    const ahead = measureAheadMs(headers, receivedAt - tookMs / 2);
+    if (ahead === null || !(Math.abs(ahead) <= largestOffsetMs)) return false;
+    if (Math.abs(ahead - skew.offsetMs) <= tolerableMs) return false;
+    skew.offsetMs = isTolerable(ahead) ? 0 : Math.round(ahead);
+    return true;
+  }
 }
 
 /** Corrects a time to sign by an offset: at most a day from `now`, whatever else moved it. */

@@ -107,8 +107,9 @@ function chooseTime(attempt: Attempt, now: number): number {
   const { operation, part, shared } = attempt.call;
   const times = shared.signingTimes[operation.route.host];
   const isPoll = part?.sent !== undefined;
-  attempt.signedFor = attempt.met ? times.after(attempt.met, isPoll) : times.next(isPoll);
-  return correctTime(attempt.signedFor.time, attempt.offsetMs, now);
+  attempt.signedFor = attempt.met ? times.after(attempt.met, now, isPoll) : times.next(now, isPoll);
+  const { time } = attempt.signedFor;
+  return attempt.offsetMs === 0 ? Math.floor(time) : correctTime(time, attempt.offsetMs, now);
 }
 
 const ownHeaders = { accept: 'application/json', 'content-type': 'application/json' };

@@ -44,7 +44,7 @@ export function readResponse<Input, WireResponse, Output>(
   if (flaw === 'redirect' || flaw === 'too_large') throw source.createUnusable(flaw);
   const properties = assertObject(flaw === 'not_utf8' ? undefined : json, source);
   const finish = (signedAt: Date | null): Answered<Output> => {
-    attempt.call.shared.noticeAge(signedAt, now);
+    if (signedAt !== null) attempt.call.shared.noticeAge(signedAt, now);
     return { data: decode(properties, signedAt, { attempt, source }), response: infoOf(response, attempt) };
   };
   const signedAt = verifyResponse(properties, { attempt, now, source });
@@ -75,7 +75,7 @@ function throwServiceError(
   const trip = { receivedAt: now, tookMs: settings.clock.elapsed() - attempt.startedAt };
   // No other response may say what time it is: this one says that the service did not accept ours.
   if (error.code === 'authentication' && skew.learn(response.headers, trip)) {
-    telemetry.warn(describeOffset(skew.offsetMs()));
+    telemetry.warn(describeOffset(skew.offsetMs));
   }
   throw error;
 }

@@ -80,7 +80,7 @@ function beginAttempt<Call extends CallFacts>(call: Call, before: FailedAttempt 
     call,
     number: before ? before.failed.number + 1 : 1,
     startedAt: settings.clock.elapsed(),
-    offsetMs: skew.offsetMs(),
+    offsetMs: skew.offsetMs,
     isResigned: before !== null && (before.isResigned || before.failed.isResigned),
     isUnsettled: before !== null && (before.failed.isUnsettled || before.failed.progress === 'sent'),
     met: before?.isResigned && before.error.code === 'signature' ? before.failed.signedFor : null,
@@ -140,7 +140,7 @@ function chooseNewSignature(error: AnyHostedError, attempt: Attempt): Retry | nu
   const { operation, part, shared } = attempt.call;
   if (attempt.isResigned || (isLast(attempt) && part === undefined)) return null;
   if (isReflected(error)) return { delayMs: shared.signingTimes[operation.route.host].passingMs, isResigned: true };
-  const isTimeCorrected = error.code === 'authentication' && shared.skew.offsetMs() !== attempt.offsetMs;
+  const isTimeCorrected = error.code === 'authentication' && shared.skew.offsetMs !== attempt.offsetMs;
   return isTimeCorrected ? { delayMs: 0, isResigned: true } : null;
 }
 

@@ -23,19 +23,19 @@ export interface SigningTime {
 export interface SigningTimes {
   /** After this long, in ms, a service is past the time that it signed a response for. */
   readonly passingMs: number;
-  /** Gives the time for a request; `isPoll` for one of a wait, whose requests are remembered together. */
-  next(isPoll: boolean): SigningTime;
+  /** Gives the time for a request at `now`; `isPoll` for one of a wait, whose requests are remembered together. */
+  next(now: number, isPoll: boolean): SigningTime;
   /**
    * Gives the time for a request that is made again: a response was signed for `met`, the time of the
    * request, {@link passingMs} ago. Later requests are signed at another distance from now, too.
    */
-  after(met: SigningTime, isPoll: boolean): SigningTime;
+  after(met: SigningTime, now: number, isPoll: boolean): SigningTime;
 }
 
 /** Creates what chooses a client's times, by the format in which they are written. */
-export function createSigningTimes(now: () => number, wire: Wire): Readonly<Record<'links' | 'jobs', SigningTimes>> {
-  const seconds = createSeconds(now);
-  const milliseconds = createMilliseconds(now);
+export function createSigningTimes(wire: Wire): Readonly<Record<'links' | 'jobs', SigningTimes>> {
+  const seconds = createSeconds();
+  const milliseconds = createMilliseconds();
   const timesOf = (format: Wire['timestampFormat']) => (format === 'epoch-s' ? seconds : milliseconds);
   return { links: timesOf(wire.timestampFormat), jobs: timesOf(wire.jobTimestampFormat) };
 }
@@ -48,7 +48,7 @@ const backMs = 1_000;
 const apartMs = 250;
 
 // No two requests have the same time: it increases by a millisecond where the clock stands still or wavers.
-function createMilliseconds(now: () => number): SigningTimes {
+function createMilliseconds(): SigningTimes {
   let last = Number.NEGATIVE_INFINITY;
   let lastButOne = Number.NEGATIVE_INFINITY;
   let meantLeadMs = 0;
@@ -61,13 +61,13 @@ function createMilliseconds(now: () => number): SigningTimes {
 
   return {
     passingMs: 2,
-    next() {
-      const at = Math.floor(now());
+    next(now) {
+      const at = Math.floor(now);
       const time = at + meantLeadMs;
       return take(last - time > waveringMs ? time : Math.max(time, last + 1), at);
     },
-    after(met) {
-      const at = Math.floor(now());
+    after(met, now) {
+      const at = Math.floor(now);
       // Where two clocks are level, every request would meet its response.
       if (met.leadMs === met.meantLeadMs) meantLeadMs = met.meantLeadMs === 0 ? -backMs : 0;
       // The service is past all that lies before: between the last two requests, no other one has it.
@@ -87,15 +87,15 @@ const pollStepMs = 10_000;
 // Nearly every response would be signed for the second of its request, so an earlier one is taken. A service
 // that is some seconds behind would still meet the seconds of earlier polls, one after the other: with ten
 // seconds between them, it is past them all a second later.
-function createSeconds(now: () => number): SigningTimes {
+function createSeconds(): SigningTimes {
   let meantLeadMs = secondsLeadMs.first;
   return {
     passingMs: 1_000,
-    next(isPoll) {
-      const time = now() + meantLeadMs;
+    next(now, isPoll) {
+      const time = now + meantLeadMs;
       return { time: isPoll ? Math.floor(time / pollStepMs) * pollStepMs : time, leadMs: meantLeadMs, meantLeadMs };
     },
-    after(met, isPoll) {
+    after(met, _now, isPoll) {
       const { first, other } = secondsLeadMs;
       meantLeadMs = met.meantLeadMs === first ? other : first;
       return { ...met, time: met.time - (isPoll ? pollStepMs : 1_000) };

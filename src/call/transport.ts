@@ -32,7 +32,7 @@ const maxErrorBytes = 64 * 1024;
 export async function send(request: SignedRequest, attempt: Attempt, signal: AbortSignal): Promise<TransportResponse> {
   const { settings, telemetry } = attempt.call.shared;
   const { id, operation } = attempt.call;
-  const ky = loadKy.loaded() ?? (await loadKy().catch(() => null));
+  const ky = loadKy.value ?? (await loadKy().catch(() => null));
   signal.throwIfAborted();
   if (ky === null) throw createConnectionError(attempt, { reason: null, isNotSent: true });
   try {

@@ -98,10 +98,11 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
 
   function begin<J>(job: J, ids: JobRef): Wait<J> {
     const startedAt = elapsed();
+    telemetry.calls += 1;
     return {
       job,
       ids,
-      callId: telemetry.nextCallId(),
+      callId: telemetry.calls,
       startedAt,
       dueAt: startedAt + Math.min(plan.initialDelayMs, plan.deadlineMs),
       isExpiring: false,

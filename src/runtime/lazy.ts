@@ -9,17 +9,16 @@ export interface Lazy<T> {
   /** Makes the value, or waits for the one that is being made. */
   (): Promise<T>;
   /** The value, where it was made before. */
-  loaded(): T | undefined;
+  readonly value: T | undefined;
 }
 
 /** Caches the first value that `make` resolves with. A failure is not cached: the next caller tries again. */
 export function lazy<T>(make: () => Promise<T>): Lazy<T> {
   let making: Promise<T> | undefined;
-  let loaded: T | undefined;
   const load = () => {
     making ??= make().then(
       (value) => {
-        loaded = value;
+        lazily.value = value;
         return value;
       },
       (error: unknown) => {
@@ -29,5 +28,6 @@ export function lazy<T>(make: () => Promise<T>): Lazy<T> {
     );
     return making;
   };
-  return Object.assign(load, { loaded: () => loaded });
+  const lazily: (() => Promise<T>) & { value: T | undefined } = Object.assign(load, { value: undefined });
+  return lazily;
 }

@@ -58,9 +58,23 @@ export function tryCopyProperties(given: object, names: readonly string[]): Reco
   }
 }
 
+/** The names of the properties of `Object.prototype` when none of them was strange. */
+let cleanNames: readonly string[] = [];
+
 /** Whether other code has put something on `Object.prototype`. */
 export function isPolluted(): boolean {
-  return Object.getOwnPropertyNames(Object.prototype).some(isStrange);
+  const names = Object.getOwnPropertyNames(Object.prototype);
+  // Each call asks several times: names that were looked at before are only compared.
+  if (isSameList(names, cleanNames)) return false;
+  if (names.some(isStrange)) return true;
+  cleanNames = names;
+  return false;
+}
+
+function isSameList(names: readonly string[], others: readonly string[]): boolean {
+  if (names.length !== others.length) return false;
+  for (let at = 0; at < names.length; at++) if (names[at] !== others[at]) return false;
+  return true;
 }
 
 /**
@@ -77,9 +91,12 @@ export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
  * object that other code is given, which then finds nothing else there.
  */
 export function shadowPollution(): Readonly<Record<string, undefined>> {
+  if (!isPolluted()) return noShadows;
   const names = Object.getOwnPropertyNames(Object.prototype).filter(isStrange);
-  return names.length === 0 ? {} : Object.fromEntries(names.map((name) => [name, undefined]));
+  return Object.fromEntries(names.map((name) => [name, undefined]));
 }
+
+const noShadows: Readonly<Record<string, undefined>> = Object.freeze({});
 
 function isStrange(name: string): boolean {
   return !standard.has(name);

@@ -2,7 +2,7 @@
 
 import type { WireOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { createSigningTimes } from '../../src/call/signing-times.js';
+import { createSigningTimes, type SigningTime, type SigningTimes } from '../../src/call/signing-times.js';
 import { assumedWire } from '../../src/protocol/assumptions.js';
 
 const minutes = 60_000;
@@ -11,8 +11,16 @@ const at = Date.parse('2026-01-02T03:04:05.678Z');
 /** Signing times on a clock that can be set. */
 function start(wire: WireOptions = {}) {
   const clock = { time: at };
-  const times = createSigningTimes(() => clock.time, { ...assumedWire, ...wire });
-  return { clock, ...times };
+  const times = createSigningTimes({ ...assumedWire, ...wire });
+  return { clock, links: onClock(times.links), jobs: onClock(times.jobs) };
+
+  function onClock({ passingMs, next, after }: SigningTimes) {
+    return {
+      passingMs,
+      next: (isPoll: boolean) => next(clock.time, isPoll),
+      after: (met: SigningTime, isPoll: boolean) => after(met, clock.time, isPoll),
+    };
+  }
 }
 
 const inSeconds = { jobTimestampFormat: 'epoch-s' } as const;

@@ -231,7 +231,7 @@ function habitsOf({ path, text }: SourceFile): readonly string[] {
 test('the source has no any, enum, namespace, non-null assertion or default export', () => {
   const planted = 'const x: any = y!; enum E {} namespace N {} export default x;';
 
-  expect(habitsOf({ path: 'planted.ts', text: planted, files: [], packages: [] })).toHaveLength(5);
+  expect(habitsOf({ path: 'planted.ts', text: planted, files: [], imports: [], packages: [] })).toHaveLength(5);
   expect(sources.flatMap(habitsOf)).toEqual([]);
 });
 
