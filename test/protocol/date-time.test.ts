@@ -67,6 +67,18 @@ test('parseDateTime() reads any time of four-digit years as the platform writes 
   fc.assert(property, { seed: 1, numRuns: 500 });
 });
 
+test('parseDateTime() reads every day of 400 years, after which the calendar repeats itself', () => {
+  const dayMs = 86_400_000;
+  const odd: string[] = [];
+
+  for (let time = Date.UTC(1900, 0, 1, 12, 30, 15, 250); time < Date.UTC(2300, 0, 1); time += dayMs) {
+    const day = new Date(time).toISOString().slice(0, 10);
+    for (const end of ends) if (parseDateTime(`${day}${end}`)?.getTime() !== time) odd.push(`${day}${end}`);
+  }
+
+  expect(odd).toEqual([]);
+});
+
 // Time of day, offset
 
 test.each([
