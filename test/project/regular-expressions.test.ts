@@ -19,8 +19,9 @@ function isPlainlyLinear(source: string): boolean {
 
 /** Those of another form, and why they are linear all the same. */
 const others: Readonly<Record<string, string>> = {
-  // Each label ends with the dot that none of its characters is; a hyphen is followed by a character that is none.
-  "^https?:\\/\\/(?:[a-z](?:[a-z0-9]|-(?=[a-z0-9]))*\\.)+[a-z]{2,}(?:\\/[\\w./~%&=+?:,;@!$'()*-]*)?$":
+  // Each label ends with the dot that none of its characters is, and each part of one begins with a hyphen, which
+  // is none of the part's: a host can be divided in one way.
+  "^https?:\\/\\/(?:[a-z][a-z0-9]*(?:-[a-z0-9]+)*\\.)+[a-z]{2,}(?:\\/[\\w./~%&=+?:,;@!$'()*-]*)?$":
     'protocol/http-url.ts',
   // Nothing follows the digits, so that no match of them is ever taken back.
   // One digit behind any dot, or digits from the start: neither is tried again from later on.
