@@ -61,7 +61,8 @@ export function toText(wire: string | null | undefined): string | null {
 
 /** A code or id as text, without inventing or losing a zero; null where there is none. */
 export function toCode(wire: string | number | null | undefined): string | null {
-  return wire === null || wire === undefined || wire === '' ? null : String(wire);
+  if (wire === null || wire === undefined || wire === '') return null;
+  return typeof wire === 'string' ? wire : String(wire);
 }
 
 /** True or false; null where there is neither. */
@@ -93,6 +94,12 @@ export function toUrl(wire: unknown): string | null {
 
 /** Members by name as text: what is no text is written as JSON, what is null is left out. */
 export function toTexts(members: object): Readonly<Record<string, string>> {
+  const given = members as Readonly<Record<string, unknown>>;
+  for (const name in given) if (typeof given[name] !== 'string') return writeTexts(given);
+  return { ...(given as Readonly<Record<string, string>>) };
+}
+
+function writeTexts(members: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(members)
       .filter(([, value]) => value !== null)
@@ -108,11 +115,15 @@ export function toTexts(members: object): Readonly<Record<string, string>> {
 export function extraOf(
   record: Readonly<Record<string, unknown>>,
   named: Pick<ReadonlySet<string>, 'has'>,
-  read: Readonly<Record<string, unknown>> = {},
+  read: Readonly<Record<string, unknown>> = nothing,
 ): Readonly<Record<string, unknown>> {
-  const names = Object.keys(record).filter((name) => !named.has(name) && record[name] !== undefined);
-  for (const [name, value] of Object.entries(read)) {
-    if (value === null && record[name] !== undefined && record[name] !== null && record[name] !== '') names.push(name);
+  const names: string[] = [];
+  for (const name in record) {
+    if (!named.has(name) && record[name] !== undefined && Object.hasOwn(record, name)) names.push(name);
+  }
+  for (const name in read) {
+    if (read[name] !== null || !Object.hasOwn(read, name)) continue;
+    if (record[name] !== undefined && record[name] !== null && record[name] !== '') names.push(name);
   }
   return names.length === 0 ? nothing : Object.fromEntries(names.map((name) => [name, record[name]]));
 }
