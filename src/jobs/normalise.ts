@@ -24,19 +24,79 @@ const ofHistoryEntry: ReadonlySet<string> = new Set([...ofResult, ...identities]
 const ofPartnerParams: ReadonlySet<string> = new Set(Object.keys(partnerParamsFields));
 const ofImageLinks: ReadonlySet<string> = new Set(['selfie_image']);
 
-/** What an answer says of the job, apart from its state. */
-export function normaliseRecord(wire: WireJobStatus, brand: string) {
+/** What is known of a job's status before its response is read. */
+export interface Known<Verdict> {
+  /** What the response says of the job's end. */
+  readonly verdict: Verdict;
+  readonly userId: string;
+  readonly jobId: string;
+  readonly brand: string;
+  readonly signedAt: Date | null;
+}
+
+/** A job's status. */
+export function normaliseStatus<Verdict>(wire: WireJobStatus, known: Known<Verdict>) {
+  const idMember = hostedJobIdMember(known.brand);
   return {
+    ...known.verdict,
+    userId: known.userId,
+    jobId: known.jobId,
     code: toCode(wire.code),
     message: typeof wire.result === 'string' && wire.result !== '' ? wire.result : null,
-    result: resultOf(wire.result, brand),
+    result: resultOf(wire.result, idMember),
     imageLinks: imageLinksOf(wire.image_links),
-    history: historyOf(wire.history, brand),
-  } satisfies Partial<JobStatus>;
+    history: historyOf(wire.history, idMember),
+    signedAt: known.signedAt,
+  };
 }
 
 /** A result as it was sent to the callback: in a job's history, or as a callback itself. */
 export function normaliseHistoryEntry(wire: WireHistoryEntry, brand: string): HistoryEntry {
+  return historyEntryOf(wire, hostedJobIdMember(brand));
+}
+
+/** The member that carries the service's own id of a job: the brand word, then `JobID`. */
+export function hostedJobIdMember(brand: string): string {
+  return `${brand.charAt(0).toUpperCase()}${brand.slice(1)}JobID`;
+}
+
+function normaliseResult(wire: WireResult, idMember: string, named: ReadonlySet<string>): JobResult {
+  // The brand word is the user's to say, so the schema does not know this field, and it could be inherited.
+  const id = Object.hasOwn(wire, idMember) ? (wire as Readonly<Record<string, unknown>>)[idMember] : null;
+  const hostedJobId = typeof id === 'string' || Number.isSafeInteger(id) ? toCode(id as string | number) : null;
+  const confidence = toNumber(wire.ConfidenceValue);
+  return {
+    resultCode: toCode(wire.ResultCode),
+    resultText: toText(wire.ResultText),
+    resultType: toText(wire.ResultType),
+    hostedJobId,
+    jsonVersion: toCode(wire.JSONVersion),
+    isFinal: toBoolean(wire.IsFinalResult),
+    isMachine: toBoolean(wire.IsMachineResult),
+    confidence,
+    actions: toTexts(wire.Actions ?? {}),
+    partnerParams: partnerParamsOf(wire.PartnerParams),
+    extra: extraOf(wire, named, { ConfidenceValue: confidence, [idMember]: hostedJobId }),
+  };
+}
+
+function resultOf(wire: WireJobStatus['result'], idMember: string): JobResult | null {
+  if (typeof wire !== 'object' || wire === null || Array.isArray(wire) || hasOnly(undefined, wire)) return null;
+  return normaliseResult(wire, idMember, ofResult);
+}
+
+function historyOf(wire: WireJobStatus['history'], idMember: string): readonly HistoryEntry[] | null {
+  if (wire === undefined || wire === null) return null;
+  // Known fields that are missing may be there, and undefined; JSON has no other undefined.
+  const entries = Array.isArray(wire) ? wire : hasOnly(undefined, wire) ? [] : [wire];
+  return entries.map((entry) => historyEntryOf(entry, idMember));
+}
+
+function historyEntryOf(wire: WireHistoryEntry, idMember: string): HistoryEntry {
+  return { ...normaliseResult(wire, idMember, ofHistoryEntry), identity: identityOf(wire) };
+}
+
+function identityOf(wire: WireHistoryEntry): HistoryEntry['identity'] {
   const identity = {
     fullName: toText(wire.FullName),
     dateOfBirth: toText(wire.DOB),
@@ -45,52 +105,13 @@ export function normaliseHistoryEntry(wire: WireHistoryEntry, brand: string): Hi
     country: toText(wire.Country),
     expirationDate: toText(wire.ExpirationDate),
   };
-  const known = Object.values(identity).some((value) => value !== null);
-  return { ...normaliseResult(wire, brand, ofHistoryEntry), identity: known ? identity : null };
+  return hasOnly(null, identity) ? null : identity;
 }
 
-/** The member that carries the service's own id of a job: the brand word, then `JobID`. */
-export function hostedJobIdMember(brand: string): string {
-  return `${brand.charAt(0).toUpperCase()}${brand.slice(1)}JobID`;
-}
-
-function normaliseResult(wire: WireResult, brand: string, named: ReadonlySet<string>): JobResult {
-  const idMember = hostedJobIdMember(brand);
-  // The brand word is the user's to say, so the schema does not know this field, and it could be inherited.
-  // What is no id stays in `extra`.
-  const id = Object.hasOwn(wire, idMember) ? (wire as Record<string, unknown>)[idMember] : null;
-  const isId = id === null || typeof id === 'string' || Number.isSafeInteger(id);
-  const confidence = toNumber(wire.ConfidenceValue);
-  const isNamed = { has: (name: string) => named.has(name) || (isId && name === idMember) };
-  return {
-    resultCode: toCode(wire.ResultCode),
-    resultText: toText(wire.ResultText),
-    resultType: toText(wire.ResultType),
-    hostedJobId: isId ? toCode(id as string | number | null) : null,
-    jsonVersion: toCode(wire.JSONVersion),
-    isFinal: toBoolean(wire.IsFinalResult),
-    isMachine: toBoolean(wire.IsMachineResult),
-    confidence,
-    actions: toTexts(wire.Actions ?? {}),
-    partnerParams: partnerParamsOf(wire.PartnerParams),
-    extra: extraOf(wire, isNamed, { ConfidenceValue: confidence }),
-  };
-}
-
-function resultOf(wire: WireJobStatus['result'], brand: string): JobResult | null {
-  if (typeof wire !== 'object' || wire === null || Array.isArray(wire) || isEmpty(wire)) return null;
-  return normaliseResult(wire, brand, ofResult);
-}
-
-function historyOf(wire: WireJobStatus['history'], brand: string): readonly HistoryEntry[] | null {
-  if (wire === undefined || wire === null) return null;
-  const entries = Array.isArray(wire) ? wire : isEmpty(wire) ? [] : [wire];
-  return entries.map((entry) => normaliseHistoryEntry(entry, brand));
-}
-
-// Known fields that are missing are there, and undefined; JSON has no other undefined.
-function isEmpty(wire: object): boolean {
-  return Object.values(wire).every((value) => value === undefined);
+/** Whether all properties of a record are `blank`. */
+function hasOnly(blank: null | undefined, record: object): boolean {
+  for (const name in record) if (record[name as never] !== blank && Object.hasOwn(record, name)) return false;
+  return true;
 }
 
 function partnerParamsOf(wire: WireResult['PartnerParams']): PartnerParams | null {

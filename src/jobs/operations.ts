@@ -11,7 +11,7 @@ import { assumedRepeatable, type Wire } from '../protocol/assumptions.js';
 import { routes } from '../protocol/routes.js';
 import { toBoolean, toCode, wireBoolean } from '../protocol/scalars.js';
 import { flag, looseInputObject, text } from '../validation/input.js';
-import { normaliseRecord } from './normalise.js';
+import { normaliseStatus } from './normalise.js';
 import type { JobRef, JobStatus } from './types.js';
 import { type WireJobStatus, wireJobStatus } from './wire.js';
 
@@ -42,26 +42,28 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobS
   decode: (answer, { userId, jobId }, { wire, signedAt }) => {
     const issues = otherJob(answer, { userId, jobId });
     if (issues.length > 0) return { reason: 'mismatch', issues };
-    const status = { userId, jobId, ...normaliseRecord(answer, wire.brand), signedAt };
+    const known = { userId, jobId, brand: wire.brand, signedAt };
     // §2.4: whatever else an answer says, a job without a final status is pending.
     if (toBoolean(answer.job_complete) !== true) {
-      return { value: { state: 'pending', complete: false, success: false, ...status } };
+      return { value: normaliseStatus(answer, { verdict: pending, ...known }) };
     }
-    const success = z.safeParse(wireBoolean, answer.job_success);
-    if (!success.success) {
+    const success = successIn(answer.job_success);
+    if (success === null) {
       const message = 'must be true or false, or their text, once the job is complete';
       return { reason: 'shape', issues: [{ path: 'job_success', message }] };
     }
-    if (toBoolean(success.data) !== true) {
-      return { value: { state: 'failed', complete: true, success: false, ...status } };
-    }
+    if (!success) return { value: normaliseStatus(answer, { verdict: failed, ...known }) };
     if (wire.namesJob && !namesJob(answer)) {
       const message = 'must be there once the job has succeeded, or in "result.PartnerParams"';
       return { reason: 'mismatch', issues: [{ path: 'job_id', message }] };
     }
-    return { value: { state: 'succeeded', complete: true, success: true, ...status } };
+    return { value: normaliseStatus(answer, { verdict: succeeded, ...known }) };
   },
 };
+
+const pending = { state: 'pending', complete: false, success: false } as const;
+const failed = { state: 'failed', complete: true, success: false } as const;
+const succeeded = { state: 'succeeded', complete: true, success: true } as const;
 
 function asked(wire: Wire): boolean | string {
   return wire.jobFlags === 'string' ? 'true' : true;
@@ -69,17 +71,25 @@ function asked(wire: Wire): boolean | string {
 
 // The signature does not cover the body: what a response says it is about is compared with what was
 // asked. History entries do differ in honest responses, and are not.
-function otherJob(answer: WireJobStatus, job: JobRef): readonly Issue[] {
+function otherJob(answer: WireJobStatus, { userId, jobId }: JobRef): readonly Issue[] {
   const params = partnerParamsIn(answer);
-  const said = [
-    ['user_id', answer.user_id, job.userId],
-    ['job_id', answer.job_id, job.jobId],
-    ['result.PartnerParams.user_id', params?.user_id, job.userId],
-    ['result.PartnerParams.job_id', params?.job_id, job.jobId],
-  ] as const;
-  return said
-    .filter(([, id, expected]) => ![null, expected].includes(toCode(id)))
-    .map(([path]) => ({ path, message: 'must be that of the job that was asked for' }));
+  const issues: Issue[] = [];
+  const compare = (path: string, id: string | number | null | undefined, expected: string) => {
+    const said = toCode(id);
+    if (said !== null && said !== expected)
+      issues.push({ path, message: 'must be that of the job that was asked for' });
+  };
+  compare('user_id', answer.user_id, userId);
+  compare('job_id', answer.job_id, jobId);
+  compare('result.PartnerParams.user_id', params?.user_id, userId);
+  compare('result.PartnerParams.job_id', params?.job_id, jobId);
+  return issues;
+}
+
+function successIn(wire: unknown): boolean | null {
+  if (typeof wire === 'boolean') return wire;
+  const read = z.safeParse(wireBoolean, wire);
+  return read.success ? toBoolean(read.data) : null;
 }
 
 // A status that names no job could be any job's, and this is the one that opens doors. Those that failed

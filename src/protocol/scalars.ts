@@ -108,24 +108,30 @@ function writeTexts(members: Readonly<Record<string, unknown>>): Readonly<Record
 }
 
 /**
- * The fields of a record that nobody named: kept as they came. Of those in `read`, given by wire name
- * with what each was read as, one that came and could not be read stands here too: its clean value is
- * null, and must not look like one that did not come.
+ * The fields of a record that are in neither `named` nor `read`: kept as they came. Of those in `read`,
+ * given by wire name with what each was read as, one that came and could not be read stands here too: its
+ * clean value is null, and must not look like one that did not come.
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,
-  named: Pick<ReadonlySet<string>, 'has'>,
+  named: ReadonlySet<string>,
   read: Readonly<Record<string, unknown>> = nothing,
 ): Readonly<Record<string, unknown>> {
   const names: string[] = [];
   for (const name in record) {
-    if (!named.has(name) && record[name] !== undefined && Object.hasOwn(record, name)) names.push(name);
+    const isNamed = named.has(name) || Object.hasOwn(read, name);
+    if (!isNamed && record[name] !== undefined && Object.hasOwn(record, name)) names.push(name);
   }
   for (const name in read) {
-    if (read[name] !== null || !Object.hasOwn(read, name)) continue;
-    if (record[name] !== undefined && record[name] !== null && record[name] !== '') names.push(name);
+    if (read[name] === null && Object.hasOwn(read, name) && isThere(record[name]) && Object.hasOwn(record, name)) {
+      names.push(name);
+    }
   }
   return names.length === 0 ? nothing : Object.fromEntries(names.map((name) => [name, record[name]]));
+}
+
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
 }
 
 const nothing: Readonly<Record<string, unknown>> = Object.freeze({});
