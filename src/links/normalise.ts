@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Issue } from '../errors/hosted-error.js';
+import { type Issue, maxIssues } from '../errors/hosted-error.js';
 import { extraOf, toBoolean, toCode, toCount, toDate, toText, toUrl } from '../protocol/scalars.js';
 import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.js';
 import type { WireCreatedLink, WireIdType, WireLink, WireLinkPage, WireUpdatedLink } from './wire.js';
@@ -13,47 +13,87 @@ import { linkFields } from './wire.js';
 // An answer may hand our own request back: a signature is as good as a key within its five minutes.
 const named: ReadonlySet<string> = new Set([...Object.keys(linkFields), 'signature', 'sec_key']);
 
-/** A link that stands for itself: without an id or an address it means nothing. */
+/** A link that stands for itself: without an id or a URL it means nothing. */
 export function normaliseLink(wire: WireLink): { value: Link } | { issues: readonly Issue[] } {
+  const link = readLink(wire, { callbackUrl: toUrl, dataPrivacyPolicyUrl: toUrl, logoUrl: toUrl });
+  return link === null ? { issues: missingIn(wire) } : { value: link };
+}
+
+/** The links of a page, or what is missing in them. */
+export function normaliseLinks(wires: readonly WireLink[]): { value: readonly Link[] } | { issues: readonly Issue[] } {
+  const links: Link[] = [];
+  const issues: Issue[] = [];
+  // All links of an account usually have the same.
+  const read = { callbackUrl: createUrlReader(), dataPrivacyPolicyUrl: createUrlReader(), logoUrl: createUrlReader() };
+  for (const [index, wire] of wires.entries()) {
+    const link = readLink(wire, read);
+    if (link !== null) links.push(link);
+    else issues.push(...missingIn(wire).map(({ path, message }) => ({ path: `links[${index}].${path}`, message })));
+    if (issues.length >= maxIssues) break;
+  }
+  return issues.length > 0 ? { issues } : { value: links };
+}
+
+/** Creates a `toUrl` that remembers the last URL: of the same one again, it knows what to answer. */
+function createUrlReader(): typeof toUrl {
+  let last: unknown = null;
+  let url: string | null = null;
+  return (wire) => {
+    if (wire === last) return url;
+    last = wire;
+    url = toUrl(wire);
+    return url;
+  };
+}
+
+type UrlReaders = Readonly<Record<'callbackUrl' | 'dataPrivacyPolicyUrl' | 'logoUrl', typeof toUrl>>;
+
+/** Reads a link; null where it has no id or no URL. */
+function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }: UrlReaders): Link | null {
   const url = toUrl(wire.link_url || wire.link);
-  const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
-  if (url === null || refId === null) return { issues: missing(url, 'link_url', refId) };
+  const linkId = toCode(wire.link_id);
+  const refId = toCode(wire.ref_id) ?? linkId;
+  if (url === null || refId === null) return null;
   const read = {
-    callback_url: toUrl(wire.callback_url),
-    data_privacy_policy_url: toUrl(wire.data_privacy_policy_url),
-    logo_url: toUrl(wire.logo_url),
+    callback_url: callbackUrl(wire.callback_url),
+    data_privacy_policy_url: dataPrivacyPolicyUrl(wire.data_privacy_policy_url),
+    logo_url: logoUrl(wire.logo_url),
     created_at: toDate(wire.created_at),
     updated_at: toDate(wire.updated_at),
     expires_at: toDate(wire.expires_at),
     disabled_at: toDate(wire.disabled_at),
   };
   return {
-    value: {
-      url,
-      linkId: toCode(wire.link_id) ?? refId,
-      refId,
-      name: toText(wire.name),
-      idTypes: normaliseIdTypes(wire.id_types),
-      isSingleUse: toBoolean(wire.is_single_use),
-      callbackUrl: read.callback_url,
-      dataPrivacyPolicyUrl: read.data_privacy_policy_url,
-      logoUrl: read.logo_url,
-      userIds: userIdsOf(wire),
-      jobs: {
-        total: toCount(wire.total_jobs),
-        failed: toCount(wire.failed_jobs),
-        successful: toCount(wire.successful_jobs),
-      },
-      companyName: toText(wire.company_name),
-      partnerId: toCode(wire.partner_id),
-      createdAt: read.created_at,
-      updatedAt: read.updated_at,
-      expiresAt: read.expires_at,
-      disabledAt: read.disabled_at,
-      state: stateOf(wire.disabled_at),
-      extra: extraOf(wire, named, read),
+    url,
+    linkId: linkId ?? refId,
+    refId,
+    name: toText(wire.name),
+    idTypes: normaliseIdTypes(wire.id_types),
+    isSingleUse: toBoolean(wire.is_single_use),
+    callbackUrl: read.callback_url,
+    dataPrivacyPolicyUrl: read.data_privacy_policy_url,
+    logoUrl: read.logo_url,
+    userIds: userIdsOf(wire),
+    jobs: {
+      total: toCount(wire.total_jobs),
+      failed: toCount(wire.failed_jobs),
+      successful: toCount(wire.successful_jobs),
     },
+    companyName: toText(wire.company_name),
+    partnerId: toCode(wire.partner_id),
+    createdAt: read.created_at,
+    updatedAt: read.updated_at,
+    expiresAt: read.expires_at,
+    disabledAt: read.disabled_at,
+    state: stateOf(wire.disabled_at),
+    extra: extraOf(wire, named, read),
   };
+}
+
+/** What keeps a record from being a link. */
+function missingIn(wire: WireLink): readonly Issue[] {
+  const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
+  return missing(toUrl(wire.link_url || wire.link), 'link_url', refId);
 }
 
 /** The answer to creating a link. */

@@ -24,7 +24,13 @@ import {
   wholeNumber,
 } from '../validation/input.js';
 import { list } from '../validation/structure.js';
-import { normaliseCreatedLink, normaliseLink, normaliseMeta, normaliseUpdatedLink } from './normalise.js';
+import {
+  normaliseCreatedLink,
+  normaliseLink,
+  normaliseLinks,
+  normaliseMeta,
+  normaliseUpdatedLink,
+} from './normalise.js';
 import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink, VerificationMethod } from './types.js';
 import {
   type WireCreatedLink,
@@ -200,16 +206,10 @@ export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, Read
   request: pageQuery,
   encode: ({ page }) => ({ body: present({ page }) }),
   response: wireLinkPage,
-  decode: (answer) => {
-    const links: Link[] = [];
-    const issues: Issue[] = [];
-    for (const [index, wire] of answer.links.entries()) {
-      const link = normaliseLink(wire);
-      if (hasValue(link)) links.push(link.value);
-      else issues.push(...link.issues.map(({ path, message }) => ({ path: `links[${index}].${path}`, message })));
-      if (issues.length >= maxIssues) break;
-    }
-    return issues.length > 0 ? { reason: 'shape', issues } : { value: { links, meta: normaliseMeta(answer.meta) } };
+  decode: ({ links, meta }) => {
+    const read = normaliseLinks(links);
+    if (!hasValue(read)) return { reason: 'shape', issues: read.issues };
+    return { value: { links: read.value, meta: normaliseMeta(meta) } };
   },
 };
 

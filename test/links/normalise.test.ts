@@ -503,6 +503,20 @@ test.each(addresses)('links.get() keeps nothing of a "%s" that is not there', as
 
 // What is not there
 
+test.each(addresses)('links.list() reads "%s" of each link, whatever the link before it has', async (member, clean) => {
+  const [one, other] = ['https://partner.example/1', 'https://partner.example/2'];
+  const written = [one, one, 'none', other, 'none', 'none', null, one, undefined, 5, one];
+
+  const page = await list({ links: written.map((value) => ({ ...minimal, [member]: value })), meta: oneMeta });
+
+  const isUrl = (value: unknown) => value === one || value === other;
+  const isUnreadable = (value: unknown) => value === 'none' || value === 5;
+  expect(page.links.map((link) => link[clean])).toEqual(written.map((value) => (isUrl(value) ? value : null)));
+  expect(page.links.map(({ extra }) => extra)).toEqual(
+    written.map((value) => (isUnreadable(value) ? { [member]: value } : {})),
+  );
+});
+
 const noUrl = (path: string) => ({ path, message: 'must be an http(s) address' });
 const noId = (path = 'ref_id') => ({ path, message: 'must be there' });
 
