@@ -29,7 +29,7 @@ export const linkFields = {
   user_id: wireCode,
   user_ids: z.nullish(
     oneOf(
-      { string: z.string(), list: list(wireCode, { most: assumedMostEntries.users, isOrdinary: isString }) },
+      { string: z.string(), list: list(wireCode, { most: assumedMostEntries.users }) },
       'must be a text or a list of texts',
     ),
   ),
@@ -71,7 +71,3 @@ export type WireLink = z.infer<typeof wireLink>;
 export type WireCreatedLink = z.infer<typeof wireCreatedLink>;
 export type WireUpdatedLink = z.infer<typeof wireUpdatedLink>;
 export type WireLinkPage = z.infer<typeof wireLinkPage>;
-
-function isString(value: unknown): boolean {
-  return typeof value === 'string';
-}

@@ -11,7 +11,40 @@
 
 import * as z from 'zod/mini';
 import { isRecord } from '../protocol/json.js';
-import { type Forms, type ListRules, type Structure, structureOf } from './structure.js';
+
+/** What a schema of `structure.ts` accepts. */
+export type Structure =
+  | { readonly kind: 'list'; readonly entry: z.ZodMiniType; readonly rules: ListRules }
+  | { readonly kind: 'record'; readonly fields: Fields }
+  | { readonly kind: 'forms'; readonly forms: Forms };
+
+/** How a list is checked. */
+export interface ListRules {
+  /** What is said of a value that is no list. Default `'must be a list'`. */
+  readonly message?: string;
+  /** A list of more entries is refused before any of them is looked at. Default: any number. */
+  readonly most?: number;
+  /** A quick check of entries of parsed JSON, instead of the one that is derived from their schema. */
+  readonly isOrdinary?: (entry: unknown) => boolean;
+}
+
+/** The fields of a record. */
+export type Fields = Readonly<Record<string, z.ZodMiniType>>;
+
+/** The forms a value may have, by what it is in JSON. */
+export interface Forms {
+  readonly string?: z.ZodMiniType;
+  readonly list?: z.ZodMiniType;
+  readonly record?: z.ZodMiniType;
+}
+
+const structures = new WeakMap<z.core.$ZodType, Structure>();
+
+/** Notes what a schema accepts, where zod cannot know. */
+export function describeStructure<Schema extends z.ZodMiniType>(schema: Schema, structure: Structure): Schema {
+  structures.set(schema, structure);
+  return schema;
+}
 
 /**
  * Whether `schema` surely accepts `json`, and would change nothing in it. It must be parsed JSON: what a caller
@@ -83,7 +116,7 @@ function ruleOf(schema: z.core.$ZodType): Rule {
 }
 
 function ruleOfType(schema: z.core.$ZodType): Rule {
-  const structure = structureOf(schema);
+  const structure = structures.get(schema);
   if (structure !== undefined) return ruleOfStructure(structure);
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if ('coerce' in def && def.coerce) return unknownRule;
@@ -139,7 +172,7 @@ function acceptsAbsence(schema: z.core.$ZodType): boolean {
 }
 
 function listRule(element: Rule, { most = Number.POSITIVE_INFINITY, isOrdinary }: ListRules = {}): Rule {
-  const accepts = (entry: unknown) => isOrdinary?.(entry) || isAccepted(entry, element);
+  const accepts = isOrdinary ?? ((entry: unknown) => isAccepted(entry, element));
   return { ...composite, accepts: (value) => Array.isArray(value) && value.length <= most && value.every(accepts) };
 }
 

@@ -9,38 +9,12 @@
 import * as z from 'zod/mini';
 import { maxIssues } from '../errors/hosted-error.js';
 import { isRecord } from '../protocol/json.js';
-
-/** What a schema of this file accepts. */
-export type Structure =
-  | { readonly kind: 'list'; readonly entry: z.ZodMiniType; readonly rules: ListRules }
-  | { readonly kind: 'record'; readonly fields: Fields }
-  | { readonly kind: 'forms'; readonly forms: Forms };
-
-const structures = new WeakMap<z.core.$ZodType, Structure>();
-
-/** Gives what a schema of this file accepts; undefined for any other schema. */
-export function structureOf(schema: z.core.$ZodType): Structure | undefined {
-  return structures.get(schema);
-}
-
-function described<Schema extends z.ZodMiniType>(schema: Schema, structure: Structure): Schema {
-  structures.set(schema, structure);
-  return schema;
-}
-
-/** How a list is checked. */
-export interface ListRules {
-  /** What is said of a value that is no list. Default `'must be a list'`. */
-  readonly message?: string;
-  /** A list of more entries is refused before any of them is looked at. Default: any number. */
-  readonly most?: number;
-  /** A quick check of entries of parsed JSON: those that pass it are neither checked by their schema nor copied. */
-  readonly isOrdinary?: (entry: unknown) => boolean;
-}
+import { describeStructure, type Fields, type Forms, isAcceptedAsIs, type ListRules } from './quick-check.js';
 
 /** A list, checked entry by entry until {@link maxIssues} issues were found. */
 export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMiniType<T[]> {
-  const { message = 'must be a list', most = Number.POSITIVE_INFINITY, isOrdinary } = rules;
+  const { message = 'must be a list', most = Number.POSITIVE_INFINITY } = rules;
+  const { isOrdinary = (given: unknown) => isAcceptedAsIs(entry, given) } = rules;
   const schema = checked<T[]>((value, context) => {
     if (!Array.isArray(value)) return refuse(context, message);
     if (value.length > most) return refuse(context, `must have at most ${most} entries`);
@@ -48,7 +22,8 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
     const before = context.issues.length;
     for (let index = 0; index < value.length; index++) {
       const given: unknown = value[index];
-      if (isOrdinary?.(given)) {
+      // Also where another entry is wrong: a long list costs what is wrong in it.
+      if (isOrdinary(given)) {
         entries.push(given as T);
         continue;
       }
@@ -59,10 +34,9 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
     // As it was given, so that checks of the whole list find every entry at its place.
     return context.issues.length > before ? (value as T[]) : entries;
   });
-  return described(schema, { kind: 'list', entry, rules });
+  return describeStructure(schema, { kind: 'list', entry, rules });
 }
 
-type Fields = Readonly<Record<string, z.ZodMiniType>>;
 type RecordOf<Shape extends Fields> = z.output<z.ZodMiniObject<Shape, z.core.$loose>>;
 
 /**
@@ -79,9 +53,9 @@ export function record<Shape extends Fields>(
   const blank: Readonly<Record<string, unknown>> = Object.fromEntries(schemas.map(({ name }) => [name, undefined]));
   const schema = checked((value, context) => {
     if (!isRecord(value)) return refuse(context, message);
-    const copy: Record<string, unknown> = { ...blank, ...value };
     // A copy made by assignment would take it for a prototype.
-    if (Object.hasOwn(copy, '__proto__')) Reflect.deleteProperty(copy, '__proto__');
+    const { ['__proto__']: _dropped, ...given } = value;
+    const copy: Record<string, unknown> = { ...blank, ...given };
     for (const { name, schema, mayBeMissing } of schemas) {
       if (copy[name] === undefined && mayBeMissing) continue;
       const parsed = z.safeParse(schema, copy[name]);
@@ -90,14 +64,7 @@ export function record<Shape extends Fields>(
     }
     return copy as RecordOf<Shape>;
   });
-  return described(schema, { kind: 'record', fields });
-}
-
-/** The forms a value may have, by what it is in JSON. */
-export interface Forms {
-  readonly string?: z.ZodMiniType;
-  readonly list?: z.ZodMiniType;
-  readonly record?: z.ZodMiniType;
+  return describeStructure(schema, { kind: 'record', fields });
 }
 
 /** A value of one of several forms. Its issues are those of its own form: no other one is tried. */
@@ -113,7 +80,7 @@ export function oneOf<Given extends Forms>(
     if (!parsed.success) pass(parsed.error.issues, null, context);
     return parsed.data as never;
   });
-  return described(schema, { kind: 'forms', forms });
+  return describeStructure(schema, { kind: 'forms', forms });
 }
 
 type Context = z.core.ParsePayload;

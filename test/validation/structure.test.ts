@@ -78,7 +78,8 @@ test('list() in a list stops both', () => {
   const outer = counted(entriesOf(inner.proxy));
 
   expect(pathsOf(check(list(strings), outer.proxy))).toEqual(Array.from({ length: 20 }, (_, at) => `[0][${at}]`));
-  expect([outer.reads.count, inner.reads.count]).toEqual([1, 20]);
+  // The first of the inner ones is read by the quick check, too.
+  expect([outer.reads.count, inner.reads.count]).toEqual([1, 21]);
 });
 
 test('list() refuses more entries than it may have without a look at any', () => {
@@ -99,6 +100,14 @@ test('list() neither checks nor copies entries that are ordinary', () => {
 
   expect(data?.[0]).toBe(entry);
   expect(check(schema, [entry, 'wrong']).issues).toMatchObject([{ path: '[1]' }]);
+});
+
+test('list() copies no entry that is accepted as it stands, also beside one that is wrong', () => {
+  const pairs = list(record({ a: z.string(), b: z.nullish(z.string()) }));
+  const entries = entriesOf({ a: 'x' }, 1_000);
+
+  expect(check(pairs, entries).data?.[0]).toBe(entries[0]);
+  expect(pathsOf(check(pairs, [...entries, { a: 5 }]))).toEqual(['[1000].a']);
 });
 
 // Records ---------------------------------------------------------------------
