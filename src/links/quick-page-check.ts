@@ -6,7 +6,7 @@
  */
 
 import { isRecord } from '../protocol/json.js';
-import { isCount } from '../protocol/scalars.js';
+import { isBooleanText, isCode, isCount, isCountText } from '../protocol/scalars.js';
 
 /** Whether a link is accepted as it stands. Times and three of the URLs may be anything: what cannot be read is null. */
 export function isOrdinaryLink(link: unknown): boolean {
@@ -14,18 +14,18 @@ export function isOrdinaryLink(link: unknown): boolean {
     isPlain(link) &&
     isText(link.link) &&
     isText(link.link_url) &&
-    isText(link.link_id) &&
-    isText(link.ref_id) &&
+    isCodeOrAbsent(link.link_id) &&
+    isCodeOrAbsent(link.ref_id) &&
     isText(link.name) &&
     isListOf(link.id_types, isOrdinaryIdType) &&
-    (typeof link.is_single_use === 'boolean' || isAbsent(link.is_single_use)) &&
-    isText(link.user_id) &&
-    isListOf(link.user_ids, isText) &&
+    isBooleanOrAbsent(link.is_single_use) &&
+    isCodeOrAbsent(link.user_id) &&
+    (typeof link.user_ids === 'string' || isListOf(link.user_ids, isCodeOrAbsent)) &&
     isCountOrAbsent(link.total_jobs) &&
     isCountOrAbsent(link.failed_jobs) &&
     isCountOrAbsent(link.successful_jobs) &&
     isText(link.company_name) &&
-    isText(link.partner_id)
+    isCodeOrAbsent(link.partner_id)
   );
 }
 
@@ -47,8 +47,16 @@ function isListOf(value: unknown, isOrdinary: (entry: unknown) => boolean): bool
   return Array.isArray(value) && value.length <= maxOrdinaryEntries && value.every(isOrdinary);
 }
 
+function isCodeOrAbsent(value: unknown): boolean {
+  return isCode(value) || isAbsent(value);
+}
+
+function isBooleanOrAbsent(value: unknown): boolean {
+  return typeof value === 'boolean' || isAbsent(value) || isBooleanText(value);
+}
+
 function isCountOrAbsent(value: unknown): boolean {
-  return isAbsent(value) || isCount(value);
+  return isCount(value) || isAbsent(value) || isCountText(value);
 }
 
 function isText(value: unknown): boolean {

@@ -30,22 +30,34 @@ export const wireVersion = z.nullish(z.union([z.string(), z.number()], 'must be 
 
 /** `true`, `"true"`, `"TRUE"`, …; nothing else, so that 1 and "yes" are never guessed at. */
 export const wireBoolean = z.union(
-  [z.boolean(), z.string().check(z.regex(/^(?:true|false)$/i, mustBeBoolean))],
+  [z.boolean(), z.string().check(z.refine(isBooleanText, mustBeBoolean))],
   mustBeBoolean,
 );
 
 /** A count: 3, 3.0, `"3"`. */
 export const wireCount = z.union(
-  [
-    z.number().check(z.refine(isCount, mustBeCount)),
-    z.string().check(z.refine((value) => isCount(countIn(value)), mustBeCount)),
-  ],
+  [z.number().check(z.refine(isCount, mustBeCount)), z.string().check(z.refine(isCountText, mustBeCount))],
   mustBeCount,
 );
+
+/** Whether a value is an id or a code. */
+export function isCode(value: unknown): value is string | number {
+  return typeof value === 'string' || Number.isSafeInteger(value);
+}
+
+/** Whether a value is the text of true or false. */
+export function isBooleanText(value: unknown): boolean {
+  return typeof value === 'string' && /^(?:true|false)$/i.test(value);
+}
 
 /** Whether a value is a count as it should be written: a whole number of 0 or more. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** Whether a value is the text of a count. */
+export function isCountText(value: unknown): boolean {
+  return typeof value === 'string' && /^\d{1,16}(?:\.0+)?$/.test(value) && isCount(Number(value));
 }
 
 /** A list without entries, which is how some languages write an object without properties. */
@@ -135,7 +147,3 @@ function isThere(value: unknown): boolean {
 }
 
 const nothing: Readonly<Record<string, unknown>> = Object.freeze({});
-
-function countIn(text: string): number {
-  return /^\d{1,16}(?:\.0+)?$/.test(text) ? Number(text) : Number.NaN;
-}

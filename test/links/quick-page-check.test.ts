@@ -51,9 +51,10 @@ test.each<[readonly string[], readonly unknown[]]>([
     [...texts, ...codes],
     ['085', '', null, undefined],
   ],
-  [counts, [0, 3, Number.MAX_SAFE_INTEGER, null, undefined]],
-  [['is_single_use'], [true, false, null, undefined]],
-  [['user_ids'], [[], ['u1', '', null], null, undefined]],
+  [codes, [0, 85, -1, Number.MAX_SAFE_INTEGER]],
+  [counts, [0, 3, Number.MAX_SAFE_INTEGER, '0', '3', '3.0', '9007199254740991', null, undefined]],
+  [['is_single_use'], [true, false, 'true', 'True', 'FALSE', null, undefined]],
+  [['user_ids'], [[], ['u1', '', null, 4711], 'u1', '', null, undefined]],
   [['id_types'], [[], [idType, {}], null, undefined]],
   [
     [...addresses, ...times, 'flow'],
@@ -89,13 +90,24 @@ test('pages without links, and with members that nobody named, are read as they 
   }
 });
 
+test('a link in the sample spelling is ordinary', () => {
+  const page = pageOf(linkInSampleSpelling);
+
+  const read = readPage(page);
+
+  expect(read.issues).toEqual([]);
+  expect(read.data?.links[0]).toBe(linkInSampleSpelling);
+});
+
 test('a link beside one that is not ordinary is taken as it is all the same', () => {
-  const page = pageOf(linkInTableSpelling, linkInSampleSpelling, linkInTableSpelling);
+  const page = pageOf(linkInTableSpelling, JSON.parse('{"__proto__":{"name":"x"},"flow":1}'), linkInTableSpelling);
 
   const read = readPage(page);
 
   expect(read.issues).toEqual([]);
   expect(read.data?.links[0]).toBe(linkInTableSpelling);
+  expect(Object.keys(read.data?.links[1] ?? {})).not.toContain('__proto__');
+  expect(read.data?.links[1]).toMatchObject({ flow: 1 });
   expect(read.data?.links[2]).toBe(linkInTableSpelling);
 });
 
@@ -227,6 +239,8 @@ const anyLink = fc.record(
     id_types: mostly(
       fc.option(fc.array(mostly(fc.record(each(idTypeMembers, textOrNot), { requiredKeys: [] })), { maxLength: 3 })),
     ),
+    // Written as `__proto__` below.
+    proto: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: odd }),
   },
   { requiredKeys: [] },
 );
@@ -238,7 +252,7 @@ const anyPage = fc.record({
 test('any page gives the values, or the issues, that the schema of a link gives by itself', () => {
   const ends = { quick: 0, slow: 0, refused: 0 };
   const property = fc.property(anyPage, (generated) => {
-    const written = JSON.stringify(generated);
+    const written = JSON.stringify(generated).replaceAll('"proto":', '"__proto__":');
     const page = JSON.parse(written) as { links: unknown };
 
     const read = Array.isArray(page.links) ? readPage({ ...page, links: page.links }) : check(wireLinkPage, page);
