@@ -5,24 +5,18 @@
  */
 
 import type { Call } from '../call/call.js';
+import { HostedConnectionError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import type { CallOptions } from '../options.js';
+import { lazy } from '../runtime/lazy.js';
 import { readProperty } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
-import { callbackSource } from './callback-errors.js';
 import { createDeliveryReports } from './delivery.js';
-import { createBusyError, handleUnconfirmed } from './handle.js';
-import { createHintHandling } from './handle-hint.js';
 import { createHandler } from './handler.js';
-import { createHintLimits } from './hint-limits.js';
-import { begin } from './lease.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
-import { receiveCallback } from './receive.js';
 import { createReplayGuard } from './replay-guard.js';
-import { createResultMemory } from './result-memory.js';
-import { createTurns } from './turns.js';
 import type { CallbackEvent, ConfirmedEvent, HandlerOptions, ReceiveOptions } from './types.js';
 
 /**
@@ -52,6 +46,7 @@ export interface Callbacks {
    * @throws {HostedResponseError} when it is too large, no JSON, of another shape, or names no job.
    * @throws {HostedValidationError} when `body` was parsed already, or an option is out of range.
    * @throws {HostedConfigError} when the client's signer throws instead of answering.
+   * @throws {HostedConnectionError} when the code that receives, loaded with the first callback, could not be loaded.
    *
    * @example Without a handler
    * ```ts
@@ -170,44 +165,38 @@ export interface Callbacks {
   confirm(event: CallbackEvent, options?: CallOptions): Promise<JobStatus>;
 }
 
+// Many clients never receive a callback: the code for it is loaded with the first one.
+const loadReceiving = lazy(async () => {
+  try {
+    return await import('./receiving.js');
+  } catch {
+    const why = 'the code that receives could not be loaded';
+    throw new HostedConnectionError(why, { task: 'receive a callback', outcome: 'answered', retryable: true });
+  }
+});
+
 /**
  * Creates the namespace over a way to call.
  *
  * @internal
  */
 export function createCallbacks(call: Call, settings: Settings, telemetry: Telemetry): Callbacks {
-  const { clock } = settings;
-  const memory = createReplayGuard(clock);
-  const reports = createDeliveryReports(telemetry, clock);
-  const handleHint = createHintHandling({
-    // Once, and apart from the retries of calls: what fails is delivered again.
-    ask: ({ userId, jobId }) => call(jobStatus, () => ({ userId, jobId, history: true }), {}, {}),
-    limits: createHintLimits(clock.elapsed),
-    results: createResultMemory({ clock, warn: reports.warn }),
-    turns: createTurns(clock),
-  });
+  const memory = createReplayGuard(settings.clock);
+  const reports = createDeliveryReports(telemetry, settings.clock);
+  // Once, and apart from the retries of calls: what fails is delivered again.
+  const ask = ({ userId, jobId }: JobRef) => call(jobStatus, () => ({ userId, jobId, history: true }), {}, {});
+  const receiving = lazy(async () => (await loadReceiving()).createReceiving(ask, { client: settings, reports }));
 
   return {
     async receive(body, options) {
-      const receiving = readReceiveOptions(options, memory);
-      const callback = await receiveCallback(body, receiving, settings);
-      const { event, key } = callback;
-      const begun = await begin(callback, receiving, { clock, warn: reports.warn });
-      if (begun.known === 'conflict') throw callbackSource.createUntrusted('replayed');
-      if (begun.known === 'repeat') return { ...event, repeat: true };
-      if (begun.lease === undefined) throw createBusyError('the same callback is being handled');
-      try {
-        await receiving.replayGuard.commit(key);
-      } catch (error) {
-        // The caller never sees this one: the next delivery must count as new.
-        await begun.lease.forget();
-        throw error;
-      }
-      return event;
+      const receiveSettings = readReceiveOptions(options, memory);
+      // Before anything is awaited: the bytes are the caller's, who may use them again.
+      const kept = body instanceof Uint8Array && body.length <= receiveSettings.maxBytes ? new Uint8Array(body) : body;
+      return (await receiving()).receive(kept, receiveSettings);
     },
     handler(options: HandlerOptions) {
       const handling = { settings: readHandlerOptions(options, memory), client: settings, reports };
-      return createHandler(handling.settings.confirms ? handleHint : handleUnconfirmed, handling);
+      return createHandler(async (request) => (await receiving()).deliver(request, handling), handling);
     },
     confirm(event, options) {
       const idOf = (name: keyof JobRef) => readProperty(Object(event), name);

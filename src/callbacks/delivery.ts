@@ -45,6 +45,11 @@ export function createFailure(
   return { phase, status, reason, error, event };
 }
 
+/** The reason to give for an error. */
+export function codeOf(error: unknown): string {
+  return isHostedError(error) ? error.code : 'error';
+}
+
 /** Reports deliveries. */
 export interface DeliveryReports {
   report(outcome: DeliveryResult, durationMs: number, onError: HandlerSettings['onError']): void;

@@ -5,20 +5,12 @@
  */
 
 import { HostedSignatureError } from '../errors/errors.js';
-import type { Settings } from '../settings.js';
 import { callbackFacts, callbackSource } from './callback-errors.js';
-import { createFailure, type DeliveryReports, type DeliveryResult } from './delivery.js';
+import { createFailure, type DeliveryResult } from './delivery.js';
+import type { Handling } from './handler.js';
 import { type Begun, begin, type Lease } from './lease.js';
-import type { HandlerSettings } from './options.js';
 import type { ReceivedCallback } from './receive.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
-
-/** What a handler works with. */
-export interface Handling {
-  readonly settings: HandlerSettings;
-  readonly client: Settings;
-  readonly reports: DeliveryReports;
-}
 
 /** Handles a callback. */
 export type Handle = (callback: ReceivedCallback, handling: Handling) => Promise<DeliveryResult>;

@@ -1,0 +1,76 @@
+/**
+ * What is done with a delivery, in order: read its body, verify it, handle it.
+ *
+ * @module
+ */
+
+import {
+  HostedConnectionError,
+  HostedResponseError,
+  HostedSignatureError,
+  HostedTimeoutError,
+  isHostedError,
+} from '../errors/errors.js';
+import { withTimeout } from '../runtime/clock.js';
+import { readBytes } from '../runtime/read-body.js';
+import type { Settings } from '../settings.js';
+import { callbackFacts, callbackSource } from './callback-errors.js';
+import { codeOf, createFailure, type DeliveryResult, type Undelivered } from './delivery.js';
+import type { Handle } from './handle.js';
+import type { Handling } from './handler.js';
+import type { HandlerSettings } from './options.js';
+import { type ReceivedCallback, receiveCallback } from './receive.js';
+
+/** Takes a delivery from its request to its end. */
+export async function deliver(request: Request, handle: Handle, handling: Handling): Promise<DeliveryResult> {
+  const { settings, client } = handling;
+  if (request.method !== 'POST') return createFailure('read', 405, 'method', wrongMethod());
+  let body: Uint8Array;
+  try {
+    body = await readBody(request, settings, client);
+  } catch (error) {
+    return toReadFailure(error);
+  }
+  let callback: ReceivedCallback;
+  try {
+    callback = await receiveCallback(body, settings, client);
+  } catch (error) {
+    return toVerifyFailure(error);
+  }
+  return handle(callback, handling);
+}
+
+// A body that says it is too large is not read at all; one that does not, no further than the limit.
+async function readBody(
+  request: Request,
+  { maxBytes, bodyTimeoutMs }: HandlerSettings,
+  { clock }: Settings,
+): Promise<Uint8Array> {
+  const announced = Number(request.headers.get('content-length') ?? 0);
+  if (announced > maxBytes) throw callbackSource.createUnusable('too_large');
+  const timedOut = () =>
+    new HostedTimeoutError('its body did not arrive within "bodyTimeoutMs"', 'attempt', callbackFacts);
+  const read = (signal: AbortSignal) => readBytes(request.body, { limit: maxBytes, signal });
+  const { bytes, isWhole } = await withTimeout({ clock, ms: bodyTimeoutMs, timedOut }, read);
+  if (!isWhole) throw callbackSource.createUnusable('too_large');
+  return bytes;
+}
+
+function toReadFailure(error: unknown): Undelivered {
+  if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
+  if (error instanceof HostedResponseError) return createFailure('read', 413, 'too_large', error);
+  // Neither is the callback's fault: the connection broke, or a framework has read the body before.
+  const broken = new HostedConnectionError('its body broke off, or was read before', callbackFacts);
+  return createFailure('read', 503, 'connection', isHostedError(error) ? error : broken);
+}
+
+function toVerifyFailure(error: unknown): Undelivered {
+  if (error instanceof HostedSignatureError) return createFailure('verify', 401, error.reason, error);
+  if (error instanceof HostedResponseError) return createFailure('read', 400, error.reason, error);
+  // The signer failed, which is not the callback's fault either.
+  return createFailure('verify', 503, codeOf(error), error);
+}
+
+function wrongMethod(): HostedResponseError {
+  return new HostedResponseError('malformed', [], callbackFacts, null, 'it was not sent by POST');
+}

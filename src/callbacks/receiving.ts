@@ -1,0 +1,66 @@
+/**
+ * What receives callbacks, put together for one client. It is loaded with the first callback.
+ *
+ * @module
+ */
+
+import type { JobRef, JobStatus } from '../jobs/types.js';
+import type { Settings } from '../settings.js';
+import { callbackSource } from './callback-errors.js';
+import { deliver } from './deliver.js';
+import type { DeliveryReports, DeliveryResult } from './delivery.js';
+import { createBusyError, handleUnconfirmed } from './handle.js';
+import { createHintHandling } from './handle-hint.js';
+import type { Handling } from './handler.js';
+import { createHintLimits } from './hint-limits.js';
+import { begin } from './lease.js';
+import type { ReceiveSettings } from './options.js';
+import { receiveCallback } from './receive.js';
+import { createResultMemory } from './result-memory.js';
+import { createTurns } from './turns.js';
+import type { CallbackEvent } from './types.js';
+
+/** Receives the callbacks of one client. */
+export interface Receiving {
+  /** Receives one without a handler; it counts as handled. */
+  receive(body: string | Uint8Array, settings: ReceiveSettings): Promise<CallbackEvent>;
+  /** Receives one for a handler, and hands it over. */
+  deliver(request: Request, handling: Handling): Promise<DeliveryResult>;
+}
+
+/** Creates what receives the callbacks of a client. `ask` asks job status once, with history. */
+export function createReceiving(
+  ask: (job: JobRef) => Promise<JobStatus>,
+  { client, reports }: { readonly client: Settings; readonly reports: DeliveryReports },
+): Receiving {
+  const { clock } = client;
+  const { warn } = reports;
+  const handleHint = createHintHandling({
+    ask,
+    limits: createHintLimits(clock.elapsed),
+    results: createResultMemory({ clock, warn }),
+    turns: createTurns(clock),
+  });
+
+  return {
+    async receive(body, settings) {
+      const callback = await receiveCallback(body, settings, client);
+      const { event, key } = callback;
+      const begun = await begin(callback, settings, { clock, warn });
+      if (begun.known === 'conflict') throw callbackSource.createUntrusted('replayed');
+      if (begun.known === 'repeat') return { ...event, repeat: true };
+      if (begun.lease === undefined) throw createBusyError('the same callback is being handled');
+      try {
+        await settings.replayGuard.commit(key);
+      } catch (error) {
+        // The caller never sees this one: the next delivery must count as new.
+        await begun.lease.forget();
+        throw error;
+      }
+      return event;
+    },
+    deliver(request, handling) {
+      return deliver(request, handling.settings.confirms ? handleHint : handleUnconfirmed, handling);
+    },
+  };
+}
