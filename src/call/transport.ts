@@ -7,7 +7,8 @@
 
 import { HostedConnectionError } from '../errors/errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
-import { type ConnectionFailure, describeConnectionFailure, type Ky, loadKy, platformFetch } from '../runtime/fetch.js';
+import { type ConnectionFailure, describeConnectionFailure, platformFetch } from '../runtime/fetch.js';
+import { lazy } from '../runtime/lazy.js';
 import { shadowPollution } from '../runtime/prototype.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import type { Settings } from '../settings.js';
@@ -19,6 +20,11 @@ export interface TransportResponse extends ReceivedResponse {
   /** Why the body is not complete, or not text. */
   readonly flaw: 'too_large' | 'not_utf8' | 'redirect' | null;
 }
+
+/** Importing ky makes Node load its fetch (about 30 ms), so it is imported with the first request. */
+const loadKy = lazy(async () => (await import('ky')).default);
+
+type Ky = Awaited<ReturnType<typeof loadKy>>;
 
 /** The largest body of an error response that is read, in bytes: the rest says nothing more. */
 const maxErrorBytes = 64 * 1024;

@@ -7,17 +7,18 @@
 import type { ApiPromise } from '../call/api-promise.js';
 import type { Call } from '../call/call.js';
 import { createSentSignatures } from '../call/sent-signatures.js';
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedConnectionError, HostedValidationError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { abortableIterable } from '../runtime/abortable-iterable.js';
+import { lazy } from '../runtime/lazy.js';
 import type { Settings } from '../settings.js';
+import { copyIds } from './copy-ids.js';
 import { jobStatus } from './operations.js';
-import { copyIds, createPoller, type Polling } from './poller.js';
+import type { Polling } from './poller.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
-import { type WaitEntry, waitForEach } from './wait-for-all.js';
+import type { WaitEntry } from './wait-for-all.js';
 import { readWaitOptions, type WaitOptions } from './wait-options.js';
-import { watchJob } from './watch.js';
 
 /** Verification jobs (docs/protocol.md §2.4, §4.5). */
 export interface Jobs {
@@ -127,6 +128,16 @@ export interface JobsNeeds {
   readonly random: () => number;
 }
 
+// Many clients never wait: the code for it is loaded with the first wait.
+const loadWaiting = lazy(async () => {
+  try {
+    return await import('./waiting.js');
+  } catch {
+    const why = 'the code that waits could not be loaded';
+    throw new HostedConnectionError(why, { operation: 'jobs.status', retryable: true });
+  }
+});
+
 /**
  * Creates the namespace over a way to call.
  *
@@ -143,6 +154,8 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
     const ids = copyIds(job);
     return abortableIterable(async function* (stop) {
       const plan = readWaitOptions(options);
+      const { createPoller, watchJob } = await loadWaiting();
+      if (stop.aborted) return;
       const poller = createPoller(polling, plan);
       yield* watchJob(poller.begin(job, ids), { poller, clock, signal: plan.signal, stop });
     });
@@ -159,8 +172,11 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
       abortableIterable(async function* (stop) {
         const plan = readWaitOptions(options);
         const { concurrency, signal } = plan;
+        const source = checkedJobs(jobs);
+        const { createPoller, waitForEach } = await loadWaiting();
+        if (stop.aborted) return;
         const poller = createPoller(polling, plan);
-        yield* waitForEach(checkedJobs(jobs), { poller, clock, concurrency, signal, stop });
+        yield* waitForEach(source, { poller, clock, concurrency, signal, stop });
       }),
   };
 }

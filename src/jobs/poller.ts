@@ -74,16 +74,6 @@ export interface Poller {
   expire(wait: Wait): AnyHostedError;
 }
 
-/** Copies the ids of a caller's object. Where it cannot be read, the check of each poll's input says so. */
-export function copyIds(job: unknown): JobRef {
-  try {
-    const idOf = (name: keyof JobRef) => readProperty(Object(job), name) as string;
-    return { userId: idOf('userId'), jobId: idOf('jobId') };
-  } catch {
-    return {} as JobRef;
-  }
-}
-
 /** A poll at the deadline itself may take this long, in ms: without it, it could not be made. */
 const lastMomentMs = 25;
 /** The last poll begins at most this long, in ms, before the deadline, however slow the service is. */

@@ -9,7 +9,8 @@ import type { HostedError } from '../errors/hosted-error.js';
 import { quietly } from '../events.js';
 import type { WaitingClock } from '../runtime/clock.js';
 import { createDueQueue, type DueEntry } from '../runtime/due-queue.js';
-import { copyIds, type Poller, type Wait } from './poller.js';
+import { copyIds } from './copy-ids.js';
+import type { Poller, Wait } from './poller.js';
 import type { CompletedJob, JobRef } from './types.js';
 
 /**

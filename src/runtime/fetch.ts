@@ -1,18 +1,11 @@
 /**
- * The platform's fetch, the library that sends with it, and how connections fail: what Node, Bun, Deno and
- * Workers call a request that was never sent, and one that may have been received.
+ * The platform's fetch, and how its connections fail: what Node, Bun, Deno and Workers
+ * call a request that was never sent, and one that may have been received.
  *
  * @module
  */
 
-import { lazy } from './lazy.js';
 import { copyProperties } from './prototype.js';
-
-/** Imports ky. It makes Node load its fetch (about 30 ms), so it is imported with the first request. */
-export const loadKy = lazy(async () => (await import('ky')).default);
-
-/** ky itself. */
-export type Ky = Awaited<ReturnType<typeof loadKy>>;
 
 /**
  * The platform's fetch, looked up at each request so that a later replacement (a test, a polyfill) is used.

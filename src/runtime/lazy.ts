@@ -12,22 +12,34 @@ export interface Lazy<T> {
   readonly value: T | undefined;
 }
 
+let underway = 0;
+
 /** Caches the first value that `make` resolves with. A failure is not cached: the next caller tries again. */
 export function lazy<T>(make: () => Promise<T>): Lazy<T> {
   let making: Promise<T> | undefined;
   const load = () => {
-    making ??= make().then(
-      (value) => {
-        lazily.value = value;
-        return value;
-      },
-      (error: unknown) => {
-        making = undefined;
-        throw error;
-      },
-    );
+    making ??= makeOnce();
     return making;
   };
-  const lazily: (() => Promise<T>) & { value: T | undefined } = Object.assign(load, { value: undefined });
-  return lazily;
+  const result: (() => Promise<T>) & { value: T | undefined } = Object.assign(load, { value: undefined });
+  return result;
+
+  async function makeOnce(): Promise<T> {
+    underway += 1;
+    try {
+      const value = await make();
+      result.value = value;
+      return value;
+    } catch (error) {
+      making = undefined;
+      throw error;
+    } finally {
+      underway -= 1;
+    }
+  }
+}
+
+/** Whether anything is being made: a client that waits for its code looks like one that has nothing to do. */
+export function isMaking(): boolean {
+  return underway > 0;
 }

@@ -6,7 +6,7 @@
 
 import type { Clock } from '../runtime/clock.js';
 import { createDueQueue } from '../runtime/due-queue.js';
-import { loadKy } from '../runtime/fetch.js';
+import { isMaking } from '../runtime/lazy.js';
 
 /** How busy the world around a test clock is: what counts up when it is used, and what is under way. */
 interface Activity {
@@ -73,8 +73,6 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
   }
 
   async function moveTo(targetMs: number): Promise<void> {
-    // A client that cannot send yet looks like one that has nothing to do.
-    await loadKy();
     await untilQuiet(activity);
     for (let dueMs = sleepers.nextDueAt(); dueMs !== null && dueMs <= targetMs; dueMs = sleepers.nextDueAt()) {
       nowMs = dueMs;
@@ -150,7 +148,8 @@ async function untilQuiet(activity: Activity): Promise<void> {
   let seen = activity.uses;
   for (let quiet = 0; quiet < quietTurns; quiet++) {
     await turn();
-    if (activity.underway > 0 || activity.uses !== seen) quiet = -1;
+    // A client that is loading code looks like one that has nothing to do.
+    if (isMaking() || activity.underway > 0 || activity.uses !== seen) quiet = -1;
     seen = activity.uses;
   }
 }

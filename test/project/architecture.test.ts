@@ -128,7 +128,7 @@ test('links and jobs do not know each other', () => {
 });
 
 test.each([
-  ['ky', ['runtime/fetch.ts']],
+  ['ky', ['call/transport.ts']],
   ['tweetnacl', ['signing/ed25519-backend.ts']],
   ['msw', ['testing/msw.ts']],
 ])('%s is imported in one file', (name, files) => {

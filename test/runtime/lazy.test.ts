@@ -1,7 +1,7 @@
 /** What is made once for all who ask. */
 
 import { expect, test, vi } from 'vitest';
-import { lazy } from '../../src/runtime/lazy.js';
+import { isMaking, lazy } from '../../src/runtime/lazy.js';
 
 test('it is made once, however many ask at the same time', async () => {
   const make = vi.fn(async () => ({}));
@@ -22,4 +22,14 @@ test('after a failure it is made anew for whoever asks next', async () => {
   await expect(get()).resolves.toBe('made');
   await expect(get()).resolves.toBe('made');
   expect(make).toHaveBeenCalledTimes(2);
+});
+
+test('it is known whether anything is being made', async () => {
+  const fails = lazy(() => Promise.reject(new Error('no file handle is free')));
+  const made = lazy(async () => 'made')();
+  const failed = fails();
+
+  expect(isMaking()).toBe(true);
+  await Promise.allSettled([made, failed]);
+  expect(isMaking()).toBe(false);
 });

@@ -1,0 +1,9 @@
+/**
+ * Waiting for jobs. It is loaded with the first wait.
+ *
+ * @module
+ */
+
+export { createPoller } from './poller.js';
+export { waitForEach } from './wait-for-all.js';
+export { watchJob } from './watch.js';
