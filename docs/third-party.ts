@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (path: string) => readFileSync(`${root}${path}`, 'utf8');
 
-/** What `tsup.config.ts` bundles. */
+/** What `rolldown.config.ts` bundles. */
 const bundled = ['ky', 'zod'];
 
 interface Manifest {
