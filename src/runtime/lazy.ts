@@ -15,6 +15,8 @@ export interface Lazy<T> {
 let underway = 0;
 
 /** Caches the first value that `make` resolves with. A failure is not cached: the next caller tries again. */
+// Bundlers drop a value that is not used.
+// @__NO_SIDE_EFFECTS__
 export function lazy<T>(make: () => Promise<T>): Lazy<T> {
   let making: Promise<T> | undefined;
   const load = () => {

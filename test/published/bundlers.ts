@@ -53,7 +53,9 @@ const partial: readonly { name: string; source: string; has: readonly Mark[]; ha
     name: 'HostedError alone',
     source: "import { HostedError } from 'hosted-client'; console.log(new Error() instanceof HostedError);",
     has: [],
-    hasNot: ['tweetnacl', 'the Ed25519 signer', 'the HMAC signer', 'the client', 'the errors'],
+    // Not the other errors: esbuild writes every file that is imported lazily, used or not, and beside the entry
+    // what it shares with them.
+    hasNot: ['tweetnacl', 'the Ed25519 signer', 'the HMAC signer', 'the client'],
   },
   {
     name: 'an import that is not used',
