@@ -10,11 +10,9 @@ import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
 import { lazy } from '../runtime/lazy.js';
 import { tryCopyProperties } from '../runtime/prototype.js';
-import { ed25519Arithmetic, type SigningKey } from './ed25519-backend.js';
 import { contextIssues, keyBytes } from './keys.js';
 import { signedText } from './message.js';
 import type { Signer } from './signer.js';
-import { isStrictPublicKey, isStrictSignature } from './strict-ed25519.js';
 
 /**
  * Options of {@link ed25519}. Keys are base64 or bytes.
@@ -53,11 +51,9 @@ export interface Ed25519Options {
  */
 export function ed25519(options: Ed25519Options): Signer {
   const { secretKey, publicKeys, context } = checkedOptions(options);
-  // Under a weak key anybody's signature can be good: none is.
-  const strictKeys = publicKeys.filter(isStrictPublicKey);
-
-  const signingKey = lazy(() => signingKeyOf(secretKey));
-  const verifyingKeys = lazy(async () => strictKeys.map((await ed25519Arithmetic()).verifyingKey));
+  const loadKeys = () => import('./ed25519-keys.js');
+  const signingKey = lazy(async () => (await loadKeys()).createSigningKey(secretKey));
+  const verifier = lazy(async () => (await loadKeys()).createVerifier(publicKeys));
 
   return {
     name: 'ed25519',
@@ -67,24 +63,14 @@ export function ed25519(options: Ed25519Options): Signer {
     },
     async verify(signature, input) {
       const bytes = typeof signature === 'string' ? decodeBase64(signature) : null;
-      if (bytes === null || !isStrictSignature(bytes)) return false;
+      if (bytes === null) return false;
       const message = utf8.encode(signedText(input, context));
-      return (await verifyingKeys()).map((verifies) => verifies(message, bytes)).includes(true);
+      return (await verifier())(message, bytes);
     },
   };
 }
 
 const utf8 = new TextEncoder();
-
-// A public half that is not the seed's would give the secret away with the first signature.
-async function signingKeyOf(secretKey: Uint8Array): Promise<SigningKey> {
-  const key = (await ed25519Arithmetic()).signingKey(secretKey.slice(0, 32));
-  if (secretKey.length === 64 && encodeBase64(key.publicKey) !== encodeBase64(secretKey.slice(32))) {
-    const issues = [{ path: 'secretKey', message: 'must be a seed followed by the public key that belongs to it' }];
-    throw new HostedConfigError(issues, { task: 'sign with Ed25519' });
-  }
-  return key;
-}
 
 interface CheckedOptions {
   readonly secretKey: Uint8Array;
