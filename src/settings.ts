@@ -75,7 +75,7 @@ export function readOverrides(overrides: unknown): Readonly<Record<string, unkno
 }
 
 function unreadable(): HostedConfigError {
-  const issues = [{ path: '', message: 'must have plain members that can be read' }];
+  const issues = [{ path: '', message: 'must have plain properties that can be read' }];
   return new HostedConfigError(issues, { task: 'create HostedClient' });
 }
 
@@ -112,10 +112,10 @@ const aFunction = z.custom<(...given: never[]) => unknown>(
 );
 
 const baseUrl = z.pipe(
-  z.custom<string | URL>((value) => typeof value === 'string' || value instanceof URL, 'must be an address'),
+  z.custom<string | URL>((value) => typeof value === 'string' || value instanceof URL, 'must be a string or a URL'),
   z.transform((value: string | URL, check) => {
     const url = URL.parse(String(value));
-    const message = url ? baseUrlFault(url) : 'must be an absolute address';
+    const message = url ? baseUrlFault(url) : 'must be an absolute URL';
     if (message) check.issues.push({ code: 'custom', input: undefined, message });
     return url ? url.origin + withoutSlashes(url.pathname) : '';
   }),
@@ -136,10 +136,10 @@ const timestampFormat = choice(['iso', 'epoch-ms', 'epoch-s'], 'must be "iso", "
 
 const wireOptions = inputObject({
   brand: z.optional(
-    z.string('must be a text').check(z.regex(/^[a-z][a-z0-9_]{0,31}$/, 'must be a word in small letters')),
+    z.string('must be a string').check(z.regex(/^[a-z][a-z0-9_]{0,31}$/, 'must be a word in lower case')),
   ),
   listMarker: z.optional(
-    z.string('must be a text').check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be letters, digits, "_" or "-"')),
+    z.string('must be a string').check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be letters, digits, "_" or "-"')),
   ),
   firstPage: z.optional(choice(['auto', 0, 1], 'must be "auto", 0 or 1')),
   timestampFormat: z.optional(timestampFormat),
@@ -154,9 +154,9 @@ const untimely = 'must tell the time as a finite number of milliseconds';
 
 const optionShape = {
   partnerId: z
-    .string('must be a text: leading zeros are part of it')
-    .check(z.regex(/^\S+$/, 'must be a text without blanks')),
-  apiKey: z.optional(z.string('must be a text')),
+    .string('must be a string: leading zeros are significant')
+    .check(z.regex(/^\S+$/, 'must be a string without blanks')),
+  apiKey: z.optional(z.string('must be a string')),
   signer: z.optional(z.custom<Signer>(isSigner, 'must have a name, sign() and verify()')),
   environment: z.optional(choice(environments, `must be ${oneOfEnvironments}`)),
   baseUrls: baseUrlsOf,
@@ -175,13 +175,13 @@ const optionShape = {
     ),
   ),
   clockSkew: z.optional(choice(['auto', 'off'], 'must be "auto" or "off"')),
-  maxResponseAgeMs: z.optional(z.union([choice([false]), duration], 'must be whole milliseconds, or false')),
+  maxResponseAgeMs: z.optional(z.union([choice([false]), duration], 'must be an integer of milliseconds, or false')),
   maxResponseBytes: z.optional(wholeNumber(1, maxTimer)),
   wire: z.optional(wireOptions),
   logger: z.optional(z.custom<Logger>(isLogger, 'must have debug(), info(), warn() and error()')),
   onEvent: z.optional(aFunction),
   userAgentSuffix: z.optional(
-    z.string('must be a text').check(z.regex(/^[\u0020-\u007e]*$/, 'must be a single line of ASCII')),
+    z.string('must be a string').check(z.regex(/^[\u0020-\u007e]*$/, 'must be a single line of ASCII')),
   ),
 };
 

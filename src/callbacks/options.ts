@@ -44,7 +44,7 @@ const defaultMaxConfirmations = 10;
 
 // One schema for both ways: a caller may well share an object between them.
 const receiveOptions = inputObject({
-  maxAgeMs: z.optional(z.union([choice([false]), duration], 'must be whole milliseconds, or false')),
+  maxAgeMs: z.optional(z.union([choice([false]), duration], 'must be an integer of milliseconds, or false')),
   maxBytes: z.optional(wholeNumber(1, maxTimer)),
   replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
   // A handler's own.

@@ -49,7 +49,7 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobS
     }
     const success = successIn(answer.job_success);
     if (success === null) {
-      const message = 'must be true or false, or their text, once the job is complete';
+      const message = 'must be true or false, or "true" or "false", once the job is complete';
       return { reason: 'shape', issues: [{ path: 'job_success', message }] };
     }
     if (!success) return { value: normaliseStatus(answer, { verdict: failed, ...known }) };

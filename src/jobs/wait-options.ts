@@ -97,7 +97,10 @@ export interface WaitPlan {
 const waitOptions = inputObject({
   ...callOptions,
   deadlineMs: z.optional(
-    z.union([wholeNumber(0, maxTimer), choice([Number.POSITIVE_INFINITY])], 'must be whole milliseconds, or Infinity'),
+    z.union(
+      [wholeNumber(0, maxTimer), choice([Number.POSITIVE_INFINITY])],
+      'must be an integer of milliseconds, or Infinity',
+    ),
   ),
   initialDelayMs: z.optional(wholeNumber(0, maxTimer)),
   minDelayMs: z.optional(wholeNumber(1, maxTimer)),

@@ -55,7 +55,7 @@ export const wireJobStatus = record({
   job_success: wireAnything,
   code: wireCode,
   result: z.nullish(
-    oneOf({ string: z.string(), record: wireResult, list: wireEmptyList }, 'must be a result or a text'),
+    oneOf({ string: z.string(), record: wireResult, list: wireEmptyList }, 'must be a result or a string'),
   ),
   history: z.nullish(oneOf({ list: wireHistory, record: wireHistoryEntry }, 'must be a list of results')),
   image_links: objectOr(record({ selfie_image: wireAnything })),

@@ -211,6 +211,6 @@ function checkedLimit(options: unknown): number {
   if (typeof limit === 'number' && limit >= 0 && (Number.isSafeInteger(limit) || limit === Number.POSITIVE_INFINITY)) {
     return limit;
   }
-  const issues = [{ path: 'limit', message: 'must be a whole number of 0 or more, or Infinity' }];
+  const issues = [{ path: 'limit', message: 'must be an integer of 0 or more, or Infinity' }];
   throw new HostedValidationError(issues, { operation: 'links.list' });
 }

@@ -152,7 +152,7 @@ function stateOf(disabledAt: unknown): Link['state'] {
 
 function missing(url: string | null, urlMember: string, refId: string | null): readonly Issue[] {
   return [
-    ...(url === null ? [{ path: urlMember, message: 'must be an http(s) address' }] : []),
+    ...(url === null ? [{ path: urlMember, message: 'must be an http(s) URL' }] : []),
     ...(refId === null ? [{ path: 'ref_id', message: 'must be there' }] : []),
   ];
 }

@@ -85,7 +85,7 @@ const namedMembers: ReadonlySet<string> = new Set([
 // §4.3 and §4.4 share the shape of their paths: an id that is empty, `..` or has a slash would
 // reach another operation. The list marker itself is refused where it is known, in the pipeline.
 const linkId = z
-  .string('must be a text')
+  .string('must be a string')
   .check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"'));
 
 const newLinkShape = {
@@ -93,7 +93,7 @@ const newLinkShape = {
   dataPrivacyPolicyUrl: httpUrl,
   callbackUrl: z.union(
     [choice([null]), httpUrl],
-    'must be an absolute http(s) address, or null to leave it to the service',
+    'must be an absolute http(s) URL, or null to leave it to the service',
   ),
   name: z.optional(anyText),
   idTypes: z.optional(newIdTypes),
@@ -215,7 +215,7 @@ export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, Read
 
 function countryCode(pattern: RegExp) {
   return z.pipe(
-    z.string('must be a text').check(z.regex(pattern, 'must be a two-letter country code')),
+    z.string('must be a string').check(z.regex(pattern, 'must be a two-letter country code')),
     z.transform((code: string) => code.toUpperCase()),
   );
 }

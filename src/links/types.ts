@@ -27,7 +27,7 @@ export interface IdType {
 export interface NewLink {
   /** The partner's name, as shown to the end user. */
   companyName: string;
-  /** The privacy policy, as an absolute http(s) address. */
+  /** The privacy policy, as an absolute http(s) URL. */
   dataPrivacyPolicyUrl: string | URL;
   /**
    * Where results are posted. Required unless the client has a `defaultCallbackUrl`; `null` leaves
@@ -42,7 +42,7 @@ export interface NewLink {
     /** How the ID is verified. */
     readonly verificationMethod: VerificationMethod;
   })[];
-  /** A png or svg that anyone can fetch, as an absolute http(s) address. */
+  /** A png or svg that anyone can fetch, as an absolute http(s) URL. */
   logoUrl?: string | URL;
   /** Whether the link serves one user once. The service's default is not shown (§2.2). */
   isSingleUse?: boolean;

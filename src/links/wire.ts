@@ -30,7 +30,7 @@ export const linkFields = {
   user_ids: z.nullish(
     oneOf(
       { string: z.string(), list: list(wireCode, { most: assumedMostEntries.users }) },
-      'must be a text or a list of texts',
+      'must be a string or a list of strings',
     ),
   ),
   total_jobs: z.nullish(wireCount),

@@ -14,7 +14,7 @@ const plainUrl = /^https?:\/\/(?:[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.)+[a-z]{2,}(?:\/
 /** Longer URLs are left to the parser too: of one of megabytes the engine runs out of stack for the expression. */
 const longestPlainUrl = 2_048;
 
-/** Whether a value is an absolute http(s) address. */
+/** Whether a value is an absolute http(s) URL. */
 export function isHttpUrl(value: unknown): value is string | URL {
   if (value instanceof URL) return isHttp(value);
   if (typeof value === 'string' && value.length <= longestPlainUrl && plainUrl.test(value)) return true;

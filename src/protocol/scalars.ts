@@ -13,11 +13,11 @@ import { isHttpUrl } from './http-url.js';
 export const wireAnything = z.optional(z.unknown());
 
 /** Text, null or missing. */
-export const wireText = z.nullish(z.string('must be a text'));
+export const wireText = z.nullish(z.string('must be a string'));
 
 // Each form of a value says the same of what is right: zod passes on the words of the nearest one.
-const mustBeCode = 'must be a text or a whole number';
-const mustBeBoolean = 'must be true or false, or their text';
+const mustBeCode = 'must be a string or an integer';
+const mustBeBoolean = 'must be true or false, or "true" or "false"';
 const mustBeCount = 'must be a count';
 
 /** An id or a code: text, or a whole number; null or missing. */
@@ -26,7 +26,7 @@ export const wireCode = z.nullish(
 );
 
 /** A version: text or any number; null or missing. */
-export const wireVersion = z.nullish(z.union([z.string(), z.number()], 'must be a text or a number'));
+export const wireVersion = z.nullish(z.union([z.string(), z.number()], 'must be a string or a number'));
 
 /** `true`, `"true"`, `"TRUE"`, …; nothing else, so that 1 and "yes" are never guessed at. */
 export const wireBoolean = z.union(

@@ -49,7 +49,7 @@ export function hmacSha256(options: HmacSha256Options): Signer {
   const context = (given.context ?? assumedSignatureContext) as string;
   const issues = [
     ...apiKeys.flatMap((key) => apiKeyIssues(key, 'apiKey')),
-    ...(apiKeys.length === 0 ? [{ path: 'apiKey', message: 'must be a text' }] : []),
+    ...(apiKeys.length === 0 ? [{ path: 'apiKey', message: 'must be a string' }] : []),
     ...contextIssues(context),
   ];
   if (issues.length > 0) throw new HostedConfigError(issues, { task: 'sign with HMAC-SHA256' });

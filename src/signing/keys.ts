@@ -9,7 +9,7 @@ import { decodeBase64 } from '../runtime/base64.js';
 
 /** What is wrong with an API key, given as `path`. */
 export function apiKeyIssues(key: unknown, path: string): readonly Issue[] {
-  if (typeof key !== 'string') return [{ path, message: 'must be a text' }];
+  if (typeof key !== 'string') return [{ path, message: 'must be a string' }];
   if (key.trim() === '') return [{ path, message: 'must not be blank' }];
   // A key read from a file, line end and all, signs; but nothing it signs is ever accepted.
   if (/[\r\n]/.test(key)) return [{ path, message: 'must not contain a line end' }];
@@ -18,7 +18,7 @@ export function apiKeyIssues(key: unknown, path: string): readonly Issue[] {
 
 /** What is wrong with the text that follows in what is signed. */
 export function contextIssues(context: unknown): readonly Issue[] {
-  return typeof context === 'string' ? [] : [{ path: 'context', message: 'must be a text' }];
+  return typeof context === 'string' ? [] : [{ path: 'context', message: 'must be a string' }];
 }
 
 /** Key bytes given as base64 or as bytes, of one of the `lengths`; null for anything else. */

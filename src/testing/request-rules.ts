@@ -36,7 +36,7 @@ export function isObject(value: unknown): value is Body {
 
 const text = { kind: 'text', holds: isText };
 const boolean = { kind: 'a boolean', holds: (value: unknown) => typeof value === 'boolean' };
-const httpUrl = { kind: 'an absolute http(s) address', holds: isHttpUrl };
+const httpUrl = { kind: 'an absolute http(s) URL', holds: isHttpUrl };
 const dateTime = {
   kind: 'an ISO 8601 date-time',
   holds: (value: unknown) => typeof value === 'string' && isoInstant(value) !== null,

@@ -85,9 +85,7 @@ const optionNames: readonly (keyof MockServiceOptions)[] = [
 function createOne(name: Environment, options: MockServiceOptions): RunningEnvironment {
   const { partnerId = '085', pageSize = 20, clock } = options;
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
-    throw new RangeError(
-      `Cannot create the mock service: "pageSize" must be a whole number of 1 or more, got ${pageSize}`,
-    );
+    throw new RangeError(`Cannot create the mock service: "pageSize" must be an integer of 1 or more, got ${pageSize}`);
   }
   const wire: Wire = { ...assumedWire, ...options.wire };
   const keys = createKeys(options.scheme ?? 'hmac-sha256', name, partnerId);

@@ -33,7 +33,7 @@ export function check<T>(schema: z.ZodMiniType<T>, given: unknown): Checked<T> {
       : { data: undefined, issues: issuesOf(parsed.error.issues) };
   } catch {
     // What it threw may be anything, and is not shown.
-    return { data: undefined, issues: [{ path: '', message: 'must have plain members that can be read' }] };
+    return { data: undefined, issues: [{ path: '', message: 'must have plain properties that can be read' }] };
   }
 }
 
@@ -58,7 +58,7 @@ export function issuesOf(found: readonly SchemaIssue[], under: readonly Property
     const nearest = issue.errors?.find((branch) => branch.every((inner) => inner.path.length > 0));
     const unknown = issue.keys?.slice(0, maxIssues);
     if (unknown)
-      issues.push(...unknown.map((key) => ({ path: pathOf([...path, key]), message: 'is not a known member' })));
+      issues.push(...unknown.map((key) => ({ path: pathOf([...path, key]), message: 'is not a known property' })));
     else if (nearest) issues.push(...issuesOf(nearest, path));
     else issues.push({ path: pathOf(path), message: issue.message });
   }
@@ -76,5 +76,5 @@ export function pathOf(keys: readonly PropertyKey[]): string {
 
 // A member name that does not look like one somebody chose for a program may be data: it is not shown.
 function memberName(key: string): string {
-  return /^[A-Za-z_]{1,40}$/.test(key) ? key : '(a member)';
+  return /^[A-Za-z_]{1,40}$/.test(key) ? key : '(a property)';
 }

@@ -39,10 +39,10 @@ export function copyOf(names: readonly string[]) {
 }
 
 /** Text with something in it. */
-export const text = z.string('must be a text').check(z.refine((value) => value.trim() !== '', 'must not be blank'));
+export const text = z.string('must be a string').check(z.refine((value) => value.trim() !== '', 'must not be blank'));
 
 /** Any text. */
-export const anyText = z.string('must be a text');
+export const anyText = z.string('must be a string');
 
 /** True or false. */
 export const flag = z.boolean('must be true or false');
@@ -58,19 +58,19 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
   return z.custom<number>(
     (value) => typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most,
-    { error: (issue) => `must be a whole number ${range}, got ${kindOf(issue.input)}` },
+    { error: (issue) => `must be an integer ${range}, got ${kindOf(issue.input)}` },
   );
 }
 
 /** A time in milliseconds that a timer can take. */
 export const duration = z.custom<number>(
   (value) => typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= maxTimer,
-  { error: (issue) => `must be a whole number of milliseconds from 1 to ${maxTimer}, got ${kindOf(issue.input)}` },
+  { error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimer}, got ${kindOf(issue.input)}` },
 );
 
 /** An absolute http(s) address, as it will be sent: text as written. */
 export const httpUrl = z.pipe(
-  z.custom<string | URL>(isHttpUrl, 'must be an absolute http(s) address'),
+  z.custom<string | URL>(isHttpUrl, 'must be an absolute http(s) URL'),
   z.transform((value: string | URL) => (typeof value === 'string' ? value : value.href)),
 );
 
@@ -81,7 +81,7 @@ export const dateTime = z.pipe(
       value instanceof Date
         ? !Number.isNaN(value.getTime())
         : typeof value === 'string' && parseDateTime(value, { offset: 'required' }) !== null,
-    'must be a valid Date, or ISO 8601 text with an offset such as "2030-01-31T12:00:00Z"',
+    'must be a valid Date, or an ISO 8601 string with an offset such as "2030-01-31T12:00:00Z"',
   ),
   z.transform((value: Date | string) => (typeof value === 'string' ? value : value.toISOString())),
 );
@@ -104,7 +104,7 @@ export function extraMembers(reserved: ReadonlySet<string>) {
           code: 'custom',
           input: value,
           path: [name],
-          message: 'is a member of its own, not an extra',
+          message: 'is a property of its own, not an extra',
         });
       }
       return members;

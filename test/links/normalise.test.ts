@@ -517,7 +517,7 @@ test.each(addresses)('links.list() reads "%s" of each link, whatever the link be
   );
 });
 
-const noUrl = (path: string) => ({ path, message: 'must be an http(s) address' });
+const noUrl = (path: string) => ({ path, message: 'must be an http(s) URL' });
 const noId = (path = 'ref_id') => ({ path, message: 'must be there' });
 
 test('links refuse an answer without id and address, naming both', async () => {

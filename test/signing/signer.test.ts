@@ -135,10 +135,10 @@ test.each<[string, unknown, string]>([
   ['a line end after it', 'planted-key\n', 'must not contain a line end'],
   ['a line end of Windows after it', 'planted-key\r\n', 'must not contain a line end'],
   ['a line end within it', 'planted\nkey', 'must not contain a line end'],
-  ['a number', 123456789, 'must be a text'],
-  ['nothing', undefined, 'must be a text'],
-  ['null', null, 'must be a text'],
-  ['no key at all', [], 'must be a text'],
+  ['a number', 123456789, 'must be a string'],
+  ['nothing', undefined, 'must be a string'],
+  ['null', null, 'must be a string'],
+  ['no key at all', [], 'must be a string'],
   ['an empty one among several', ['planted-key', ''], 'must not be blank'],
   ['a line end in the second', ['planted-key', 'planted-key-2\n'], 'must not contain a line end'],
 ])('hmacSha256() refuses as key %s, naming the field and not the key', (_what, apiKey, fault) => {
@@ -155,7 +155,7 @@ test('hmacSha256() without options misses its key', () => {
   const error = thrownBy(() => hmacSha256(undefined as never));
 
   expect(error).toBeInstanceOf(HostedConfigError);
-  expect(error).toHaveProperty('message', 'Cannot sign with HMAC-SHA256: "apiKey" must be a text');
+  expect(error).toHaveProperty('message', 'Cannot sign with HMAC-SHA256: "apiKey" must be a string');
 });
 
 test('hmacSha256() refuses a context that is no text, and names all that is wrong at once', () => {
@@ -166,12 +166,12 @@ test('hmacSha256() refuses a context that is no text, and names all that is wron
 
   expect(alone).toBeInstanceOf(HostedConfigError);
   expect(alone).toMatchObject({
-    message: 'Cannot sign with HMAC-SHA256: "context" must be a text',
-    issues: [{ path: 'context', message: 'must be a text' }],
+    message: 'Cannot sign with HMAC-SHA256: "context" must be a string',
+    issues: [{ path: 'context', message: 'must be a string' }],
   });
   expect(all).toHaveProperty(
     'message',
-    'Cannot sign with HMAC-SHA256: "apiKey" must not be blank; "apiKey" must not contain a line end; "context" must be a text',
+    'Cannot sign with HMAC-SHA256: "apiKey" must not be blank; "apiKey" must not contain a line end; "context" must be a string',
   );
 });
 
@@ -448,7 +448,7 @@ test.each<[string, unknown, string]>([
   [
     'a context that is no text',
     { secretKey: test1.seed, servicePublicKey: test1.publicKey, context: 7 },
-    '"context" must be a text',
+    '"context" must be a string',
   ],
 ])('ed25519() refuses %s', (_, options, why) => {
   expect(thrownBy(() => ed25519(options as never))).toMatchObject({
