@@ -17,6 +17,7 @@ import { callOptions, inputObject } from '../validation/input.js';
 import { type Attempt, factsOf, outcomeWithoutResponse, type RunningCall } from './attempt.js';
 import { correctTime } from './clock-skew.js';
 import type { Encoded, Operation, OperationFacts } from './operation.js';
+import { rememberSent } from './sent-signatures.js';
 
 const checkedOptions = inputObject(callOptions);
 const noOptions = check(checkedOptions, {});
@@ -77,7 +78,7 @@ export function signRequest<Input, WireResponse, Output>(
   const time = chooseTime(attempt, now);
   const timestamp = writeTimestamp(time, operation.route.host, wire);
   const finish = (signature: string) => {
-    attempt.call.sent.add(signature, time, now);
+    rememberSent(attempt.call.sent, signature, { signedFor: time, now });
     return createRequest(attempt, encoded, { timestamp: timestamp.sent, signature });
   };
   const signature = sign(attempt, timestamp.signed);

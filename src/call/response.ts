@@ -15,6 +15,7 @@ import type { Answered, ResponseInfo } from './api-promise.js';
 import type { Attempt, RunningCall } from './attempt.js';
 import { describeOffset, describeSkew } from './clock-skew.js';
 import { hasValue } from './operation.js';
+import { wasSent, wasSentRespelled } from './sent-signatures.js';
 import { createServiceError, requestIdIn } from './service-error.js';
 import type { TransportResponse } from './transport.js';
 
@@ -59,7 +60,7 @@ function reportResponse({ status, headers }: TransportResponse, { call, number, 
     operation: call.operation.name,
     attempt: number,
     status,
-    requestId: requestIdIn(headers, call.sent),
+    requestId: requestIdIn(headers, call.sent.signatures),
     durationMs: Math.round(settings.clock.elapsed() - startedAt),
   });
 }
@@ -92,7 +93,7 @@ function sourceOf(response: TransportResponse, { call, number }: Attempt, now: n
     operation: call.operation.name,
     outcome: 'answered',
     attempts: number,
-    requestId: requestIdIn(response.headers, call.sent),
+    requestId: requestIdIn(response.headers, call.sent.signatures),
   });
   return {
     createUnusable: (reason, issues = []) => new HostedResponseError(reason, issues, facts(), response),
@@ -128,7 +129,7 @@ function verifyResponse(properties: Properties, verifying: Verifying): Date | nu
   const { operation, sent, shared } = verifying.attempt.call;
   const { maxResponseAgeMs, partnerId, signer } = shared.settings;
   const signatures = signaturesIn(properties);
-  const others = signatures.filter((signature) => !sent.has(signature));
+  const others = signatures.filter((signature) => !wasSent(sent, signature));
   // The responses of link operations are not signed; one that hands our own signature back is not, either.
   if (operation.signedResponse === 'if present' && others.length === 0) return null;
   if (mayReflect(verifying.attempt) && others.length < signatures.length) {
@@ -137,7 +138,7 @@ function verifyResponse(properties: Properties, verifying: Verifying): Date | nu
   const signed =
     operation.signedResponse === 'required'
       ? properties
-      : Object.fromEntries(Object.entries(properties).filter(([, value]) => !sent.has(value)));
+      : Object.fromEntries(Object.entries(properties).filter(([, value]) => !wasSent(sent, value)));
   const by = { signer, partnerId, now: verifying.now, maxAgeMs: maxResponseAgeMs };
   const verdict = verifySigned(signed, by);
   return verdict instanceof Promise
@@ -154,8 +155,8 @@ function signedAtOf(verdict: Verdict, signatures: readonly unknown[], { attempt,
   const { signedAt } = assertVerified(verdict, source);
   if (!mayReflect(attempt)) return signedAt;
   const { sent } = attempt.call;
-  if (signatures.some((signature) => sent.hasRespelled(signature))) throw source.createUntrusted('reflected');
-  const isForgotten = signedAt !== null && signedAt.getTime() <= sent.forgottenUntil();
+  if (signatures.some((signature) => wasSentRespelled(sent, signature))) throw source.createUntrusted('reflected');
+  const isForgotten = signedAt !== null && signedAt.getTime() <= sent.forgottenUntil;
   if (isForgotten) throw source.createUntrusted('stale');
   return signedAt;
 }
@@ -193,7 +194,7 @@ function infoOf({ status, headers, text }: TransportResponse, { call, number }: 
     status,
     headers,
     get requestId() {
-      return requestIdIn(headers, call.sent);
+      return requestIdIn(headers, call.sent.signatures);
     },
     attempts: number,
     rawBody: () => text,

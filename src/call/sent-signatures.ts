@@ -6,46 +6,55 @@
  * @module
  */
 
-/** The signatures that were sent lately. */
-export interface SentSignatures extends Iterable<string> {
-  /** Adds a signature that was made at `now` for the time `signedFor`, both in ms since the epoch. */
-  add(signature: string, signedFor: number, now: number): void;
-  has(signature: unknown): boolean;
-  /** Whether a signature is one of these in another spelling, which a caller's own signer may accept. */
-  hasRespelled(signature: unknown): boolean;
+/** The signatures that were sent lately: plain lists, as each of a million waits has them. */
+export interface SentSignatures {
+  /** How long a response under one of them would be fresh, in ms; false: for good. */
+  readonly maxAgeMs: number | false;
+  /** In the order in which they were sent. */
+  readonly signatures: string[];
+  /** The times that they were made for, in ms since the epoch. */
+  readonly times: number[];
   /** The latest time that a forgotten signature was made for, in ms since the epoch. */
-  forgottenUntil(): number;
+  forgottenUntil: number;
 }
 
 /**
  * Creates an empty memory. A signature is kept while a response under its timestamp would be fresh: for
  * `maxAgeMs`, or for good where any age is accepted. Where the clock is set back, one that was forgotten
- * would be fresh again: a response under a timestamp that is not after {@link SentSignatures.forgottenUntil}
- * is as untrustworthy as one under a signature that is kept.
+ * would be fresh again: a response under a timestamp that is not after `forgottenUntil` is as untrustworthy as
+ * one under a signature that is kept.
  */
 export function createSentSignatures(maxAgeMs: number | false): SentSignatures {
-  const sent = new Map<string, number>();
-  let forgottenUntil = Number.NEGATIVE_INFINITY;
-  return {
-    add(signature, signedFor, now) {
-      for (const [earlier, time] of sent) {
-        // In the order in which they were sent: those that follow are as fresh, or fresher.
-        if (maxAgeMs === false || now - time <= maxAgeMs) break;
-        sent.delete(earlier);
-        forgottenUntil = Math.max(forgottenUntil, time);
-      }
-      sent.set(signature, signedFor);
-    },
-    has: (signature) => sent.has(signature as string),
-    hasRespelled(signature) {
-      if (typeof signature !== 'string') return false;
-      const form = canonicalForm(signature);
-      for (const own of sent.keys()) if (canonicalForm(own) === form) return true;
-      return false;
-    },
-    [Symbol.iterator]: () => sent.keys(),
-    forgottenUntil: () => forgottenUntil,
-  };
+  return { maxAgeMs, signatures: [], times: [], forgottenUntil: Number.NEGATIVE_INFINITY };
+}
+
+/** Remembers a signature that is sent at `now` and was made for the time `signedFor`, both in ms since the epoch. */
+export function rememberSent(
+  sent: SentSignatures,
+  signature: string,
+  { signedFor, now }: { readonly signedFor: number; readonly now: number },
+): void {
+  const { maxAgeMs, signatures, times } = sent;
+  // In the order in which they were sent: those behind the first fresh one are as fresh, or fresher.
+  for (let [oldest] = times; maxAgeMs !== false && oldest !== undefined && now - oldest > maxAgeMs; [oldest] = times) {
+    sent.forgottenUntil = Math.max(sent.forgottenUntil, oldest);
+    signatures.shift();
+    times.shift();
+  }
+  signatures.push(signature);
+  times.push(signedFor);
+}
+
+/** Whether a signature is one of these. */
+export function wasSent({ signatures }: SentSignatures, signature: unknown): boolean {
+  return signatures.includes(signature as string);
+}
+
+/** Whether a signature is one of these in another spelling, which a caller's own signer may accept. */
+export function wasSentRespelled({ signatures }: SentSignatures, signature: unknown): boolean {
+  if (typeof signature !== 'string') return false;
+  const form = canonicalForm(signature);
+  return signatures.some((own) => canonicalForm(own) === form);
 }
 
 /**

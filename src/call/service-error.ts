@@ -52,7 +52,7 @@ export function createServiceError(
     operation: operation.name,
     outcome: 'refused',
     attempts: attempt.number,
-    requestId: requestIdIn(headers, sent),
+    requestId: requestIdIn(headers, sent.signatures),
     retryable,
     // A gateway can respond so after the service behind it has acted.
     mayHaveActed: attempt.isUnsettled || meaning === 'timeout' || meaning === 'server',
@@ -87,14 +87,13 @@ export function createServiceError(
  * Finds the id that the service gave a request, where it gave one that may be shown. A service that
  * echoes what it was sent could put a signature there: an id that has a part of one is dropped.
  */
-export function requestIdIn(headers: Headers, sentSignatures: Iterable<string>): string | null {
+export function requestIdIn(headers: Headers, sentSignatures: readonly string[]): string | null {
   // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
   const ids = assumedRequestIdHeaders
     .map((name) => headers.get(name)?.trim() ?? '')
     .filter((id) => /^[\w.:=+/-]{1,128}$/.test(id));
   if (ids.length === 0) return null;
-  const signatures = [...sentSignatures];
-  return ids.find((id) => !signatures.some((signature) => hasPartOf(id, signature))) ?? null;
+  return ids.find((id) => !sentSignatures.some((signature) => hasPartOf(id, signature))) ?? null;
 }
 
 /** How many characters make a part of a signature: no id shares as many with one by coincidence. */

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { ed25519, type HostedEvent, HostedSignatureError, hmacSha256 } from 'hosted-client';
 import { expect, test } from 'vitest';
 import type { PartOf } from '../../src/call/attempt.js';
-import { createSentSignatures } from '../../src/call/sent-signatures.js';
+import { createSentSignatures, rememberSent, wasSent } from '../../src/call/sent-signatures.js';
 import {
   apiKey,
   clientOf,
@@ -411,24 +411,24 @@ test.each<[string, number | false, number, boolean]>([
   ['would be fresh at any age', false, 1e12, true],
 ])('a signature is remembered where a response under it %s', (_when, maxAgeMs, passed, isKept) => {
   const sent = createSentSignatures(maxAgeMs);
-  sent.add('first', now, now);
+  rememberSent(sent, 'first', { signedFor: now, now });
 
-  sent.add('second', now + passed, now + passed);
+  rememberSent(sent, 'second', { signedFor: now + passed, now: now + passed });
 
-  expect([sent.has('first'), sent.has('second'), sent.has('third')]).toEqual([isKept, true, false]);
-  expect(sent.forgottenUntil()).toBe(isKept ? Number.NEGATIVE_INFINITY : now);
+  expect(['first', 'second', 'third'].map((signature) => wasSent(sent, signature))).toEqual([isKept, true, false]);
+  expect(sent.forgottenUntil).toBe(isKept ? Number.NEGATIVE_INFINITY : now);
 });
 
 test('a wait without end remembers what is fresh, and no more', () => {
   const sent = createSentSignatures(5 * minute);
   const at = (poll: number) => now + poll * 30 * second;
 
-  for (let poll = 0; poll < 10_000; poll++) sent.add(`poll ${poll}`, at(poll), at(poll));
-  const kept = Array.from({ length: 10_000 }, (_, poll) => poll).filter((poll) => sent.has(`poll ${poll}`));
+  for (let poll = 0; poll < 10_000; poll++) rememberSent(sent, `poll ${poll}`, { signedFor: at(poll), now: at(poll) });
+  const kept = Array.from({ length: 10_000 }, (_, poll) => poll).filter((poll) => wasSent(sent, `poll ${poll}`));
 
   // The last one, and those of the five minutes before it.
   expect(kept).toEqual(Array.from({ length: 11 }, (_, index) => 9_989 + index));
-  expect(sent.forgottenUntil()).toBe(at(9_988));
+  expect(sent.forgottenUntil).toBe(at(9_988));
 });
 
 test('a signature that was forgotten is not trusted where the clock is set back', async () => {
