@@ -1,33 +1,33 @@
 /**
- * The promise a call returns: the value when awaited, and the answer's particulars on request.
+ * The promise that a call returns: the value when awaited, and the response on request.
  *
  * @module
  */
 
-/** The particulars of the answer that a value was read from. */
+/** The response that a value was read from. */
 export interface ResponseInfo {
   /** The HTTP status: one of the 2xx. */
   readonly status: number;
-  /** The headers of the answer. */
+  /** The headers of the response. */
   readonly headers: Headers;
   /** The id the service gave the request, in `x-request-id` or a header like it; null where it gave none. */
   readonly requestId: string | null;
-  /** How many requests the call took, the one that was answered included. */
+  /** How many requests the call made. */
   readonly attempts: number;
   /**
-   * Gives the body as text, as received. It may hold personal data: not for logs.
+   * Gives the body as received. It may contain personal data: not for logs.
    *
-   * @returns The text, whole.
+   * @returns The whole body.
    */
   rawBody(): string;
 }
 
 /**
- * A value, together with the answer it was read from.
+ * A value, and the response that it was read from.
  *
  * @internal
  */
-export interface Answered<T> {
+export interface CallResult<T> {
   readonly data: T;
   readonly response: ResponseInfo;
 }
@@ -40,9 +40,9 @@ export interface Answered<T> {
  */
 export interface ApiPromise<T> extends Promise<T> {
   /**
-   * Gives the same call's value together with the answer it was read from; sends nothing of its own.
+   * Gives the value of the same call together with the response that it was read from; sends nothing.
    *
-   * @returns The value, and the particulars of the answer.
+   * @returns The value and the response.
    * @throws {HostedError} when the call fails, as awaiting the promise itself does.
    *
    * @example Note the service's request id
@@ -54,7 +54,7 @@ export interface ApiPromise<T> extends Promise<T> {
   withResponse(): Promise<{
     /** The call's value. */
     data: T;
-    /** The answer it was read from. */
+    /** The response that it was read from. */
     response: ResponseInfo;
   }>;
 }
@@ -64,8 +64,8 @@ export interface ApiPromise<T> extends Promise<T> {
  *
  * @internal
  */
-export function apiPromise<T>(answered: Promise<Answered<T>>): ApiPromise<T> {
-  return new CallPromise(answered);
+export function createApiPromise<T>(result: Promise<CallResult<T>>): ApiPromise<T> {
+  return new CallPromise(result);
 }
 
 class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
@@ -74,19 +74,18 @@ class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
     return Promise;
   }
 
-  readonly #answered: Promise<Answered<T>>;
+  readonly #result: Promise<CallResult<T>>;
 
-  constructor(answered: Promise<Answered<T>>) {
+  constructor(result: Promise<CallResult<T>>) {
     super((resolve, reject) => {
-      answered.then(({ data }) => resolve(data), reject);
+      result.then(({ data }) => resolve(data), reject);
     });
-    this.#answered = answered;
+    this.#result = result;
   }
 
   withResponse(): Promise<{ data: T; response: ResponseInfo }> {
-    // Whoever asks here hears of a failure here; the branch they left aside must not also be an
-    // unhandled rejection.
+    // A failure is reported by the promise that is returned: this one must not be an unhandled rejection, too.
     this.catch(() => undefined);
-    return this.#answered.then(({ data, response }) => ({ data, response }));
+    return this.#result.then(({ data, response }) => ({ data, response }));
   }
 }

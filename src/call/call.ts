@@ -9,7 +9,7 @@ import { HostedTimeoutError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { type Limits, withTimeout } from '../runtime/clock.js';
 import type { Settings } from '../settings.js';
-import { type Answered, type ApiPromise, apiPromise } from './api-promise.js';
+import { type ApiPromise, type CallResult, createApiPromise } from './api-promise.js';
 import {
   type Attempt,
   factsOf,
@@ -52,7 +52,8 @@ export function createCall(
     noticeAge: createAgeNotice(settings, telemetry.warn),
     random,
   };
-  return (operation, readInput, options, part) => apiPromise(run(shared, operation, { readInput, options, part }));
+  return (operation, readInput, options, part) =>
+    createApiPromise(run(shared, operation, { readInput, options, part }));
 }
 
 interface Given {
@@ -65,22 +66,22 @@ async function run<Input, WireResponse, Output>(
   shared: SharedState,
   operation: Operation<Input, WireResponse, Output>,
   given: Given,
-): Promise<Answered<Output>> {
+): Promise<CallResult<Output>> {
   const call = beginCall(shared, operation, given);
   return runAttempts(call, runAttempt);
 }
 
 async function runAttempt<Input, WireResponse, Output>(
   attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
-): Promise<Answered<Output>> {
+): Promise<CallResult<Output>> {
   const response = await withTimeout(limitsOf(attempt), async (signal) => {
     const request = await signRequest(attempt);
     signal.throwIfAborted();
     return send(request, attempt, signal);
   });
   // A promise where the signer verifies later.
-  const answered = readResponse(response, attempt);
-  return answered instanceof Promise ? withTimeout(limitsOf(attempt, 'total'), () => answered) : answered;
+  const result = readResponse(response, attempt);
+  return result instanceof Promise ? withTimeout(limitsOf(attempt, 'total'), () => result) : result;
 }
 
 /** @throws {HostedValidationError} when the input or the options are invalid. */

@@ -1,7 +1,7 @@
 /**
- * The difference between the service's clock and this machine's. A `Date` header is a stranger's word:
- * it corrects the time that is signed, and only where the service rejected our authentication. What is
- * fresh is judged by this machine's own clock.
+ * The difference between the service's clock and this machine's. A `Date` header is not signed: it corrects
+ * the time that is signed alone, and only where the service rejected our authentication. What is fresh is
+ * judged by this machine's own clock.
  *
  * @module
  */
@@ -35,7 +35,7 @@ export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
   return skew;
 
   function learn(headers: Headers, { receivedAt, tookMs }: RoundTrip): boolean {
-    // Asked so that a time that is no number teaches nothing.
+    // Written so that NaN is never learnt from.
     if (mode === 'off' || !(tookMs <= longestRoundTripMs)) return false;
     // `Date` was written in the middle of the round trip, as far as is known.
     const ahead = measureAheadMs(headers, receivedAt - tookMs / 2);

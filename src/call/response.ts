@@ -11,7 +11,7 @@ import type { SignatureReason, UnusableReason } from '../errors/messages.js';
 import { isRecord, parseJson } from '../protocol/json.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import { checkJson } from '../validation/check.js';
-import type { Answered, ResponseInfo } from './api-promise.js';
+import type { CallResult, ResponseInfo } from './api-promise.js';
 import type { Attempt, RunningCall } from './attempt.js';
 import { describeOffset, describeSkew } from './clock-skew.js';
 import { hasValue } from './operation.js';
@@ -32,7 +32,7 @@ export type Properties = Readonly<Record<string, unknown>>;
 export function readResponse<Input, WireResponse, Output>(
   response: TransportResponse,
   attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
-): Answered<Output> | Promise<Answered<Output>> {
+): CallResult<Output> | Promise<CallResult<Output>> {
   attempt.progress = 'answered';
   // What is fresh is judged by this machine's own clock: a response must not vouch for its own age.
   const now = attempt.call.shared.settings.clock.now();
@@ -44,7 +44,7 @@ export function readResponse<Input, WireResponse, Output>(
   const { flaw } = response;
   if (flaw === 'redirect' || flaw === 'too_large') throw source.createUnusable(flaw);
   const properties = assertObject(flaw === 'not_utf8' ? undefined : json, source);
-  const finish = (signedAt: Date | null): Answered<Output> => {
+  const finish = (signedAt: Date | null): CallResult<Output> => {
     if (signedAt !== null) attempt.call.shared.noticeAge(signedAt, now);
     return { data: decode(properties, signedAt, { attempt, source }), response: infoOf(response, attempt) };
   };

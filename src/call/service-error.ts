@@ -37,7 +37,7 @@ export function createServiceError(
   attempt: Attempt,
   now: number,
 ): AnyHostedError | null {
-  // A redirect leads to somebody who is not the service, whatever the response says.
+  // Who a redirect was followed to is not the service, whatever the response says.
   if (response.flaw === 'redirect') return null;
   const serviceCode = codeIn(json);
   const meaning = meaningOf(response.status, serviceCode, json);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ApiPromise, apiPromise } from '../call/api-promise.js';
+import { type ApiPromise, createApiPromise } from '../call/api-promise.js';
 import { HostedValidationError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../protocol/json.js';
@@ -116,7 +116,7 @@ export function createLinkList({ options, firstPage, fetch }: Listing): LinkList
   }
 
   function awaited(): ApiPromise<LinkPage> {
-    first ??= apiPromise(
+    first ??= createApiPromise(
       begin().then((fetched) => {
         const placed = placePage(fetched, { page, after: null }, firstPage);
         return { data: linkPage(placed), response: fetched.response };

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { Answered } from '../call/api-promise.js';
+import type { CallResult } from '../call/api-promise.js';
 import { HostedResponseError } from '../errors/errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 import { withSignals } from '../runtime/clock.js';
@@ -14,7 +14,7 @@ import type { ReadPage } from './operations.js';
 import type { Link, PageMeta } from './types.js';
 
 /** A page as it came. */
-export type FetchedPage = Answered<ReadPage>;
+export type FetchedPage = CallResult<ReadPage>;
 
 /** A page in its place: links that stood on the page before it are dropped. */
 export interface PlacedPage {
