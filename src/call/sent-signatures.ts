@@ -53,8 +53,18 @@ export function wasSent({ signatures }: SentSignatures, signature: unknown): boo
 /** Whether a signature is one of these in another spelling, which a caller's own signer may accept. */
 export function wasSentRespelled({ signatures }: SentSignatures, signature: unknown): boolean {
   if (typeof signature !== 'string') return false;
-  const form = canonicalForm(signature);
-  return signatures.some((own) => canonicalForm(own) === form);
+  return signatures.some((own) => !differInFirst(own, signature) && canonicalForm(own) === canonicalForm(signature));
+}
+
+// Nearly all that differ do so in their first characters, which are the same in every spelling: digits and letters,
+// in upper or lower case.
+function differInFirst(one: string, other: string): boolean {
+  const [first, second] = [one.charAt(0).toLowerCase(), other.charAt(0).toLowerCase()];
+  return first !== second && isSpelledAlike(first) && isSpelledAlike(second);
+}
+
+function isSpelledAlike(character: string): boolean {
+  return (character >= '0' && character <= '9') || (character >= 'a' && character <= 'z');
 }
 
 /**

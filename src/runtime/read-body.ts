@@ -12,54 +12,50 @@ export interface ReadBytes {
 
 /** Reads a body of at most `limit` bytes, after decompression; when `signal` aborts, no more of it. */
 export async function readBytes(
-  body: ReadableStream<Uint8Array> | null,
+  body: ReadableStream<Uint8Array> | null | undefined,
   { limit, signal }: { readonly limit: number; readonly signal?: AbortSignal },
 ): Promise<ReadBytes> {
-  const reader = body?.getReader();
-  // Whoever made the body may not listen to the signal.
-  const onAbort = () => reader?.cancel().catch(() => undefined);
-  if (signal?.aborted) onAbort();
-  signal?.addEventListener('abort', onAbort);
+  if (!body) return { bytes: new Uint8Array(), isWhole: true };
+  const reader = body.getReader();
+  // Not awaited: a sender that does not stop must not hold the reader.
+  const cancel = () => void reader.cancel().catch(() => undefined);
+  // A body of a caller's own fetch may not listen to the signal.
+  if (signal?.aborted) cancel();
+  signal?.addEventListener('abort', cancel);
   try {
-    return await readChunks(reader, limit);
+    // One buffer that doubles: a chunk that is kept costs some 250 bytes, however few it holds. What a length
+    // header claims is not allocated.
+    let buffer = new Uint8Array();
+    let length = 0;
+    for (;;) {
+      const read = await reader.read();
+      if (read.done) return { bytes: buffer.subarray(0, length), isWhole: true };
+      const chunk = toBytes(read.value);
+      if (chunk === null) {
+        cancel();
+        throw new TypeError('a chunk of the body is not bytes');
+      }
+      const needed = length + chunk.length;
+      if (needed > limit) {
+        cancel();
+        return { bytes: buffer.subarray(0, length), isWhole: false };
+      }
+      if (needed > buffer.length) {
+        const larger = new Uint8Array(Math.max(needed, Math.min(2 * buffer.length, limit)));
+        larger.set(buffer.subarray(0, length));
+        buffer = larger;
+      }
+      // Copied at once: the stream may use the memory of a chunk again.
+      buffer.set(chunk, length);
+      length = needed;
+    }
   } finally {
-    signal?.removeEventListener('abort', onAbort);
+    signal?.removeEventListener('abort', cancel);
   }
-}
-
-async function readChunks(
-  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
-  limit: number,
-): Promise<ReadBytes> {
-  // One buffer that doubles: a chunk that is kept costs some 250 bytes, however few it holds. What a
-  // length header claims is not allocated.
-  let buffer = new Uint8Array();
-  let length = 0;
-  for (;;) {
-    const read = await reader?.read();
-    if (!read || read.done) break;
-    const chunk = bytesIn(read.value);
-    const needed = length + (chunk?.length ?? 0);
-    if (!chunk || needed > limit) {
-      // Not awaited: a sender that does not stop must not hold the reader.
-      reader?.cancel().catch(() => undefined);
-      if (!chunk) throw new TypeError('a chunk of the body is not bytes');
-      return { bytes: buffer.subarray(0, length), isWhole: false };
-    }
-    if (needed > buffer.length) {
-      const larger = new Uint8Array(Math.max(needed, Math.min(2 * buffer.length, limit)));
-      larger.set(buffer.subarray(0, length));
-      buffer = larger;
-    }
-    // Copied at once: the stream may use the memory of a chunk again.
-    buffer.set(chunk, length);
-    length = needed;
-  }
-  return { bytes: buffer.subarray(0, length), isWhole: true };
 }
 
 // A stream of a caller's own fetch may hand over any kind of view, or bare memory.
-function bytesIn(chunk: unknown): Uint8Array | null {
+function toBytes(chunk: unknown): Uint8Array | null {
   if (chunk instanceof Uint8Array) return chunk;
   if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   // By name: memory of another realm is no instance of ours, and shared memory is not everywhere.
