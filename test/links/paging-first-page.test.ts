@@ -1,0 +1,197 @@
+// Walking the list of links: the number of the first page.
+
+import type { LinkPage } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { rejection } from '../support/fake-fetch.js';
+import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { book, expectStuck, names, refsOf, serve, walk, wirePage } from './page-service.js';
+
+failOnStrayRejections();
+
+test.each([0, 1])('the number of the first page, %d, is learnt from the first answer', async (base) => {
+  const { client, asked } = serve(book(names(5), { base }));
+
+  const { refs, error } = await walk(client.links.list());
+
+  expect([refs, error]).toEqual([names(5), null]);
+  expect(asked()).toEqual([undefined, base + 1, base + 2]);
+});
+
+test.each([0, 1] as const)('the number of the first page, %d, can be given', async (base) => {
+  const { client, asked } = serve(book(names(5), { base }), { wire: { firstPage: base } });
+
+  const whole = await walk(client.links.list());
+  const fromTheMiddle = await walk(client.links.list({ page: base + 1 }));
+
+  expect(whole).toEqual({ refs: names(5), error: null });
+  expect(fromTheMiddle).toEqual({ refs: ['c', 'd', 'e'], error: null });
+  expect(asked()).toEqual([undefined, base + 1, base + 2, base + 1, base + 2]);
+});
+
+test.each([0, 1] as const)('the number of the first page, given wrongly as %d, ends the walk loudly', async (given) => {
+  const { client, sent } = serve(book(names(5), { base: 1 - given }), { wire: { firstPage: given } });
+
+  const walked = await walk(client.links.list());
+  const awaited = await rejection(client.links.list());
+
+  expectStuck(walked.error);
+  expectStuck(awaited);
+  expect(walked.refs).toEqual([]);
+  expect(sent).toHaveLength(2);
+});
+
+test('a walk from the middle of a list that begins at 1 asks for no page more than there is', async () => {
+  const { client, asked } = serve(book(names(9)));
+
+  const { refs, error } = await walk(client.links.list({ page: 2 }));
+
+  expect([refs, error]).toEqual([names(9).slice(2), null]);
+  expect(asked()).toEqual([2, 3, 4, 5]);
+});
+
+test('a walk from the middle of a list that begins at 0 ends quietly with an empty page', async () => {
+  const { client, asked } = serve(book(names(9), { base: 0 }));
+
+  const { refs, error } = await walk(client.links.list({ page: 2 }));
+
+  expect([refs, error]).toEqual([names(9).slice(4), null]);
+  expect(asked()).toEqual([2, 3, 4, 5]);
+});
+
+test('a walk from a page 0 goes on past the last page, as it does not know that the list begins there', async () => {
+  const { client, asked } = serve(book(names(5), { base: 0 }));
+
+  const { refs, error } = await walk(client.links.list({ page: 0 }));
+
+  expect([refs, error]).toEqual([names(5), null]);
+  expect(asked()).toEqual([0, 1, 2, 3]);
+});
+
+test('a page 0 that a list from 1 on answers with its first page ends the walk loudly', async () => {
+  const { client, asked } = serve((page = 1) => book(names(5))(Math.max(page, 1), 0));
+
+  const { refs, error } = await walk(client.links.list({ page: 0 }));
+
+  expectStuck(error);
+  expect(refs).toEqual([]);
+  expect(asked()).toEqual([0]);
+});
+
+test('a page 0 that a list from 1 on answers with nothing is followed by the whole list', async () => {
+  const { client } = serve((page = 1) => (page === 0 ? wirePage([], 0, 3) : book(names(5))(page, 0)));
+
+  const { refs, error } = await walk(client.links.list({ page: 0 }));
+
+  expect([refs, error]).toEqual([names(5), null]);
+});
+
+test.each([0, 1])('a client that has learnt that a list begins at %d walks from the middle by it', async (base) => {
+  const { client, asked } = serve(book(names(5), { base }));
+
+  const before = await walk(client.links.list({ page: base + 1 }));
+  const beforeAsked = asked().length;
+  await client.links.list();
+  const after = await walk(client.links.list({ page: base + 1, prefetch: 8 }));
+
+  expect(before).toEqual({ refs: ['c', 'd', 'e'], error: null });
+  expect(after).toEqual(before);
+  expect(asked().slice(beforeAsked)).toEqual([undefined, base + 1, base + 2]);
+});
+
+test('a walk from the middle goes by what another list of the client learns meanwhile', async () => {
+  const { client, asked } = serve(book(names(5), { base: 0 }));
+  const pages = client.links.list({ page: 1 }).pages()[Symbol.asyncIterator]();
+
+  await pages.next();
+  await client.links.list();
+  const second = await pages.next();
+  const third = await pages.next();
+
+  expect(refsOf((second.value as LinkPage).links)).toEqual(['e']);
+  expect(third.done).toBe(true);
+  expect(asked()).toEqual([1, undefined, 2]);
+});
+
+test.each([
+  [1, 0],
+  [0, 1],
+])('a list whose first page has the number %d, and then %d, is walked by the latest', async (from, to) => {
+  let base = from;
+  const { client, asked } = serve((page) => book(names(5), { base })(page, 0));
+
+  const before = await walk(client.links.list());
+  base = to;
+  const after = await walk(client.links.list({ prefetch: 4 }));
+  const middle = await walk(client.links.list({ page: to + 1, prefetch: 4 }));
+
+  expect(before).toEqual({ refs: names(5), error: null });
+  expect(after).toEqual({ refs: names(5), error: null });
+  expect(middle).toEqual({ refs: ['c', 'd', 'e'], error: null });
+  expect(asked()).toEqual([...[undefined, from + 1, from + 2], ...[undefined, to + 1, to + 2], ...[to + 1, to + 2]]);
+});
+
+test.each([
+  [1, 0],
+  [0, 1],
+])('a walk under way ends loudly when another list finds pages counted from %d counted from %d', async (from, to) => {
+  let base = from;
+  const { client } = serve((page) => book(names(9), { base })(page, 0));
+  const pages = client.links.list().pages()[Symbol.asyncIterator]();
+  const kept = await client.links.list();
+
+  await pages.next();
+  await pages.next();
+  base = to;
+  await client.links.list();
+  const errors = [await rejection(pages.next()), await rejection(kept.nextPage())];
+
+  for (const error of errors) {
+    expectStuck(error);
+    expect(error).toMatchObject({
+      message: expect.stringContaining(`must be counted from ${from}, as this walk began, and is counted from ${to}`),
+      issues: [{ path: 'meta.currentPage' }],
+    });
+  }
+});
+
+test('a page that was fetched before the first number changed teaches it once, when it comes', async () => {
+  let base = 1;
+  const { client, asked } = serve((page) => book(names(2), { base })(page, 0));
+  const early = client.links.list();
+
+  await early;
+  base = 0;
+  await client.links.list();
+  const walked = await walk(early);
+  const middle = await walk(client.links.list({ page: 0 }));
+
+  expect([walked, middle]).toEqual([
+    { refs: names(2), error: null },
+    { refs: names(2), error: null },
+  ]);
+  expect(asked()).toEqual([undefined, undefined, 0]);
+});
+
+test('an empty list teaches nothing about where a list begins', async () => {
+  let refs: readonly string[] = [];
+  const { client } = serve((page, before) => (refs.length === 0 ? wirePage([], 0, 0) : book(refs)(page, before)));
+
+  const empty = await walk(client.links.list());
+  refs = names(5);
+  const filled = await walk(client.links.list());
+
+  expect([empty, filled]).toEqual([
+    { refs: [], error: null },
+    { refs: names(5), error: null },
+  ]);
+});
+
+test('two clients learn where lists begin on their own', async () => {
+  const one = serve(book(names(5), { base: 0 }));
+  const other = serve(book(names(5), { base: 1 }));
+
+  await one.client.links.list();
+  const walked = await walk(other.client.links.list());
+
+  expect(walked).toEqual({ refs: names(5), error: null });
+});

@@ -1,0 +1,206 @@
+// Walking the list of links: pages that are fetched ahead.
+
+import { HostedNotFoundError, type LinkPage } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { rejection } from '../support/fake-fetch.js';
+import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { book, expectStuck, held, names, refsOf, serve, shelf, sixPages, walk, wirePage } from './page-service.js';
+
+failOnStrayRejections();
+
+test('a list without prefetch asks for a page when it is wanted, and not before', async () => {
+  const { client, asked, settle } = serve(shelf(sixPages));
+  const pages = client.links.list().pages()[Symbol.asyncIterator]();
+
+  await pages.next();
+  await settle();
+  const afterFirst = asked();
+  await pages.next();
+  await settle();
+
+  expect(afterFirst).toEqual([undefined]);
+  expect(asked()).toEqual([undefined, 2]);
+});
+
+test('prefetch keeps as many pages on their way as it says, and never more', async () => {
+  const { pager, release } = held(sixPages);
+  const { client, asked, settle, mostInFlight } = serve(pager);
+  const pages = client.links.list({ prefetch: 2 }).pages()[Symbol.asyncIterator]();
+
+  const first = pages.next();
+  await settle();
+  const beforeFirst = asked();
+  release(1);
+  await first;
+  await settle();
+  const whileFirstIsRead = asked();
+  release(2, 3);
+  await settle();
+  const whileFirstIsStillRead = asked();
+  await pages.next();
+  await settle();
+  const whileSecondIsRead = asked();
+
+  expect(beforeFirst).toEqual([undefined]);
+  expect(whileFirstIsRead).toEqual([undefined, 2, 3]);
+  expect(whileFirstIsStillRead).toEqual([undefined, 2, 3]);
+  expect(whileSecondIsRead).toEqual([undefined, 2, 3, 4]);
+  expect(mostInFlight()).toBe(2);
+  await pages.return?.();
+});
+
+test.each([1, 3, 16])(
+  'a walk with %d pages ahead asks for every page once and has no more in flight',
+  async (prefetch) => {
+    const refs = Array.from({ length: 100 }, (_, index) => `ref-${index}`);
+    const { client, asked, mostInFlight } = serve(book(refs));
+
+    const walked = await walk(client.links.list({ prefetch }));
+
+    expect(walked).toEqual({ refs, error: null });
+    expect(asked()).toEqual([undefined, ...Array.from({ length: 49 }, (_, index) => index + 2)]);
+    expect(mostInFlight()).toBeLessThanOrEqual(prefetch);
+  },
+);
+
+test('pages that were fetched ahead come in order, whatever order their answers come in', async () => {
+  const { pager, release } = held(sixPages);
+  const { client, settle } = serve(pager);
+  const seen: string[] = [];
+  release(1);
+
+  const walked = (async () => {
+    for await (const link of client.links.list({ prefetch: 5 })) seen.push(link.refId);
+  })();
+  const steps: string[][] = [];
+  for (const number of [6, 4, 5, 3, 2]) {
+    await settle();
+    release(number);
+    await settle();
+    steps.push([...seen]);
+  }
+  await walked;
+
+  expect(steps.slice(0, 4)).toEqual([['a'], ['a'], ['a'], ['a']]);
+  expect(seen).toEqual(names(6));
+});
+
+test('pages are fetched ahead while a page is being read', async () => {
+  const { client, asked, settle } = serve(shelf(sixPages));
+  const links = client.links.list({ prefetch: 3 })[Symbol.asyncIterator]();
+
+  await links.next();
+  await settle();
+
+  expect(asked()).toEqual([undefined, 2, 3, 4]);
+  await links.return?.();
+});
+
+test('prefetch never asks beyond the last page', async () => {
+  const { client, asked, settle } = serve(shelf(sixPages));
+
+  const { refs } = await walk(client.links.list({ prefetch: 16 }));
+  await settle();
+
+  expect(refs).toEqual(names(6));
+  expect(asked()).toEqual([undefined, 2, 3, 4, 5, 6]);
+});
+
+test('prefetch never asks beyond the last page of a list that begins at 0', async () => {
+  const { client, asked, settle } = serve(shelf(sixPages, 0));
+
+  const { refs } = await walk(client.links.list({ prefetch: 16 }));
+  await settle();
+
+  expect(refs).toEqual(names(6));
+  expect(asked()).toEqual([undefined, 1, 2, 3, 4, 5]);
+});
+
+test('a walk from the middle fetches ahead only what is sure to exist while the first number is unknown', async () => {
+  const { pager, release } = held(sixPages, 0);
+  const { client, asked, settle } = serve(pager);
+  const pages = client.links.list({ page: 2, prefetch: 16 }).pages()[Symbol.asyncIterator]();
+  release(2);
+
+  const first = await pages.next();
+  await settle();
+
+  expect(refsOf((first.value as LinkPage).links)).toEqual(['c']);
+  expect(asked()).toEqual([2, 3, 4, 5]);
+  await pages.return?.();
+});
+
+test.each([0, 1])('a walk with prefetch from the middle of a list that begins at %d is complete', async (base) => {
+  const { client } = serve(shelf(sixPages, base));
+
+  const { refs, error } = await walk(client.links.list({ page: base + 2, prefetch: 16 }));
+
+  expect([refs, error]).toEqual([['c', 'd', 'e', 'f'], null]);
+});
+
+test('pages that are announced under way are fetched ahead too', async () => {
+  const { client, asked } = serve((page = 1) => wirePage([`link-${page}`], page, page < 3 ? 3 : 6));
+
+  const { refs } = await walk(client.links.list({ prefetch: 2 }));
+
+  expect(refs).toHaveLength(6);
+  expect(asked()).toEqual([undefined, 2, 3, 4, 5, 6]);
+});
+
+test('pages that were fetched ahead and have gone meanwhile are not missed', async () => {
+  const { client } = serve((page = 1) => wirePage(page > 2 ? [] : [`link-${page}`], page, page === 1 ? 6 : 2));
+
+  const { refs, error } = await walk(client.links.list({ prefetch: 5 }));
+
+  expect([refs, error]).toEqual([['link-1', 'link-2'], null]);
+});
+
+test('an error of a page that was fetched ahead surfaces at its page, after the good ones', async () => {
+  const { pager, release } = held(sixPages);
+  const { client, asked, inFlight, settle } = serve((page, before) =>
+    page === 4 ? Response.json({ error: 'gone' }, { status: 404 }) : pager(page, before),
+  );
+  const seen: string[] = [];
+  release(1);
+
+  const walked = (async () => {
+    for await (const link of client.links.list({ prefetch: 5 })) seen.push(link.refId);
+  })();
+  const failed = rejection(walked);
+  await settle();
+  const whenItFailed = [...seen];
+  release(2, 3);
+
+  const error = await failed;
+  expect(error).toBeInstanceOf(HostedNotFoundError);
+  expect(error).toMatchObject({ code: 'not_found', status: 404 });
+  expect(whenItFailed).toEqual(['a']);
+  expect(seen).toEqual(['a', 'b', 'c']);
+  await settle();
+  expect(asked()).toEqual([undefined, 2, 3, 4, 5, 6]);
+  expect(inFlight()).toBe(0);
+});
+
+test('a guard that trips on a page that was fetched ahead surfaces at its page, after the good ones', async () => {
+  const { client, inFlight, settle } = serve((page = 1) => wirePage([`link-${page}`], page === 4 ? 3 : page, 8));
+
+  const { refs, error } = await walk(client.links.list({ prefetch: 6 }));
+  await settle();
+
+  expectStuck(error);
+  expect(refs).toEqual(['link-1', 'link-2', 'link-3']);
+  expect(inFlight()).toBe(0);
+});
+
+test('errors of several pages that were fetched ahead leave none of them unhandled', async () => {
+  const { client, settle } = serve((page = 1) =>
+    page === 1 ? wirePage(['a'], 1, 9) : Response.json({ error: 'gone' }, { status: 404 }),
+  );
+  const links = client.links.list({ prefetch: 8 })[Symbol.asyncIterator]();
+
+  await links.next();
+  await settle();
+  const error = await rejection(links.next());
+
+  expect(error).toBeInstanceOf(HostedNotFoundError);
+});
