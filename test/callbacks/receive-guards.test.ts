@@ -1,0 +1,201 @@
+// How receive() uses a replay guard.
+
+import { HostedClient, type ReplayGuard } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import { expect, test } from 'vitest';
+import { now, rejection, sign, stillClock } from '../support/fake-fetch.js';
+import {
+  day,
+  disbelieved,
+  fiveMinutes,
+  nowText,
+  otherResult,
+  posted,
+  receiver,
+  result,
+  unreadable,
+} from './posted-callback.js';
+
+type Known = Awaited<ReturnType<ReplayGuard['begin']>>;
+
+/** A guard that always knows the same of a callback, and writes down what it is told. */
+function recordingGuard(known: Known = 'new') {
+  const begun: { readonly key: string; readonly bodyDigest: string; readonly expiresAt: Date }[] = [];
+  const told: string[] = [];
+  const guard: ReplayGuard = {
+    begin: async (key, bodyDigest, expiresAt) => {
+      begun.push({ key, bodyDigest, expiresAt });
+      told.push(`begin ${key}`);
+      return known;
+    },
+    commit: async (key) => {
+      told.push(`commit ${key}`);
+    },
+    forget: async (key) => {
+      told.push(`forget ${key}`);
+    },
+  };
+  return { guard, begun, told };
+}
+
+test('a ReplayGuard is given digests, and nothing of a signature or a body', async () => {
+  const { guard, begun, told } = recordingGuard();
+  const callbacks = receiver();
+
+  await callbacks.receive(posted(result), { replayGuard: guard });
+  await callbacks.receive(posted(otherResult, { member: 'sec_key' }), { replayGuard: guard });
+  await callbacks.receive(Buffer.from(posted(result)), { replayGuard: guard });
+  await callbacks.receive(posted(result, { timestamp: '2026-01-02T03:05:00.000Z' }), { replayGuard: guard });
+
+  const [first, altered, again, later] = begun;
+  expect(told).toEqual(begun.flatMap(({ key }) => [`begin ${key}`, `commit ${key}`]));
+  for (const { key, bodyDigest } of begun) {
+    expect(key).toMatch(/^[0-9a-f]{64}$/);
+    expect(bodyDigest).toMatch(/^[0-9a-f]{64}$/);
+  }
+  expect(first?.key).not.toBe(Buffer.from(sign(nowText), 'base64').toString('hex'));
+  expect(altered?.key).toBe(first?.key);
+  expect(altered?.bodyDigest).not.toBe(first?.bodyDigest);
+  expect(again).toEqual(first);
+  expect(later?.key).not.toBe(first?.key);
+  expect(later?.bodyDigest).not.toBe(first?.bodyDigest);
+});
+
+test.each([
+  ['now', 0],
+  ['four minutes ago', -240_000],
+  ['four minutes ahead', 240_000],
+])('a ReplayGuard keeps a pair signed %s for as long as it is fresh, and not for ever', async (_what, offset) => {
+  const { guard, begun } = recordingGuard();
+  const timestamp = new Date(now + offset).toISOString();
+
+  await receiver().receive(posted(result, { timestamp }), { replayGuard: guard });
+
+  const expiry = begun[0]?.expiresAt;
+  expect(expiry).toBeInstanceOf(Date);
+  expect(expiry?.getTime()).toBeGreaterThanOrEqual(now + offset + fiveMinutes);
+  expect(expiry?.getTime()).toBeLessThanOrEqual(now + 60 * 60 * 1000);
+});
+
+test('a ReplayGuard keeps a pair of any age for an hour at least, and not for ever', async () => {
+  const { guard, begun } = recordingGuard();
+  const options = { replayGuard: guard, maxAgeMs: false } as const;
+
+  await receiver().receive(posted(result, { timestamp: '2018-03-13T21:04:11.193Z' }), options);
+  await receiver().receive(posted(result, { timestamp: 'yesterday' }), options);
+
+  for (const { expiresAt } of begun) {
+    expect(expiresAt.getTime()).toBeGreaterThanOrEqual(now + 60 * 60 * 1000);
+    expect(expiresAt.getTime()).toBeLessThanOrEqual(now + 30 * day);
+  }
+  expect(begun).toHaveLength(2);
+});
+
+test.each([
+  ['new', false],
+  ['repeat', true],
+] as const)('callbacks.receive() gives what its guard knows as %s with repeat %s', async (known, repeat) => {
+  const { guard, told } = recordingGuard(known);
+
+  const event = await receiver().receive(posted(result), { replayGuard: guard });
+
+  expect(event.repeat).toBe(repeat);
+  expect(told.map((line) => line.split(' ')[0])).toEqual(repeat ? ['begin'] : ['begin', 'commit']);
+});
+
+test('callbacks.receive() refuses what its guard knows as a conflict', async () => {
+  const { guard, told } = recordingGuard('conflict');
+
+  await disbelieved(receiver().receive(posted(result), { replayGuard: guard }), 'replayed');
+
+  expect(told).toHaveLength(1);
+});
+
+test('a ReplayGuard is told nothing of what is not believed or cannot be read', async () => {
+  const { guard, told } = recordingGuard();
+  const options = { replayGuard: guard };
+
+  await disbelieved(receiver().receive(JSON.stringify(result), options), 'missing');
+  await disbelieved(receiver().receive(posted(result, { key: 'another-key' }), options), 'mismatch');
+  await disbelieved(receiver().receive(posted(result, { timestamp: '2018-03-13T21:04:11.193Z' }), options), 'stale');
+  await unreadable(receiver().receive(posted({}), options), 'shape');
+  await unreadable(receiver().receive('{', options), 'malformed');
+
+  expect(told).toEqual([]);
+});
+
+test.each(['begin', 'commit'] as const)(
+  'callbacks.receive() hands nothing over when %s of its guard fails',
+  async (method) => {
+    const { guard } = recordingGuard();
+    const failure = new Error('the store is away');
+    const replayGuard = { ...guard, [method]: () => Promise.reject(failure) };
+
+    expect(await rejection(receiver().receive(posted(result), { replayGuard }))).toBe(failure);
+  },
+);
+
+/** A guard in memory, as a user would write one. */
+function ownGuard(): ReplayGuard {
+  const known = new Map<string, { bodyDigest: string; handled: boolean }>();
+  return {
+    begin: async (key, bodyDigest) => {
+      const before = known.get(key);
+      if (!before) known.set(key, { bodyDigest, handled: false });
+      else if (before.bodyDigest !== bodyDigest) return 'conflict';
+      else return before.handled ? 'repeat' : 'busy';
+      return 'new';
+    },
+    commit: async (key) => {
+      known.set(key, { bodyDigest: known.get(key)?.bodyDigest ?? '', handled: true });
+    },
+    forget: async (key) => {
+      known.delete(key);
+    },
+  };
+}
+
+test('callbacks.receive() hands over anew what its guard could not commit', async () => {
+  const guard = ownGuard();
+  let commits = 0;
+  const replayGuard: ReplayGuard = {
+    ...guard,
+    commit: async (key) => {
+      commits += 1;
+      if (commits === 1) throw new Error('the store is away');
+      await guard.commit(key);
+    },
+  };
+  const receive = () => receiver().receive(posted(result), { replayGuard });
+
+  await rejection(receive());
+
+  expect((await receive()).repeat).toBe(false);
+  expect((await receive()).repeat).toBe(true);
+});
+
+test('clients that share a guard know what the other received', async () => {
+  const replayGuard = ownGuard();
+
+  const first = await receiver().receive(posted(result), { replayGuard });
+  const second = await receiver().receive(posted(result), { replayGuard });
+  await disbelieved(receiver().receive(posted(otherResult), { replayGuard }), 'replayed');
+
+  expect([first.repeat, second.repeat]).toEqual([false, true]);
+});
+
+test('a guard that environments and partners share keeps them apart', async () => {
+  const replayGuard = ownGuard();
+  const { sandbox, production } = createMockService({ clock: stillClock() });
+  const other = createMockService({ partnerId: '086', clock: stillClock() }).sandbox;
+
+  for (const environment of [sandbox, production, other]) {
+    const job = environment.jobs.start();
+    environment.jobs.complete(job, 'approved');
+    const body = await (await environment.jobs.callback(job)).text();
+    const { callbacks } = new HostedClient(environment.clientOptions);
+
+    expect(await callbacks.receive(body, { replayGuard })).toMatchObject({ ...job, repeat: false });
+    expect(await callbacks.receive(body, { replayGuard })).toMatchObject({ ...job, repeat: true });
+  }
+});
