@@ -1,0 +1,149 @@
+// Waiting for one job: what is reported meanwhile.
+
+import { HostedServerError } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { rejection } from '../support/fake-fetch.js';
+import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { late, type OnPoll, type Poll, start, steady } from './started-job.js';
+
+failOnStrayRejections();
+
+test('onPoll is told of every poll what came of it and when the next one is', async () => {
+  const { client, clock, job, complete, fail } = start();
+  const told: Poll[] = [];
+
+  const waited = client.jobs.waitForCompletion(job, { ...steady, onPoll: (poll) => told.push(poll) });
+  await clock.advance(0);
+  fail({ kind: 'status', status: 503, retryAfter: '7' });
+  await clock.advance(2_000);
+  complete();
+  await clock.advance(7_000);
+  const status = await waited;
+
+  expect(told).toEqual([
+    {
+      attempt: 1,
+      elapsedMs: 0,
+      nextDelayMs: 2_000,
+      status: expect.objectContaining({ state: 'pending' }),
+      error: null,
+    },
+    { attempt: 2, elapsedMs: 2_000, nextDelayMs: 7_000, status: null, error: expect.any(HostedServerError) },
+    { attempt: 3, elapsedMs: 9_000, nextDelayMs: null, status, error: null },
+  ]);
+});
+
+test('onPoll is told of the error that ends a wait, with no next poll', async () => {
+  const { client, clock, job, fail } = start();
+  const told: Poll[] = [];
+  fail({ kind: 'bad-signature' });
+
+  const failed = rejection(client.jobs.waitForCompletion(job, { onPoll: (poll) => told.push(poll) }));
+  await clock.advance(0);
+
+  expect(told).toEqual([{ attempt: 1, elapsedMs: 0, nextDelayMs: null, status: null, error: await failed }]);
+});
+
+test('onPoll is told of the poll at the deadline as the last one', async () => {
+  const { client, clock, job } = start();
+  const told: Poll[] = [];
+
+  const options = { ...steady, deadlineMs: 3_000, onPoll: (poll: Poll) => told.push(poll) };
+  const failed = rejection(client.jobs.waitForCompletion(job, options));
+  await clock.advance(3_000);
+  await failed;
+
+  expect(told.map(({ elapsedMs, nextDelayMs }) => [elapsedMs, nextDelayMs])).toEqual([
+    [0, 2_000],
+    [2_000, 1_000],
+    [3_000, null],
+  ]);
+  expect(told.at(-1)?.status?.state).toBe('pending');
+});
+
+test.each<[string, OnPoll]>([
+  [
+    'throws',
+    () => {
+      throw new Error('of the listener');
+    },
+  ],
+  ['rejects', (async () => Promise.reject(new Error('of the listener'))) as OnPoll],
+])('an onPoll that %s changes nothing', async (_what, onPoll) => {
+  const { client, clock, job, complete, polledAt } = start();
+
+  const waited = client.jobs.waitForCompletion(job, { ...steady, onPoll });
+  await clock.advance(2_000);
+  complete();
+  await clock.advance(3_000);
+
+  expect((await waited).state).toBe('succeeded');
+  expect(polledAt()).toEqual([0, 2_000, 5_000]);
+});
+
+test('poll events tell of every poll of a wait, under one call id', async () => {
+  const { client, clock, job, complete, fail, events } = start();
+
+  const waited = client.jobs.waitForCompletion(job, steady);
+  await clock.advance(0);
+  fail({ kind: 'network' });
+  await clock.advance(2_000);
+  complete('rejected');
+  await clock.advance(3_000);
+  await waited;
+
+  const polls = events.filter((event) => event.type === 'poll');
+  const callId = polls[0]?.callId;
+  expect(callId).toEqual(expect.any(Number));
+  expect(polls).toEqual([
+    { type: 'poll', callId, attempt: 1, elapsedMs: 0, nextDelayMs: 2_000, state: 'pending' },
+    { type: 'poll', callId, attempt: 2, elapsedMs: 2_000, nextDelayMs: 3_000, state: 'error' },
+    { type: 'poll', callId, attempt: 3, elapsedMs: 5_000, nextDelayMs: null, state: 'failed' },
+  ]);
+  expect(events.filter((event) => event.type === 'request').some((event) => event.callId === callId)).toBe(false);
+});
+
+test('two waits have poll events of different call ids', async () => {
+  const { client, clock, job, complete, events } = start();
+  complete();
+
+  const waited = [client.jobs.waitForCompletion(job), client.jobs.waitForCompletion(job)];
+  await clock.advance(0);
+  await Promise.all(waited);
+
+  const ids = events.filter((event) => event.type === 'poll').map(({ callId }) => callId);
+  expect(new Set(ids).size).toBe(2);
+});
+
+test('events of a wait hold no ids, whatever comes of its polls', async () => {
+  const { client, clock, job, complete, fail, events } = start();
+  fail({ kind: 'status', status: 503 });
+  fail({ kind: 'network' });
+
+  const waited = client.jobs.waitForCompletion(job, { ...steady, history: true });
+  await clock.advance(6_000);
+  complete();
+  await clock.advance(60_000);
+  await waited;
+  const unknown = rejection(client.jobs.waitForCompletion(late, { notFoundGraceMs: 0 }));
+  await clock.advance(0);
+  await unknown;
+
+  const told = JSON.stringify(events);
+  expect(events.filter(({ type }) => type === 'poll').length).toBeGreaterThan(3);
+  for (const id of [job.userId, job.jobId, late.userId, late.jobId]) expect(told).not.toContain(id);
+});
+
+test('a listener that throws at poll events changes nothing', async () => {
+  const { client, clock, job, complete } = start({
+    onEvent: () => {
+      throw new Error('of the listener');
+    },
+  });
+  complete();
+
+  const waited = client.jobs.waitForCompletion(job);
+  await clock.advance(0);
+
+  expect((await waited).state).toBe('succeeded');
+});
