@@ -1,0 +1,166 @@
+/** A service of many jobs that end when they are due, a client that waits for them, and what is counted meanwhile. */
+
+import { HostedClient, type HostedEvent } from 'hosted-client';
+import { createTestClock } from 'hosted-client/testing';
+import { partnerId, sign } from '../support/fake-fetch.js';
+
+/** What the service knows of a job: pending until it is due, or an answer of another kind. */
+type Course =
+  | { readonly completeAt: number; readonly success?: boolean }
+  | { readonly answer: () => object | Response };
+
+interface Poll {
+  readonly jobId: string;
+  /** In ms since the start. */
+  readonly at: number;
+}
+
+interface Sleeper {
+  readonly signal: AbortSignal | undefined;
+}
+
+export const steady = { jitter: false } as const;
+
+const pendingRecord = { job_complete: false, job_success: false, code: '2314', result: 'No zip uploaded yet' };
+
+/** Time limits that are no delay of any wait, so that the sleeps of requests can be told from others. */
+const limits = { timeoutMs: 29_999, totalTimeoutMs: 119_999 } as const;
+
+/** A signer that is done at once: no thread decides what happens when. */
+const signer = {
+  name: 'immediate',
+  sign: ({ timestamp }: { timestamp: string }) => sign(timestamp),
+  verify: (signature: string, { timestamp }: { timestamp: string }) => signature === sign(timestamp),
+};
+
+/** A service of jobs that end when they are due, after `latencyMs` a request, and a client of it, by one clock. */
+export function start({ latencyMs = 0 } = {}) {
+  const clock = createTestClock();
+  const startedAt = clock.now();
+  const courses = new Map<string, Course>();
+  const polls: Poll[] = [];
+  const events: HostedEvent[] = [];
+  const asleep = new Set<Sleeper>();
+  const alarms = new Set<Sleeper>();
+  let inFlight = 0;
+  let mostInFlight = 0;
+  let mostAlarms = 0;
+  let alarmsSet = 0;
+
+  const watchedClock = {
+    now: () => clock.now(),
+    sleep: async (ms: number, signal?: AbortSignal) => {
+      const sleeper = { signal };
+      asleep.add(sleeper);
+      if (ms !== limits.timeoutMs && ms !== limits.totalTimeoutMs) {
+        alarms.add(sleeper);
+        alarmsSet += 1;
+        mostAlarms = Math.max(mostAlarms, [...alarms].filter((alarm) => !alarm.signal?.aborted).length);
+      }
+      try {
+        await clock.sleep?.(ms, signal);
+      } finally {
+        asleep.delete(sleeper);
+        alarms.delete(sleeper);
+      }
+    },
+  };
+
+  async function answerTo(jobId: string): Promise<Response> {
+    const course = courses.get(jobId);
+    if (course === undefined) return Response.json({ error: 'Job not found', code: '2304' }, { status: 400 });
+    if ('answer' in course) {
+      const given = course.answer();
+      return given instanceof Response ? given : signedNow(given);
+    }
+    if (clock.now() - startedAt < course.completeAt) return signedNow(pendingRecord);
+    return signedNow({ job_complete: true, job_success: course.success ?? true, code: '2302', job_id: jobId });
+  }
+
+  function signedNow(record: object): Response {
+    const timestamp = new Date(clock.now() - 1).toISOString();
+    return Response.json({ ...record, timestamp, sec_key: sign(timestamp) });
+  }
+
+  const fetch = async (_url: unknown, init: RequestInit = {}) => {
+    const { job_id: jobId } = JSON.parse(String(init.body)) as { job_id: string };
+    polls.push({ jobId, at: clock.now() - startedAt });
+    inFlight += 1;
+    mostInFlight = Math.max(mostInFlight, inFlight);
+    try {
+      if (latencyMs > 0) await clock.sleep?.(latencyMs, init.signal ?? undefined);
+      return await answerTo(jobId);
+    } finally {
+      inFlight -= 1;
+    }
+  };
+  const client = new HostedClient({
+    partnerId,
+    signer,
+    baseUrls: { sandbox: 'https://sandbox.hosted.test' },
+    fetch: fetch as typeof globalThis.fetch,
+    clock: watchedClock,
+    onEvent: (event) => events.push(event),
+    ...limits,
+  });
+
+  return {
+    client,
+    clock,
+    polls,
+    events,
+    courses,
+    /** Makes a job that takes this course. */
+    job: (jobId: string, course: Course = { completeAt: Number.POSITIVE_INFINITY }) => {
+      courses.set(jobId, course);
+      return { userId: `user-of-${jobId}`, jobId };
+    },
+    inFlight: () => inFlight,
+    mostInFlight: () => mostInFlight,
+    /** Sleepers of any kind. */
+    asleep: () => asleep.size,
+    /** The most there ever were at once besides the time limits of requests. */
+    mostAlarms: () => mostAlarms,
+    /** How many there were in all. */
+    alarmsSet: () => alarmsSet,
+    polledAt: (jobId: string) => polls.filter((poll) => poll.jobId === jobId).map(({ at }) => at),
+  };
+}
+
+type Entry<J> = { job: J; status?: { state: string } | undefined; error?: unknown };
+
+/** Reads a wait to its end, as quickly as it comes. */
+export function collect<J>(entries: AsyncIterable<Entry<J>>) {
+  const seen: Entry<J>[] = [];
+  const read = async () => {
+    for await (const entry of entries) seen.push(entry);
+  };
+  const outcome: { state: 'pending' | 'done' | 'failed'; error: unknown } = { state: 'pending', error: null };
+  const ended = read().then(
+    () => Object.assign(outcome, { state: 'done' }),
+    (error: unknown) => Object.assign(outcome, { state: 'failed', error }),
+  );
+  return { seen, outcome, ended };
+}
+
+/** An iterator of jobs that notes what is asked of it. */
+export function source<J>(jobs: readonly J[]) {
+  const calls = { taken: 0, returned: 0 };
+  const iterable: Iterable<J> = {
+    [Symbol.iterator]: () => ({
+      next: () => {
+        const value = jobs[calls.taken];
+        if (calls.taken >= jobs.length) return { done: true, value: undefined };
+        calls.taken += 1;
+        return { done: false, value: value as J };
+      },
+      return: () => {
+        calls.returned += 1;
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+  return { iterable, calls };
+}
+
+export const mistake = new Error('of the source');

@@ -1,0 +1,133 @@
+// Waiting for many jobs at once: a source of jobs that fails.
+
+import { HostedValidationError, type JobRef } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { rejection } from '../support/fake-fetch.js';
+import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { collect, mistake, source, start, steady } from './many-jobs.js';
+
+failOnStrayRejections();
+
+test.each<[string, (jobs: readonly JobRef[]) => Iterable<JobRef> | AsyncIterable<JobRef>]>([
+  [
+    'generator',
+    function* (jobs) {
+      yield* jobs;
+      throw mistake;
+    },
+  ],
+  [
+    'async generator',
+    async function* (jobs) {
+      yield* jobs;
+      throw mistake;
+    },
+  ],
+])('when a %s throws, the jobs it gave still come, and then its error', async (_what, from) => {
+  const { client, clock, job, asleep } = start();
+  const jobs = [job('one', { completeAt: 10_000 }), job('two', { completeAt: 30_000 })];
+
+  const { seen, outcome } = collect(client.jobs.waitForAll(from(jobs), steady));
+  await clock.advance(0);
+  const before = outcome.state;
+  await clock.advance(120_000);
+
+  expect(before).toBe('pending');
+  expect(seen.map((entry) => entry.job)).toEqual(jobs);
+  expect(outcome.error).toBe(mistake);
+  expect(asleep()).toBe(0);
+});
+
+test('when an async source gives no result of an iterator, the jobs it gave still come, and then a TypeError', async () => {
+  const { client, clock, job } = start();
+  const one = job('one', { completeAt: 10_000 });
+  const results = [{ done: false, value: one }];
+  const broken = { [Symbol.asyncIterator]: () => ({ next: async () => results.shift() }) };
+
+  const { seen, outcome } = collect(client.jobs.waitForAll(broken as AsyncIterable<JobRef>, steady));
+  await clock.advance(60_000);
+
+  expect(seen.map((entry) => entry.job)).toEqual([one]);
+  expect(outcome).toEqual({ state: 'failed', error: expect.any(TypeError) });
+});
+
+test('when an async source fails later, the jobs it gave still come, and then its error', async () => {
+  const { client, clock, job } = start();
+  async function* failing() {
+    yield job('one', { completeAt: 40_000 });
+    await clock.sleep?.(10_000);
+    throw mistake;
+  }
+
+  const { seen, outcome } = collect(client.jobs.waitForAll(failing(), steady));
+  await clock.advance(20_000);
+  const before = outcome.state;
+  await clock.advance(120_000);
+
+  expect(before).toBe('pending');
+  expect([seen.length, outcome.error]).toEqual([1, mistake]);
+});
+
+test('when a source throws before its first job, that is the rejection', async () => {
+  const { client, clock, polls } = start();
+  const broken: Iterable<JobRef> = {
+    [Symbol.iterator]: () => {
+      throw mistake;
+    },
+  };
+
+  const { outcome } = collect(client.jobs.waitForAll(broken));
+  await clock.advance(0);
+
+  expect(outcome.error).toBe(mistake);
+  expect(polls).toEqual([]);
+});
+
+test.each([[5], [null], [undefined], ['a text'], [{}], [{ userId: 'user-1', jobId: 'job-1' }], [true]])(
+  'waitForAll(%j) never throws, and rejects',
+  async (jobs) => {
+    const { client, clock, polls } = start();
+
+    const { outcome } = collect(client.jobs.waitForAll(jobs as never));
+    await clock.advance(0);
+
+    expect(outcome.error).toBeInstanceOf(HostedValidationError);
+    expect(outcome.error).toMatchObject({ code: 'validation', outcome: 'not_sent' });
+    expect(polls).toEqual([]);
+  },
+);
+
+test.each([0, 1.5, -1, Number.NaN, Number.POSITIVE_INFINITY, '10', null])(
+  'waitForAll() with a concurrency of %j rejects, and takes no job',
+  async (concurrency) => {
+    const { client, clock, job, polls } = start();
+    const { iterable, calls } = source([job('one')]);
+
+    const { outcome } = collect(client.jobs.waitForAll(iterable, { concurrency } as never));
+    await clock.advance(0);
+
+    expect(outcome.error).toBeInstanceOf(HostedValidationError);
+    expect(outcome.error).toMatchObject({ code: 'validation', issues: [{ path: 'concurrency' }] });
+    expect(polls).toEqual([]);
+    expect(calls.taken).toBe(0);
+  },
+);
+
+test('waitForAll() names every bad option at once', async () => {
+  const { client, job } = start();
+  const options = { concurrency: 0, deadlineMs: -1, jitter: 'no', parallel: 5 } as never;
+
+  const error = await rejection(
+    client.jobs
+      .waitForAll([job('one')], options)
+      [Symbol.asyncIterator]()
+      .next(),
+  );
+
+  expect((error as HostedValidationError).issues.map(({ path }) => path).sort()).toEqual([
+    'concurrency',
+    'deadlineMs',
+    'jitter',
+    'parallel',
+  ]);
+});

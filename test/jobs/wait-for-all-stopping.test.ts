@@ -1,0 +1,413 @@
+// Waiting for many jobs at once: how it stops, and what is left behind.
+
+import { getEventListeners } from 'node:events';
+import type { JobRef } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { rejection } from '../support/fake-fetch.js';
+import { failOnStrayRejections } from '../support/stray-rejections.js';
+import { collect, mistake, source, start, steady } from './many-jobs.js';
+
+const reason = { why: 'the user left' };
+
+failOnStrayRejections();
+
+test('break ends a wait for many: nothing more is sent, nothing sleeps, and the source is told', async () => {
+  const { client, clock, job, polls, asleep } = start();
+  const { signal } = new AbortController();
+  const jobs = [job('first', { completeAt: 0 }), ...Array.from({ length: 30 }, (_, index) => job(`job-${index}`))];
+  const { iterable, calls } = source(jobs);
+
+  for await (const _entry of client.jobs.waitForAll(iterable, { ...steady, signal, concurrency: 5 })) break;
+  const sent = polls.length;
+  const taken = calls.taken;
+  await clock.advance(3_600_000);
+
+  expect(polls).toHaveLength(sent);
+  expect(calls).toEqual({ taken, returned: 1 });
+  expect(taken).toBeLessThan(31);
+  expect(asleep()).toBe(0);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+test('break ends the requests that are in flight', async () => {
+  const { client, clock, job, polls, inFlight, asleep } = start({ latencyMs: 1_000 });
+  const waiting = [job('first', { completeAt: 0 }), job('second'), job('third'), job('fourth')];
+
+  const read = (async () => {
+    for await (const _entry of client.jobs.waitForAll(waiting, { ...steady, concurrency: 2 })) break;
+  })();
+  await clock.advance(1_000);
+  await read;
+  const sent = polls.length;
+  await clock.advance(3_600_000);
+
+  expect(polls).toHaveLength(sent);
+  expect(inFlight()).toBe(0);
+  expect(asleep()).toBe(0);
+});
+
+test('an error of whoever reads ends the wait and passes through', async () => {
+  const { client, clock, job, polls, asleep } = start();
+  const ofTheReader = new Error('of the reader');
+  const { iterable, calls } = source([job('first', { completeAt: 0 }), job('second')]);
+
+  const read = async () => {
+    for await (const _entry of client.jobs.waitForAll(iterable, { ...steady, concurrency: 1 })) throw ofTheReader;
+  };
+  const error = await rejection(read());
+  const sent = polls.length;
+  await clock.advance(3_600_000);
+
+  expect(error).toBe(ofTheReader);
+  expect(polls).toHaveLength(sent);
+  expect(calls.returned).toBe(1);
+  expect(asleep()).toBe(0);
+});
+
+test('a source that has ended is not told to', async () => {
+  const { client, clock, job } = start();
+  const { iterable, calls } = source([job('first', { completeAt: 0 }), job('second')]);
+
+  for await (const _entry of client.jobs.waitForAll(iterable, steady)) break;
+  await clock.advance(0);
+
+  expect(calls).toEqual({ taken: 2, returned: 0 });
+});
+
+test('break while an async source is at work: what that does later sends nothing and leaves nothing asleep', async () => {
+  const { client, clock, job, polls, asleep } = start();
+  let closed = false;
+  async function* slowly() {
+    try {
+      yield job('first', { completeAt: 0 });
+      yield job('second');
+      await clock.sleep?.(5_000);
+      yield job('third');
+    } finally {
+      closed = true;
+    }
+  }
+
+  for await (const _entry of client.jobs.waitForAll(slowly(), steady)) {
+    await clock.advance(0);
+    break;
+  }
+  const sent = polls.length;
+  await clock.advance(5_000);
+
+  expect(sent).toBe(2);
+  expect(polls).toHaveLength(sent);
+  expect(closed).toBe(true);
+  expect(asleep()).toBe(0);
+});
+
+test('break while an async source is at work that then ends leaves nothing asleep', async () => {
+  const { client, clock, job, polls, asleep } = start();
+  async function* slowly() {
+    yield job('first', { completeAt: 0 });
+    yield job('second');
+    await clock.sleep?.(1_000);
+  }
+
+  for await (const _entry of client.jobs.waitForAll(slowly(), steady)) {
+    await clock.advance(0);
+    break;
+  }
+  const sent = polls.length;
+  await clock.advance(1_000);
+
+  expect(asleep()).toBe(0);
+  await clock.advance(3_600_000);
+  expect(polls).toHaveLength(sent);
+});
+
+const ends: readonly [string, () => IteratorResult<JobRef> | Promise<IteratorResult<JobRef>>][] = [
+  [
+    'throws',
+    () => {
+      throw mistake;
+    },
+  ],
+  ['rejects', () => Promise.reject(mistake)],
+];
+
+test.each(ends)('a source that %s when it is told to end does not disturb a break', async (_what, end) => {
+  const { client, job, asleep } = start();
+  const jobs = [job('first', { completeAt: 0 }), job('second'), job('third')];
+  const values = jobs.values();
+  const iterable = {
+    [Symbol.iterator]: () => ({ next: () => values.next(), return: end }),
+  } as Iterable<JobRef>;
+  const seen: string[] = [];
+
+  for await (const entry of client.jobs.waitForAll(iterable, { ...steady, concurrency: 1 })) {
+    seen.push(entry.job.jobId);
+    break;
+  }
+
+  expect(seen).toEqual(['first']);
+  expect(asleep()).toBe(0);
+});
+
+test.each(ends)('a source that %s when it is told to end does not hide the reason of an abort', async (_what, end) => {
+  const { client, clock, job, asleep } = start({ latencyMs: 1_000 });
+  const controller = new AbortController();
+  const values = [job('first'), job('second')].values();
+  const iterable = { [Symbol.iterator]: () => ({ next: () => values.next(), return: end }) } as Iterable<JobRef>;
+  const options = { ...steady, concurrency: 1, signal: controller.signal };
+
+  const { outcome, ended } = collect(client.jobs.waitForAll(iterable, options));
+  await clock.advance(0);
+  controller.abort(reason);
+  await ended;
+
+  expect(outcome.error).toBe(reason);
+  expect(asleep()).toBe(0);
+});
+
+test('return() before the first next() takes no job and sends nothing', async () => {
+  const { client, clock, job, polls } = start();
+  const { iterable, calls } = source([job('one')]);
+  const waiting = client.jobs.waitForAll(iterable)[Symbol.asyncIterator]();
+
+  await waiting.return?.();
+  const { done } = await waiting.next();
+  await clock.advance(60_000);
+
+  expect(done).toBe(true);
+  expect(polls).toEqual([]);
+  expect(calls.taken).toBe(0);
+});
+
+test('return() between two results ends the wait and tells the source', async () => {
+  const { client, clock, job, polls, asleep } = start();
+  const { iterable, calls } = source([job('first', { completeAt: 0 }), job('second'), job('third')]);
+  const waiting = client.jobs.waitForAll(iterable, { ...steady, concurrency: 1 })[Symbol.asyncIterator]();
+  await waiting.next();
+
+  await waiting.return?.();
+  const sent = polls.length;
+  await clock.advance(3_600_000);
+
+  expect(polls).toHaveLength(sent);
+  expect(calls.returned).toBe(1);
+  expect(asleep()).toBe(0);
+});
+
+test('return() while a result is awaited ends the wait: nothing more is sent, nothing sleeps', async () => {
+  const { client, clock, job, polls, asleep } = start();
+  const { signal } = new AbortController();
+  const waiting = client.jobs.waitForAll([job('one'), job('two')], { ...steady, signal })[Symbol.asyncIterator]();
+
+  const next = waiting.next();
+  await clock.advance(500);
+  const returned = waiting.return?.();
+  await clock.advance(500);
+  const during = [asleep(), getEventListeners(signal, 'abort').length];
+  const sent = polls.length;
+  await clock.advance(3_600_000);
+  await Promise.allSettled([next, returned]);
+
+  expect(sent).toBe(2);
+  expect(polls).toHaveLength(sent);
+  expect(during).toEqual([0, 0]);
+});
+
+test('a wait for many whose signal is aborted already rejects with the reason, takes no job and sends nothing', async () => {
+  const { client, clock, job, polls, asleep } = start();
+  const { iterable, calls } = source([job('one')]);
+  const signal = AbortSignal.abort(reason);
+
+  const { outcome, ended } = collect(client.jobs.waitForAll(iterable, { signal }));
+  await ended;
+  await clock.advance(0);
+
+  expect(outcome.error).toBe(reason);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(polls).toEqual([]);
+  expect(calls.taken).toBe(0);
+  expect(asleep()).toBe(0);
+});
+
+test.each([
+  ['while requests are in flight', 500],
+  ['between polls', 1_500],
+])('an abort %s rejects with the reason itself, in the same turn of the clock', async (_what, at) => {
+  const { client, clock, job, polls, inFlight, asleep } = start({ latencyMs: 1_000 });
+  const controller = new AbortController();
+  const { iterable, calls } = source(Array.from({ length: 30 }, (_, index) => job(`job-${index}`)));
+  const options = { ...steady, signal: controller.signal, concurrency: 30 };
+
+  const { outcome, ended } = collect(client.jobs.waitForAll(iterable, options));
+  await clock.advance(at);
+  controller.abort(reason);
+  await ended;
+
+  expect(outcome.error).toBe(reason);
+  expect(inFlight()).toBe(0);
+  expect(asleep()).toBe(0);
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+  const sent = polls.length;
+  await clock.advance(3_600_000);
+  expect(polls).toHaveLength(sent);
+  expect(calls.taken).toBe(30);
+});
+
+test('an abort tells the source, and waits for nothing it does', async () => {
+  const { client, clock, job, polls } = start();
+  const controller = new AbortController();
+  const { iterable, calls } = source([job('one'), job('two'), job('three')]);
+  const stuck: AsyncIterable<JobRef> = {
+    [Symbol.asyncIterator]: () => {
+      const values = iterable[Symbol.iterator]();
+      const never = new Promise<never>(() => undefined);
+      return {
+        next: () => (calls.taken < 2 ? Promise.resolve(values.next()) : never),
+        return: () => {
+          calls.returned += 1;
+          return never;
+        },
+      };
+    },
+  };
+
+  const { outcome, ended } = collect(client.jobs.waitForAll(stuck, { ...steady, signal: controller.signal }));
+  await clock.advance(100);
+  controller.abort(reason);
+  await ended;
+
+  expect(outcome.error).toBe(reason);
+  expect(calls).toEqual({ taken: 2, returned: 1 });
+  expect(polls).toHaveLength(2);
+});
+
+test('an abort ends the requests in flight though nobody waits for a result', async () => {
+  const { client, clock, job, polls, inFlight, asleep } = start({ latencyMs: 1_000 });
+  const controller = new AbortController();
+  const jobs = [job('first', { completeAt: 0 }), ...Array.from({ length: 9 }, (_, index) => job(`job-${index}`))];
+  const options = { ...steady, concurrency: 1, signal: controller.signal };
+  const waiting = client.jobs.waitForAll(jobs, options)[Symbol.asyncIterator]();
+  const first = waiting.next();
+  await clock.advance(1_500);
+  await first;
+
+  const before = inFlight();
+  controller.abort(reason);
+  await clock.advance(0);
+
+  expect([before, inFlight(), asleep()]).toEqual([1, 0, 0]);
+  await clock.advance(60_000);
+  expect(polls).toHaveLength(2);
+  expect(await rejection(waiting.next())).toBe(reason);
+});
+
+test('an abort between polls ends all sleep though nobody waits for a result', async () => {
+  const { client, clock, job, asleep } = start();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const jobs = [job('first', { completeAt: 0 }), job('second')];
+  const waiting = client.jobs.waitForAll(jobs, { ...steady, signal })[Symbol.asyncIterator]();
+  await waiting.next();
+  await clock.advance(0);
+
+  const before = asleep();
+  controller.abort(reason);
+  await clock.advance(0);
+
+  expect([before, asleep(), getEventListeners(signal, 'abort').length]).toEqual([1, 0, 0]);
+  expect(await rejection(waiting.next())).toBe(reason);
+});
+
+test('an abort at the very moment a poll falls due rejects with the reason itself, and sends nothing more', async () => {
+  const { client, clock, job, polls, asleep } = start();
+  const controller = new AbortController();
+  const { outcome } = collect(client.jobs.waitForAll([job('one')], { ...steady, signal: controller.signal }));
+  await clock.advance(0);
+
+  const aborted = clock.sleep?.(2_000).then(() => controller.abort(reason));
+  await clock.advance(2_000);
+  await aborted;
+
+  expect(outcome).toEqual({ state: 'failed', error: reason });
+  expect([polls.length, asleep()]).toEqual([1, 0]);
+});
+
+test('once all jobs have ended the signal is let go, though nobody reads on', async () => {
+  const { client, clock, job } = start();
+  const { signal } = new AbortController();
+  const jobs = [job('one', { completeAt: 0 }), job('two', { completeAt: 0 })];
+  const waiting = client.jobs.waitForAll(jobs, { ...steady, signal })[Symbol.asyncIterator]();
+
+  await waiting.next();
+  await clock.advance(0);
+
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+test('an abort rejects the next step though results are ready', async () => {
+  const { client, clock, job } = start();
+  const controller = new AbortController();
+  const jobs = [job('one', { completeAt: 0 }), job('two', { completeAt: 0 }), job('three')];
+  const waiting = client.jobs.waitForAll(jobs, { ...steady, signal: controller.signal })[Symbol.asyncIterator]();
+  await waiting.next();
+  await clock.advance(0);
+
+  controller.abort(reason);
+
+  expect(await rejection(waiting.next())).toBe(reason);
+});
+
+test('100 waits for many on one signal, however they end, leave no listener and no sleeper', async () => {
+  const { client, clock, job, asleep } = start();
+  const { signal } = new AbortController();
+  const jobs = [job('soon', { completeAt: 5_000 }), job('late', { completeAt: 20_000 }), job('never')];
+
+  const waits = Array.from({ length: 100 }, async (_, index) => {
+    const options = { ...steady, signal, deadlineMs: 30_000 };
+    for await (const { job } of client.jobs.waitForAll(jobs, options)) if (index % 2 === 0 && job === jobs[1]) break;
+  });
+  await clock.advance(10_000);
+  const during = [getEventListeners(signal, 'abort').length, asleep()];
+  await clock.advance(60_000);
+  await Promise.all(waits);
+
+  expect(Math.min(...during)).toBeGreaterThan(0);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(asleep()).toBe(0);
+});
+
+test('a source without end, whose jobs are not to be polled yet, does not hold the process', async () => {
+  const { client, clock } = start();
+  const controller = new AbortController();
+  const reason = new Error('enough');
+  function* endless() {
+    for (let index = 0; ; index++) yield { userId: `user-${index}`, jobId: `job-${index}` };
+  }
+
+  const waited = rejection(
+    client.jobs
+      .waitForAll(endless(), { initialDelayMs: 60_000, signal: controller.signal })
+      [Symbol.asyncIterator]()
+      .next(),
+  );
+  await clock.advance(0);
+  controller.abort(reason);
+
+  expect(await waited).toBe(reason);
+});
+
+test('jobs that are not to be polled yet are taken a thousand at a time, and none waits for another’s poll', async () => {
+  const { client, clock, job } = start();
+  const { iterable, calls } = source(Array.from({ length: 1_500 }, (_, index) => job(`job-${index}`)));
+  const waiting = client.jobs.waitForAll(iterable, { initialDelayMs: 60_000 })[Symbol.asyncIterator]();
+
+  const next = waiting.next();
+  await clock.advance(0);
+  const atOnce = calls.taken;
+  await clock.advance(1);
+  const soonAfter = calls.taken;
+  await waiting.return?.();
+  await next;
+
+  expect([atOnce, soonAfter]).toEqual([1_000, 1_500]);
+});
