@@ -1,0 +1,423 @@
+// Properties over generated input, seeded: spellings of one record.
+
+import fc from 'fast-check';
+import type { Link } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { clientOf, sign as macOf, now, operations } from '../support/fake-fetch.js';
+import { httpUrls, type Of, runs, words } from './generated.js';
+
+/** Picks among spellings; `undefined` leaves a member out. */
+type Choose = <T>(...spellings: readonly [T, ...T[]]) => T;
+
+const choosers: fc.Arbitrary<Choose> = fc
+  .array(fc.nat({ max: 719 }), { minLength: 1, maxLength: 90, size: 'max' })
+  .map((numbers) => {
+    let turnOf = 0;
+    return (...spellings) => spellings[(numbers[turnOf++ % numbers.length] ?? 0) % spellings.length] ?? spellings[0];
+  });
+
+/** Stands for a number that JSON writes in a way JavaScript would not: 3.0. */
+const verbatim = (digits: string) => `\uE000${digits}`;
+const render = (record: object) => JSON.stringify(record).replace(/"\uE000([\d.]+)"/g, '$1');
+
+/** The same members in another order. */
+function shuffled(record: object, choose: Choose): object {
+  const left = Object.entries(record);
+  const taken: [string, unknown][] = [];
+  while (left.length > 0) taken.push(...left.splice(choose(0, 1, 2, 3, 5, 8, 13) % left.length, 1));
+  return Object.fromEntries(taken);
+}
+
+const spellAbsent = (choose: Choose) => choose<null | undefined>(null, undefined);
+const spellText = (text: string | null, choose: Choose) => text ?? spellAbsent(choose);
+const spellFlag = (value: boolean, choose: Choose) => {
+  const text = String(value);
+  return choose<unknown>(value, text, text.toUpperCase(), text.charAt(0).toUpperCase() + text.slice(1));
+};
+const spellFlagOrNot = (value: boolean | null, choose: Choose) =>
+  value === null ? spellAbsent(choose) : spellFlag(value, choose);
+/** A whole number that says the same as the text: no leading zero, no digit lost. */
+const spellCode = (code: string | null, choose: Choose, none: readonly unknown[] = [null, undefined, '']) => {
+  if (code === null) return choose<unknown>(null, ...none);
+  return String(Number(code)) === code && Number.isSafeInteger(Number(code))
+    ? choose<unknown>(code, Number(code))
+    : code;
+};
+const spellCount = (count: number, choose: Choose) =>
+  choose<unknown>(
+    ...([count, String(count), verbatim(`${count}.0`), `${count}.0`, `${count}.00`] as const),
+    ...(count === 0 ? [null, undefined] : []),
+  );
+const spellNumber = (value: number | null, choose: Choose) =>
+  value === null
+    ? choose<unknown>(null, undefined, '')
+    : choose<unknown>(value, String(value), `${value}${Number.isInteger(value) ? '.' : ''}000`);
+
+const spellTime = (date: Date, choose: Choose) => {
+  const iso = date.toISOString();
+  const wall = (minutes: number) => new Date(date.getTime() + minutes * 60_000).toISOString().slice(0, -1);
+  const whole = iso.endsWith('.000Z') ? [iso.replace('.000Z', 'Z'), iso.slice(0, 19)] : [];
+  return choose(
+    ...([iso, iso.slice(0, -1), iso.replace('Z', '+00:00'), iso.replace('Z', '-0000')] as const),
+    ...[`${wall(330)}+05:30`, `${wall(-210)}-0330`, `${wall(840)}+1400`],
+    ...[iso.replace('Z', '000Z'), iso.replace('Z', '999'), iso.replace('Z', '999999Z'), `${wall(60)}123+01:00`],
+    ...whole,
+  );
+};
+const spellTimeOrNot = (date: Date | null, choose: Choose) =>
+  date === null ? choose<unknown>(null, undefined, '') : spellTime(date, choose);
+
+const spellTexts = (texts: Readonly<Record<string, string>>, choose: Choose) =>
+  Object.keys(texts).length === 0 ? choose<unknown>({}, [], null, undefined, { Nothing: null }) : texts;
+
+const texts = fc.string({ unit: 'grapheme', maxLength: 12 });
+const textOrNot = fc.option(texts);
+const urlOrNot = fc.option(httpUrls);
+const dates = fc.date({ min: new Date('1000-01-02'), max: new Date('9000-01-01'), noInvalidDate: true });
+const ids = fc.oneof(
+  fc.stringMatching(/^[A-Za-z0-9_-]{1,24}$/),
+  fc.nat().map(String),
+  fc.nat().map((n) => `00${n}`),
+);
+/** What came for a time and is none: it stays in `extra`. */
+const noTimes = fc.constantFrom<unknown>('Not Available', 'NaN-NaN-NaN', '2026-02-30T00:00:00Z', 'yes', 0, true);
+const flagOrNot = fc.option(fc.boolean());
+const codes = fc.constantFrom('0810', '0811', '1012', '0814', '810', '2302');
+const unknownMembers = fc
+  .dictionary(fc.stringMatching(/^x_[a-z]{1,5}$/), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 })
+  // As JSON has it, which knows no -0.
+  .map((members) => JSON.parse(JSON.stringify(members)) as Record<string, unknown>);
+
+const cleanLinks = fc
+  .record({
+    url: httpUrls,
+    refId: ids.filter((id) => id !== 'list'),
+    name: textOrNot,
+    idTypes: fc.array(fc.record({ country: texts, idType: texts, verificationMethod: texts }), { maxLength: 3 }),
+    isSingleUse: flagOrNot,
+    callbackUrl: urlOrNot,
+    dataPrivacyPolicyUrl: urlOrNot,
+    logoUrl: urlOrNot,
+    userIds: fc.uniqueArray(fc.oneof(words, ids), { maxLength: 3 }),
+    jobs: fc.record({ total: fc.nat({ max: 9 }), failed: fc.nat(), successful: fc.nat({ max: 2 }) }),
+    companyName: textOrNot,
+    partnerId: fc.option(ids),
+    createdAt: fc.option(dates),
+    updatedAt: fc.option(dates),
+    expiresAt: fc.option(dates),
+    disabledAt: fc.option(dates),
+    unread: fc.record(
+      { created_at: noTimes, updated_at: noTimes, expires_at: noTimes, disabled_at: noTimes },
+      { requiredKeys: [] },
+    ),
+    extra: unknownMembers,
+  })
+  .map(
+    ({ unread, ...link }): Link => ({
+      ...link,
+      linkId: link.refId,
+      createdAt: 'created_at' in unread ? null : link.createdAt,
+      updatedAt: 'updated_at' in unread ? null : link.updatedAt,
+      expiresAt: 'expires_at' in unread ? null : link.expiresAt,
+      disabledAt: 'disabled_at' in unread ? null : link.disabledAt,
+      state: link.disabledAt !== null || 'disabled_at' in unread ? 'disabled' : 'active',
+      extra: { ...link.extra, ...unread },
+    }),
+  );
+
+function spellIdTypes(idTypes: Link['idTypes'], choose: Choose) {
+  if (idTypes.length === 0) return choose<unknown>([], null, undefined);
+  const member = (text: string) => (text === '' ? choose<unknown>('', null, undefined) : text);
+  return idTypes.map(({ country, idType, verificationMethod }) => ({
+    country: member(country),
+    id_type: member(idType),
+    verification_method: member(verificationMethod),
+  }));
+}
+
+function spellUsers([first, ...rest]: readonly string[], choose: Choose): object {
+  if (first === undefined) {
+    return choose<object>({}, { user_id: null }, { user_id: '' }, { user_ids: [] }, { user_ids: '', user_id: null });
+  }
+  const one = spellCode(first, choose);
+  const all = [first, ...rest].map((id) => spellCode(id, choose));
+  const many = choose<object>(
+    { user_ids: all },
+    { user_id: one, user_ids: all },
+    { user_id: '', user_ids: ['', ...all] },
+  );
+  if (rest.length > 0) return choose<object>(many, { user_id: one, user_ids: all.slice(1) });
+  return choose<object>(
+    { user_id: one },
+    many,
+    { user_ids: first },
+    { user_id: one, user_ids: [null, one, first, ''] },
+  );
+}
+
+const spellIds = (refId: string, choose: Choose) => {
+  const id = () => spellCode(refId, choose);
+  return choose<object>(
+    { ref_id: id(), link_id: id() },
+    { ref_id: id() },
+    { link_id: id() },
+    { ref_id: '', link_id: id() },
+    { ref_id: id(), link_id: null },
+  );
+};
+
+const spellUrl = (url: string, choose: Choose) =>
+  choose<object>(
+    { link_url: url },
+    { link: url },
+    { link_url: url, link: url },
+    { link_url: '', link: url },
+    { link_url: null, link: url },
+  );
+
+const spellDisabled = ({ disabledAt, extra }: Link, choose: Choose) =>
+  extra.disabled_at ?? spellTimeOrNot(disabledAt, choose);
+
+function spellLink(link: Link, choose: Choose): object {
+  const address = (url: string | null) => url ?? choose<unknown>(null, undefined, '');
+  const record = {
+    ...link.extra,
+    ...spellUrl(link.url, choose),
+    ...spellIds(link.refId, choose),
+    ...spellUsers(link.userIds, choose),
+    name: spellText(link.name, choose),
+    id_types: spellIdTypes(link.idTypes, choose),
+    is_single_use: spellFlagOrNot(link.isSingleUse, choose),
+    callback_url: address(link.callbackUrl),
+    data_privacy_policy_url: address(link.dataPrivacyPolicyUrl),
+    logo_url: address(link.logoUrl),
+    total_jobs: spellCount(link.jobs.total, choose),
+    failed_jobs: spellCount(link.jobs.failed, choose),
+    successful_jobs: spellCount(link.jobs.successful, choose),
+    company_name: spellText(link.companyName, choose),
+    partner_id: spellCode(link.partnerId, choose),
+    created_at: link.extra.created_at ?? spellTimeOrNot(link.createdAt, choose),
+    updated_at: link.extra.updated_at ?? spellTimeOrNot(link.updatedAt, choose),
+    expires_at: link.extra.expires_at ?? spellTimeOrNot(link.expiresAt, choose),
+    disabled_at: spellDisabled(link, choose),
+  };
+  return shuffled(record, choose);
+}
+
+/** A client of a service that answers with this text. */
+const answering = (text: string) =>
+  clientOf(() => new Response(text, { headers: { 'content-type': 'application/json' } }), { maxRetries: 0 }).client;
+
+test('any wire spelling of a link decodes to the same clean link, by get, list, update and create', async () => {
+  const property = fc.asyncProperty(cleanLinks, choosers, async (link, choose) => {
+    const { refId, url, idTypes, disabledAt, state } = link;
+    const changed = {
+      ...spellUrl(url, choose),
+      ...spellIds(refId, choose),
+      id_types: spellIdTypes(idTypes, choose),
+      disabled_at: spellDisabled(link, choose),
+    };
+    const created = choose<object>({ link: url }, { link_url: url }, { link: '', link_url: url });
+    const count = (value: number) => choose<unknown>(value, String(value), verbatim(`${value}.0`));
+    const page = {
+      links: [spellLink(link, choose), spellLink(link, choose)],
+      meta: { currentPage: count(1), limit: count(20), totalCount: count(2), totalPages: count(1) },
+    };
+
+    const read = await answering(render(spellLink(link, choose))).links.get(refId);
+    const listed = await answering(render(page)).links.list();
+    const updated = await answering(render(shuffled(changed, choose))).links.update(refId, { idTypes: [] });
+    const made = await operations[0].call(answering(render({ ...created, ...spellIds(refId, choose) })));
+
+    expect(read).toEqual(link);
+    expect(listed.links).toEqual([link, link]);
+    expect(listed.meta).toEqual({ currentPage: 1, limit: 20, totalCount: 2, totalPages: 1 });
+    expect(updated).toEqual({ refId, url, idTypes, disabledAt, state });
+    expect(made).toEqual({ url, refId });
+  });
+
+  await fc.assert(property, runs(400));
+}, 60_000);
+
+const partnerParams = fc.record({
+  userId: fc.option(fc.constant('0071')),
+  jobId: fc.option(fc.constant('4711')),
+  jobType: fc.option(fc.constantFrom('1', '4', '04')),
+  linkId: fc.option(ids),
+  extra: fc.dictionary(fc.stringMatching(/^x_[a-z]{1,5}$/), texts, { maxKeys: 2 }),
+});
+
+const resultMembers = {
+  resultCode: fc.option(codes),
+  resultText: texts,
+  resultType: textOrNot,
+  hostedJobId: fc.option(ids),
+  jsonVersion: fc.option(fc.constantFrom('1.0.0', '1', '1.5')),
+  isFinal: flagOrNot,
+  isMachine: flagOrNot,
+  confidence: fc.option(fc.oneof(fc.integer({ min: 0, max: 100 }), fc.constantFrom(99.99, 97.5, 0.25))),
+  actions: fc.dictionary(fc.stringMatching(/^[A-Z][a-z_]{1,9}$/), texts, { maxKeys: 3 }),
+  partnerParams: fc.option(partnerParams),
+  // What came for a number and is none stays there.
+  extra: fc
+    .tuple(
+      unknownMembers,
+      fc.record({ ConfidenceValue: fc.constantFrom<unknown>('N/A', 'Not Available', {}, true) }, { requiredKeys: [] }),
+    )
+    .map(([unknown, unread]) => ({ ...unknown, ...unread })),
+};
+const readConfidence = <Result extends { readonly confidence: number | null; readonly extra: object }>(
+  result: Result,
+) => ('ConfidenceValue' in result.extra ? { ...result, confidence: null } : result);
+const cleanResults = fc.record(resultMembers).map(readConfidence);
+const identityMembers = ['fullName', 'dateOfBirth', 'idNumber', 'idType', 'country', 'expirationDate'] as const;
+const identities = fc
+  .tuple(textOrNot, textOrNot, textOrNot, textOrNot, textOrNot, textOrNot)
+  .map((values) => Object.fromEntries(identityMembers.map((name, index) => [name, values[index] ?? null])))
+  .map((identity) => (Object.values(identity).every((value) => value === null) ? null : identity));
+const cleanEntries = fc.record({ ...resultMembers, identity: identities }).map(readConfidence);
+
+const selfies = fc.record({
+  url: urlOrNot,
+  signedAt: fc.date({ min: new Date('2000-01-01'), max: new Date('2099-12-31'), noInvalidDate: true }),
+  seconds: fc.option(fc.integer({ min: 1, max: 604_800 })),
+  extra: unknownMembers,
+});
+
+const cleanJobs = fc.record({
+  state: fc.constantFrom('pending', 'succeeded', 'failed'),
+  code: fc.option(fc.constantFrom('2302', '2307', '2310', '2314', '0042')),
+  said: fc.oneof(
+    fc.record({ message: fc.constant(null), result: fc.option(cleanResults) }),
+    fc.record({ message: words, result: fc.constant(null) }),
+  ),
+  history: fc.option(fc.array(cleanEntries, { maxLength: 3 })),
+  selfie: fc.option(selfies),
+  signedAt: fc.integer({ min: -300_000, max: 300_000 }).map((ms) => new Date(now + ms)),
+});
+
+const job = { userId: '0071', jobId: '4711' };
+
+function spellResult(result: Of<typeof cleanResults>, choose: Choose): object {
+  const { partnerParams: params } = result;
+  return {
+    ...result.extra,
+    ResultCode: spellCode(result.resultCode, choose),
+    ResultText: result.resultText,
+    ResultType: spellText(result.resultType, choose),
+    HostedJobID: spellCode(result.hostedJobId, choose),
+    JSONVersion:
+      result.jsonVersion !== null && String(Number(result.jsonVersion)) === result.jsonVersion
+        ? choose<unknown>(result.jsonVersion, Number(result.jsonVersion))
+        : spellText(result.jsonVersion, choose),
+    IsFinalResult: spellFlagOrNot(result.isFinal, choose),
+    IsMachineResult: spellFlagOrNot(result.isMachine, choose),
+    ConfidenceValue: result.extra.ConfidenceValue ?? spellNumber(result.confidence, choose),
+    Actions: spellTexts(result.actions, choose),
+    PartnerParams:
+      params === null
+        ? choose<unknown>(null, undefined, [])
+        : shuffled(
+            {
+              ...params.extra,
+              user_id: spellCode(params.userId, choose),
+              job_id: spellCode(params.jobId, choose),
+              job_type: spellCode(params.jobType, choose),
+              link_id: spellCode(params.linkId, choose),
+            },
+            choose,
+          ),
+  };
+}
+
+function spellEntry({ identity, ...result }: Of<typeof cleanEntries>, choose: Choose): object {
+  const wireNames = ['FullName', 'DOB', 'IDNumber', 'IDType', 'Country', 'ExpirationDate'];
+  const values = identityMembers.map((name) => spellText(identity?.[name] ?? null, choose));
+  const members = Object.fromEntries(wireNames.map((name, index) => [name, values[index]]));
+  return shuffled({ ...spellResult(result, choose), ...members }, choose);
+}
+
+/** An address presigned as object stores do it, and when it ends. */
+function presigned({ url, signedAt, seconds }: Of<typeof selfies>) {
+  if (url === null || seconds === null) return { selfieImage: url, expiresAt: null };
+  const address = new URL(url);
+  address.search = '';
+  const second = Math.floor(signedAt.getTime() / 1000) * 1000;
+  address.searchParams.set('X-Amz-Date', new Date(second).toISOString().replace(/[-:]|\.\d+/g, ''));
+  address.searchParams.set('X-Amz-Expires', String(seconds));
+  return { selfieImage: address.href, expiresAt: new Date(second + seconds * 1000) };
+}
+
+/** The signing members: by text as it stands, or by a number, signed as digits or as the time in ISO form. */
+function spellSignature(signedAt: Date, choose: Choose): object {
+  const ms = signedAt.getTime();
+  const text = choose(signedAt.toISOString(), spellTime(signedAt, choose), String(ms));
+  const [timestamp, covered] = choose<[unknown, string]>([text, text], [ms, String(ms)], [ms, signedAt.toISOString()]);
+  const signature = macOf(covered);
+  return {
+    timestamp,
+    ...choose<object>(
+      { sec_key: signature },
+      { signature },
+      { sec_key: signature, signature },
+      { sec_key: '', signature },
+      { sec_key: signature, signature: null },
+    ),
+  };
+}
+
+test('any wire spelling of a job status decodes to the same clean status', async () => {
+  const property = fc.asyncProperty(cleanJobs, choosers, async (clean, choose) => {
+    const { state, code, said, history, selfie, signedAt } = clean;
+    const complete = state !== 'pending';
+    const success = state === 'succeeded';
+    // A job that succeeded is named, here or there.
+    const mayLeaveOut = !success || said.result?.partnerParams?.jobId === job.jobId;
+    const address = selfie && presigned(selfie);
+    const entries = history?.map((entry) => spellEntry(entry, choose));
+    const record = {
+      ...spellSignature(signedAt, choose),
+      user_id: choose<unknown>(job.userId, undefined, null, ''),
+      job_id: choose<unknown>(job.jobId, Number(job.jobId), ...(mayLeaveOut ? [undefined, null, ''] : [])),
+      job_complete: spellFlag(complete, choose),
+      job_success: complete
+        ? spellFlag(success, choose)
+        : choose<unknown>(false, true, 'true', null, undefined, 1, 'N/A'),
+      code: spellCode(code, choose),
+      result:
+        said.message ??
+        (said.result === null
+          ? choose<unknown>(null, undefined, {}, [], '')
+          : shuffled(spellResult(said.result, choose), choose)),
+      history:
+        entries === undefined
+          ? spellAbsent(choose)
+          : entries.length === 0
+            ? choose<unknown>([], {})
+            : entries.length === 1
+              ? choose<unknown>(entries, entries[0])
+              : entries,
+      image_links:
+        selfie === null
+          ? spellAbsent(choose)
+          : { ...selfie.extra, selfie_image: address?.selfieImage ?? choose<unknown>(null, undefined, '') },
+    };
+
+    const status = await answering(render(shuffled(record, choose))).jobs.status(job);
+
+    expect(status).toEqual({
+      ...job,
+      state,
+      complete,
+      success,
+      code,
+      message: said.message,
+      result: said.result,
+      imageLinks: selfie === null ? null : { ...address, extra: selfie.extra },
+      history,
+      signedAt,
+    });
+  });
+
+  await fc.assert(property, runs(500));
+}, 60_000);
