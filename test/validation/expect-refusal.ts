@@ -1,0 +1,31 @@
+/** Inputs that are right, and the expectation that one is not. */
+
+import { type HostedClient, type HostedClientOptions, HostedValidationError, type NewLink } from 'hosted-client';
+import { expect } from 'vitest';
+import { clientOf, rejection } from '../support/fake-fetch.js';
+
+export const created = { link: 'https://links.hosted.test/1', ref_id: 'ref-1' };
+
+export const newLink: NewLink = {
+  companyName: 'Example Ltd',
+  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
+  callbackUrl: 'https://partner.test/callback',
+};
+
+/** That a call is refused before anything is sent, for these members. */
+export async function expectRefusal(
+  call: (client: HostedClient) => Promise<unknown>,
+  paths: readonly string[],
+  options: Partial<HostedClientOptions> = {},
+): Promise<HostedValidationError> {
+  const { client, sent } = clientOf(created, options);
+  const error = await rejection(call(client));
+  expect(error).toBeInstanceOf(HostedValidationError);
+  const { code, issues, message } = error as HostedValidationError;
+  expect(error).toMatchObject({ code: 'validation', outcome: 'not_sent', attempts: 0, retryable: false });
+  expect(code).toBe('validation');
+  expect(issues.map(({ path }) => path).sort()).toEqual([...paths].sort());
+  for (const path of paths) expect(message).toContain(path);
+  expect(sent).toEqual([]);
+  return error as HostedValidationError;
+}

@@ -1,0 +1,112 @@
+// What callers may pass to jobs.status, and as options of any call.
+
+import { expect, test } from 'vitest';
+import { clientOf, operations, signed } from '../support/fake-fetch.js';
+import { expectRefusal } from './expect-refusal.js';
+
+// jobs.status ---------------------------------------------------------------
+
+test.each<[string, object, readonly string[]]>([
+  ['no ids', {}, ['userId', 'jobId']],
+  ['blank ids', { userId: '', jobId: ' ' }, ['userId', 'jobId']],
+  ['ids that are numbers', { userId: 1, jobId: 2 }, ['userId', 'jobId']],
+  ['flags as text', { userId: 'u', jobId: 'j', imageLinks: 'true', history: 'false' }, ['imageLinks', 'history']],
+  ['flags as numbers', { userId: 'u', jobId: 'j', imageLinks: 1, history: 0 }, ['imageLinks', 'history']],
+  ['ids and a flag', { userId: null, jobId: [], history: null }, ['userId', 'jobId', 'history']],
+])('jobs.status() refuses %s and names every member', async (_what, query, paths) => {
+  await expectRefusal((client) => client.jobs.status(query as never), paths);
+});
+
+test('jobs.status() sends its flags only where they are true', async () => {
+  const { client, sent } = clientOf(signed({ job_complete: false }));
+  const job = { userId: 'user-1', jobId: 'job-1' };
+  const common = {
+    partner_id: '085',
+    user_id: 'user-1',
+    job_id: 'job-1',
+    timestamp: expect.any(String),
+    sec_key: expect.any(String),
+  };
+
+  await client.jobs.status(job);
+  await client.jobs.status({ ...job, imageLinks: false, history: false });
+  await client.jobs.status({ ...job, imageLinks: true, history: true });
+
+  expect(new Set(sent.map(({ url, init }) => `${init.method} ${url}`))).toEqual(
+    new Set(['POST https://sandbox.hosted.test/v1/job_status']),
+  );
+  expect(sent.map(({ body }) => body)).toEqual([common, common, { ...common, image_links: true, history: true }]);
+});
+
+test('jobs.status() sends ids as they are, whatever they hold', async () => {
+  const job = { userId: '../ü "\\\u2028', jobId: '__proto__' };
+  const { client, sent } = clientOf(signed({ job_complete: false }));
+
+  const status = await client.jobs.status(job);
+
+  expect(sent[0]?.body).toMatchObject({ user_id: job.userId, job_id: job.jobId });
+  expect(status).toMatchObject(job);
+});
+
+// Options of a call ---------------------------------------------------------
+
+const badOptions: readonly [string, object, readonly string[]][] = [
+  ['a timeout of 0', { timeoutMs: 0 }, ['timeoutMs']],
+  ['a negative timeout', { timeoutMs: -1 }, ['timeoutMs']],
+  ['a fractional timeout', { timeoutMs: 0.5 }, ['timeoutMs']],
+  ['a timeout of NaN', { timeoutMs: Number.NaN }, ['timeoutMs']],
+  ['an endless timeout', { totalTimeoutMs: Number.POSITIVE_INFINITY }, ['totalTimeoutMs']],
+  ['a timeout of 2^31', { timeoutMs: 2 ** 31, totalTimeoutMs: 2 ** 31 }, ['timeoutMs', 'totalTimeoutMs']],
+  ['a timeout as text', { timeoutMs: '1000' }, ['timeoutMs']],
+  ['negative retries', { maxRetries: -1 }, ['maxRetries']],
+  ['fractional retries', { maxRetries: 1.5 }, ['maxRetries']],
+  ['endless retries', { maxRetries: Number.POSITIVE_INFINITY }, ['maxRetries']],
+  ['a signal that is none', { signal: {} }, ['signal']],
+  ['a controller for a signal', { signal: new AbortController() }, ['signal']],
+  ['content-type among the headers', { headers: { 'Content-Type': 'text/plain' } }, ['headers']],
+  ['content-length among the headers', { headers: { 'content-length': '5' } }, ['headers']],
+  ['host among the headers', { headers: { HOST: 'elsewhere.test' } }, ['headers']],
+  ['a header name with a blank', { headers: { 'x y': 'z' } }, ['headers']],
+  ['a header with a line end', { headers: { 'x-y': 'a\r\nx-z: b' } }, ['headers']],
+  ['a header that is no text', { headers: { 'x-y': 5 } }, ['headers']],
+  ['headers that are no object', { headers: 'x-y: z' }, ['headers']],
+  ['an unknown option', { timeout: 5 }, ['timeout']],
+  [
+    'all of it',
+    { timeoutMs: 0, totalTimeoutMs: 0, maxRetries: -1, signal: 5, headers: 5 },
+    ['timeoutMs', 'totalTimeoutMs', 'maxRetries', 'signal', 'headers'],
+  ],
+];
+
+test.each(
+  operations.flatMap((operation) =>
+    badOptions.map(([what, options, paths]) => ({ name: operation.name, what, options, paths, operation })),
+  ),
+)('$name refuses $what in its options', async ({ operation, options, paths }) => {
+  await expectRefusal((client) => operation.call(client, options as never), paths);
+});
+
+test('bad input and bad options are named together', async () => {
+  await expectRefusal(
+    (client) => client.jobs.status({ userId: '', jobId: 'j' }, { timeoutMs: 0, maxRetries: -1 }),
+    ['userId', 'timeoutMs', 'maxRetries'],
+  );
+});
+
+test.each(operations)('$name sends the headers of its options beside its own', async ({ call, answer }) => {
+  const { client, sent } = clientOf(answer(), { userAgentSuffix: 'shop/1.2' });
+
+  await call(client, { headers: { 'X-Trace': 'trace-1' } });
+
+  const headers = new Headers(sent[0]?.init.headers);
+  expect(headers.get('x-trace')).toBe('trace-1');
+  expect(headers.get('content-type')).toBe('application/json');
+  expect(headers.get('accept')).toBe('application/json');
+  expect(headers.get('user-agent')).toMatch(/^hosted-client\/\d+\.\d+\.\d+\S* shop\/1\.2$/);
+});
+
+test.each([1, 2 ** 31 - 1])('a timeout of %i ms is taken', async (ms) => {
+  const { client } = clientOf({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' });
+
+  await expect(client.links.get('ref-1', { timeoutMs: ms, totalTimeoutMs: ms })).resolves.toBeDefined();
+});

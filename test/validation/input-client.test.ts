@@ -1,0 +1,490 @@
+// What callers may pass as options of a client, from the environment too, and what of it is sent and where to.
+
+import { createHmac } from 'node:crypto';
+import { ed25519, HostedClient, type HostedClientOptions, HostedConfigError, hmacSha256 } from 'hosted-client';
+import { afterEach, expect, test, vi } from 'vitest';
+import { apiKey, clientOf, now, operations, partnerId, sign, signed, thrownBy } from '../support/fake-fetch.js';
+import { created, newLink } from './expect-refusal.js';
+
+function configErrorOf(run: () => unknown): HostedConfigError {
+  const error = thrownBy(run);
+  expect(error).toBeInstanceOf(HostedConfigError);
+  return error as HostedConfigError;
+}
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+// Wire options --------------------------------------------------------------
+
+test('wire.brand names the path and the id member', async () => {
+  const result = { ResultText: 'text', AcmeJobID: '0000000857', HostedJobID: 'another' };
+  const { client, sent } = clientOf([created, signed({ job_complete: false, result })], { wire: { brand: 'acme' } });
+
+  await client.links.create(newLink);
+  const status = await client.jobs.status({ userId: 'u', jobId: 'j' });
+
+  expect(sent.map(({ url }) => url)).toEqual([
+    'https://sandbox.hosted.test/v1/acme_links',
+    'https://sandbox.hosted.test/v1/job_status',
+  ]);
+  expect(status.result?.hostedJobId).toBe('0000000857');
+});
+
+test('wire.listMarker is where the list is asked for', async () => {
+  const { client, sent } = clientOf(operations[3].answer(), { wire: { listMarker: 'all' } });
+
+  await client.links.list();
+
+  expect(sent[0]?.url).toBe('https://sandbox.hosted.test/v1/hosted_links/all');
+});
+
+test.each([
+  ['iso', '2026-01-02T03:04:05.678Z'],
+  ['epoch-ms', '1767323045678'],
+  // Two seconds earlier: nearly every honest response would be signed for the second of its request.
+  ['epoch-s', '1767323043'],
+] as const)('wire.timestampFormat %s writes link timestamps as text', async (timestampFormat, expected) => {
+  const { client, sent } = clientOf([created, signed({ job_complete: false })], { wire: { timestampFormat } });
+
+  await client.links.create(newLink);
+  await client.jobs.status({ userId: 'u', jobId: 'j' });
+
+  expect(sent[0]?.body.timestamp).toBe(expected);
+  expect(sent[0]?.body.signature).toBe(sign(expected));
+  expect(sent[1]?.body.timestamp).toMatch(/^2026-01-02T03:04:05\.\d{3}Z$/);
+});
+
+test.each([
+  ['iso', '2026-01-02T03:04:05.678Z'],
+  ['epoch-ms', 1767323045678],
+  ['epoch-s', 1767323043],
+] as const)('wire.jobTimestampFormat %s writes job timestamps', async (jobTimestampFormat, expected) => {
+  const { client, sent } = clientOf([signed({ job_complete: false }), created], { wire: { jobTimestampFormat } });
+
+  await client.jobs.status({ userId: 'u', jobId: 'j' });
+  await client.links.create(newLink);
+
+  expect(sent[0]?.body.timestamp).toBe(expected);
+  expect(sent[0]?.body.sec_key).toBe(sign(String(expected)));
+  expect(sent[1]?.body.timestamp).toMatch(/^2026-01-02T03:04:05\.\d{3}Z$/);
+});
+
+test('wire.jobSignatureMember and wire.jobFlags change how job status is asked for', async () => {
+  const wire = { jobSignatureMember: 'signature', jobFlags: 'string' } as const;
+  const { client, sent } = clientOf(signed({ job_complete: false }), { wire });
+
+  await client.jobs.status({ userId: 'u', jobId: 'j', imageLinks: true, history: true });
+  await client.jobs.status({ userId: 'u', jobId: 'j', imageLinks: false, history: false });
+
+  const [first, second] = sent;
+  expect(first?.body).toMatchObject({ image_links: 'true', history: 'true' });
+  expect(first?.body.signature).toBe(sign(String(first?.body.timestamp)));
+  expect(first?.body).not.toHaveProperty('sec_key');
+  expect(second?.body).not.toHaveProperty('image_links');
+  expect(second?.body).not.toHaveProperty('history');
+});
+
+test.each([
+  [{ firstPage: 'auto' }, 0, 2, true],
+  [{ firstPage: 0 }, 0, 2, true],
+  [{ firstPage: 1 }, 1, 1, false],
+] as const)('wire.firstPage %j tells whether a page follows', async (wire, currentPage, totalPages, expected) => {
+  const { client } = clientOf({ links: [], meta: { currentPage, limit: 20, totalCount: 0, totalPages } }, { wire });
+
+  const page = await client.links.list();
+
+  expect(page.hasNextPage).toBe(expected);
+});
+
+// Options of a client -------------------------------------------------------
+
+const good: HostedClientOptions = {
+  partnerId,
+  apiKey,
+  baseUrls: { sandbox: 'https://sandbox.hosted.test' },
+};
+
+const badClients: readonly [string, object, readonly string[]][] = [
+  ['a partner id as a number', { partnerId: 85 }, ['partnerId']],
+  ['an empty partner id', { partnerId: '' }, ['partnerId']],
+  ['a partner id with a line end', { partnerId: '085\n' }, ['partnerId']],
+  ['no partner id', { partnerId: undefined }, ['partnerId']],
+  ['an empty key', { apiKey: '' }, ['apiKey']],
+  ['a blank key', { apiKey: ' \t' }, ['apiKey']],
+  ['a key with a line end', { apiKey: 'planted-key\n' }, ['apiKey']],
+  ['a key that is no text', { apiKey: 12345 }, ['apiKey']],
+  ['no key', { apiKey: undefined }, ['apiKey']],
+  ['key and signer', { signer: hmacSha256({ apiKey }) }, ['apiKey']],
+  ['a signer without verify', { apiKey: undefined, signer: { name: 'x', sign: () => '' } }, ['signer']],
+  ['an unknown environment', { environment: 'staging' }, ['environment']],
+  ['no address', { baseUrls: undefined }, ['baseUrls']],
+  ['the address of the other environment', { environment: 'production' }, ['baseUrls.production']],
+  ['no address in baseUrls', { baseUrls: {} }, ['baseUrls.sandbox']],
+  [
+    'an address for an unknown environment',
+    { baseUrls: { ...good.baseUrls, staging: 'https://planted.test' } },
+    ['baseUrls.staging'],
+  ],
+  ['a relative address', { baseUrls: { sandbox: 'planted.test' } }, ['baseUrls.sandbox']],
+  ['an empty address', { baseUrls: { sandbox: '' } }, ['baseUrls.sandbox']],
+  ['an address that is no text', { baseUrls: { sandbox: ['https://planted.test'] } }, ['baseUrls.sandbox']],
+  ['a plain http address', { baseUrls: { sandbox: 'http://planted.test' } }, ['baseUrls.sandbox']],
+  [
+    'http on a host that looks like loopback',
+    { baseUrls: { sandbox: 'http://localhost.planted.test' } },
+    ['baseUrls.sandbox'],
+  ],
+  [
+    'http on a host that begins like loopback',
+    { baseUrls: { sandbox: 'http://127.0.0.1.planted.test' } },
+    ['baseUrls.sandbox'],
+  ],
+  ['an ftp address', { baseUrls: { sandbox: 'ftp://planted.test' } }, ['baseUrls.sandbox']],
+  ['an address with a user', { baseUrls: { sandbox: 'https://planted@hosted.test' } }, ['baseUrls.sandbox']],
+  ['an address with a password', { baseUrls: { sandbox: 'https://:planted@hosted.test' } }, ['baseUrls.sandbox']],
+  ['an address with a query', { baseUrls: { sandbox: 'https://hosted.test/?planted=1' } }, ['baseUrls.sandbox']],
+  ['an address with a fragment', { baseUrls: { sandbox: 'https://hosted.test/#planted' } }, ['baseUrls.sandbox']],
+  ['an address that ends in /v1', { baseUrls: { sandbox: 'https://hosted.test/planted/v1' } }, ['baseUrls.sandbox']],
+  ['an address that ends in /v1/', { baseUrls: { sandbox: new URL('https://hosted.test/v1/') } }, ['baseUrls.sandbox']],
+  [
+    'a bad address of the other environment',
+    { baseUrls: { ...good.baseUrls, production: 'http://planted.test' } },
+    ['baseUrls.production'],
+  ],
+  [
+    'a bad address for job status',
+    { jobStatusBaseUrls: { sandbox: 'http://planted.test' } },
+    ['jobStatusBaseUrls.sandbox'],
+  ],
+  ['a default callback that is no address', { defaultCallbackUrl: 'planted' }, ['defaultCallbackUrl']],
+  ['a timeout of 0', { timeoutMs: 0, totalTimeoutMs: 0 }, ['timeoutMs', 'totalTimeoutMs']],
+  ['a timeout of 2^31', { timeoutMs: 2 ** 31 }, ['timeoutMs']],
+  ['an endless timeout', { totalTimeoutMs: Number.POSITIVE_INFINITY }, ['totalTimeoutMs']],
+  ['a fractional timeout', { timeoutMs: 1.5 }, ['timeoutMs']],
+  ['negative retries', { maxRetries: -1 }, ['maxRetries']],
+  ['retries as text', { maxRetries: '2' }, ['maxRetries']],
+  ['a fetch that is none', { fetch: 'planted' }, ['fetch']],
+  ['a clock without now()', { clock: {} }, ['clock']],
+  ['a clock whose sleep is no function', { clock: { now: () => 0, sleep: 5 } }, ['clock']],
+  ['an unknown clockSkew', { clockSkew: true }, ['clockSkew']],
+  ['a maxResponseAgeMs of true', { maxResponseAgeMs: true }, ['maxResponseAgeMs']],
+  ['a negative maxResponseAgeMs', { maxResponseAgeMs: -1 }, ['maxResponseAgeMs']],
+  ['an endless maxResponseAgeMs', { maxResponseAgeMs: Number.POSITIVE_INFINITY }, ['maxResponseAgeMs']],
+  ['maxResponseBytes of 0', { maxResponseBytes: 0 }, ['maxResponseBytes']],
+  ['maxResponseBytes as text', { maxResponseBytes: '1' }, ['maxResponseBytes']],
+  ['wire that is no object', { wire: 'planted' }, ['wire']],
+  ['an unknown wire option', { wire: { planted: 1 } }, ['wire.planted']],
+  ['a brand with a slash', { wire: { brand: 'a/b' } }, ['wire.brand']],
+  ['an empty list marker', { wire: { listMarker: '' } }, ['wire.listMarker']],
+  ['a list marker of two dots', { wire: { listMarker: '..' } }, ['wire.listMarker']],
+  ['a first page of 2', { wire: { firstPage: 2 } }, ['wire.firstPage']],
+  [
+    'every wire option wrong',
+    {
+      wire: {
+        brand: 1,
+        listMarker: 1,
+        firstPage: '0',
+        timestampFormat: 'x',
+        jobTimestampFormat: 'x',
+        jobSignatureMember: 'x',
+        echoesTimestamp: 'x',
+        jobFlags: 'x',
+        namesJob: 'x',
+      },
+    },
+    [
+      'wire.brand',
+      'wire.listMarker',
+      'wire.firstPage',
+      'wire.timestampFormat',
+      'wire.jobTimestampFormat',
+      'wire.jobSignatureMember',
+      'wire.echoesTimestamp',
+      'wire.jobFlags',
+      'wire.namesJob',
+    ],
+  ],
+  ['a logger that cannot warn', { logger: { debug: () => 0, info: () => 0, error: () => 0 } }, ['logger']],
+  ['an onEvent that is no function', { onEvent: 'planted' }, ['onEvent']],
+  ['a user agent suffix with a line end', { userAgentSuffix: 'a\r\nx-planted: b' }, ['userAgentSuffix']],
+  ['an unknown option', { apikey: 'planted-key' }, ['apikey']],
+  [
+    'much that is wrong at once',
+    {
+      partnerId: 85,
+      apiKey: 'planted-key\n',
+      baseUrls: { sandbox: 'https://planted:planted@hosted.test/v1?planted' },
+      timeoutMs: -1,
+      wire: { brand: 'A' },
+      clock: 5,
+    },
+    ['partnerId', 'apiKey', 'baseUrls.sandbox', 'timeoutMs', 'wire.brand', 'clock'],
+  ],
+];
+
+test.each(badClients)('new HostedClient() refuses %s, naming every option and no value', (_what, options, paths) => {
+  const error = configErrorOf(() => new HostedClient({ ...good, ...options } as HostedClientOptions));
+
+  expect(error).toMatchObject({ code: 'config', outcome: 'not_sent', operation: null, retryable: false });
+  expect([...new Set(error.issues.map(({ path }) => path))].sort()).toEqual([...paths].sort());
+  for (const path of paths) expect(error.message).toContain(path);
+  const withoutPaths = paths.reduce((text, path) => text.replaceAll(path, ''), error.message);
+  expect(withoutPaths).not.toMatch(/planted|hosted\.test/);
+});
+
+test.each<[string, unknown]>([
+  ['nothing', undefined],
+  ['null', null],
+  ['a text', 'options'],
+  ['a number', 5],
+  ['a list', []],
+])('new HostedClient() refuses %s for its options', (_what, options) => {
+  const error = configErrorOf(() => new HostedClient(options as HostedClientOptions));
+
+  expect(error.code).toBe('config');
+});
+
+test('a partner id as a number is refused for its leading zeros', () => {
+  const error = configErrorOf(() => new HostedClient({ ...good, partnerId: 85 as never }));
+
+  expect(error.message).toMatch(/zero/);
+});
+
+test('an address that ends in /v1 is refused with the reason', () => {
+  const error = configErrorOf(() => new HostedClient({ ...good, baseUrls: { sandbox: 'https://hosted.test/v1' } }));
+
+  expect(error.message).toMatch(/\/v1.*version/);
+});
+
+test.each<[string | URL, string]>([
+  ['https://hosted.test', 'https://hosted.test/v1/hosted_links/ref-1'],
+  ['https://hosted.test/', 'https://hosted.test/v1/hosted_links/ref-1'],
+  ['https://hosted.test/gateway/identity', 'https://hosted.test/gateway/identity/v1/hosted_links/ref-1'],
+  ['https://hosted.test/gateway/', 'https://hosted.test/gateway/v1/hosted_links/ref-1'],
+  ['https://hosted.test/v1/proxy', 'https://hosted.test/v1/proxy/v1/hosted_links/ref-1'],
+  ['https://hosted.test:8443', 'https://hosted.test:8443/v1/hosted_links/ref-1'],
+  [new URL('https://hosted.test/gateway'), 'https://hosted.test/gateway/v1/hosted_links/ref-1'],
+  ['http://localhost:3000', 'http://localhost:3000/v1/hosted_links/ref-1'],
+  ['http://127.0.0.1:3000/base', 'http://127.0.0.1:3000/base/v1/hosted_links/ref-1'],
+  ['http://[::1]:3000', 'http://[::1]:3000/v1/hosted_links/ref-1'],
+])('the base address %s is kept', async (sandbox, expected) => {
+  const { client, sent } = clientOf(
+    { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' },
+    { baseUrls: { sandbox } },
+  );
+
+  await client.links.get('ref-1');
+
+  expect(sent[0]?.url).toBe(expected);
+});
+
+test('the environment is the sandbox unless production is written', async () => {
+  const link = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
+  const sandbox = clientOf(link);
+  const production = clientOf(link, { environment: 'production' });
+
+  await sandbox.client.links.get('ref-1');
+  await production.client.links.get('ref-1');
+
+  expect([sandbox.client.environment, production.client.environment]).toEqual(['sandbox', 'production']);
+  expect(sandbox.sent[0]?.url).toMatch(/^https:\/\/sandbox\./);
+  expect(production.sent[0]?.url).toMatch(/^https:\/\/production\./);
+});
+
+test('jobStatusBaseUrls counts for job status alone, and baseUrls where it has nothing', async () => {
+  const options = { jobStatusBaseUrls: { sandbox: 'https://jobs.hosted.test/base' } };
+  const answers = [signed({ job_complete: false }), { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' }];
+  const sandbox = clientOf(answers, options);
+  const production = clientOf(answers, { ...options, environment: 'production' });
+
+  for (const { client } of [sandbox, production]) {
+    await client.jobs.status({ userId: 'u', jobId: 'j' });
+    await client.links.get('ref-1');
+  }
+
+  expect([...sandbox.sent, ...production.sent].map(({ url }) => url)).toEqual([
+    'https://jobs.hosted.test/base/v1/job_status',
+    'https://sandbox.hosted.test/v1/hosted_links/ref-1',
+    'https://production.hosted.test/v1/job_status',
+    'https://production.hosted.test/v1/hosted_links/ref-1',
+  ]);
+});
+
+test('what becomes of the options after a client was made changes nothing', async () => {
+  const baseUrls = { sandbox: 'https://sandbox.hosted.test' };
+  const wire = { brand: 'acme' };
+  const { client, sent } = clientOf({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' }, { baseUrls, wire });
+
+  baseUrls.sandbox = 'https://elsewhere.test';
+  wire.brand = 'other';
+  await client.links.get('ref-1');
+
+  expect(sent[0]?.url).toBe('https://sandbox.hosted.test/v1/acme_links/ref-1');
+});
+
+// fromEnv and withOptions ---------------------------------------------------
+
+const variables = {
+  HOSTED_PARTNER_ID: '007',
+  HOSTED_API_KEY: 'key-of-the-environment',
+  HOSTED_SECRET_KEY: '',
+  HOSTED_SERVICE_PUBLIC_KEY: '',
+  HOSTED_ENVIRONMENT: '',
+  HOSTED_SANDBOX_BASE_URL: 'https://sandbox.env.test',
+  HOSTED_PRODUCTION_BASE_URL: 'https://production.env.test',
+};
+
+function stubEnvironment(changes: Partial<typeof variables> = {}): void {
+  for (const [name, value] of Object.entries({ ...variables, ...changes })) vi.stubEnv(name, value);
+}
+
+/** What a client made from the environment sends. */
+async function sentFromEnv(overrides: Partial<HostedClientOptions> = {}) {
+  const sent: { url: string; body: Record<string, unknown> }[] = [];
+  const fetch = async (url: unknown, init?: RequestInit) => {
+    sent.push({ url: String(url), body: JSON.parse(String(init?.body)) as Record<string, unknown> });
+    return Response.json({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' });
+  };
+  await HostedClient.fromEnv({
+    fetch: fetch as typeof globalThis.fetch,
+    clock: { now: () => now },
+    ...overrides,
+  }).links.get('ref-1');
+  return sent[0];
+}
+
+test('fromEnv() reads partner, key and addresses', async () => {
+  stubEnvironment();
+
+  const request = await sentFromEnv();
+
+  expect(request?.url).toBe('https://sandbox.env.test/v1/hosted_links/ref-1');
+  expect(request?.body).toEqual({
+    partner_id: '007',
+    timestamp: '2026-01-02T03:04:05.678Z',
+    signature: sign('2026-01-02T03:04:05.678Z', 'key-of-the-environment', '007'),
+  });
+});
+
+test('fromEnv() reads the environment’s name', async () => {
+  stubEnvironment({ HOSTED_ENVIRONMENT: 'production' });
+
+  const request = await sentFromEnv();
+
+  expect(request?.url).toBe('https://production.env.test/v1/hosted_links/ref-1');
+});
+
+test('fromEnv() makes an Ed25519 signer of a pair of keys', async () => {
+  const secretKey = Buffer.alloc(32, 7);
+  const servicePublicKey = Buffer.from('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a', 'hex');
+  stubEnvironment({
+    HOSTED_API_KEY: '',
+    HOSTED_SECRET_KEY: secretKey.toString('base64'),
+    HOSTED_SERVICE_PUBLIC_KEY: servicePublicKey.toString('base64'),
+  });
+  const timestamp = '2026-01-02T03:04:05.678Z';
+
+  const request = await sentFromEnv();
+
+  const expected = await ed25519({ secretKey, servicePublicKey }).sign({ partnerId: '007', timestamp });
+  expect(request?.body.signature).toBe(expected);
+});
+
+test('fromEnv() lets overrides count before the environment', async () => {
+  stubEnvironment();
+
+  const request = await sentFromEnv({
+    partnerId: '085',
+    apiKey: undefined as never,
+    signer: hmacSha256({ apiKey: 'another-key', context: 'another' }),
+    environment: 'production',
+    baseUrls: { production: 'https://override.test' },
+  });
+
+  const text = '2026-01-02T03:04:05.678Z085another';
+  expect(request?.url).toBe('https://override.test/v1/hosted_links/ref-1');
+  expect(request?.body.signature).toBe(createHmac('sha256', 'another-key').update(text).digest('base64'));
+});
+
+test.each<[string, Partial<typeof variables>, readonly string[]]>([
+  [
+    'nothing',
+    { HOSTED_PARTNER_ID: '', HOSTED_API_KEY: '', HOSTED_SANDBOX_BASE_URL: '', HOSTED_PRODUCTION_BASE_URL: '' },
+    ['HOSTED_API_KEY', 'HOSTED_PARTNER_ID', 'HOSTED_SANDBOX_BASE_URL'],
+  ],
+  ['half a pair of keys', { HOSTED_API_KEY: '', HOSTED_SECRET_KEY: 'planted' }, ['HOSTED_API_KEY']],
+  ['an unknown environment', { HOSTED_ENVIRONMENT: 'planted' }, ['HOSTED_ENVIRONMENT']],
+  [
+    'no production address',
+    { HOSTED_ENVIRONMENT: 'production', HOSTED_PRODUCTION_BASE_URL: '' },
+    ['HOSTED_PRODUCTION_BASE_URL'],
+  ],
+])('fromEnv() names what is missing when there is %s', (_what, changes, paths) => {
+  stubEnvironment(changes);
+
+  const error = configErrorOf(() => HostedClient.fromEnv());
+
+  expect(error.code).toBe('config');
+  expect(error.issues.map(({ path }) => path).sort()).toEqual(paths);
+  for (const path of paths) expect(error.message).toContain(path);
+  expect(error.message).not.toContain('planted');
+});
+
+test.each([
+  ['a key with a line end', { HOSTED_API_KEY: 'planted-key\n' }],
+  ['a bad address', { HOSTED_SANDBOX_BASE_URL: 'https://planted@hosted.test' }],
+  ['a bad secret key', { HOSTED_API_KEY: '', HOSTED_SECRET_KEY: 'planted', HOSTED_SERVICE_PUBLIC_KEY: 'planted' }],
+])('fromEnv() refuses %s without repeating it', (_what, changes) => {
+  stubEnvironment(changes);
+
+  const error = configErrorOf(() => HostedClient.fromEnv());
+
+  expect(error.code).toBe('config');
+  expect(error.message).not.toContain('planted');
+});
+
+const linkAnswer = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
+
+test('withOptions() changes what it is given and keeps the rest', async () => {
+  const { client, sent } = clientOf(linkAnswer, { wire: { brand: 'acme' } });
+
+  const production = client.withOptions({ environment: 'production', apiKey: undefined as never });
+  await production.links.get('ref-1');
+  await client.links.get('ref-1');
+
+  expect(production).toBeInstanceOf(HostedClient);
+  expect(production.environment).toBe('production');
+  expect(client.environment).toBe('sandbox');
+  expect(sent.map(({ url }) => url)).toEqual([
+    'https://production.hosted.test/v1/acme_links/ref-1',
+    'https://sandbox.hosted.test/v1/acme_links/ref-1',
+  ]);
+  expect(sent[0]?.body.signature).toBe(sign(String(sent[0]?.body.timestamp)));
+});
+
+test('withOptions() lets a signer replace the key, and a key the signer', async () => {
+  const { client, sent } = clientOf(linkAnswer);
+
+  const bySigner = client.withOptions({ signer: hmacSha256({ apiKey: 'signer-key' }) });
+  const byKey = bySigner.withOptions({ apiKey: 'another-key' });
+  await bySigner.links.get('ref-1');
+  await byKey.links.get('ref-1');
+
+  expect(sent.map(({ body }) => body.signature)).toEqual([
+    sign(String(sent[0]?.body.timestamp), 'signer-key'),
+    sign(String(sent[1]?.body.timestamp), 'another-key'),
+  ]);
+});
+
+test('withOptions() refuses what a client refuses, all at once', () => {
+  const { client } = clientOf(linkAnswer);
+
+  const both = configErrorOf(() => client.withOptions({ apiKey: 'x', signer: hmacSha256({ apiKey }) }));
+  const much = configErrorOf(() => client.withOptions({ timeoutMs: 0, partnerId: '' }));
+
+  expect(both.issues.map(({ path }) => path)).toEqual(['apiKey']);
+  expect(much.issues.map(({ path }) => path).sort()).toEqual(['partnerId', 'timeoutMs']);
+});

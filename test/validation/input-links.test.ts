@@ -1,0 +1,481 @@
+// What callers may pass to the operations on links, and what of it is sent.
+
+import { HostedValidationError, type NewLink } from 'hosted-client';
+import { expect, test, vi } from 'vitest';
+import { clientOf, now, rejection, sign } from '../support/fake-fetch.js';
+import { created, expectRefusal, newLink } from './expect-refusal.js';
+
+const updated = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', disabled_at: null };
+
+const bvn = { country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' as const };
+
+// links.create --------------------------------------------------------------
+
+const badLinks: readonly [string, object, readonly string[]][] = [
+  [
+    'nothing that is required',
+    { companyName: undefined, dataPrivacyPolicyUrl: undefined, callbackUrl: undefined },
+    ['companyName', 'dataPrivacyPolicyUrl', 'callbackUrl'],
+  ],
+  [
+    'null for what is required',
+    { companyName: null, dataPrivacyPolicyUrl: null },
+    ['companyName', 'dataPrivacyPolicyUrl'],
+  ],
+  ['a blank company name', { companyName: '  ' }, ['companyName']],
+  ['a company name that is no text', { companyName: 7 }, ['companyName']],
+  ['a name that is no text', { name: 7 }, ['name']],
+  ['a relative privacy address', { dataPrivacyPolicyUrl: '/privacy' }, ['dataPrivacyPolicyUrl']],
+  ['an ftp callback', { callbackUrl: 'ftp://partner.test/' }, ['callbackUrl']],
+  ['a javascript callback', { callbackUrl: 'javascript:alert(1)' }, ['callbackUrl']],
+  ['an ftp URL object', { callbackUrl: new URL('ftp://partner.test/') }, ['callbackUrl']],
+  ['a callback without a scheme', { callbackUrl: 'partner.test/callback' }, ['callbackUrl']],
+  ['a callback with a line end', { callbackUrl: 'https://partner.test/\n' }, ['callbackUrl']],
+  ['a callback after a blank', { callbackUrl: ' https://partner.test/' }, ['callbackUrl']],
+  ['a callback without slashes', { callbackUrl: 'https:partner.test' }, ['callbackUrl']],
+  ['a callback without a host', { callbackUrl: 'https://' }, ['callbackUrl']],
+  ['an empty callback', { callbackUrl: '' }, ['callbackUrl']],
+  ['a callback of false', { callbackUrl: false }, ['callbackUrl']],
+  ['a logo that is no address', { logoUrl: 'logo.png' }, ['logoUrl']],
+  ['isSingleUse as text', { isSingleUse: 'true' }, ['isSingleUse']],
+  ['isSingleUse as a number', { isSingleUse: 1 }, ['isSingleUse']],
+  ['a user id that is no text', { userId: 123 }, ['userId']],
+  ['a blank user id', { userId: '' }, ['userId']],
+  ['an expiry without an offset', { expiresAt: '2030-01-31T12:00:00' }, ['expiresAt']],
+  ['an expiry without a time', { expiresAt: '2030-01-31' }, ['expiresAt']],
+  ['an expiry on 30 February', { expiresAt: '2030-02-30T12:00:00Z' }, ['expiresAt']],
+  ['an expiry at 25 o’clock', { expiresAt: '2030-01-31T25:00:00Z' }, ['expiresAt']],
+  ['an expiry that is no date', { expiresAt: 'tomorrow' }, ['expiresAt']],
+  ['an expiry as a number', { expiresAt: now }, ['expiresAt']],
+  ['an invalid Date', { expiresAt: new Date(Number.NaN) }, ['expiresAt']],
+  ['id types that are no list', { idTypes: bvn }, ['idTypes']],
+  ['id types of null', { idTypes: null }, ['idTypes']],
+  ['an id type of null', { idTypes: [null] }, ['idTypes[0]']],
+  ['a country of three letters', { idTypes: [{ ...bvn, country: 'NGA' }] }, ['idTypes[0].country']],
+  ['a country with a digit', { idTypes: [{ ...bvn, country: 'N1' }] }, ['idTypes[0].country']],
+  ['a country outside ASCII', { idTypes: [{ ...bvn, country: 'ÑG' }] }, ['idTypes[0].country']],
+  ['a country with a line end', { idTypes: [{ ...bvn, country: 'NG\n' }] }, ['idTypes[0].country']],
+  ['an id type without an id type', { idTypes: [{ ...bvn, idType: undefined }] }, ['idTypes[0].idType']],
+  ['an unknown method', { idTypes: [{ ...bvn, verificationMethod: 'unknown' }] }, ['idTypes[0].verificationMethod']],
+  [
+    'the wire’s spelling',
+    { idTypes: [{ country: 'NG', id_type: 'BVN', verification_method: 'biometric_kyc' }] },
+    ['idTypes[0].idType', 'idTypes[0].verificationMethod', 'idTypes[0].id_type', 'idTypes[0].verification_method'],
+  ],
+  [
+    'two methods for one ID',
+    { idTypes: [bvn, { ...bvn, verificationMethod: 'enhanced_kyc' }] },
+    ['idTypes[1].verificationMethod'],
+  ],
+  [
+    'two methods for one ID in two cases',
+    { idTypes: [bvn, { ...bvn, country: 'ng', verificationMethod: 'enhanced_kyc' }] },
+    ['idTypes[1].verificationMethod'],
+  ],
+  [
+    'a bad entry beside two methods for one ID',
+    { idTypes: [{ ...bvn, country: 'NGA' }, bvn, { ...bvn, verificationMethod: 'enhanced_kyc' }] },
+    ['idTypes[0].country', 'idTypes[2].verificationMethod'],
+  ],
+  ['an unknown member', { companyname: 'Example Ltd' }, ['companyname']],
+  ['extra that is no object', { extra: 'partner_params' }, ['extra']],
+  ['extra that is a list', { extra: [] }, ['extra']],
+  ['extra of null', { extra: null }, ['extra']],
+  ['extra that refers to itself', { extra: circular() }, ['extra']],
+  ['extra with a bigint', { extra: { big: 5n } }, ['extra']],
+  [
+    'much that is wrong at once',
+    {
+      companyName: '',
+      callbackUrl: 'x',
+      idTypes: [
+        { ...bvn, country: '' },
+        { ...bvn, verificationMethod: 'x' },
+      ],
+      expiresAt: 'x',
+      userId: 5,
+      extra: { partner_id: 'x' },
+    },
+    [
+      'companyName',
+      'callbackUrl',
+      'idTypes[0].country',
+      'idTypes[1].verificationMethod',
+      'expiresAt',
+      'userId',
+      'extra.partner_id',
+    ],
+  ],
+];
+
+function circular(): Record<string, unknown> {
+  const members: Record<string, unknown> = {};
+  members.self = members;
+  return members;
+}
+
+test.each(badLinks)('links.create() refuses %s and names every member', async (_what, members, paths) => {
+  await expectRefusal((client) => client.links.create({ ...newLink, ...members } as NewLink), paths);
+});
+
+const named = [
+  'partner_id',
+  'timestamp',
+  'signature',
+  'sec_key',
+  'name',
+  'id_types',
+  'callback_url',
+  'company_name',
+  'data_privacy_policy_url',
+  'logo_url',
+  'is_single_use',
+  'user_id',
+  'expires_at',
+];
+
+test.each(named)('links.create() lets no extra member replace %s', async (name) => {
+  const hidden = Object.defineProperty({}, name, { enumerable: true, get: () => 'planted' });
+  const calls: readonly object[] = [{ [name]: 'planted' }, { toJSON: () => ({ [name]: 'planted' }) }, hidden];
+
+  for (const extra of calls) {
+    const error = await expectRefusal(
+      (client) => client.links.create({ ...newLink, extra: extra as Record<string, unknown> }),
+      [`extra.${name}`],
+    );
+    expect(error.message).not.toContain('planted');
+  }
+});
+
+test('links.create() lets no extra member change its mind after the check', async () => {
+  let reads = 0;
+  const shifty = {
+    toJSON() {
+      reads += 1;
+      return reads === 1 ? { partner_params: {} } : { partner_id: 'planted', signature: 'planted' };
+    },
+  };
+  const twice = Object.defineProperty({}, 'partner_params', {
+    enumerable: true,
+    get: () => ({ toJSON: () => ({ team: 'one' }) }),
+  });
+  const { client, sent } = clientOf(created);
+
+  await client.links.create({ ...newLink, extra: shifty as unknown as Record<string, unknown> });
+  await client.links.create({ ...newLink, extra: twice as Record<string, unknown> });
+
+  expect(sent.map(({ body }) => body.partner_id)).toEqual(['085', '085']);
+  expect(sent.map(({ body }) => body.signature)).toEqual(sent.map(({ body }) => sign(String(body.timestamp))));
+  expect(sent.map(({ body }) => body.partner_params)).toEqual([{}, { team: 'one' }]);
+});
+
+test('links.create() refuses a member __proto__ of extra, and takes no members of a prototype', async () => {
+  const own = JSON.parse('{"__proto__": {"partner_id": "planted"}}') as Record<string, unknown>;
+  const inherited = Object.create({ partner_id: 'planted' }) as Record<string, unknown>;
+  const { client, sent } = clientOf(created);
+
+  const error = await rejection(client.links.create({ ...newLink, extra: own }));
+  await client.links.create({ ...newLink, extra: inherited });
+
+  expect(error).toBeInstanceOf(HostedValidationError);
+  expect(sent).toHaveLength(1);
+  expect(sent[0]?.body.partner_id).toBe('085');
+});
+
+test('links.create() lets no toJSON of its input replace anything', async () => {
+  const { client, sent } = clientOf(created);
+  const link = { ...newLink, toJSON: () => ({ partner_id: 'planted' }) };
+
+  await rejection(client.links.create(link));
+
+  for (const { body } of sent) expect(body.partner_id).toBe('085');
+});
+
+test('links.create() sends every member under its name of the protocol', async () => {
+  const { client, sent } = clientOf(created);
+
+  const link = await client.links.create({
+    ...newLink,
+    dataPrivacyPolicyUrl: new URL('https://partner.test/privacy'),
+    name: 'Onboarding',
+    idTypes: [bvn, { country: 'gh', idType: 'PASSPORT', verificationMethod: 'doc_verification' }],
+    logoUrl: 'https://partner.test/logo.svg',
+    isSingleUse: true,
+    userId: 'user-1',
+    expiresAt: new Date('2030-01-31T12:00:00Z'),
+    extra: { partner_params: { team: 'one' }, redirect_url: 'https://partner.test/' },
+  });
+
+  expect(link).toEqual({ url: 'https://links.hosted.test/1', refId: 'ref-1' });
+  expect(sent[0]?.url).toBe('https://sandbox.hosted.test/v1/hosted_links');
+  expect(sent[0]?.init.method).toBe('POST');
+  expect(sent[0]?.body).toEqual({
+    partner_id: '085',
+    timestamp: '2026-01-02T03:04:05.678Z',
+    signature: '7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=',
+    name: 'Onboarding',
+    id_types: [
+      { country: 'NG', id_type: 'BVN', verification_method: 'biometric_kyc' },
+      { country: 'GH', id_type: 'PASSPORT', verification_method: 'doc_verification' },
+    ],
+    callback_url: 'https://partner.test/callback',
+    company_name: 'Example Ltd',
+    data_privacy_policy_url: 'https://partner.test/privacy',
+    logo_url: 'https://partner.test/logo.svg',
+    is_single_use: true,
+    user_id: 'user-1',
+    expires_at: '2030-01-31T12:00:00.000Z',
+    partner_params: { team: 'one' },
+    redirect_url: 'https://partner.test/',
+  });
+});
+
+test('links.create() leaves out what it was not given', async () => {
+  const { client, sent } = clientOf(created);
+
+  await client.links.create({ ...newLink, isSingleUse: false, idTypes: [] });
+
+  expect(Object.keys(sent[0]?.body ?? {}).sort()).toEqual([
+    'callback_url',
+    'company_name',
+    'data_privacy_policy_url',
+    'id_types',
+    'is_single_use',
+    'partner_id',
+    'signature',
+    'timestamp',
+  ]);
+});
+
+test.each([
+  '2030-01-31T12:00:00Z',
+  '2030-01-31T12:00:00.123456789+01:00',
+  '2030-01-31T12:00:00+0100',
+  '2028-02-29T23:59:59-11:30',
+])('links.create() sends the expiry %s as written', async (expiresAt) => {
+  const { client, sent } = clientOf(created);
+
+  await client.links.create({ ...newLink, expiresAt });
+
+  expect(sent[0]?.body.expires_at).toBe(expiresAt);
+});
+
+test('links.create() drops exact duplicates of ID types', async () => {
+  const { client, sent } = clientOf(created);
+  const others = { country: 'NG', idType: '', verificationMethod: 'doc_verification' as const };
+
+  await client.links.create({
+    ...newLink,
+    idTypes: [bvn, { ...bvn, country: 'ng' }, others, { ...bvn, country: 'GH' }, bvn],
+  });
+
+  expect(sent[0]?.body.id_types).toEqual([
+    { country: 'NG', id_type: 'BVN', verification_method: 'biometric_kyc' },
+    { country: 'NG', id_type: '', verification_method: 'doc_verification' },
+    { country: 'GH', id_type: 'BVN', verification_method: 'biometric_kyc' },
+  ]);
+});
+
+test.each(['biometric_kyc', 'doc_verification', 'enhanced_document_verification', 'enhanced_kyc'] as const)(
+  'links.create() takes the verification method %s',
+  async (verificationMethod) => {
+    const { client, sent } = clientOf(created);
+
+    await client.links.create({ ...newLink, idTypes: [{ ...bvn, country: 'xk', verificationMethod }] });
+
+    expect(sent[0]?.body.id_types).toEqual([
+      { country: 'XK', id_type: 'BVN', verification_method: verificationMethod },
+    ]);
+  },
+);
+
+test('links.create() takes 1,349 ID types', async () => {
+  const { client, sent } = clientOf(created);
+  const idTypes = Array.from({ length: 1_349 }, (_, index) => ({ ...bvn, idType: `TYPE_${index}` }));
+
+  await client.links.create({ ...newLink, idTypes });
+
+  expect(sent[0]?.body.id_types).toHaveLength(1_349);
+});
+
+test('links.create() takes defaultCallbackUrl where callbackUrl is left out, and leaves it out for null', async () => {
+  const { client, sent } = clientOf(created, { defaultCallbackUrl: 'https://partner.test/default' });
+  const { callbackUrl, ...withoutCallback } = newLink;
+
+  await client.links.create(withoutCallback);
+  await client.links.create({ ...newLink, callbackUrl: null });
+  await client.links.create({ ...newLink, callbackUrl: callbackUrl ?? '' });
+
+  expect(sent.map(({ body }) => body.callback_url)).toEqual([
+    'https://partner.test/default',
+    undefined,
+    'https://partner.test/callback',
+  ]);
+  expect(sent[1]?.body).not.toHaveProperty('callback_url');
+});
+
+test.each([
+  ['enhanced_kyc without a callback', 'enhanced_kyc', null, 1],
+  ['another method without a callback', 'doc_verification', null, 0],
+  ['enhanced_kyc with a callback', 'enhanced_kyc', 'https://partner.test/callback', 0],
+] as const)('links.create() logs %s as a warning or not', async (_what, verificationMethod, callbackUrl, lines) => {
+  const warn = vi.fn();
+  const ignore = () => undefined;
+  const { client } = clientOf(created, { logger: { debug: ignore, info: ignore, warn, error: ignore } });
+
+  await client.links.create({ ...newLink, callbackUrl, idTypes: [{ ...bvn, verificationMethod }] });
+
+  expect(warn).toHaveBeenCalledTimes(lines);
+});
+
+test('links.create() answers with a reference id that cannot go into a path, and no call takes it', async () => {
+  const { client, sent } = clientOf({ link: 'https://links.hosted.test/1', ref_id: '../secrets' });
+
+  const { refId } = await client.links.create(newLink);
+  const error = await rejection(client.links.get(refId));
+
+  expect(error).toBeInstanceOf(HostedValidationError);
+  expect(error).toMatchObject({ code: 'validation', issues: [{ path: 'refId' }] });
+  expect(sent).toHaveLength(1);
+});
+
+// links.update, disable, get ------------------------------------------------
+
+const badIds: readonly [string, unknown][] = [
+  ['an empty text', ''],
+  ['a dot', '.'],
+  ['two dots', '..'],
+  ['a slash', 'a/b'],
+  ['a backslash', 'a\\b'],
+  ['a percent escape', '%2e%2e'],
+  ['a query', 'a?b'],
+  ['a fragment', 'a#b'],
+  ['a blank', 'a b'],
+  ['a line end', 'ref-1\n'],
+  ['a letter outside ASCII', 'réf'],
+  ['a zero', 'a\u0000'],
+  ['129 characters', 'a'.repeat(129)],
+  ['the list marker', 'list'],
+  ['a number', 5],
+  ['null', null],
+  ['nothing', undefined],
+  ['a list of an id', ['ref-1']],
+  ['an object that writes itself as an id', { toString: () => 'ref-1' }],
+];
+
+test.each(badIds)('links.get(), update() and disable() refuse %s for an id', async (_what, refId) => {
+  await expectRefusal((client) => client.links.get(refId as string), ['refId']);
+  await expectRefusal((client) => client.links.update(refId as string, { isDisabled: true }), ['refId']);
+  await expectRefusal((client) => client.links.disable(refId as string), ['refId']);
+});
+
+test('links.get() refuses the list marker of the wire options, and takes the default one then', async () => {
+  const options = { wire: { listMarker: 'all-of-them' } };
+  const { client, sent } = clientOf({ link_url: 'https://links.hosted.test/1', ref_id: 'list' }, options);
+
+  await expectRefusal((other) => other.links.get('all-of-them'), ['refId'], options);
+  await client.links.get('list');
+
+  expect(sent.map(({ url }) => url)).toEqual(['https://sandbox.hosted.test/v1/hosted_links/list']);
+});
+
+test.each(['a', '0', '-', '_', 'List', 'a'.repeat(128), '3c5a2a8e-b6b2-4e5b-9f0e-1f3f6f1c2d3e'])(
+  'links.get() takes the id %s',
+  async (refId) => {
+    const { client, sent } = clientOf({ link_url: 'https://links.hosted.test/1', ref_id: refId });
+
+    await client.links.get(refId);
+
+    expect(sent[0]?.url).toBe(`https://sandbox.hosted.test/v1/hosted_links/${refId}`);
+    expect(sent[0]?.init.method).toBe('POST');
+    expect(Object.keys(sent[0]?.body ?? {}).sort()).toEqual(['partner_id', 'signature', 'timestamp']);
+  },
+);
+
+test.each<[string, object, readonly string[]]>([
+  ['no change', {}, ['']],
+  ['changes that are undefined', { isDisabled: undefined, idTypes: undefined }, ['']],
+  ['isDisabled as text', { isDisabled: 'true' }, ['isDisabled']],
+  ['isDisabled of null', { isDisabled: null }, ['isDisabled']],
+  ['a bad country', { idTypes: [{ ...bvn, country: 'Nigeria' }] }, ['idTypes[0].country']],
+  [
+    'two methods for one ID',
+    { idTypes: [bvn, { ...bvn, verificationMethod: 'x' }] },
+    ['idTypes[1].verificationMethod'],
+  ],
+  ['a member of create', { isDisabled: true, name: 'x' }, ['name']],
+])('links.update() refuses %s and names every member', async (_what, changes, paths) => {
+  await expectRefusal((client) => client.links.update('ref-1', changes), paths);
+});
+
+test('links.update() names a bad id and bad changes together', async () => {
+  await expectRefusal(
+    (client) => client.links.update('..', { isDisabled: 1, idTypes: 2 } as never),
+    ['refId', 'isDisabled', 'idTypes'],
+  );
+});
+
+test('links.update() sends what changes, and ID types as the service sent them', async () => {
+  const { client, sent } = clientOf([
+    { ...updated, id_types: [] },
+    updated,
+    { ...updated, disabled_at: '2026-01-02T03:04:05Z' },
+  ]);
+  const newer = { country: 'ke', idType: '', verificationMethod: 'a_method_of_tomorrow' };
+
+  await client.links.update('ref-1', { idTypes: [bvn, newer, bvn] });
+  await client.links.update('ref-1', { idTypes: [], isDisabled: false });
+  await client.links.disable('ref-1');
+
+  const common = { partner_id: '085', timestamp: expect.any(String), signature: expect.any(String) };
+  expect(sent.map(({ init }) => init.method)).toEqual(['PUT', 'PUT', 'PUT']);
+  expect(new Set(sent.map(({ url }) => url))).toEqual(new Set(['https://sandbox.hosted.test/v1/hosted_links/ref-1']));
+  expect(sent.map(({ body }) => body)).toEqual([
+    {
+      ...common,
+      id_types: [
+        { country: 'NG', id_type: 'BVN', verification_method: 'biometric_kyc' },
+        { country: 'KE', id_type: '', verification_method: 'a_method_of_tomorrow' },
+      ],
+    },
+    { ...common, id_types: [], is_disabled: false },
+    { ...common, is_disabled: true },
+  ]);
+});
+
+// links.list ----------------------------------------------------------------
+
+test.each<[string, unknown]>([
+  ['a negative number', -1],
+  ['a fraction', 1.5],
+  ['NaN', Number.NaN],
+  ['Infinity', Number.POSITIVE_INFINITY],
+  ['a number beyond 2^53', 2 ** 53],
+  ['a text', '1'],
+  ['null', null],
+])('links.list() refuses %s for a page', async (_what, page) => {
+  await expectRefusal((client) => client.links.list({ page: page as number }), ['page']);
+});
+
+test('links.list() sends a page only when it was given one', async () => {
+  const meta = { limit: 20, totalCount: 0, totalPages: 9 };
+  const { client, sent } = clientOf([
+    { links: [], meta: { ...meta, currentPage: 0 } },
+    { links: [], meta: { ...meta, currentPage: 0 } },
+    { links: [], meta: { ...meta, currentPage: 7 } },
+  ]);
+
+  await client.links.list();
+  await client.links.list({ page: 0 });
+  await client.links.list({ page: 7 });
+
+  expect(sent.map(({ url, init }) => `${init.method} ${url}`)).toEqual(
+    Array(3).fill('POST https://sandbox.hosted.test/v1/hosted_links/list'),
+  );
+  expect(sent.map(({ body }) => body.page)).toEqual([undefined, 0, 7]);
+  expect(Object.keys(sent[0]?.body ?? {}).sort()).toEqual(['partner_id', 'signature', 'timestamp']);
+});
+
+test('links.list() names a bad page and bad call options together', async () => {
+  await expectRefusal((client) => client.links.list({ page: -1, timeoutMs: 0 }), ['page', 'timeoutMs']);
+});
