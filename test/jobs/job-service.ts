@@ -3,6 +3,7 @@
 import { HostedClient, type HostedClientOptions } from 'hosted-client';
 import { createTestClock } from 'hosted-client/testing';
 import { partnerId, sign } from '../support/fake-fetch.js';
+import { createImmediateSigner } from '../support/immediate-signer.js';
 
 /** A request for a job's status, as it came. */
 export interface Asked {
@@ -16,13 +17,6 @@ export interface Asked {
 
 /** What the service does about one request: a record to sign, a response as it is, or nothing for ever. */
 export type Reply = object | Response | 'stall';
-
-/** Signs and verifies at once, so that no thread decides what happens when. */
-export const immediateSigner = {
-  name: 'immediate',
-  sign: ({ timestamp }: { timestamp: string }) => sign(timestamp),
-  verify: (signature: string, { timestamp }: { timestamp: string }) => signature === sign(timestamp),
-};
 
 /** How far the service's clock is behind: two that are level would sign their halves of a call alike. */
 const lagMs = 7;
@@ -59,7 +53,7 @@ export function serviceOf<Clock extends Time = ReturnType<typeof createTestClock
   };
   const client = new HostedClient({
     partnerId,
-    signer: immediateSigner,
+    signer: createImmediateSigner(),
     baseUrls: { sandbox: 'https://sandbox.hosted.test' },
     fetch: fetch as unknown as typeof globalThis.fetch,
     ...(byPlatform ? {} : { clock }),

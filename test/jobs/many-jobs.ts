@@ -2,7 +2,9 @@
 
 import { HostedClient, type HostedEvent } from 'hosted-client';
 import { createTestClock } from 'hosted-client/testing';
+import { createCountingClock } from '../support/counting-clock.js';
 import { partnerId, sign } from '../support/fake-fetch.js';
+import { createImmediateSigner } from '../support/immediate-signer.js';
 
 /** What the service knows of a job: pending until it is due, or an answer of another kind. */
 type Course =
@@ -15,23 +17,12 @@ interface Poll {
   readonly at: number;
 }
 
-interface Sleeper {
-  readonly signal: AbortSignal | undefined;
-}
-
 export const steady = { jitter: false } as const;
 
 const pendingRecord = { job_complete: false, job_success: false, code: '2314', result: 'No zip uploaded yet' };
 
 /** Time limits that are no delay of any wait, so that the sleeps of requests can be told from others. */
 const limits = { timeoutMs: 29_999, totalTimeoutMs: 119_999 } as const;
-
-/** A signer that is done at once: no thread decides what happens when. */
-const signer = {
-  name: 'immediate',
-  sign: ({ timestamp }: { timestamp: string }) => sign(timestamp),
-  verify: (signature: string, { timestamp }: { timestamp: string }) => signature === sign(timestamp),
-};
 
 /** A service of jobs that end when they are due, after `latencyMs` a request, and a client of it, by one clock. */
 export function start({ latencyMs = 0 } = {}) {
@@ -40,31 +31,9 @@ export function start({ latencyMs = 0 } = {}) {
   const courses = new Map<string, Course>();
   const polls: Poll[] = [];
   const events: HostedEvent[] = [];
-  const asleep = new Set<Sleeper>();
-  const alarms = new Set<Sleeper>();
+  const counting = createCountingClock(clock, Object.values(limits));
   let inFlight = 0;
   let mostInFlight = 0;
-  let mostAlarms = 0;
-  let alarmsSet = 0;
-
-  const watchedClock = {
-    now: () => clock.now(),
-    sleep: async (ms: number, signal?: AbortSignal) => {
-      const sleeper = { signal };
-      asleep.add(sleeper);
-      if (ms !== limits.timeoutMs && ms !== limits.totalTimeoutMs) {
-        alarms.add(sleeper);
-        alarmsSet += 1;
-        mostAlarms = Math.max(mostAlarms, [...alarms].filter((alarm) => !alarm.signal?.aborted).length);
-      }
-      try {
-        await clock.sleep?.(ms, signal);
-      } finally {
-        asleep.delete(sleeper);
-        alarms.delete(sleeper);
-      }
-    },
-  };
 
   async function answerTo(jobId: string): Promise<Response> {
     const course = courses.get(jobId);
@@ -96,10 +65,10 @@ export function start({ latencyMs = 0 } = {}) {
   };
   const client = new HostedClient({
     partnerId,
-    signer,
+    signer: createImmediateSigner(),
     baseUrls: { sandbox: 'https://sandbox.hosted.test' },
     fetch: fetch as typeof globalThis.fetch,
-    clock: watchedClock,
+    clock: counting,
     onEvent: (event) => events.push(event),
     ...limits,
   });
@@ -118,11 +87,11 @@ export function start({ latencyMs = 0 } = {}) {
     inFlight: () => inFlight,
     mostInFlight: () => mostInFlight,
     /** Sleepers of any kind. */
-    asleep: () => asleep.size,
+    asleep: counting.asleep,
     /** The most there ever were at once besides the time limits of requests. */
-    mostAlarms: () => mostAlarms,
+    mostAlarms: counting.mostAlarms,
     /** How many there were in all. */
-    alarmsSet: () => alarmsSet,
+    alarmsSet: counting.alarmsSet,
     polledAt: (jobId: string) => polls.filter((poll) => poll.jobId === jobId).map(({ at }) => at),
   };
 }

@@ -18,8 +18,9 @@ import {
 import { createTestClock, type MockFault } from 'hosted-client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
 import { partnerId, rejection, sign } from '../support/fake-fetch.js';
+import { createImmediateSigner } from '../support/immediate-signer.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { late, outcomeOf, signerOf, start, steady, type TestClock } from './started-job.js';
+import { late, outcomeOf, start, steady, type TestClock } from './started-job.js';
 
 const pendingRecord = { job_complete: false, job_success: false, code: '2314', result: 'No zip uploaded yet' };
 
@@ -40,7 +41,7 @@ function answering(answer: (before: number) => object | Response) {
   };
   const client = new HostedClient({
     partnerId,
-    signer: signerOf('test-key'),
+    signer: createImmediateSigner(),
     baseUrls: { sandbox: 'https://sandbox.hosted.test' },
     fetch: fetch as typeof globalThis.fetch,
     clock,

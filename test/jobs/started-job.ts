@@ -2,7 +2,8 @@
 
 import { HostedClient, type HostedClientOptions, type HostedEvent, type WaitOptions } from 'hosted-client';
 import { createMockService, createTestClock, type MockFault } from 'hosted-client/testing';
-import { partnerId, sign } from '../support/fake-fetch.js';
+import { createCountingClock } from '../support/counting-clock.js';
+import { createImmediateSigner } from '../support/immediate-signer.js';
 
 export type TestClock = ReturnType<typeof createTestClock>;
 export type OnPoll = NonNullable<WaitOptions['onPoll']>;
@@ -10,42 +11,17 @@ export type Poll = Parameters<OnPoll>[0];
 
 export const steady = { jitter: false } as const;
 
-/** What is done at once, so that no thread decides what happens when. */
-export function signerOf(apiKey: string) {
-  return {
-    name: 'immediate',
-    sign: ({ timestamp }: { timestamp: string }) => sign(timestamp, apiKey, partnerId),
-    verify: (signature: string, { timestamp }: { timestamp: string }) =>
-      signature === sign(timestamp, apiKey, partnerId),
-  };
-}
-
-/** A clock that tells how many sleep on it. */
-function countingSleepers(clock: TestClock) {
-  const sleeping = new Set<object>();
-  const sleep = async (ms: number, signal?: AbortSignal) => {
-    const sleeper = {};
-    sleeping.add(sleeper);
-    try {
-      await clock.sleep?.(ms, signal);
-    } finally {
-      sleeping.delete(sleeper);
-    }
-  };
-  return { now: () => clock.now(), sleep, sleeping: () => sleeping.size };
-}
-
 /** A service and a client of it, both on a clock that moves only when told; and one job, started. */
 export function start(options: Partial<HostedClientOptions> = {}) {
   const clock = createTestClock();
   const startedAt = clock.now();
   const { fetch, sandbox } = createMockService({ clock });
-  const counting = countingSleepers(clock);
+  const counting = createCountingClock(clock);
   const events: HostedEvent[] = [];
   const { apiKey = '', ...settings } = sandbox.clientOptions;
   const client = new HostedClient({
     ...settings,
-    signer: signerOf(apiKey),
+    signer: createImmediateSigner(apiKey),
     fetch,
     clock: counting,
     onEvent: (event) => events.push(event),
@@ -59,7 +35,7 @@ export function start(options: Partial<HostedClientOptions> = {}) {
     fetch,
     job,
     events,
-    sleeping: counting.sleeping,
+    sleeping: counting.asleep,
     fail: (fault: MockFault, times = 1) => sandbox.failNext('jobs.status', fault, times),
     complete: (outcome: 'approved' | 'rejected' = 'approved') => sandbox.jobs.complete(job, outcome),
     /** When polls arrived, in ms since the start. */

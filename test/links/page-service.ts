@@ -3,7 +3,8 @@
 import { type HostedClientOptions, HostedResponseError, type Link, type LinkList } from 'hosted-client';
 import { createTestClock } from 'hosted-client/testing';
 import { expect } from 'vitest';
-import { clientOf, deferred, sign } from '../support/fake-fetch.js';
+import { clientOf, deferred } from '../support/fake-fetch.js';
+import { createImmediateSigner } from '../support/immediate-signer.js';
 
 /** A page on the wire (docs/protocol.md §2.3, §4.4). */
 export interface WirePage {
@@ -13,13 +14,6 @@ export interface WirePage {
 
 /** Answers a request by the page it asks for, undefined for the first, and by how many came before it. */
 export type Pager = (page: number | undefined, before: number) => WirePage | Response | Promise<WirePage | Response>;
-
-/** A signer that is done at once: no thread decides in which order requests leave. */
-const signer = {
-  name: 'immediate',
-  sign: ({ timestamp }: { timestamp: string }) => sign(timestamp),
-  verify: () => true,
-};
 
 /** A service that pages like `pager`, and breaks the connection rather than be asked for ever. */
 export function serve(pager: Pager, options: Partial<HostedClientOptions> = {}, mostRequests = 60) {
@@ -41,7 +35,7 @@ export function serve(pager: Pager, options: Partial<HostedClientOptions> = {}, 
         inFlight -= 1;
       }
     },
-    { signer, clock, maxRetries: 0, ...options },
+    { signer: createImmediateSigner(), clock, maxRetries: 0, ...options },
   );
   return {
     client,
