@@ -84,7 +84,7 @@ type Paging = { readonly [Name in 'page' | 'prefetch' | 'maxPages']?: number | u
  *
  * @internal
  */
-export interface Listing {
+export interface PageSource {
   /** As the caller gave them; they are checked with the first request. */
   readonly options: ListOptions | undefined;
   readonly firstPage: FirstPage;
@@ -96,45 +96,45 @@ export interface Listing {
  *
  * @internal
  */
-export function createLinkList({ options, firstPage, fetch }: Listing): LinkList {
-  const { paging, query, call } = split(options);
+export function createLinkList({ options, firstPage, fetch }: PageSource): LinkList {
+  const { paging, query, call } = splitOptions(options);
   const { page } = paging;
   const signal = call?.signal;
-  let begun: Promise<FetchedPage> | undefined;
-  let first: ApiPromise<LinkPage> | undefined;
-  let shared = false;
+  let sharedPage: Promise<FetchedPage> | undefined;
+  let firstPagePromise: ApiPromise<LinkPage> | undefined;
+  let isShared = false;
 
-  function begin(): Promise<FetchedPage> {
-    begun ??= fetch(() => query, call);
-    return begun;
+  function fetchSharedPage(): Promise<FetchedPage> {
+    sharedPage ??= fetch(() => query, call);
+    return sharedPage;
   }
 
   // A page that nobody shares ends with the iteration it is for.
-  function ask(stop: AbortSignal): Promise<FetchedPage> {
+  function fetchOwnPage(stop: AbortSignal): Promise<FetchedPage> {
     if (signal !== undefined && !isAbortSignal(signal)) return fetch(() => query, call);
-    return withSignals([signal, stop], (ended) => fetch(() => query, { ...call, signal: ended }));
+    return withSignals([signal, stop], (combined) => fetch(() => query, { ...call, signal: combined }));
   }
 
-  function awaited(): ApiPromise<LinkPage> {
-    first ??= createApiPromise(
-      begin().then((fetched) => {
+  function readFirstPage(): ApiPromise<LinkPage> {
+    firstPagePromise ??= createApiPromise(
+      fetchSharedPage().then((fetched) => {
         const placed = placePage(fetched, { page, after: null }, firstPage);
-        return { data: linkPage(placed), response: fetched.response };
+        return { data: toLinkPage(placed), response: fetched.response };
       }),
     );
-    return first;
+    return firstPagePromise;
   }
 
   // A generator, so that an iteration that is never begun sends nothing.
   async function* walk(stop: AbortSignal): AsyncGenerator<PlacedPage, void, undefined> {
-    const mine = shared ? ask(stop) : begin();
-    shared = true;
+    const first = isShared ? fetchOwnPage(stop) : fetchSharedPage();
+    isShared = true;
     // What is wrong with the options is heard of here, before they are used.
-    await mine;
+    await first;
     yield* walkPages({
       fetch: (number, ending) => fetch(() => ({ page: number }), { ...call, signal: ending }),
       firstPage,
-      first: mine,
+      first,
       page,
       prefetch: paging.prefetch ?? 0,
       maxPages: paging.maxPages ?? Number.POSITIVE_INFINITY,
@@ -143,11 +143,11 @@ export function createLinkList({ options, firstPage, fetch }: Listing): LinkList
     });
   }
 
-  async function* pages(stop: AbortSignal): AsyncGenerator<LinkPage, void, undefined> {
-    for await (const placed of walk(stop)) yield linkPage(placed);
+  async function* iteratePages(stop: AbortSignal): AsyncGenerator<LinkPage, void, undefined> {
+    for await (const placed of walk(stop)) yield toLinkPage(placed);
   }
 
-  async function* links(stop: AbortSignal): AsyncGenerator<Link, void, undefined> {
+  async function* iterateLinks(stop: AbortSignal): AsyncGenerator<Link, void, undefined> {
     for await (const placed of walk(stop)) {
       for (const link of placed.links) {
         signal?.throwIfAborted();
@@ -156,7 +156,7 @@ export function createLinkList({ options, firstPage, fetch }: Listing): LinkList
     }
   }
 
-  function linkPage({ links, meta, next, trail }: PlacedPage): LinkPage {
+  function toLinkPage({ links, meta, next, trail }: PlacedPage): LinkPage {
     return Object.freeze({
       links: Object.freeze(links),
       meta: Object.freeze(meta),
@@ -164,29 +164,29 @@ export function createLinkList({ options, firstPage, fetch }: Listing): LinkList
       async nextPage(overrides: CallOptions = {}) {
         if (next === null) return null;
         const fetched = await fetch(() => ({ page: next }), { ...call, ...overrides });
-        return linkPage(placePage(fetched, { page: next, after: trail }, firstPage));
+        return toLinkPage(placePage(fetched, { page: next, after: trail }, firstPage));
       },
     });
   }
 
   return {
     // biome-ignore lint/suspicious/noThenProperty: a list is a promise that asks only when it is awaited.
-    then: (onFulfilled, onRejected) => awaited().then(onFulfilled, onRejected),
-    catch: (onRejected) => awaited().catch(onRejected),
-    finally: (onFinally) => awaited().finally(onFinally),
-    withResponse: () => awaited().withResponse(),
-    pages: () => abortableIterable(pages),
+    then: (onFulfilled, onRejected) => readFirstPage().then(onFulfilled, onRejected),
+    catch: (onRejected) => readFirstPage().catch(onRejected),
+    finally: (onFinally) => readFirstPage().finally(onFinally),
+    withResponse: () => readFirstPage().withResponse(),
+    pages: () => abortableIterable(iteratePages),
     async toArray(given) {
-      const limit = checkedLimit(given);
+      const limit = parseLimit(given);
       const collected: Link[] = [];
       if (limit === 0) return collected;
-      for await (const link of abortableIterable(links)) {
+      for await (const link of abortableIterable(iterateLinks)) {
         collected.push(link);
         if (collected.length >= limit) break;
       }
       return collected;
     },
-    [Symbol.asyncIterator]: () => abortableIterable(links)[Symbol.asyncIterator](),
+    [Symbol.asyncIterator]: () => abortableIterable(iterateLinks)[Symbol.asyncIterator](),
     [Symbol.toStringTag]: 'LinkList',
   };
 }
@@ -195,7 +195,11 @@ const listProperties = ['page', 'prefetch', 'maxPages', ...Object.keys(callOptio
 
 // Taken once, so that nothing the caller changes later is sent. What is no object that can be read is
 // passed on, for the check to judge.
-function split(options: ListOptions | undefined): { paging: Paging; query: unknown; call: CallOptions | undefined } {
+function splitOptions(options: ListOptions | undefined): {
+  paging: Paging;
+  query: unknown;
+  call: CallOptions | undefined;
+} {
   try {
     if (options === undefined || isRecord(options)) {
       const { page, prefetch, maxPages, ...call }: ListOptions = copyProperties(options ?? {}, listProperties);
@@ -206,7 +210,7 @@ function split(options: ListOptions | undefined): { paging: Paging; query: unkno
   return { paging: {}, query: null, call: undefined };
 }
 
-function checkedLimit(options: unknown): number {
+function parseLimit(options: unknown): number {
   const limit = isRecord(options) ? readProperty(options, 'limit') : undefined;
   if (typeof limit === 'number' && limit >= 0 && (Number.isSafeInteger(limit) || limit === Number.POSITIVE_INFINITY)) {
     return limit;

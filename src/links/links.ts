@@ -139,7 +139,7 @@ export function createLinks(call: Call, { defaultCallbackUrl, logger, wire }: Se
   return {
     create: (link, options) => {
       if (logger) warnOfMissingCallback(link, logger.warn.bind(logger));
-      return call(createLink, () => withDefault(link, defaultCallbackUrl), options);
+      return call(createLink, () => addDefaultCallbackUrl(link, defaultCallbackUrl), options);
     },
     update: (refId, changes, options) => call(updateLink, () => ({ ...copyChanges(changes), refId }), options),
     disable: (refId, options) => call(updateLink, () => ({ refId, isDisabled: true }), options),
@@ -153,7 +153,7 @@ export function createLinks(call: Call, { defaultCallbackUrl, logger, wire }: Se
 }
 
 // A caller without types may give anything: what is no object is passed on as it is, for the check to judge.
-function withDefault(link: unknown, defaultCallbackUrl: string | undefined): unknown {
+function addDefaultCallbackUrl(link: unknown, defaultCallbackUrl: string | undefined): unknown {
   if (defaultCallbackUrl === undefined || !isRecord(link)) return link;
   const given = copyProperties(link, newLinkProperties);
   return given.callbackUrl === undefined ? { ...given, callbackUrl: defaultCallbackUrl } : given;

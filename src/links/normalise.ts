@@ -11,12 +11,12 @@ import type { WireCreatedLink, WireIdType, WireLink, WireLinkPage, WireUpdatedLi
 import { linkFields } from './wire.js';
 
 // An answer may hand our own request back: a signature is as good as a key within its five minutes.
-const named: ReadonlySet<string> = new Set([...Object.keys(linkFields), 'signature', 'sec_key']);
+const namedFields: ReadonlySet<string> = new Set([...Object.keys(linkFields), 'signature', 'sec_key']);
 
 /** A link that stands for itself: without an id or a URL it means nothing. */
 export function normaliseLink(wire: WireLink): { value: Link } | { issues: readonly Issue[] } {
   const link = readLink(wire, { callbackUrl: toUrl, dataPrivacyPolicyUrl: toUrl, logoUrl: toUrl });
-  return link === null ? { issues: missingIn(wire) } : { value: link };
+  return link === null ? { issues: missingIssuesOf(wire) } : { value: link };
 }
 
 /** The links of a page, or what is missing in them. */
@@ -28,7 +28,8 @@ export function normaliseLinks(wires: readonly WireLink[]): { value: readonly Li
   for (const [index, wire] of wires.entries()) {
     const link = readLink(wire, read);
     if (link !== null) links.push(link);
-    else issues.push(...missingIn(wire).map(({ path, message }) => ({ path: `links[${index}].${path}`, message })));
+    else
+      issues.push(...missingIssuesOf(wire).map(({ path, message }) => ({ path: `links[${index}].${path}`, message })));
     if (issues.length >= maxIssues) break;
   }
   return issues.length > 0 ? { issues } : { value: links };
@@ -86,21 +87,23 @@ function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }
     expiresAt: read.expires_at,
     disabledAt: read.disabled_at,
     state: stateOf(wire.disabled_at),
-    extra: extraOf(wire, named, read),
+    extra: extraOf(wire, namedFields, read),
   };
 }
 
 /** What keeps a record from being a link. */
-function missingIn(wire: WireLink): readonly Issue[] {
+function missingIssuesOf(wire: WireLink): readonly Issue[] {
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
-  return missing(toUrl(wire.link_url || wire.link), 'link_url', refId);
+  return createMissingIssues(toUrl(wire.link_url || wire.link), 'link_url', refId);
 }
 
 /** The answer to creating a link. */
 export function normaliseCreatedLink(wire: WireCreatedLink): { value: CreatedLink } | { issues: readonly Issue[] } {
   const url = toUrl(wire.link || wire.link_url);
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
-  return url === null || refId === null ? { issues: missing(url, 'link', refId) } : { value: { url, refId } };
+  return url === null || refId === null
+    ? { issues: createMissingIssues(url, 'link', refId) }
+    : { value: { url, refId } };
 }
 
 /** The answer to changing the link `refId`; one that names another link has been refused before. */
@@ -109,7 +112,7 @@ export function normaliseUpdatedLink(
   refId: string,
 ): { value: UpdatedLink } | { issues: readonly Issue[] } {
   const url = toUrl(wire.link_url || wire.link);
-  if (url === null) return { issues: missing(url, 'link_url', refId) };
+  if (url === null) return { issues: createMissingIssues(url, 'link_url', refId) };
   return {
     value: {
       refId,
@@ -150,7 +153,7 @@ function stateOf(disabledAt: unknown): Link['state'] {
   return disabledAt === undefined || disabledAt === null || disabledAt === '' ? 'active' : 'disabled';
 }
 
-function missing(url: string | null, urlMember: string, refId: string | null): readonly Issue[] {
+function createMissingIssues(url: string | null, urlMember: string, refId: string | null): readonly Issue[] {
   return [
     ...(url === null ? [{ path: urlMember, message: 'must be an http(s) URL' }] : []),
     ...(refId === null ? [{ path: 'ref_id', message: 'must be there' }] : []),

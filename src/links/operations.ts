@@ -44,7 +44,7 @@ import {
 } from './wire.js';
 
 /** One page as it is read, before it can fetch the next. */
-export interface ReadPage {
+export interface DecodedPage {
   readonly links: readonly Link[];
   readonly meta: PageMeta;
 }
@@ -62,10 +62,10 @@ const newIdTypes = idTypeList({
 });
 
 // What the service sent must be accepted back: its own list grows, and entries may lack a member.
-const sentIdTypes = idTypeList({ country: countryCode(/^(?:[A-Za-z]{2})?$/), method: anyText });
+const changedIdTypes = idTypeList({ country: countryCode(/^(?:[A-Za-z]{2})?$/), method: anyText });
 
 /** Every member that has a place of its own in the body (§4.1), and what would reach a prototype. */
-const namedMembers: ReadonlySet<string> = new Set([
+const reservedFields: ReadonlySet<string> = new Set([
   'partner_id',
   'signature',
   'sec_key',
@@ -101,7 +101,7 @@ const newLinkShape = {
   isSingleUse: z.optional(flag),
   userId: z.optional(text),
   expiresAt: z.optional(dateTime),
-  extra: z.optional(extraMembers(namedMembers)),
+  extra: z.optional(extraMembers(reservedFields)),
 };
 
 const newLink = inputObject(newLinkShape);
@@ -117,7 +117,7 @@ export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, Cr
   signedResponse: 'if present',
   request: newLink,
   encode: ({ extra, ...link }) => ({
-    body: present({
+    body: omitUndefined({
       ...extra,
       name: link.name,
       id_types: link.idTypes?.map(encodeIdType),
@@ -131,10 +131,10 @@ export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, Cr
     }),
   }),
   response: wireCreatedLink,
-  decode: (answer) => shaped(normaliseCreatedLink(answer)),
+  decode: (response) => toDecoded(normaliseCreatedLink(response)),
 };
 
-const changesShape = { isDisabled: z.optional(flag), idTypes: z.optional(sentIdTypes) };
+const changesShape = { isDisabled: z.optional(flag), idTypes: z.optional(changedIdTypes) };
 
 /** The properties of changes to a link. */
 export const linkChangesProperties: readonly string[] = Object.keys(changesShape);
@@ -156,21 +156,21 @@ export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink
   request: linkChanges,
   encode: ({ refId, isDisabled, idTypes }) => ({
     linkId: refId,
-    body: present({ is_disabled: isDisabled, id_types: idTypes?.map(encodeIdType) }),
+    body: omitUndefined({ is_disabled: isDisabled, id_types: idTypes?.map(encodeIdType) }),
   }),
   response: wireUpdatedLink,
-  decode: (answer, { refId, isDisabled }) => {
-    const issues = otherLink(answer, refId);
+  decode: (response, { refId, isDisabled }) => {
+    const issues = findMismatches(response, refId);
     if (issues.length > 0) return { reason: 'mismatch', issues };
     // §3: disabling sets disabled_at. Elsewhere whatever stands there means disabled, so that no such link
     // looks active; here that would make a "false" or a "null" the proof of what was not done.
-    if (isDisabled && !(typeof answer.disabled_at === 'string' && couldBeDate(answer.disabled_at))) {
+    if (isDisabled && !(typeof response.disabled_at === 'string' && couldBeDate(response.disabled_at))) {
       return {
         reason: 'mismatch',
         issues: [{ path: 'disabled_at', message: 'must be a date once the link is disabled' }],
       };
     }
-    return shaped(normaliseUpdatedLink(answer, refId));
+    return toDecoded(normaliseUpdatedLink(response, refId));
   },
 };
 
@@ -185,9 +185,9 @@ export const getLink: Operation<z.output<typeof linkQuery>, WireLink, Link> = {
   request: linkQuery,
   encode: ({ refId }) => ({ linkId: refId, body: {} }),
   response: wireLink,
-  decode: (answer, { refId }) => {
-    const issues = otherLink(answer, refId);
-    return issues.length > 0 ? { reason: 'mismatch', issues } : shaped(normaliseLink(answer));
+  decode: (response, { refId }) => {
+    const issues = findMismatches(response, refId);
+    return issues.length > 0 ? { reason: 'mismatch', issues } : toDecoded(normaliseLink(response));
   },
 };
 
@@ -198,13 +198,13 @@ const pageQuery = inputObject({
 });
 
 /** §4.4 */
-export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, ReadPage> = {
+export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, DecodedPage> = {
   name: 'links.list',
   route: routes['links.list'],
   repeatable: assumedRepeatable['links.list'],
   signedResponse: 'if present',
   request: pageQuery,
-  encode: ({ page }) => ({ body: present({ page }) }),
+  encode: ({ page }) => ({ body: omitUndefined({ page }) }),
   response: wireLinkPage,
   decode: ({ links, meta }) => {
     const read = normaliseLinks(links);
@@ -225,7 +225,7 @@ function idTypeList(members: { country: z.ZodMiniType<string>; method: z.ZodMini
   const entry = inputObject({ country: members.country, idType: anyText, verificationMethod: members.method });
   return z.pipe(
     list(entry).check(
-      z.superRefine(refuseSecondMethods, {
+      z.superRefine(addSecondMethodIssues, {
         // Also beside other problems: all are named at once.
         when: ({ value, issues }) => Array.isArray(value) && issues.length < maxIssues,
       }),
@@ -234,7 +234,7 @@ function idTypeList(members: { country: z.ZodMiniType<string>; method: z.ZodMini
   );
 }
 
-function refuseSecondMethods(entries: readonly unknown[], check: z.core.$RefinementCtx<readonly unknown[]>): void {
+function addSecondMethodIssues(entries: readonly unknown[], check: z.core.$RefinementCtx<readonly unknown[]>): void {
   const methods = new Map<string, unknown>();
   for (const [index, idType] of entries.entries()) {
     if (check.issues.length >= maxIssues) return;
@@ -256,17 +256,17 @@ function encodeIdType(entry: IdType) {
   return { country: entry.country, id_type: entry.idType, verification_method: entry.verificationMethod };
 }
 
-function present(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function omitUndefined(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-function shaped<T>(read: { value: T } | { issues: readonly Issue[] }): Decoded<T> {
+function toDecoded<T>(read: { value: T } | { issues: readonly Issue[] }): Decoded<T> {
   return hasValue(read) ? read : { reason: 'shape', issues: read.issues };
 }
 
 // Nothing ties an answer to its request but what it says it is about (§5).
-function otherLink(answer: { ref_id?: unknown; link_id?: unknown }, refId: string): readonly Issue[] {
+function findMismatches(response: { ref_id?: unknown; link_id?: unknown }, refId: string): readonly Issue[] {
   return (['ref_id', 'link_id'] as const)
-    .filter((member) => ![null, refId].includes(toCode(answer[member] as string | number | null | undefined)))
+    .filter((member) => ![null, refId].includes(toCode(response[member] as string | number | null | undefined)))
     .map((path) => ({ path, message: 'must be the id of the link that was asked for' }));
 }

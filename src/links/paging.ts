@@ -10,11 +10,11 @@ import type { CallResult } from '../call/api-promise.js';
 import { HostedResponseError } from '../errors/errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 import { withSignals } from '../runtime/clock.js';
-import type { ReadPage } from './operations.js';
+import type { DecodedPage } from './operations.js';
 import type { Link, PageMeta } from './types.js';
 
 /** A page as it came. */
-export type FetchedPage = CallResult<ReadPage>;
+export type FetchedPage = CallResult<DecodedPage>;
 
 /** A page in its place: links that stood on the page before it are dropped. */
 export interface PlacedPage {
@@ -33,21 +33,21 @@ export interface Trail {
   /** The reference ids of the last page that was not empty. */
   readonly refIds: ReadonlySet<string>;
   /** How many pages in a row brought nothing new. */
-  readonly barren: number;
+  readonly pagesWithoutNew: number;
   /** How many of these had links, all of which had come before. */
   readonly repeats: number;
   /** How many pages there were. */
   readonly count: number;
   /** The reference ids of an earlier page: the one before the last power of two (Brent's cycle detection). */
-  readonly mark: ReadonlySet<string>;
+  readonly checkpoint: ReadonlySet<string>;
   /** How often that page came again since. */
-  readonly rounds: number;
+  readonly checkpointRepeats: number;
 }
 
 /** What a client knows of the number of the first page: told, learnt, or nothing yet. */
 export interface FirstPage {
   /** The number that the client was told; null where it is to be learnt. */
-  readonly told: number | null;
+  readonly configured: number | null;
   /** The number; null while it is not known. */
   current(): number | null;
   /** Learns it from a first page, anew from each: a service may change it. */
@@ -56,13 +56,13 @@ export interface FirstPage {
 
 /** Keeps what is known of the first page's number. */
 export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
-  const told = given === 'auto' ? null : given;
+  const configured = given === 'auto' ? null : given;
   let learnt: number | null = null;
   // A first page that several share is placed by each of them, and may by then be older than another.
   const seen = new WeakSet<FetchedPage>();
   return {
-    told,
-    current: () => told ?? learnt,
+    configured,
+    current: () => configured ?? learnt,
     learn: (page) => {
       if (!seen.has(page)) learnt = page.data.meta.currentPage;
       seen.add(page);
@@ -71,19 +71,19 @@ export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
 }
 
 /** How many pages in a row may bring nothing before that is taken for a service that is stuck. */
-const maxBarrenPages = 10;
+const maxPagesWithoutNew = 10;
 /** How often a page of a single link may come again before that is taken for a circle. */
-const maxRounds = 3;
+const maxCheckpointRepeats = 3;
 
 /** What the first page is held against. */
-const nothingYet: Trail = {
+const emptyTrail: Trail = {
   base: null,
   refIds: new Set(),
-  barren: 0,
+  pagesWithoutNew: 0,
   repeats: 0,
   count: 0,
-  mark: new Set(),
-  rounds: 0,
+  checkpoint: new Set(),
+  checkpointRepeats: 0,
 };
 
 /**
@@ -100,50 +100,62 @@ export function placePage(
   firstPage: FirstPage,
 ): PlacedPage {
   const { links, meta } = fetched.data;
-  const { told } = firstPage;
+  const { configured } = firstPage;
   if (page !== undefined && meta.currentPage !== page) {
-    throw stuck(fetched, 'meta.currentPage', `must be ${page}, the page that was asked for`);
+    throw createPagingError(fetched, 'meta.currentPage', `must be ${page}, the page that was asked for`);
   }
   if (meta.totalPages === 0 && links.length > 0 && meta.totalCount > links.length) {
-    throw stuck(fetched, 'meta.totalPages', 'must be 1 or more where more links are counted than came');
+    throw createPagingError(fetched, 'meta.totalPages', 'must be 1 or more where more links are counted than came');
   }
   // An empty list says nothing of where it would begin.
   if (page === undefined && meta.totalPages > 0) {
-    const expected = told === null ? meta.currentPage <= 1 : meta.currentPage === told;
-    if (!expected) throw stuck(fetched, 'meta.currentPage', `must be ${told ?? '0 or 1'} on the first page`);
+    const expected = configured === null ? meta.currentPage <= 1 : meta.currentPage === configured;
+    if (!expected)
+      throw createPagingError(fetched, 'meta.currentPage', `must be ${configured ?? '0 or 1'} on the first page`);
     firstPage.learn(fetched);
   }
-  const before = after ?? nothingYet;
+  const before = after ?? emptyTrail;
   const base = before.base ?? (page === undefined ? meta.currentPage : firstPage.current());
   // Pages that are counted otherwise now than when the walk began: it would miss one, or stop too early.
   if (before.base !== null && firstPage.current() !== before.base) {
     const now = `must be counted from ${before.base}, as this walk began, and is counted from ${firstPage.current()} now`;
-    throw stuck(fetched, 'meta.currentPage', now);
+    throw createPagingError(fetched, 'meta.currentPage', now);
   }
 
   const fresh = links.filter(({ refId }) => !before.refIds.has(refId));
-  const barren = fresh.length > 0 ? 0 : before.barren + 1;
+  const pagesWithoutNew = fresh.length > 0 ? 0 : before.pagesWithoutNew + 1;
   const isRepeat = links.length > 0 && fresh.length === 0;
   const repeats = fresh.length > 0 ? 0 : before.repeats + (isRepeat ? 1 : 0);
   const next = isFollowed(meta, base) ? meta.currentPage + 1 : null;
   // As many new links as a page has push all of its links onto the next one, and the last page further
   // back: once, that is a coincidence; twice in a row, or at the end, the service does not advance.
   const isWhole = isRepeat && links.length >= before.refIds.size;
-  if (repeats > 1 || (isWhole && next === null)) throw stuck(fetched, 'links', 'must not be those of the page before');
+  if (repeats > 1 || (isWhole && next === null))
+    throw createPagingError(fetched, 'links', 'must not be those of the page before');
   // A page that brings nothing new was judged above.
-  const { mark } = before;
-  const isMarked = fresh.length > 0 && links.length === mark.size && links.every(({ refId }) => mark.has(refId));
-  const rounds = before.rounds + (isMarked ? 1 : 0);
+  const { checkpoint } = before;
+  const isCheckpointPage =
+    fresh.length > 0 && links.length === checkpoint.size && links.every(({ refId }) => checkpoint.has(refId));
+  const checkpointRepeats = before.checkpointRepeats + (isCheckpointPage ? 1 : 0);
   // New links may shift a single one here again from anywhere, but hardly over and over.
-  if (isMarked && (links.length > 1 || rounds > maxRounds)) {
-    throw stuck(fetched, 'links', 'must not be those of an earlier page');
+  if (isCheckpointPage && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats)) {
+    throw createPagingError(fetched, 'links', 'must not be those of an earlier page');
   }
-  if (barren > maxBarrenPages) throw stuck(fetched, 'links', 'must not stay empty page after page');
+  if (pagesWithoutNew > maxPagesWithoutNew)
+    throw createPagingError(fetched, 'links', 'must not stay empty page after page');
 
   const refIds = links.length > 0 ? new Set(links.map(({ refId }) => refId)) : before.refIds;
   const count = before.count + 1;
-  const isTurn = Number.isInteger(Math.log2(count));
-  const trail = { base, refIds, barren, repeats, count, mark: isTurn ? refIds : mark, rounds: isTurn ? 0 : rounds };
+  const movesCheckpoint = Number.isInteger(Math.log2(count));
+  const trail = {
+    base,
+    refIds,
+    pagesWithoutNew,
+    repeats,
+    count,
+    checkpoint: movesCheckpoint ? refIds : checkpoint,
+    checkpointRepeats: movesCheckpoint ? 0 : checkpointRepeats,
+  };
   return { links: fresh, meta, next, trail };
 }
 
@@ -153,7 +165,7 @@ function isFollowed({ currentPage, totalPages }: PageMeta, firstPage: number | n
   return firstPage === null ? currentPage < totalPages : currentPage - firstPage + 1 < totalPages;
 }
 
-function stuck({ response }: FetchedPage, path: string, message: string): HostedResponseError {
+function createPagingError({ response }: FetchedPage, path: string, message: string): HostedResponseError {
   const { status, headers, attempts, requestId } = response;
   const facts: ErrorFacts = { operation: 'links.list', outcome: 'answered', attempts, requestId };
   return new HostedResponseError('paging', [{ path, message }], facts, { status, headers, text: response.rawBody() });
@@ -183,19 +195,19 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
   const { firstPage, signal, stop, prefetch, maxPages } = walk;
   const ending = new AbortController();
   stop.addEventListener('abort', () => ending.abort(stop.reason));
-  const ahead: Promise<FetchedPage>[] = [];
-  const launch = (page: number) => {
-    const landing = withSignals([signal, ending.signal], (ended) => walk.fetch(page, ended));
+  const prefetched: Promise<FetchedPage>[] = [];
+  const startFetch = (page: number) => {
+    const fetching = withSignals([signal, ending.signal], (combined) => walk.fetch(page, combined));
     // It may fail before its turn comes: it is heard of then, or not at all.
-    landing.catch(() => undefined);
-    ahead.push(landing);
+    fetching.catch(() => undefined);
+    prefetched.push(fetching);
   };
   try {
-    let coming = walk.first;
+    let current = walk.first;
     let { page } = walk;
     let after: Trail | null = null;
     for (let count = 1; ; count++) {
-      const placed: PlacedPage = placePage(await coming, { page, after }, firstPage);
+      const placed: PlacedPage = placePage(await current, { page, after }, firstPage);
       signal?.throwIfAborted();
       stop.throwIfAborted();
 
@@ -206,16 +218,16 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
       }
       // With the first page's number unknown, the last page that is sure to be one may be one earlier.
       const last = Math.min((trail.base ?? 0) + meta.totalPages - 1, next + maxPages - count - 1);
-      while (ahead.length < prefetch && next + ahead.length <= last) launch(next + ahead.length);
+      while (prefetched.length < prefetch && next + prefetched.length <= last) startFetch(next + prefetched.length);
       yield placed;
       signal?.throwIfAborted();
-      if (ahead.length === 0) launch(next);
-      coming = ahead.shift() as Promise<FetchedPage>;
+      if (prefetched.length === 0) startFetch(next);
+      current = prefetched.shift() as Promise<FetchedPage>;
       page = next;
       after = trail;
     }
   } finally {
     ending.abort(stop.reason);
-    await Promise.allSettled(ahead);
+    await Promise.allSettled(prefetched);
   }
 }

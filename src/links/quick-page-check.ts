@@ -12,11 +12,11 @@ import { isBooleanText, isCode, isCount, isCountText } from '../protocol/scalars
 export function isOrdinaryLink(link: unknown): boolean {
   return (
     isPlain(link) &&
-    isText(link.link) &&
-    isText(link.link_url) &&
+    isStringOrAbsent(link.link) &&
+    isStringOrAbsent(link.link_url) &&
     isCodeOrAbsent(link.link_id) &&
     isCodeOrAbsent(link.ref_id) &&
-    isText(link.name) &&
+    isStringOrAbsent(link.name) &&
     isListOf(link.id_types, isOrdinaryIdType) &&
     isBooleanOrAbsent(link.is_single_use) &&
     isCodeOrAbsent(link.user_id) &&
@@ -24,14 +24,19 @@ export function isOrdinaryLink(link: unknown): boolean {
     isCountOrAbsent(link.total_jobs) &&
     isCountOrAbsent(link.failed_jobs) &&
     isCountOrAbsent(link.successful_jobs) &&
-    isText(link.company_name) &&
+    isStringOrAbsent(link.company_name) &&
     isCodeOrAbsent(link.partner_id)
   );
 }
 
 /** Whether an ID type is accepted as it stands. */
 export function isOrdinaryIdType(entry: unknown): boolean {
-  return isPlain(entry) && isText(entry.country) && isText(entry.id_type) && isText(entry.verification_method);
+  return (
+    isPlain(entry) &&
+    isStringOrAbsent(entry.country) &&
+    isStringOrAbsent(entry.id_type) &&
+    isStringOrAbsent(entry.verification_method)
+  );
 }
 
 /** Longer lists are left to their schemas, which know how long one may be. */
@@ -59,7 +64,7 @@ function isCountOrAbsent(value: unknown): boolean {
   return isCount(value) || isAbsent(value) || isCountText(value);
 }
 
-function isText(value: unknown): boolean {
+function isStringOrAbsent(value: unknown): boolean {
   return typeof value === 'string' || isAbsent(value);
 }
 
