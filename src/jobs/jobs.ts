@@ -172,20 +172,17 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
       abortableIterable(async function* (stop) {
         const plan = readWaitOptions(options);
         const { concurrency, signal } = plan;
-        const source = checkedJobs(jobs);
+        assertIterable(jobs);
         const { createPoller, waitForEach } = await loadWaiting();
         if (stop.aborted) return;
         const poller = createPoller(polling, plan);
-        yield* waitForEach(source, { poller, clock, concurrency, signal, stop });
+        yield* waitForEach(jobs, { poller, clock, concurrency, signal, stop });
       }),
   };
 }
 
-function checkedJobs<J>(jobs: Iterable<J> | AsyncIterable<J>): Iterable<J> | AsyncIterable<J> {
-  const given: unknown = jobs;
-  if (typeof given === 'object' && given !== null && (Symbol.iterator in given || Symbol.asyncIterator in given)) {
-    return jobs;
-  }
+function assertIterable(jobs: unknown): void {
+  if (typeof jobs === 'object' && jobs !== null && (Symbol.iterator in jobs || Symbol.asyncIterator in jobs)) return;
   const issues = [{ path: 'jobs', message: 'must be an iterable of jobs' }];
   throw new HostedValidationError(issues, { operation: 'jobs.status' });
 }

@@ -16,13 +16,13 @@ import {
 } from './wire.js';
 
 // Signatures are as good as keys to whoever gets them within their five minutes.
-const signatures = ['signature', 'sec_key'];
-const results = Object.keys(resultFields).filter((name) => !name.endsWith('IDNumber'));
-const ofResult: ReadonlySet<string> = new Set([...results, ...signatures]);
-const identities = ['FullName', 'DOB', 'IDNumber', 'IDType', 'Country', 'ExpirationDate'];
-const ofHistoryEntry: ReadonlySet<string> = new Set([...ofResult, ...identities]);
-const ofPartnerParams: ReadonlySet<string> = new Set(Object.keys(partnerParamsFields));
-const ofImageLinks: ReadonlySet<string> = new Set(['selfie_image']);
+const signatureFields = ['signature', 'sec_key'];
+const resultNames = Object.keys(resultFields).filter((name) => !name.endsWith('IDNumber'));
+const namedInResult: ReadonlySet<string> = new Set([...resultNames, ...signatureFields]);
+const identityNames = ['FullName', 'DOB', 'IDNumber', 'IDType', 'Country', 'ExpirationDate'];
+const namedInHistoryEntry: ReadonlySet<string> = new Set([...namedInResult, ...identityNames]);
+const namedInPartnerParams: ReadonlySet<string> = new Set(Object.keys(partnerParamsFields));
+const namedInImageLinks: ReadonlySet<string> = new Set(['selfie_image']);
 
 /** What is known of a job's status before its response is read. */
 export interface Known<Verdict> {
@@ -36,33 +36,33 @@ export interface Known<Verdict> {
 
 /** A job's status. */
 export function normaliseStatus<Verdict>(wire: WireJobStatus, known: Known<Verdict>) {
-  const idMember = hostedJobIdMember(known.brand);
+  const idField = hostedJobIdField(known.brand);
   return {
     ...known.verdict,
     userId: known.userId,
     jobId: known.jobId,
     code: toCode(wire.code),
     message: typeof wire.result === 'string' && wire.result !== '' ? wire.result : null,
-    result: resultOf(wire.result, idMember),
+    result: resultOf(wire.result, idField),
     imageLinks: imageLinksOf(wire.image_links),
-    history: historyOf(wire.history, idMember),
+    history: historyOf(wire.history, idField),
     signedAt: known.signedAt,
   };
 }
 
 /** A result as it was sent to the callback: in a job's history, or as a callback itself. */
 export function normaliseHistoryEntry(wire: WireHistoryEntry, brand: string): HistoryEntry {
-  return historyEntryOf(wire, hostedJobIdMember(brand));
+  return historyEntryOf(wire, hostedJobIdField(brand));
 }
 
 /** The member that carries the service's own id of a job: the brand word, then `JobID`. */
-export function hostedJobIdMember(brand: string): string {
+export function hostedJobIdField(brand: string): string {
   return `${brand.charAt(0).toUpperCase()}${brand.slice(1)}JobID`;
 }
 
-function normaliseResult(wire: WireResult, idMember: string, named: ReadonlySet<string>): JobResult {
+function normaliseResult(wire: WireResult, idField: string, named: ReadonlySet<string>): JobResult {
   // The brand word is the user's to say, so the schema does not know this field, and it could be inherited.
-  const id = Object.hasOwn(wire, idMember) ? (wire as Readonly<Record<string, unknown>>)[idMember] : null;
+  const id = Object.hasOwn(wire, idField) ? (wire as Readonly<Record<string, unknown>>)[idField] : null;
   const hostedJobId = typeof id === 'string' || Number.isSafeInteger(id) ? toCode(id as string | number) : null;
   const confidence = toNumber(wire.ConfidenceValue);
   return {
@@ -76,24 +76,24 @@ function normaliseResult(wire: WireResult, idMember: string, named: ReadonlySet<
     confidence,
     actions: toTexts(wire.Actions ?? {}),
     partnerParams: partnerParamsOf(wire.PartnerParams),
-    extra: extraOf(wire, named, { ConfidenceValue: confidence, [idMember]: hostedJobId }),
+    extra: extraOf(wire, named, { ConfidenceValue: confidence, [idField]: hostedJobId }),
   };
 }
 
-function resultOf(wire: WireJobStatus['result'], idMember: string): JobResult | null {
+function resultOf(wire: WireJobStatus['result'], idField: string): JobResult | null {
   if (typeof wire !== 'object' || wire === null || Array.isArray(wire) || hasOnly(undefined, wire)) return null;
-  return normaliseResult(wire, idMember, ofResult);
+  return normaliseResult(wire, idField, namedInResult);
 }
 
-function historyOf(wire: WireJobStatus['history'], idMember: string): readonly HistoryEntry[] | null {
+function historyOf(wire: WireJobStatus['history'], idField: string): readonly HistoryEntry[] | null {
   if (wire === undefined || wire === null) return null;
   // Known fields that are missing may be there, and undefined; JSON has no other undefined.
   const entries = Array.isArray(wire) ? wire : hasOnly(undefined, wire) ? [] : [wire];
-  return entries.map((entry) => historyEntryOf(entry, idMember));
+  return entries.map((entry) => historyEntryOf(entry, idField));
 }
 
-function historyEntryOf(wire: WireHistoryEntry, idMember: string): HistoryEntry {
-  return { ...normaliseResult(wire, idMember, ofHistoryEntry), identity: identityOf(wire) };
+function historyEntryOf(wire: WireHistoryEntry, idField: string): HistoryEntry {
+  return { ...normaliseResult(wire, idField, namedInHistoryEntry), identity: identityOf(wire) };
 }
 
 function identityOf(wire: WireHistoryEntry): HistoryEntry['identity'] {
@@ -121,7 +121,7 @@ function partnerParamsOf(wire: WireResult['PartnerParams']): PartnerParams | nul
     jobId: toCode(wire.job_id),
     jobType: toCode(wire.job_type),
     linkId: toCode(wire.link_id),
-    extra: toTexts(extraOf(wire, ofPartnerParams)),
+    extra: toTexts(extraOf(wire, namedInPartnerParams)),
   };
 }
 
@@ -132,7 +132,7 @@ function imageLinksOf(wire: WireJobStatus['image_links']): JobStatus['imageLinks
   return {
     selfieImage,
     expiresAt: selfieImage?.includes('X-Amz-') ? expiryOf(new URL(selfieImage)) : null,
-    extra: extraOf(links, ofImageLinks, { selfie_image: selfieImage }),
+    extra: extraOf(links, namedInImageLinks, { selfie_image: selfieImage }),
   };
 }
 

@@ -34,30 +34,30 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobS
     body: {
       user_id: userId,
       job_id: jobId,
-      ...(imageLinks && { image_links: asked(wire) }),
-      ...(history && { history: asked(wire) }),
+      ...(imageLinks && { image_links: encodeFlag(wire) }),
+      ...(history && { history: encodeFlag(wire) }),
     },
   }),
   response: wireJobStatus,
-  decode: (answer, { userId, jobId }, { wire, signedAt }) => {
-    const issues = otherJob(answer, { userId, jobId });
+  decode: (response, { userId, jobId }, { wire, signedAt }) => {
+    const issues = findMismatches(response, { userId, jobId });
     if (issues.length > 0) return { reason: 'mismatch', issues };
     const known = { userId, jobId, brand: wire.brand, signedAt };
     // §2.4: whatever else an answer says, a job without a final status is pending.
-    if (toBoolean(answer.job_complete) !== true) {
-      return { value: normaliseStatus(answer, { verdict: pending, ...known }) };
+    if (toBoolean(response.job_complete) !== true) {
+      return { value: normaliseStatus(response, { verdict: pending, ...known }) };
     }
-    const success = successIn(answer.job_success);
+    const success = successIn(response.job_success);
     if (success === null) {
       const message = 'must be true or false, or "true" or "false", once the job is complete';
       return { reason: 'shape', issues: [{ path: 'job_success', message }] };
     }
-    if (!success) return { value: normaliseStatus(answer, { verdict: failed, ...known }) };
-    if (wire.namesJob && !namesJob(answer)) {
+    if (!success) return { value: normaliseStatus(response, { verdict: failed, ...known }) };
+    if (wire.namesJob && !hasJobId(response)) {
       const message = 'must be there once the job has succeeded, or in "result.PartnerParams"';
       return { reason: 'mismatch', issues: [{ path: 'job_id', message }] };
     }
-    return { value: normaliseStatus(answer, { verdict: succeeded, ...known }) };
+    return { value: normaliseStatus(response, { verdict: succeeded, ...known }) };
   },
 };
 
@@ -65,22 +65,22 @@ const pending = { state: 'pending', complete: false, success: false } as const;
 const failed = { state: 'failed', complete: true, success: false } as const;
 const succeeded = { state: 'succeeded', complete: true, success: true } as const;
 
-function asked(wire: Wire): boolean | string {
+function encodeFlag(wire: Wire): boolean | string {
   return wire.jobFlags === 'string' ? 'true' : true;
 }
 
 // The signature does not cover the body: what a response says it is about is compared with what was
 // asked. History entries do differ in honest responses, and are not.
-function otherJob(answer: WireJobStatus, { userId, jobId }: JobRef): readonly Issue[] {
-  const params = partnerParamsIn(answer);
+function findMismatches(response: WireJobStatus, { userId, jobId }: JobRef): readonly Issue[] {
+  const params = partnerParamsIn(response);
   const issues: Issue[] = [];
   const compare = (path: string, id: string | number | null | undefined, expected: string) => {
     const said = toCode(id);
     if (said !== null && said !== expected)
       issues.push({ path, message: 'must be that of the job that was asked for' });
   };
-  compare('user_id', answer.user_id, userId);
-  compare('job_id', answer.job_id, jobId);
+  compare('user_id', response.user_id, userId);
+  compare('job_id', response.job_id, jobId);
   compare('result.PartnerParams.user_id', params?.user_id, userId);
   compare('result.PartnerParams.job_id', params?.job_id, jobId);
   return issues;
@@ -94,8 +94,8 @@ function successIn(wire: unknown): boolean | null {
 
 // A status that names no job could be any job's, and this is the one that opens doors. Those that failed
 // may have next to nothing in them.
-function namesJob(answer: WireJobStatus): boolean {
-  return (toCode(answer.job_id) ?? toCode(partnerParamsIn(answer)?.job_id)) !== null;
+function hasJobId(response: WireJobStatus): boolean {
+  return (toCode(response.job_id) ?? toCode(partnerParamsIn(response)?.job_id)) !== null;
 }
 
 function partnerParamsIn({ result }: WireJobStatus) {

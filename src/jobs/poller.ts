@@ -29,11 +29,11 @@ export interface Wait<J = unknown> {
   /** Whether the poll that is due, or under way, is the last one before the deadline. */
   isLast: boolean;
   /** How long the last poll that was answered took. */
-  tookMs: number;
+  lastPollMs: number;
   /** Transient errors since the last status. */
   errorsInRow: number;
   /** Whether the service has ever known the job. */
-  seen: boolean;
+  wasFound: boolean;
   lastStatus: PendingJob | null;
   /** The signatures of all polls; null before the first. */
   sent: SentSignatures | null;
@@ -71,20 +71,20 @@ export interface Poller {
   /** When the wait ends, whatever happens. */
   deadlineOf(wait: Wait): number;
   /** Gives the error of a wait whose deadline is over. */
-  expire(wait: Wait): AnyHostedError;
+  createDeadlineError(wait: Wait): AnyHostedError;
 }
 
 /** A poll at the deadline itself may take this long, in ms: without it, it could not be made. */
-const lastMomentMs = 25;
+const minPollMs = 25;
 /** The last poll begins at most this long, in ms, before the deadline, however slow the service is. */
-const longestLeadMs = 10_000;
+const maxLeadMs = 10_000;
 
 /** Creates a poller. */
 export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   const { ask, elapsed, random, telemetry, createSent } = polling;
   const pollLimitMs = plan.call.totalTimeoutMs ?? polling.totalTimeoutMs;
 
-  return { begin, poll, deadlineOf, expire: (wait) => timeout(wait, elapsed()) };
+  return { begin, poll, deadlineOf, createDeadlineError: (wait) => createTimeoutError(wait, elapsed()) };
 
   function begin<J>(job: J, ids: JobRef): Wait<J> {
     const startedAt = elapsed();
@@ -98,9 +98,9 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
       isExpiring: false,
       polls: 0,
       isLast: false,
-      tookMs: 0,
+      lastPollMs: 0,
       errorsInRow: 0,
-      seen: false,
+      wasFound: false,
       lastStatus: null,
       sent: null,
     };
@@ -108,75 +108,75 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
 
   async function poll(wait: Wait, signal: AbortSignal): Promise<Step> {
     const startedAt = elapsed();
-    if (wait.isExpiring) return expired(wait, null, startedAt);
+    if (wait.isExpiring) return createExpiredStep(wait, null, startedAt);
     wait.polls += 1;
     wait.sent ??= createSent();
     // A poll under way ends with the wait: a stalled one must not make the wait longer.
-    const leftMs = Math.max(Math.ceil(deadlineOf(wait) - startedAt), lastMomentMs);
+    const leftMs = Math.max(Math.ceil(deadlineOf(wait) - startedAt), minPollMs);
     const endsWait = leftMs <= pollLimitMs;
     const limited = endsWait ? { ...plan.call, totalTimeoutMs: leftMs } : plan.call;
     let step: Step;
     let status: JobStatus | null = null;
     let error: AnyHostedError | null = null;
     try {
-      status = await ask({ ...wait.ids, ...plan.asked }, { ...limited, signal }, { sent: wait.sent });
-      wait.tookMs = elapsed() - startedAt;
-      step = afterStatus(wait, status);
+      status = await ask({ ...wait.ids, ...plan.flags }, { ...limited, signal }, { sent: wait.sent });
+      wait.lastPollMs = elapsed() - startedAt;
+      step = handleStatus(wait, status);
     } catch (caught) {
       // The reason of an abort may be another call's error.
       signal.throwIfAborted();
       if (!isHostedError(caught)) throw caught;
       error = caught;
       const isCutOff = endsWait && error.code === 'timeout' && error.phase === 'total';
-      step = isCutOff ? expired(wait, null, elapsed()) : afterError(wait, error);
+      step = isCutOff ? createExpiredStep(wait, null, elapsed()) : handleError(wait, error);
     }
     report(wait, { status, error, over: step.over || wait.isExpiring });
     return step;
   }
 
-  function afterStatus(wait: Wait, status: JobStatus): Step {
-    wait.seen = true;
+  function handleStatus(wait: Wait, status: JobStatus): Step {
+    wait.wasFound = true;
     wait.errorsInRow = 0;
     if (status.complete) return { status, error: null, over: true };
     wait.lastStatus = status;
-    return waitOn(wait, status, 0);
+    return scheduleNextPoll(wait, status, 0);
   }
 
-  function afterError(wait: Wait, error: AnyHostedError): Step {
+  function handleError(wait: Wait, error: AnyHostedError): Step {
     const graceEndsAt = wait.startedAt + plan.notFoundGraceMs;
     const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
     const at = elapsed();
-    if (error.code === 'not_found' && !wait.seen && at < graceEndsAt) {
+    if (error.code === 'not_found' && !wait.wasFound && at < graceEndsAt) {
       wait.errorsInRow = 0;
-      const step = waitOn(wait, null, retryAfterMs);
+      const step = scheduleNextPoll(wait, null, retryAfterMs);
       // As at the deadline, the last poll is made at the end of the grace, unless the service asks for later.
       if (!wait.isExpiring) wait.dueAt = Math.min(wait.dueAt, Math.max(graceEndsAt, at + retryAfterMs));
       return step;
     }
     wait.errorsInRow += 1;
-    if (!isTransient(error, wait.seen) || wait.errorsInRow > plan.maxConsecutiveErrors) {
+    if (!isTransient(error, wait.wasFound) || wait.errorsInRow > plan.maxConsecutiveErrors) {
       return { status: null, error, over: true };
     }
-    return waitOn(wait, null, retryAfterMs);
+    return scheduleNextPoll(wait, null, retryAfterMs);
   }
 
-  function waitOn(wait: Wait, status: PendingJob | null, atLeastMs: number): Step {
+  function scheduleNextPoll(wait: Wait, status: PendingJob | null, atLeastMs: number): Step {
     const deadlineAt = deadlineOf(wait);
     const at = elapsed();
-    if (at >= deadlineAt) return expired(wait, status, at);
+    if (at >= deadlineAt) return createExpiredStep(wait, status, at);
     const longest = Math.min(plan.maxDelayMs, plan.minDelayMs * plan.backoffFactor ** (wait.polls - 1));
-    const drawn = plan.jitter ? longest * (0.5 + random() / 2) : longest;
+    const delayMs = plan.jitter ? longest * (0.5 + random() / 2) : longest;
     // The last poll is made at the deadline, not one delay before it: early enough to be answered in time.
-    const lastAt = deadlineAt - Math.min(2 * wait.tookMs, longestLeadMs);
-    wait.isExpiring = wait.isLast || deadlineAt - at <= wait.tookMs / 2;
-    const nextAt = Math.max(Math.min(at + Math.max(Math.round(drawn), atLeastMs), lastAt), at);
+    const lastAt = deadlineAt - Math.min(2 * wait.lastPollMs, maxLeadMs);
+    wait.isExpiring = wait.isLast || deadlineAt - at <= wait.lastPollMs / 2;
+    const nextAt = Math.max(Math.min(at + Math.max(Math.round(delayMs), atLeastMs), lastAt), at);
     wait.isLast = nextAt >= lastAt;
     wait.dueAt = wait.isExpiring ? deadlineAt : nextAt;
     return { status, error: null, over: false };
   }
 
-  function expired(wait: Wait, status: PendingJob | null, at: number): Step {
-    return { status, error: timeout(wait, at), over: true };
+  function createExpiredStep(wait: Wait, status: PendingJob | null, at: number): Step {
+    return { status, error: createTimeoutError(wait, at), over: true };
   }
 
   function deadlineOf(wait: Wait): number {
@@ -212,7 +212,7 @@ function isTransient(error: AnyHostedError, seen: boolean): boolean {
   }
 }
 
-function timeout({ ids, lastStatus, startedAt, polls }: Wait, at: number): HostedPollTimeoutError {
+function createTimeoutError({ ids, lastStatus, startedAt, polls }: Wait, at: number): HostedPollTimeoutError {
   const last = lastStatus ? 'it was pending' : 'no poll was answered with its status';
   return new HostedPollTimeoutError(
     `"deadlineMs" is over, and ${last}; the job's two ids are all that is needed to go on waiting`,

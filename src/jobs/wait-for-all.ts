@@ -37,10 +37,10 @@ export type WaitEntry<J extends JobRef> =
     };
 
 // Jobs that wait for an initial delay hold no request: a source without end must not hold the process.
-const mostAdmittedAtOnce = 1_000;
+const maxAdmittedAtOnce = 1_000;
 
 /** What the schedule needs. */
-export interface Scheduling {
+export interface WaitForAllContext {
   readonly poller: Poller;
   readonly clock: WaitingClock;
   readonly concurrency: number;
@@ -58,19 +58,19 @@ export interface Scheduling {
  */
 export async function* waitForEach<J extends JobRef>(
   jobs: Iterable<J> | AsyncIterable<J>,
-  { poller, clock, concurrency, signal, stop }: Scheduling,
+  { poller, clock, concurrency, signal, stop }: WaitForAllContext,
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
-  const source = createSource(jobs);
+  const source = createJobSource(jobs);
   const waiting = createDueQueue<Wait<J>>();
   // Every wait that has not ended, in order of admission, which is that of their deadlines; with its place in
   // the queue, or null while it is polled.
-  const open = new Map<Wait<J>, DueEntry<Wait<J>> | null>();
-  const ending = new AbortController();
+  const waits = new Map<Wait<J>, DueEntry<Wait<J>> | null>();
+  const stopPolls = new AbortController();
   let ended: WaitEntry<J>[] = [];
   let inFlight = 0;
   let failure: { readonly reason: unknown } | null = null;
   let notify: () => void = () => undefined;
-  let alarm: { readonly at: number; readonly off: AbortController } | null = null;
+  let timer: { readonly at: number; readonly cancel: AbortController } | null = null;
   let admitNext = true;
 
   const onAbort = () => fail(signal?.reason);
@@ -96,7 +96,7 @@ export async function* waitForEach<J extends JobRef>(
     source.throwFailure();
   } finally {
     release();
-    ending.abort();
+    stopPolls.abort();
     source.close();
   }
 
@@ -104,7 +104,7 @@ export async function* waitForEach<J extends JobRef>(
   function fill(): void {
     let admitted = 0;
     endOverdue();
-    while (!failure && inFlight < concurrency && admitted < mostAdmittedAtOnce) {
+    while (!failure && inFlight < concurrency && admitted < maxAdmittedAtOnce) {
       const dueAt = waiting.nextDueAt();
       const isDue = dueAt !== null && dueAt <= clock.elapsed();
       const job = !isDue || admitNext ? source.take(fill) : null;
@@ -112,77 +112,77 @@ export async function* waitForEach<J extends JobRef>(
       if (job) {
         admitted += 1;
         admit(job);
-      } else if (isDue) run(waiting.take() as Wait<J>);
+      } else if (isDue) startPoll(waiting.take() as Wait<J>);
       else break;
     }
-    if (inFlight >= concurrency) setAlarm(nextDeadlineAt());
-    else setAlarm(admitted < mostAdmittedAtOnce ? waiting.nextDueAt() : clock.elapsed() + 1);
+    if (inFlight >= concurrency) setTimer(nextDeadlineAt());
+    else setTimer(admitted < maxAdmittedAtOnce ? waiting.nextDueAt() : clock.elapsed() + 1);
     if (isDone()) release();
     notify();
   }
 
-  function admit({ job, ids }: Arrival<J>): void {
+  function admit({ job, ids }: SourcedJob<J>): void {
     const wait = poller.begin(job, ids);
     if (wait.dueAt > wait.startedAt) enqueue(wait);
-    else run(wait);
+    else startPoll(wait);
   }
 
   function enqueue(wait: Wait<J>): void {
-    open.set(wait, waiting.add(wait, wait.dueAt));
+    waits.set(wait, waiting.add(wait, wait.dueAt));
   }
 
-  function run(wait: Wait<J>): void {
+  function startPoll(wait: Wait<J>): void {
     inFlight += 1;
-    open.set(wait, null);
+    waits.set(wait, null);
     poller
-      .poll(wait, ending.signal)
+      .poll(wait, stopPolls.signal)
       .then(({ status, error, over }) => {
         inFlight -= 1;
         if (!over) enqueue(wait);
-        else end(wait, error ? { job: wait.job, error } : { job: wait.job, status });
+        else finish(wait, error ? { job: wait.job, error } : { job: wait.job, status });
         fill();
       })
       .catch(fail);
   }
 
-  function end(wait: Wait<J>, entry: WaitEntry<J>): void {
-    open.delete(wait);
+  function finish(wait: Wait<J>, entry: WaitEntry<J>): void {
+    waits.delete(wait);
     ended.push(entry);
   }
 
   // Where every request is taken by other jobs, a wait ends with its deadline all the same.
   function endOverdue(): void {
     const now = clock.elapsed();
-    for (const [wait, place] of open) {
+    for (const [wait, place] of waits) {
       if (poller.deadlineOf(wait) > now) return;
       if (place === null || inFlight < concurrency) continue;
       waiting.remove(place);
-      end(wait, { job: wait.job, error: poller.expire(wait) });
+      finish(wait, { job: wait.job, error: poller.createDeadlineError(wait) });
     }
   }
 
   function nextDeadlineAt(): number | null {
     // At most as many as there are requests are polled right now.
-    for (const [wait, place] of open) if (place !== null) return poller.deadlineOf(wait);
+    for (const [wait, place] of waits) if (place !== null) return poller.deadlineOf(wait);
     return null;
   }
 
-  function setAlarm(at: number | null): void {
-    if (at === null || at === Number.POSITIVE_INFINITY || failure || (alarm && alarm.at <= at)) return;
-    alarm?.off.abort();
-    const off = new AbortController();
-    alarm = { at, off };
+  function setTimer(at: number | null): void {
+    if (at === null || at === Number.POSITIVE_INFINITY || failure || (timer && timer.at <= at)) return;
+    timer?.cancel.abort();
+    const cancel = new AbortController();
+    timer = { at, cancel };
     clock
-      .sleep(Math.max(0, at - clock.elapsed()), off.signal)
+      .sleep(Math.max(0, at - clock.elapsed()), cancel.signal)
       .then(
         () => {
           // One that was replaced as it rang must not take its successor's handle away.
-          if (alarm?.off === off) alarm = null;
+          if (timer?.cancel === cancel) timer = null;
           fill();
         },
         (error: unknown) => {
-          // The alarm was called off, or the given clock failed.
-          if (!off.signal.aborted) fail(error);
+          // The timer was cancelled, or the given clock failed.
+          if (!cancel.signal.aborted) fail(error);
         },
       )
       .catch(fail);
@@ -195,7 +195,7 @@ export async function* waitForEach<J extends JobRef>(
   function fail(reason: unknown): void {
     failure ??= { reason };
     release();
-    ending.abort(reason);
+    stopPolls.abort(reason);
     notify();
   }
 
@@ -206,31 +206,31 @@ export async function* waitForEach<J extends JobRef>(
 
   function release(): void {
     signal?.removeEventListener('abort', onAbort);
-    alarm?.off.abort();
-    alarm = null;
+    timer?.cancel.abort();
+    timer = null;
   }
 }
 
 /** A job as it came. */
-interface Arrival<J> {
+interface SourcedJob<J> {
   readonly job: J;
   /** Copied as it came: a source may use one object for one job after the other. */
   readonly ids: JobRef;
 }
 
 /** Where jobs come from: taken one by one, none before there is a place for it. */
-interface Source<J> {
+interface JobSource<J> {
   /** The next job, if there is one now; calls `ready` once when there may be one later. */
-  take(ready: () => void): Arrival<J> | null;
+  take(ready: () => void): SourcedJob<J> | null;
   isExhausted(): boolean;
   throwFailure(): void;
   close(): void;
 }
 
-function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
+function createJobSource<J>(jobs: Iterable<J> | AsyncIterable<J>): JobSource<J> {
   const iterator = Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
-  let arrived: Arrival<J> | null = null;
-  let underway = false;
+  let buffered: SourcedJob<J> | null = null;
+  let isFetching = false;
   let exhausted = false;
   let failure: { readonly reason: unknown } | null = null;
 
@@ -241,22 +241,22 @@ function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
 
   function receive(result: IteratorResult<J>): void {
     if (result.done) end();
-    else arrived = { job: result.value, ids: copyIds(result.value) };
+    else buffered = { job: result.value, ids: copyIds(result.value) };
   }
 
-  function ask(ready: () => void): void {
+  function fetchNext(ready: () => void): void {
     try {
       const result = iterator.next();
       if (!('then' in result)) {
         receive(result);
         return;
       }
-      underway = true;
+      isFetching = true;
       void result
         .then(receive)
         .catch((reason: unknown) => end({ reason }))
         .then(() => {
-          underway = false;
+          isFetching = false;
           ready();
         });
     } catch (reason) {
@@ -266,12 +266,12 @@ function createSource<J>(jobs: Iterable<J> | AsyncIterable<J>): Source<J> {
 
   return {
     take(ready) {
-      if (!arrived && !underway && !exhausted) ask(ready);
-      const job = arrived;
-      arrived = null;
+      if (!buffered && !isFetching && !exhausted) fetchNext(ready);
+      const job = buffered;
+      buffered = null;
       return job;
     },
-    isExhausted: () => exhausted && !arrived,
+    isExhausted: () => exhausted && !buffered,
     throwFailure() {
       if (failure) throw failure.reason;
     },

@@ -88,7 +88,7 @@ export interface WaitPlan {
   readonly concurrency: number;
   readonly onPoll: WaitOptions['onPoll'];
   /** What every poll asks for beside the job. */
-  readonly asked: { readonly imageLinks?: boolean; readonly history?: boolean };
+  readonly flags: { readonly imageLinks?: boolean; readonly history?: boolean };
   /** What every poll is called with, its signal aside. */
   readonly call: CallOptions;
   readonly signal: AbortSignal | undefined;
@@ -126,12 +126,12 @@ const waitOptions = inputObject({
  */
 export function readWaitOptions(options: (WaitOptions & { concurrency?: number }) | undefined): WaitPlan {
   const { data, issues } = check(waitOptions, options ?? {});
-  if (!data) throw invalid(issues);
+  if (!data) throw createValidationError(issues);
   const { signal, timeoutMs, totalTimeoutMs, headers, imageLinks, history, onPoll, ...given } = data;
   const { minDelayMs = 2_000, maxDelayMs = 30_000 } = given;
   if (minDelayMs > maxDelayMs) {
     const message = `must be at most "maxDelayMs" (${maxDelayMs}), got ${minDelayMs}`;
-    throw invalid([{ path: 'minDelayMs', message }]);
+    throw createValidationError([{ path: 'minDelayMs', message }]);
   }
   return {
     deadlineMs: given.deadlineMs ?? 600_000,
@@ -144,7 +144,7 @@ export function readWaitOptions(options: (WaitOptions & { concurrency?: number }
     maxConsecutiveErrors: given.maxConsecutiveErrors ?? 3,
     concurrency: given.concurrency ?? 10,
     onPoll,
-    asked: { ...(imageLinks && { imageLinks }), ...(history && { history }) },
+    flags: { ...(imageLinks && { imageLinks }), ...(history && { history }) },
     call: {
       maxRetries: 0,
       ...(timeoutMs !== undefined && { timeoutMs }),
@@ -155,6 +155,6 @@ export function readWaitOptions(options: (WaitOptions & { concurrency?: number }
   };
 }
 
-function invalid(issues: readonly Issue[]): HostedValidationError {
+function createValidationError(issues: readonly Issue[]): HostedValidationError {
   return new HostedValidationError(issues, { operation: 'jobs.status' });
 }

@@ -9,7 +9,7 @@ import type { Poller, Wait } from './poller.js';
 import type { JobStatus } from './types.js';
 
 /** What watching needs. */
-export interface Watching {
+export interface WatchContext {
   readonly poller: Poller;
   readonly clock: WaitingClock;
   /** The caller's. */
@@ -26,21 +26,21 @@ export interface Watching {
  */
 export async function* watchJob(
   wait: Wait,
-  { poller, clock, signal, stop }: Watching,
+  { poller, clock, signal, stop }: WatchContext,
 ): AsyncGenerator<JobStatus, void, undefined> {
   for (;;) {
-    const { status, error, over } = await withSignals([signal, stop], async (ended) => {
+    const { status, error, over } = await withSignals([signal, stop], async (combined) => {
       // Counted from the last poll: whoever reads a status slowly does not poll less often.
-      for (let delayMs = dueIn(); delayMs > 0; delayMs = dueIn()) await clock.sleep(delayMs, ended);
-      ended.throwIfAborted();
-      return poller.poll(wait, ended);
+      for (let delayMs = msUntilDue(); delayMs > 0; delayMs = msUntilDue()) await clock.sleep(delayMs, combined);
+      combined.throwIfAborted();
+      return poller.poll(wait, combined);
     });
     if (status) yield status;
     if (error) throw error;
     if (over) return;
   }
 
-  function dueIn(): number {
+  function msUntilDue(): number {
     return wait.dueAt - clock.elapsed();
   }
 }
