@@ -6,10 +6,9 @@
  */
 
 import type { HostedError } from '../errors/hosted-error.js';
-import { quietly } from '../events.js';
 import type { WaitingClock } from '../runtime/clock.js';
 import { createDueQueue, type DueEntry } from '../runtime/due-queue.js';
-import { copyIds } from './copy-ids.js';
+import { createJobSource, type SourcedJob } from './job-source.js';
 import type { Poller, Wait } from './poller.js';
 import type { CompletedJob, JobRef } from './types.js';
 
@@ -209,75 +208,4 @@ export async function* waitForEach<J extends JobRef>(
     timer?.cancel.abort();
     timer = null;
   }
-}
-
-/** A job as it came. */
-interface SourcedJob<J> {
-  readonly job: J;
-  /** Copied as it came: a source may use one object for one job after the other. */
-  readonly ids: JobRef;
-}
-
-/** Where jobs come from: taken one by one, none before there is a place for it. */
-interface JobSource<J> {
-  /** The next job, if there is one now; calls `ready` once when there may be one later. */
-  take(ready: () => void): SourcedJob<J> | null;
-  isExhausted(): boolean;
-  throwFailure(): void;
-  close(): void;
-}
-
-function createJobSource<J>(jobs: Iterable<J> | AsyncIterable<J>): JobSource<J> {
-  const iterator = Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
-  let buffered: SourcedJob<J> | null = null;
-  let isFetching = false;
-  let exhausted = false;
-  let failure: { readonly reason: unknown } | null = null;
-
-  function end(reason?: { readonly reason: unknown }): void {
-    exhausted = true;
-    failure = reason ?? null;
-  }
-
-  function receive(result: IteratorResult<J>): void {
-    if (result.done) end();
-    else buffered = { job: result.value, ids: copyIds(result.value) };
-  }
-
-  function fetchNext(ready: () => void): void {
-    try {
-      const result = iterator.next();
-      if (!('then' in result)) {
-        receive(result);
-        return;
-      }
-      isFetching = true;
-      void result
-        .then(receive)
-        .catch((reason: unknown) => end({ reason }))
-        .then(() => {
-          isFetching = false;
-          ready();
-        });
-    } catch (reason) {
-      end({ reason });
-    }
-  }
-
-  return {
-    take(ready) {
-      if (!buffered && !isFetching && !exhausted) fetchNext(ready);
-      const job = buffered;
-      buffered = null;
-      return job;
-    },
-    isExhausted: () => exhausted && !buffered,
-    throwFailure() {
-      if (failure) throw failure.reason;
-    },
-    close() {
-      // The source is told that nothing more is wanted; how it takes that changes nothing here.
-      if (!exhausted) quietly(() => iterator.return?.());
-    },
-  };
 }

@@ -1,0 +1,83 @@
+/**
+ * The source of the jobs to wait for: reads a caller's iterable, synchronous or not, one job at a time
+ * and only when a job is wanted.
+ *
+ * @module
+ */
+
+import { quietly } from '../events.js';
+import { copyIds } from './copy-ids.js';
+import type { JobRef } from './types.js';
+
+/** A job as its source gave it. */
+export interface SourcedJob<J> {
+  readonly job: J;
+  /** Copied at once: a source may reuse one object for several jobs. */
+  readonly ids: JobRef;
+}
+
+/** A caller's jobs, taken one by one. */
+export interface JobSource<J> {
+  /** Takes the next job; null where there is none now: `ready` is then called once when there may be one. */
+  take(ready: () => void): SourcedJob<J> | null;
+  isExhausted(): boolean;
+  /** Throws what the caller's iterable threw, if it did. */
+  throwFailure(): void;
+  /** Tells the caller's iterable that no more jobs are wanted. */
+  close(): void;
+}
+
+/** Creates the source of a caller's jobs. */
+export function createJobSource<J>(jobs: Iterable<J> | AsyncIterable<J>): JobSource<J> {
+  const iterator = Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
+  let buffered: SourcedJob<J> | null = null;
+  let isReading = false;
+  let exhausted = false;
+  let failure: { readonly reason: unknown } | null = null;
+
+  function end(reason?: { readonly reason: unknown }): void {
+    exhausted = true;
+    failure = reason ?? null;
+  }
+
+  function receive(result: IteratorResult<J>): void {
+    if (result.done) end();
+    else buffered = { job: result.value, ids: copyIds(result.value) };
+  }
+
+  function readNext(ready: () => void): void {
+    try {
+      const result = iterator.next();
+      if (!('then' in result)) {
+        receive(result);
+        return;
+      }
+      isReading = true;
+      void result
+        .then(receive)
+        .catch((reason: unknown) => end({ reason }))
+        .then(() => {
+          isReading = false;
+          ready();
+        });
+    } catch (reason) {
+      end({ reason });
+    }
+  }
+
+  return {
+    take(ready) {
+      if (!buffered && !isReading && !exhausted) readNext(ready);
+      const job = buffered;
+      buffered = null;
+      return job;
+    },
+    isExhausted: () => exhausted && !buffered,
+    throwFailure() {
+      if (failure) throw failure.reason;
+    },
+    close() {
+      if (!exhausted) quietly(() => iterator.return?.());
+    },
+  };
+}
