@@ -4,7 +4,7 @@
  * @module
  */
 
-import { assumedComeAgainSeconds } from '../protocol/assumptions.js';
+import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
 import { shadowPollution } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { codeOf, createFailure, type DeliveryReports, type DeliveryResult } from './delivery.js';
@@ -48,6 +48,6 @@ function durationSince(startedAt: number, { clock }: Settings): number {
 function respond(status: number): Response {
   const headers: Record<string, string> = {};
   if (status === 405) headers.allow = 'POST';
-  if (status === 503) headers['retry-after'] = String(assumedComeAgainSeconds);
+  if (status === 503) headers['retry-after'] = String(assumedRedeliverySeconds);
   return new Response(null, { ...shadowPollution(), status, headers });
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { extraOf, toBoolean, toCode, toDate, toNumber, toText, toTexts, toUrl } from '../protocol/scalars.js';
+import { extraOf, toBoolean, toCode, toDate, toNumber, toStrings, toUrl } from '../protocol/scalars.js';
 import type { HistoryEntry, JobResult, JobStatus, PartnerParams } from './types.js';
 import {
   partnerParamsFields,
@@ -67,14 +67,14 @@ function normaliseResult(wire: WireResult, idField: string, named: ReadonlySet<s
   const confidence = toNumber(wire.ConfidenceValue);
   return {
     resultCode: toCode(wire.ResultCode),
-    resultText: toText(wire.ResultText),
-    resultType: toText(wire.ResultType),
+    resultText: wire.ResultText ?? null,
+    resultType: wire.ResultType ?? null,
     hostedJobId,
     jsonVersion: toCode(wire.JSONVersion),
     isFinal: toBoolean(wire.IsFinalResult),
     isMachine: toBoolean(wire.IsMachineResult),
     confidence,
-    actions: toTexts(wire.Actions ?? {}),
+    actions: toStrings(wire.Actions ?? {}),
     partnerParams: partnerParamsOf(wire.PartnerParams),
     extra: extraOf(wire, named, { ConfidenceValue: confidence, [idField]: hostedJobId }),
   };
@@ -98,12 +98,12 @@ function historyEntryOf(wire: WireHistoryEntry, idField: string): HistoryEntry {
 
 function identityOf(wire: WireHistoryEntry): HistoryEntry['identity'] {
   const identity = {
-    fullName: toText(wire.FullName),
-    dateOfBirth: toText(wire.DOB),
-    idNumber: toText(wire.IDNumber),
-    idType: toText(wire.IDType),
-    country: toText(wire.Country),
-    expirationDate: toText(wire.ExpirationDate),
+    fullName: wire.FullName ?? null,
+    dateOfBirth: wire.DOB ?? null,
+    idNumber: wire.IDNumber ?? null,
+    idType: wire.IDType ?? null,
+    country: wire.Country ?? null,
+    expirationDate: wire.ExpirationDate ?? null,
   };
   return hasOnly(null, identity) ? null : identity;
 }
@@ -121,7 +121,7 @@ function partnerParamsOf(wire: WireResult['PartnerParams']): PartnerParams | nul
     jobId: toCode(wire.job_id),
     jobType: toCode(wire.job_type),
     linkId: toCode(wire.link_id),
-    extra: toTexts(extraOf(wire, namedInPartnerParams)),
+    extra: toStrings(extraOf(wire, namedInPartnerParams)),
   };
 }
 

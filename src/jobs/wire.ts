@@ -7,8 +7,8 @@
  */
 
 import * as z from 'zod/mini';
-import { assumedMostEntries } from '../protocol/assumptions.js';
-import { wireAnything, wireBoolean, wireCode, wireEmptyList, wireText, wireVersion } from '../protocol/scalars.js';
+import { assumedMaxEntries } from '../protocol/assumptions.js';
+import { wireAnything, wireBoolean, wireCode, wireEmptyList, wireString, wireVersion } from '../protocol/scalars.js';
 import { list, oneOf, record } from '../validation/structure.js';
 
 /** What {@link wirePartnerParams} knows. */
@@ -20,16 +20,16 @@ export const wirePartnerParams = record(partnerParamsFields);
 /** What {@link wireResult} knows. An ID number written as a number has lost digits: it is refused. */
 export const resultFields = {
   ResultCode: wireCode,
-  ResultText: wireText,
-  ResultType: wireText,
+  ResultText: wireString,
+  ResultType: wireString,
   JSONVersion: wireVersion,
   IsFinalResult: z.nullish(wireBoolean),
   IsMachineResult: z.nullish(wireBoolean),
   ConfidenceValue: wireAnything,
   Actions: objectOr(record({})),
   PartnerParams: objectOr(wirePartnerParams),
-  IDNumber: wireText,
-  SecondaryIDNumber: wireText,
+  IDNumber: wireString,
+  SecondaryIDNumber: wireString,
 };
 
 /** One result. */
@@ -38,14 +38,14 @@ export const wireResult = record(resultFields);
 /** One result as it was sent to the callback. */
 export const wireHistoryEntry = record({
   ...resultFields,
-  FullName: wireText,
-  DOB: wireText,
-  IDType: wireText,
-  Country: wireText,
-  ExpirationDate: wireText,
+  FullName: wireString,
+  DOB: wireString,
+  IDType: wireString,
+  Country: wireString,
+  ExpirationDate: wireString,
 });
 
-const wireHistory = list(wireHistoryEntry, { message: 'must be a list of results', most: assumedMostEntries.results });
+const wireHistory = list(wireHistoryEntry, { message: 'must be a list of results', most: assumedMaxEntries.results });
 
 /** The answer to job status, its signature aside (`signing/verify.ts`). */
 export const wireJobStatus = record({

@@ -5,7 +5,7 @@
  */
 
 import { type Issue, maxIssues } from '../errors/hosted-error.js';
-import { extraOf, toBoolean, toCode, toCount, toDate, toText, toUrl } from '../protocol/scalars.js';
+import { extraOf, toBoolean, toCode, toCount, toDate, toUrl } from '../protocol/scalars.js';
 import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.js';
 import type { WireCreatedLink, WireIdType, WireLink, WireLinkPage, WireUpdatedLink } from './wire.js';
 import { linkFields } from './wire.js';
@@ -68,7 +68,7 @@ function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }
     url,
     linkId: linkId ?? refId,
     refId,
-    name: toText(wire.name),
+    name: wire.name ?? null,
     idTypes: normaliseIdTypes(wire.id_types),
     isSingleUse: toBoolean(wire.is_single_use),
     callbackUrl: read.callback_url,
@@ -80,7 +80,7 @@ function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }
       failed: toCount(wire.failed_jobs),
       successful: toCount(wire.successful_jobs),
     },
-    companyName: toText(wire.company_name),
+    companyName: wire.company_name ?? null,
     partnerId: toCode(wire.partner_id),
     createdAt: read.created_at,
     updatedAt: read.updated_at,

@@ -6,7 +6,7 @@
  */
 
 import { isRecord } from '../protocol/json.js';
-import { isBooleanText, isCode, isCount, isCountText } from '../protocol/scalars.js';
+import { isBooleanString, isCode, isCount, isCountString } from '../protocol/scalars.js';
 
 /** Whether a link is accepted as it stands. Times and three of the URLs may be anything: what cannot be read is null. */
 export function isOrdinaryLink(link: unknown): boolean {
@@ -57,11 +57,11 @@ function isCodeOrAbsent(value: unknown): boolean {
 }
 
 function isBooleanOrAbsent(value: unknown): boolean {
-  return typeof value === 'boolean' || isAbsent(value) || isBooleanText(value);
+  return typeof value === 'boolean' || isAbsent(value) || isBooleanString(value);
 }
 
 function isCountOrAbsent(value: unknown): boolean {
-  return isCount(value) || isAbsent(value) || isCountText(value);
+  return isCount(value) || isAbsent(value) || isCountString(value);
 }
 
 function isStringOrAbsent(value: unknown): boolean {

@@ -6,21 +6,21 @@
  */
 
 import * as z from 'zod/mini';
-import { assumedMostEntries } from '../protocol/assumptions.js';
-import { wireAnything, wireBoolean, wireCode, wireCount, wireText } from '../protocol/scalars.js';
+import { assumedMaxEntries } from '../protocol/assumptions.js';
+import { wireAnything, wireBoolean, wireCode, wireCount, wireString } from '../protocol/scalars.js';
 import { list, oneOf, record } from '../validation/structure.js';
 import { isOrdinaryIdType, isOrdinaryLink } from './quick-page-check.js';
 
-const wireIdType = record({ country: wireText, id_type: wireText, verification_method: wireText });
-const wireIdTypes = z.nullish(list(wireIdType, { most: assumedMostEntries.idTypes, isOrdinary: isOrdinaryIdType }));
+const wireIdType = record({ country: wireString, id_type: wireString, verification_method: wireString });
+const wireIdTypes = z.nullish(list(wireIdType, { most: assumedMaxEntries.idTypes, isOrdinary: isOrdinaryIdType }));
 
 /** What {@link wireLink} knows. */
 export const linkFields = {
-  link: wireText,
-  link_url: wireText,
+  link: wireString,
+  link_url: wireString,
   link_id: wireCode,
   ref_id: wireCode,
-  name: wireText,
+  name: wireString,
   id_types: wireIdTypes,
   is_single_use: z.nullish(wireBoolean),
   callback_url: wireAnything,
@@ -29,14 +29,14 @@ export const linkFields = {
   user_id: wireCode,
   user_ids: z.nullish(
     oneOf(
-      { string: z.string(), list: list(wireCode, { most: assumedMostEntries.users }) },
+      { string: z.string(), list: list(wireCode, { most: assumedMaxEntries.users }) },
       'must be a string or a list of strings',
     ),
   ),
   total_jobs: z.nullish(wireCount),
   failed_jobs: z.nullish(wireCount),
   successful_jobs: z.nullish(wireCount),
-  company_name: wireText,
+  company_name: wireString,
   partner_id: wireCode,
   created_at: wireAnything,
   updated_at: wireAnything,
@@ -48,12 +48,12 @@ export const linkFields = {
 export const wireLink = record(linkFields);
 
 /** The answer to creating a link (§4.1). */
-export const wireCreatedLink = record({ link: wireText, link_url: wireText, ref_id: wireCode, link_id: wireCode });
+export const wireCreatedLink = record({ link: wireString, link_url: wireString, ref_id: wireCode, link_id: wireCode });
 
 /** The answer to changing a link (§4.2). */
 export const wireUpdatedLink = record({
-  link: wireText,
-  link_url: wireText,
+  link: wireString,
+  link_url: wireString,
   ref_id: wireCode,
   link_id: wireCode,
   id_types: wireIdTypes,
@@ -62,7 +62,7 @@ export const wireUpdatedLink = record({
 
 /** A page of links (§4.4) with where it stands (§2.3). */
 export const wireLinkPage = record({
-  links: list(wireLink, { most: assumedMostEntries.links, isOrdinary: isOrdinaryLink }),
+  links: list(wireLink, { most: assumedMaxEntries.links, isOrdinary: isOrdinaryLink }),
   meta: record({ currentPage: wireCount, limit: wireCount, totalCount: wireCount, totalPages: wireCount }),
 });
 

@@ -76,7 +76,7 @@ export const assumedWire: Wire = {
  * §§2, 4.4, 8: how many links a page has, results a history, and ID types or users a link, is not
  * shown; 1,349 ID types were seen. A list of more entries is refused before one of them is looked at.
  */
-export const assumedMostEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
+export const assumedMaxEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
 
 /** §5: what follows timestamp and partner id in the signed text is not shown. */
 export const assumedSignatureContext = 'sid_request';
@@ -103,7 +103,7 @@ export const assumedInterimCodes: ReadonlySet<string> = new Set(['0814']);
 export const assumedSettlingMs = 2_000;
 
 /** §6: whether and when the service delivers again is not shown. It is asked to wait this long, in seconds. */
-export const assumedComeAgainSeconds = 30;
+export const assumedRedeliverySeconds = 30;
 
 /** §6: a callback that may come at any age is remembered this long, in ms: a day. */
 export const assumedMemoryMs = 24 * 60 * 60 * 1000;

@@ -9,7 +9,7 @@ const pattern =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:(Z)|([+-])(\d{2}):?(\d{2}))?$/i;
 
 /** How strict to be about a missing offset. */
-export interface DateTimeReading {
+export interface DateTimeOptions {
   /** `'utc'` takes text without an offset as UTC; `'required'` refuses it. */
   readonly offset: 'utc' | 'required';
 }
@@ -20,13 +20,13 @@ export interface DateTimeReading {
  *
  * @returns the time, or null where the text is none: 30 February is not.
  */
-export function parseDateTime(text: string, reading: DateTimeReading = { offset: 'utc' }): Date | null {
-  const ordinary = ordinaryTimeIn(text);
-  if (!Number.isNaN(ordinary)) return new Date(ordinary);
+export function parseDateTime(text: string, options: DateTimeOptions = { offset: 'utc' }): Date | null {
+  const usualMs = parseUsualForm(text);
+  if (!Number.isNaN(usualMs)) return new Date(usualMs);
   const match = pattern.exec(text);
   if (!match) return null;
   const [, year, month, day, hour, minute, second = '0', fraction = '', zulu, sign, offsetHour, offsetMinute] = match;
-  if (!zulu && !sign && reading.offset === 'required') return null;
+  if (!zulu && !sign && options.offset === 'required') return null;
 
   const ms = Number(fraction.slice(0, 3).padEnd(3, '0'));
   const days = daysTo(Number(year), Number(month), Number(day));
@@ -45,7 +45,7 @@ export function parseDateTime(text: string, reading: DateTimeReading = { offset:
  *
  * @returns the time in ms since the epoch, or NaN where the pattern has to decide.
  */
-function ordinaryTimeIn(text: string): number {
+function parseUsualForm(text: string): number {
   if (text.length !== 24 || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T') return Number.NaN;
   if (text[13] !== ':' || text[16] !== ':' || text[19] !== '.' || text[23] !== 'Z') return Number.NaN;
   const ms = twoAt(text, 20) * 10 + digitAt(text, 22);
@@ -105,8 +105,8 @@ const epoch = /^[1-9]\d{9}(?:\d{3})?(?:\.\d+)?$/;
  * is what some systems write for no date, such as `0000-00-00`.
  */
 export function couldBeDate(text: string): boolean {
-  const written = text.trim();
-  return epoch.test(written) || dateLike.some((form) => isInCalendar(form.exec(written)?.groups));
+  const trimmed = text.trim();
+  return epoch.test(trimmed) || dateLike.some((form) => isInCalendar(form.exec(trimmed)?.groups));
 }
 
 function isInCalendar(parts: Readonly<Record<string, string>> | undefined): boolean {

@@ -16,14 +16,14 @@ const longestPlainUrl = 2_048;
 
 /** Whether a value is an absolute http(s) URL. */
 export function isHttpUrl(value: unknown): value is string | URL {
-  if (value instanceof URL) return isHttp(value);
+  if (value instanceof URL) return hasHttpScheme(value);
   if (typeof value === 'string' && value.length <= longestPlainUrl && plainUrl.test(value)) return true;
   // The platform's parser forgives blanks and line ends that whoever reads the text next may not.
   if (typeof value !== 'string' || !/^https?:\/\//i.test(value) || /[\s\p{Cc}]/u.test(value)) return false;
   const url = URL.parse(value);
-  return url !== null && isHttp(url);
+  return url !== null && hasHttpScheme(url);
 }
 
-function isHttp({ protocol }: URL): boolean {
+function hasHttpScheme({ protocol }: URL): boolean {
   return protocol === 'https:' || protocol === 'http:';
 }

@@ -13,7 +13,7 @@ import { isHttpUrl } from './http-url.js';
 export const wireAnything = z.optional(z.unknown());
 
 /** Text, null or missing. */
-export const wireText = z.nullish(z.string('must be a string'));
+export const wireString = z.nullish(z.string('must be a string'));
 
 // Each form of a value says the same of what is right: zod passes on the words of the nearest one.
 const mustBeCode = 'must be a string or an integer';
@@ -30,13 +30,13 @@ export const wireVersion = z.nullish(z.union([z.string(), z.number()], 'must be 
 
 /** `true`, `"true"`, `"TRUE"`, …; nothing else, so that 1 and "yes" are never guessed at. */
 export const wireBoolean = z.union(
-  [z.boolean(), z.string().check(z.refine(isBooleanText, mustBeBoolean))],
+  [z.boolean(), z.string().check(z.refine(isBooleanString, mustBeBoolean))],
   mustBeBoolean,
 );
 
 /** A count: 3, 3.0, `"3"`. */
 export const wireCount = z.union(
-  [z.number().check(z.refine(isCount, mustBeCount)), z.string().check(z.refine(isCountText, mustBeCount))],
+  [z.number().check(z.refine(isCount, mustBeCount)), z.string().check(z.refine(isCountString, mustBeCount))],
   mustBeCount,
 );
 
@@ -46,7 +46,7 @@ export function isCode(value: unknown): value is string | number {
 }
 
 /** Whether a value is the text of true or false. */
-export function isBooleanText(value: unknown): boolean {
+export function isBooleanString(value: unknown): boolean {
   return typeof value === 'string' && /^(?:true|false)$/i.test(value);
 }
 
@@ -56,7 +56,7 @@ export function isCount(value: unknown): value is number {
 }
 
 /** Whether a value is the text of a count. */
-export function isCountText(value: unknown): boolean {
+export function isCountString(value: unknown): boolean {
   return typeof value === 'string' && /^\d{1,16}(?:\.0+)?$/.test(value) && isCount(Number(value));
 }
 
@@ -65,11 +65,6 @@ export const wireEmptyList = z.custom<unknown[]>(
   (value) => Array.isArray(value) && value.length === 0,
   'must be an object',
 );
-
-/** Text as it is; null where there is none. */
-export function toText(wire: string | null | undefined): string | null {
-  return wire ?? null;
-}
 
 /** A code or id as text, without inventing or losing a zero; null where there is none. */
 export function toCode(wire: string | number | null | undefined): string | null {
@@ -105,15 +100,15 @@ export function toUrl(wire: unknown): string | null {
 }
 
 /** Members by name as text: what is no text is written as JSON, what is null is left out. */
-export function toTexts(members: object): Readonly<Record<string, string>> {
-  const given = members as Readonly<Record<string, unknown>>;
-  for (const name in given) if (typeof given[name] !== 'string') return writeTexts(given);
+export function toStrings(record: object): Readonly<Record<string, string>> {
+  const given = record as Readonly<Record<string, unknown>>;
+  for (const name in given) if (typeof given[name] !== 'string') return stringifyValues(given);
   return { ...(given as Readonly<Record<string, string>>) };
 }
 
-function writeTexts(members: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(members)
+    Object.entries(record)
       .filter(([, value]) => value !== null)
       .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
   );
@@ -127,7 +122,7 @@ function writeTexts(members: Readonly<Record<string, unknown>>): Readonly<Record
 export function extraOf(
   record: Readonly<Record<string, unknown>>,
   named: ReadonlySet<string>,
-  read: Readonly<Record<string, unknown>> = nothing,
+  read: Readonly<Record<string, unknown>> = noFields,
 ): Readonly<Record<string, unknown>> {
   const names: string[] = [];
   for (const name in record) {
@@ -135,15 +130,15 @@ export function extraOf(
     if (!isNamed && record[name] !== undefined && Object.hasOwn(record, name)) names.push(name);
   }
   for (const name in read) {
-    if (read[name] === null && Object.hasOwn(read, name) && isThere(record[name]) && Object.hasOwn(record, name)) {
+    if (read[name] === null && Object.hasOwn(read, name) && isPresent(record[name]) && Object.hasOwn(record, name)) {
       names.push(name);
     }
   }
-  return names.length === 0 ? nothing : Object.fromEntries(names.map((name) => [name, record[name]]));
+  return names.length === 0 ? noFields : Object.fromEntries(names.map((name) => [name, record[name]]));
 }
 
-function isThere(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-const nothing: Readonly<Record<string, unknown>> = Object.freeze({});
+const noFields: Readonly<Record<string, unknown>> = Object.freeze({});

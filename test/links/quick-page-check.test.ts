@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { isOrdinaryLink } from '../../src/links/quick-page-check.js';
 import { linkFields, wireLinkPage } from '../../src/links/wire.js';
-import { wireText } from '../../src/protocol/scalars.js';
+import { wireString } from '../../src/protocol/scalars.js';
 import { check, checkJson } from '../../src/validation/check.js';
 import { list, record } from '../../src/validation/structure.js';
 import { linkInSampleSpelling, linkInTableSpelling } from '../fixtures/records.js';
@@ -20,7 +20,7 @@ const pageWith = (members: object) =>
 /** A link and its ID types by their schemas alone. */
 const link = record({
   ...linkFields,
-  id_types: z.nullish(list(record({ country: wireText, id_type: wireText, verification_method: wireText }))),
+  id_types: z.nullish(list(record({ country: wireString, id_type: wireString, verification_method: wireString }))),
 });
 
 /** What a page reads as, after a look at whether each of its links reads as the schema of a link reads it. */
