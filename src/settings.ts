@@ -21,7 +21,7 @@ import { hmacSha256 } from './signing/hmac-sha256.js';
 import { apiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
 import { check } from './validation/check.js';
-import { choice, copyOf, duration, httpUrl, inputObject, maxTimer, wholeNumber } from './validation/input.js';
+import { choice, copyOf, duration, httpUrl, inputObject, integer, maxTimer } from './validation/input.js';
 
 /** The package's version, as its requests name it. */
 export const version = '1.0.0';
@@ -164,7 +164,7 @@ const optionShape = {
   defaultCallbackUrl: z.optional(httpUrl),
   timeoutMs: z.optional(duration),
   totalTimeoutMs: z.optional(duration),
-  maxRetries: z.optional(wholeNumber(0, 100)),
+  maxRetries: z.optional(integer(0, 100)),
   fetch: z.optional(aFunction),
   clock: z.optional(
     z.pipe(
@@ -176,7 +176,7 @@ const optionShape = {
   ),
   clockSkew: z.optional(choice(['auto', 'off'], 'must be "auto" or "off"')),
   maxResponseAgeMs: z.optional(z.union([choice([false]), duration], 'must be an integer of milliseconds, or false')),
-  maxResponseBytes: z.optional(wholeNumber(1, maxTimer)),
+  maxResponseBytes: z.optional(integer(1, maxTimer)),
   wire: z.optional(wireOptions),
   logger: z.optional(z.custom<Logger>(isLogger, 'must have debug(), info(), warn() and error()')),
   onEvent: z.optional(aFunction),

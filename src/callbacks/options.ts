@@ -9,7 +9,7 @@ import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
 import { assumedMaxCallbackAgeMs, assumedMaxHintAgeMs } from '../protocol/assumptions.js';
 import { hasMethods } from '../runtime/prototype.js';
 import { check } from '../validation/check.js';
-import { choice, duration, flag, inputObject, maxTimer, wholeNumber } from '../validation/input.js';
+import { choice, duration, flag, inputObject, integer, maxTimer } from '../validation/input.js';
 import type { HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
 
 /** How callbacks are received, by whatever way. */
@@ -45,13 +45,13 @@ const defaultMaxConfirmations = 10;
 // One schema for both ways: a caller may well share an object between them.
 const receiveOptions = inputObject({
   maxAgeMs: z.optional(z.union([choice([false]), duration], 'must be an integer of milliseconds, or false')),
-  maxBytes: z.optional(wholeNumber(1, maxTimer)),
+  maxBytes: z.optional(integer(1, maxTimer)),
   replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
   // A handler's own.
   bodyTimeoutMs: z.optional(duration),
   leaseMs: z.optional(duration),
-  maxConfirmations: z.optional(wholeNumber(1)),
-  maxJobsPerSignature: z.optional(wholeNumber(1)),
+  maxConfirmations: z.optional(integer(1)),
+  maxJobsPerSignature: z.optional(integer(1)),
   maxHintAgeMs: z.optional(duration),
   confirm: z.optional(flag),
   onError: z.optional(z.custom<Listener>(isFunction, 'must be a function')),

@@ -10,15 +10,15 @@ import type { Issue } from '../errors/hosted-error.js';
 import { assumedRepeatable, type Wire } from '../protocol/assumptions.js';
 import { routes } from '../protocol/routes.js';
 import { toBoolean, toCode, wireBoolean } from '../protocol/scalars.js';
-import { flag, looseInputObject, text } from '../validation/input.js';
+import { flag, looseInputObject, nonBlank } from '../validation/input.js';
 import { normaliseStatus } from './normalise.js';
 import type { JobRef, JobStatus } from './types.js';
 import { type WireJobStatus, wireJobStatus } from './wire.js';
 
 // Whatever carries the ids of a job can be asked about: a job reference, a callback, a row of one's own.
 const jobQuery = looseInputObject({
-  userId: text,
-  jobId: text,
+  userId: nonBlank,
+  jobId: nonBlank,
   imageLinks: z.optional(flag),
   history: z.optional(flag),
 });

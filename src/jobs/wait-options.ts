@@ -9,7 +9,7 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { HostedError, Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import { check } from '../validation/check.js';
-import { callOptions, choice, flag, inputObject, maxTimer, wholeNumber } from '../validation/input.js';
+import { callOptions, choice, flag, inputObject, integer, maxTimer } from '../validation/input.js';
 import type { JobStatus } from './types.js';
 
 /**
@@ -98,25 +98,25 @@ const waitOptions = inputObject({
   ...callOptions,
   deadlineMs: z.optional(
     z.union(
-      [wholeNumber(0, maxTimer), choice([Number.POSITIVE_INFINITY])],
+      [integer(0, maxTimer), choice([Number.POSITIVE_INFINITY])],
       'must be an integer of milliseconds, or Infinity',
     ),
   ),
-  initialDelayMs: z.optional(wholeNumber(0, maxTimer)),
-  minDelayMs: z.optional(wholeNumber(1, maxTimer)),
-  maxDelayMs: z.optional(wholeNumber(1, maxTimer)),
+  initialDelayMs: z.optional(integer(0, maxTimer)),
+  minDelayMs: z.optional(integer(1, maxTimer)),
+  maxDelayMs: z.optional(integer(1, maxTimer)),
   backoffFactor: z.optional(
     z.number('must be a number of 1 or more').check(z.refine((factor) => factor >= 1, 'must be a number of 1 or more')),
   ),
   jitter: z.optional(flag),
-  notFoundGraceMs: z.optional(wholeNumber(0, maxTimer)),
-  maxConsecutiveErrors: z.optional(wholeNumber(0)),
+  notFoundGraceMs: z.optional(integer(0, maxTimer)),
+  maxConsecutiveErrors: z.optional(integer(0)),
   imageLinks: z.optional(flag),
   history: z.optional(flag),
   onPoll: z.optional(
     z.custom<(poll: PollReport) => void>((value) => typeof value === 'function', 'must be a function'),
   ),
-  concurrency: z.optional(wholeNumber(1, 1_000)),
+  concurrency: z.optional(integer(1, 1_000)),
 });
 
 /**

@@ -45,7 +45,10 @@ export const wireHistoryEntry = record({
   ExpirationDate: wireString,
 });
 
-const wireHistory = list(wireHistoryEntry, { message: 'must be a list of results', most: assumedMaxEntries.results });
+const wireHistory = list(wireHistoryEntry, {
+  message: 'must be a list of results',
+  maxEntries: assumedMaxEntries.results,
+});
 
 /** The answer to job status, its signature aside (`signing/verify.ts`). */
 export const wireJobStatus = record({

@@ -13,15 +13,15 @@ import { isRecord } from '../protocol/json.js';
 import { routes } from '../protocol/routes.js';
 import { toCode } from '../protocol/scalars.js';
 import {
-  anyText,
+  anyString,
   choice,
   dateTime,
-  extraMembers,
+  extraProperties,
   flag,
   httpUrl,
   inputObject,
-  text,
-  wholeNumber,
+  integer,
+  nonBlank,
 } from '../validation/input.js';
 import { list } from '../validation/structure.js';
 import {
@@ -62,7 +62,7 @@ const newIdTypes = idTypeList({
 });
 
 // What the service sent must be accepted back: its own list grows, and entries may lack a member.
-const changedIdTypes = idTypeList({ country: countryCode(/^(?:[A-Za-z]{2})?$/), method: anyText });
+const changedIdTypes = idTypeList({ country: countryCode(/^(?:[A-Za-z]{2})?$/), method: anyString });
 
 /** Every member that has a place of its own in the body (§4.1), and what would reach a prototype. */
 const reservedFields: ReadonlySet<string> = new Set([
@@ -89,19 +89,19 @@ const linkId = z
   .check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"'));
 
 const newLinkShape = {
-  companyName: text,
+  companyName: nonBlank,
   dataPrivacyPolicyUrl: httpUrl,
   callbackUrl: z.union(
     [choice([null]), httpUrl],
     'must be an absolute http(s) URL, or null to leave it to the service',
   ),
-  name: z.optional(anyText),
+  name: z.optional(anyString),
   idTypes: z.optional(newIdTypes),
   logoUrl: z.optional(httpUrl),
   isSingleUse: z.optional(flag),
-  userId: z.optional(text),
+  userId: z.optional(nonBlank),
   expiresAt: z.optional(dateTime),
-  extra: z.optional(extraMembers(reservedFields)),
+  extra: z.optional(extraProperties(reservedFields)),
 };
 
 const newLink = inputObject(newLinkShape);
@@ -192,9 +192,9 @@ export const getLink: Operation<z.output<typeof linkQuery>, WireLink, Link> = {
 };
 
 const pageQuery = inputObject({
-  page: z.optional(wholeNumber(0)),
-  prefetch: z.optional(wholeNumber(0, 16)),
-  maxPages: z.optional(wholeNumber(1)),
+  page: z.optional(integer(0)),
+  prefetch: z.optional(integer(0, 16)),
+  maxPages: z.optional(integer(1)),
 });
 
 /** §4.4 */
@@ -222,7 +222,7 @@ function countryCode(pattern: RegExp) {
 
 // One method for each kind of ID (§2.1): another one is refused, the same entry twice is dropped.
 function idTypeList(members: { country: z.ZodMiniType<string>; method: z.ZodMiniType<string> }) {
-  const entry = inputObject({ country: members.country, idType: anyText, verificationMethod: members.method });
+  const entry = inputObject({ country: members.country, idType: anyString, verificationMethod: members.method });
   return z.pipe(
     list(entry).check(
       z.superRefine(addSecondMethodIssues, {

@@ -12,7 +12,9 @@ import { list, oneOf, record } from '../validation/structure.js';
 import { isOrdinaryIdType, isOrdinaryLink } from './quick-page-check.js';
 
 const wireIdType = record({ country: wireString, id_type: wireString, verification_method: wireString });
-const wireIdTypes = z.nullish(list(wireIdType, { most: assumedMaxEntries.idTypes, isOrdinary: isOrdinaryIdType }));
+const wireIdTypes = z.nullish(
+  list(wireIdType, { maxEntries: assumedMaxEntries.idTypes, isOrdinary: isOrdinaryIdType }),
+);
 
 /** What {@link wireLink} knows. */
 export const linkFields = {
@@ -29,7 +31,7 @@ export const linkFields = {
   user_id: wireCode,
   user_ids: z.nullish(
     oneOf(
-      { string: z.string(), list: list(wireCode, { most: assumedMaxEntries.users }) },
+      { string: z.string(), list: list(wireCode, { maxEntries: assumedMaxEntries.users }) },
       'must be a string or a list of strings',
     ),
   ),
@@ -62,7 +64,7 @@ export const wireUpdatedLink = record({
 
 /** A page of links (§4.4) with where it stands (§2.3). */
 export const wireLinkPage = record({
-  links: list(wireLink, { most: assumedMaxEntries.links, isOrdinary: isOrdinaryLink }),
+  links: list(wireLink, { maxEntries: assumedMaxEntries.links, isOrdinary: isOrdinaryLink }),
   meta: record({ currentPage: wireCount, limit: wireCount, totalCount: wireCount, totalPages: wireCount }),
 });
 

@@ -20,12 +20,12 @@ export interface SchemaIssue {
 }
 
 /** What a check found: the value as it may be used, or what is wrong. */
-export type Checked<T> =
+export type CheckResult<T> =
   | { readonly data: T; readonly issues: readonly [] }
   | { readonly data: undefined; readonly issues: readonly Issue[] };
 
 /** Checks what somebody gave, of whatever make: one that throws when it is read cannot be read. */
-export function check<T>(schema: z.ZodMiniType<T>, given: unknown): Checked<T> {
+export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<T> {
   try {
     const parsed = z.safeParse(schema, given);
     return parsed.success
@@ -38,7 +38,7 @@ export function check<T>(schema: z.ZodMiniType<T>, given: unknown): Checked<T> {
 }
 
 /** Checks parsed JSON, which nobody else holds; what comes out inherits nothing of a polluted prototype. */
-export function checkJson<T>(schema: z.ZodMiniType<T>, json: unknown): Checked<T> {
+export function checkJson<T>(schema: z.ZodMiniType<T>, json: unknown): CheckResult<T> {
   const polluted = isPolluted();
   detachFromPrototype(json, polluted);
   // What is accepted as it stands needs no copy: it is nobody else's.
@@ -49,11 +49,11 @@ export function checkJson<T>(schema: z.ZodMiniType<T>, json: unknown): Checked<T
 }
 
 /** The issues of a failed check, one for each property, and at most {@link maxIssues}. */
-export function issuesOf(found: readonly SchemaIssue[], under: readonly PropertyKey[] = []): Issue[] {
+export function issuesOf(found: readonly SchemaIssue[], parentPath: readonly PropertyKey[] = []): Issue[] {
   const issues: Issue[] = [];
   for (const issue of found) {
     if (issues.length >= maxIssues) break;
-    const path = [...under, ...issue.path];
+    const path = [...parentPath, ...issue.path];
     // Of several forms a value may have, the one it nearly has says most about what is wrong.
     const nearest = issue.errors?.find((branch) => branch.every((inner) => inner.path.length > 0));
     const unknown = issue.keys?.slice(0, maxIssues);
@@ -69,12 +69,12 @@ export function issuesOf(found: readonly SchemaIssue[], under: readonly Property
 export function pathOf(keys: readonly PropertyKey[]): string {
   return keys.reduce<string>((path, key) => {
     if (typeof key === 'number') return `${path}[${key}]`;
-    const name = memberName(String(key));
+    const name = propertyName(String(key));
     return path === '' ? name : `${path}.${name}`;
   }, '');
 }
 
 // A member name that does not look like one somebody chose for a program may be data: it is not shown.
-function memberName(key: string): string {
+function propertyName(key: string): string {
   return /^[A-Za-z_]{1,40}$/.test(key) ? key : '(a property)';
 }

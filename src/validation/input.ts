@@ -21,15 +21,15 @@ export const maxTimer = maxTimerMs;
  * once, from the object or its class, and none that is on `Object.prototype`.
  */
 export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
-  return copied(shape, z.strictObject(shape, message));
+  return checkCopy(shape, z.strictObject(shape, message));
 }
 
 /** The same, of an object that may have other properties, too: they are not read. */
 export function looseInputObject<Shape extends z.core.$ZodShape>(shape: Shape) {
-  return copied(shape, z.object(shape, 'must be an object'));
+  return checkCopy(shape, z.object(shape, 'must be an object'));
 }
 
-function copied<Shape extends z.core.$ZodShape>(shape: Shape, object: z.ZodMiniType) {
+function checkCopy<Shape extends z.core.$ZodShape>(shape: Shape, object: z.ZodMiniType) {
   return z.pipe(copyOf(Object.keys(shape)), object as z.ZodMiniType<z.output<z.ZodMiniObject<Shape>>>);
 }
 
@@ -39,10 +39,12 @@ export function copyOf(names: readonly string[]) {
 }
 
 /** Text with something in it. */
-export const text = z.string('must be a string').check(z.refine((value) => value.trim() !== '', 'must not be blank'));
+export const nonBlank = z
+  .string('must be a string')
+  .check(z.refine((value) => value.trim() !== '', 'must not be blank'));
 
 /** Any text. */
-export const anyText = z.string('must be a string');
+export const anyString = z.string('must be a string');
 
 /** True or false. */
 export const flag = z.boolean('must be true or false');
@@ -54,7 +56,7 @@ export function choice<const T>(values: readonly T[], message?: string) {
 }
 
 /** A whole number of `least` or more that shows itself in the message. */
-export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
+export function integer(least: number, most = Number.MAX_SAFE_INTEGER) {
   const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
   return z.custom<number>(
     (value) => typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most,
@@ -90,16 +92,16 @@ export const dateTime = z.pipe(
  * Members that travel as they are. They are copied as JSON once, so that neither a `toJSON` nor a
  * getter can put a `reserved` name in after the check.
  */
-export function extraMembers(reserved: ReadonlySet<string>) {
+export function extraProperties(reserved: ReadonlySet<string>) {
   return z.pipe(
     z.unknown(),
     z.transform((value: unknown, check): Record<string, unknown> => {
-      const members = jsonCopy(value);
-      if (members === null) {
+      const properties = copyAsJson(value);
+      if (properties === null) {
         check.issues.push({ code: 'custom', input: value, message: 'must be an object that JSON can carry' });
         return {};
       }
-      for (const name of Object.keys(members).filter((member) => reserved.has(member))) {
+      for (const name of Object.keys(properties).filter((property) => reserved.has(property))) {
         check.issues.push({
           code: 'custom',
           input: value,
@@ -107,7 +109,7 @@ export function extraMembers(reserved: ReadonlySet<string>) {
           message: 'is a property of its own, not an extra',
         });
       }
-      return members;
+      return properties;
     }),
   );
 }
@@ -117,7 +119,7 @@ export const callOptions = {
   signal: z.optional(z.custom<AbortSignal>(isAbortSignal, 'must be an AbortSignal')),
   timeoutMs: z.optional(duration),
   totalTimeoutMs: z.optional(duration),
-  maxRetries: z.optional(wholeNumber(0, 100)),
+  maxRetries: z.optional(integer(0, 100)),
   headers: z.optional(
     z.pipe(
       z.custom<Record<string, string>>(
@@ -139,7 +141,7 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'an array' : value === undefined ? 'nothing' : `a ${typeof value}`;
 }
 
-function jsonCopy(value: unknown): Record<string, unknown> | null {
+function copyAsJson(value: unknown): Record<string, unknown> | null {
   try {
     const copy: unknown = JSON.parse(writeJson(value));
     return isRecord(copy) ? copy : null;
@@ -153,7 +155,7 @@ export function isAbortSignal(value: unknown): boolean {
   return hasMethods(value, 'addEventListener', 'throwIfAborted') && readProperty(value, 'aborted') !== undefined;
 }
 
-const ownedHeaders = new Set([
+const reservedHeaders = new Set([
   'content-type',
   'content-length',
   'content-encoding',
@@ -172,7 +174,7 @@ function isHeaders(value: unknown): boolean {
   return Object.entries(value).every(
     ([name, content]) =>
       /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) &&
-      !ownedHeaders.has(name.toLowerCase()) &&
+      !reservedHeaders.has(name.toLowerCase()) &&
       typeof content === 'string' &&
       // What a header can carry: visible bytes, blanks and tabs.
       /^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(content),

@@ -23,7 +23,7 @@ export interface ListRules {
   /** What is said of a value that is no list. Default `'must be a list'`. */
   readonly message?: string;
   /** A list of more entries is refused before any of them is looked at. Default: any number. */
-  readonly most?: number;
+  readonly maxEntries?: number;
   /** A quick check of entries of parsed JSON, instead of the one that is derived from their schema. */
   readonly isOrdinary?: (entry: unknown) => boolean;
 }
@@ -171,9 +171,12 @@ function acceptsAbsence(schema: z.core.$ZodType): boolean {
   return success && data === undefined;
 }
 
-function listRule(element: Rule, { most = Number.POSITIVE_INFINITY, isOrdinary }: ListRules = {}): Rule {
+function listRule(element: Rule, { maxEntries = Number.POSITIVE_INFINITY, isOrdinary }: ListRules = {}): Rule {
   const accepts = isOrdinary ?? ((entry: unknown) => isAccepted(entry, element));
-  return { ...composite, accepts: (value) => Array.isArray(value) && value.length <= most && value.every(accepts) };
+  return {
+    ...composite,
+    accepts: (value) => Array.isArray(value) && value.length <= maxEntries && value.every(accepts),
+  };
 }
 
 // A value is of one form alone, by what it is in JSON.

@@ -13,11 +13,11 @@ import { describeStructure, type Fields, type Forms, isAcceptedAsIs, type ListRu
 
 /** A list, checked entry by entry until {@link maxIssues} issues were found. */
 export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMiniType<T[]> {
-  const { message = 'must be a list', most = Number.POSITIVE_INFINITY } = rules;
+  const { message = 'must be a list', maxEntries = Number.POSITIVE_INFINITY } = rules;
   const { isOrdinary = (given: unknown) => isAcceptedAsIs(entry, given) } = rules;
-  const schema = checked<T[]>((value, context) => {
-    if (!Array.isArray(value)) return refuse(context, message);
-    if (value.length > most) return refuse(context, `must have at most ${most} entries`);
+  const schema = createSchema<T[]>((value, context) => {
+    if (!Array.isArray(value)) return addIssue(context, message);
+    if (value.length > maxEntries) return addIssue(context, `must have at most ${maxEntries} entries`);
     const entries: T[] = [];
     const before = context.issues.length;
     for (let index = 0; index < value.length; index++) {
@@ -29,7 +29,7 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
       }
       const parsed = z.safeParse(entry, given);
       if (parsed.success) entries.push(parsed.data);
-      else if (pass(parsed.error.issues, index, context) - before >= maxIssues) break;
+      else if (addIssues(parsed.error.issues, index, context) - before >= maxIssues) break;
     }
     // As it was given, so that checks of the whole list find every entry at its place.
     return context.issues.length > before ? (value as T[]) : entries;
@@ -51,8 +51,8 @@ export function record<Shape extends Fields>(
     return { name, schema, mayBeMissing: z.safeParse(schema, undefined).success };
   });
   const blank: Readonly<Record<string, unknown>> = Object.fromEntries(schemas.map(({ name }) => [name, undefined]));
-  const schema = checked((value, context) => {
-    if (!isRecord(value)) return refuse(context, message);
+  const schema = createSchema((value, context) => {
+    if (!isRecord(value)) return addIssue(context, message);
     // A copy made by assignment would take it for a prototype.
     const { ['__proto__']: _dropped, ...given } = value;
     const copy: Record<string, unknown> = { ...blank, ...given };
@@ -60,7 +60,7 @@ export function record<Shape extends Fields>(
       if (copy[name] === undefined && mayBeMissing) continue;
       const parsed = z.safeParse(schema, copy[name]);
       if (parsed.success) copy[name] = parsed.data;
-      else pass(parsed.error.issues, name, context);
+      else addIssues(parsed.error.issues, name, context);
     }
     return copy as RecordOf<Shape>;
   });
@@ -72,12 +72,12 @@ export function oneOf<Given extends Forms>(
   forms: Given,
   message: string,
 ): z.ZodMiniType<z.output<Exclude<Given[keyof Given & keyof Forms], undefined>>> {
-  const schema = checked((value, context) => {
+  const schema = createSchema((value, context) => {
     const form =
       typeof value === 'string' ? forms.string : Array.isArray(value) ? forms.list : isRecord(value) && forms.record;
-    if (!form) return refuse(context, message);
+    if (!form) return addIssue(context, message);
     const parsed = z.safeParse(form, value);
-    if (!parsed.success) pass(parsed.error.issues, null, context);
+    if (!parsed.success) addIssues(parsed.error.issues, null, context);
     return parsed.data as never;
   });
   return describeStructure(schema, { kind: 'forms', forms });
@@ -85,17 +85,17 @@ export function oneOf<Given extends Forms>(
 
 type Context = z.core.ParsePayload;
 
-function checked<T>(check: (value: unknown, context: Context) => T): z.ZodMiniType<T> {
+function createSchema<T>(check: (value: unknown, context: Context) => T): z.ZodMiniType<T> {
   return z.transform(check);
 }
 
-function refuse(context: Context, message: string): never {
+function addIssue(context: Context, message: string): never {
   context.issues.push({ code: 'custom', input: undefined, message });
   return z.NEVER;
 }
 
 /** Passes on what is wrong with a part, and counts all that is wrong. */
-function pass(issues: readonly z.core.$ZodIssue[], at: PropertyKey | null, context: Context): number {
+function addIssues(issues: readonly z.core.$ZodIssue[], at: PropertyKey | null, context: Context): number {
   for (const issue of issues) {
     const path = at === null ? issue.path : [at, ...issue.path];
     context.issues.push({ ...issue, path } as z.core.$ZodRawIssue);
