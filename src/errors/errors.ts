@@ -7,7 +7,13 @@
 
 import type { JobRef, PendingJob } from '../jobs/types.js';
 import { type ErrorFacts, HostedError, type Issue, maxIssues, type ReceivedResponse } from './hosted-error.js';
-import { listIssues, rejections, type SignatureReason, type UnusableReason, unusabilities } from './messages.js';
+import {
+  listIssues,
+  type SignatureReason,
+  signatureMessages,
+  type UnusableReason,
+  unusableMessages,
+} from './messages.js';
 import type {
   HostedApiError,
   HostedAuthenticationError,
@@ -122,7 +128,7 @@ export class HostedResponseError extends HostedError {
     issues: readonly Issue[],
     facts: ErrorFacts,
     response: ReceivedResponse | null = null,
-    why: string = unusabilities[reason],
+    why: string = unusableMessages[reason],
   ) {
     const where = issues.length > 0 ? ` (${listIssues(issues)})` : '';
     super(`${facts.operation ? 'the response cannot be used: ' : ''}${why}${where}`, facts);
@@ -166,7 +172,7 @@ export class HostedSignatureError extends HostedError {
   readonly reason: SignatureReason;
 
   /** @internal */
-  constructor(reason: SignatureReason, facts: ErrorFacts, why: string = rejections[reason]) {
+  constructor(reason: SignatureReason, facts: ErrorFacts, why: string = signatureMessages[reason]) {
     super(`${facts.operation ? 'the response cannot be trusted: ' : ''}${why}`, facts);
     this.reason = reason;
   }

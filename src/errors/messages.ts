@@ -14,7 +14,7 @@ import type { Issue } from './hosted-error.js';
 export type SignatureReason = 'missing' | 'malformed' | 'mismatch' | 'unkeyed' | 'stale' | 'reflected' | 'replayed';
 
 /** Why a signature cannot be trusted. */
-export const rejections: Readonly<Record<SignatureReason, string>> = {
+export const signatureMessages: Readonly<Record<SignatureReason, string>> = {
   missing: 'it is not signed',
   malformed: 'its signature or timestamp is malformed',
   mismatch: 'it is not signed by the key of this client over its timestamp and partner id',
@@ -32,7 +32,7 @@ export const rejections: Readonly<Record<SignatureReason, string>> = {
 export type UnusableReason = 'malformed' | 'shape' | 'mismatch' | 'too_large' | 'redirect' | 'paging';
 
 /** Why a response cannot be used. */
-export const unusabilities: Readonly<Record<UnusableReason, string>> = {
+export const unusableMessages: Readonly<Record<UnusableReason, string>> = {
   malformed: 'it is not JSON that can be read',
   shape: 'it has another shape than expected',
   mismatch: 'it is about something other than the request',
