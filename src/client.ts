@@ -9,7 +9,7 @@ import { createClockSkew } from './call/clock-skew.js';
 import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
 import { HostedConfigError } from './errors/errors.js';
 import { createTelemetry } from './events.js';
-import { optionsFromEnvironment } from './from-env.js';
+import { readEnvironment } from './from-env.js';
 import { createJobs, type Jobs } from './jobs/jobs.js';
 import { createLinks, type Links } from './links/links.js';
 import type { Environment, HostedClientOptions } from './options.js';
@@ -53,7 +53,7 @@ export class HostedClient {
    * @throws {HostedConfigError} when the options do not make a client, with every problem at once; in a browser always.
    */
   constructor(options: HostedClientOptions) {
-    refuseBrowser();
+    assertNotBrowser();
     this.#options = checkOptions(options);
     const settings = createSettings(this.#options);
     const telemetry = createTelemetry(settings.onEvent, settings.logger);
@@ -81,8 +81,8 @@ export class HostedClient {
    * ```
    */
   static fromEnv(overrides: Partial<HostedClientOptions> = {}): HostedClient {
-    refuseBrowser();
-    return new HostedClient(optionsFromEnvironment(overrides));
+    assertNotBrowser();
+    return new HostedClient(readEnvironment(overrides));
   }
 
   /**
@@ -108,7 +108,7 @@ export class HostedClient {
   }
 }
 
-function refuseBrowser(): void {
+function assertNotBrowser(): void {
   if (!isBrowser()) return;
   const message = 'must not run in a browser: it has a secret key, which visitors could read; create it on a server';
   throw new HostedConfigError([{ path: '', message }], { task: 'create HostedClient' });

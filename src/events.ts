@@ -139,8 +139,8 @@ export type Report = (event: HostedEvent) => void;
 function createReport(listener: Report | undefined, logger: Logger | undefined): Report | null {
   if (!listener && !logger) return null;
   return (event) => {
-    if (listener) quietly(() => listener(event));
-    if (logger) quietly(() => logger[levels[event.type]](`hosted-client ${event.type}`, { ...event }));
+    if (listener) ignoreErrors(() => listener(event));
+    if (logger) ignoreErrors(() => logger[levels[event.type]](`hosted-client ${event.type}`, { ...event }));
   };
 }
 
@@ -160,13 +160,13 @@ export function createTelemetry(listener: Report | undefined, logger: Logger | u
     calls: 0,
     report: createReport(listener, logger),
     warn: (message) => {
-      if (logger) quietly(() => logger.warn(`hosted-client: ${message}`));
+      if (logger) ignoreErrors(() => logger.warn(`hosted-client: ${message}`));
     },
   };
 }
 
 /** Runs what belongs to the user; an asynchronous failure is ignored as well. */
-export function quietly(run: () => unknown): void {
+export function ignoreErrors(run: () => unknown): void {
   try {
     Promise.resolve(run()).catch(() => undefined);
   } catch {}

@@ -16,7 +16,7 @@ import { ed25519 } from './signing/ed25519.js';
  *
  * @throws {HostedConfigError} naming the variables that are missing.
  */
-export function optionsFromEnvironment(overrides: Partial<HostedClientOptions>): HostedClientOptions {
+export function readEnvironment(overrides: Partial<HostedClientOptions>): HostedClientOptions {
   const env = (globalThis as { process?: { env?: object } }).process?.env ?? {};
   const read = (name: string) => readProperty(env, name) as string | undefined;
   const given = readOverrides(overrides);
@@ -28,7 +28,7 @@ export function optionsFromEnvironment(overrides: Partial<HostedClientOptions>):
     ...(given.apiKey === undefined && given.signer === undefined ? keyOf(read) : {}),
     ...given,
   };
-  const issues = missing(options);
+  const issues = findMissing(options);
   if (issues.length > 0) throw new HostedConfigError(issues, { task: 'create HostedClient' });
   return options as unknown as HostedClientOptions;
 }
@@ -57,7 +57,7 @@ function baseUrlsOf(read: Read): HostedClientOptions['baseUrls'] {
 }
 
 // The options' own check knows properties; here the variables they come from are what a reader knows.
-function missing({ partnerId, apiKey, signer, environment, baseUrls }: Options): readonly Issue[] {
+function findMissing({ partnerId, apiKey, signer, environment, baseUrls }: Options): readonly Issue[] {
   const issues: Issue[] = [];
   if (!partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });
   if (!apiKey && !signer) {

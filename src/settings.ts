@@ -59,8 +59,8 @@ export type CheckedOptions = z.output<typeof clientOptions>;
 export function checkOptions(options: unknown): CheckedOptions {
   const given = check(copyOf(optionNames), options);
   const checked = check(clientOptions, given.data);
-  const together = checkTogether(checked.data ?? Object(given.data));
-  const proxied = checked.data ? proxyIssues(checked.data) : [];
+  const together = findConflicts(checked.data ?? Object(given.data));
+  const proxied = checked.data ? findProxyIssues(checked.data) : [];
   const issues = given.issues.length > 0 ? given.issues : [...checked.issues, ...together, ...proxied];
   if (checked.data && issues.length === 0) return checked.data;
   throw new HostedConfigError(issues, { task: 'create HostedClient' });
@@ -69,14 +69,12 @@ export function checkOptions(options: unknown): CheckedOptions {
 /** The options that `overrides` gives; one that is undefined is not given. */
 export function readOverrides(overrides: unknown): Readonly<Record<string, unknown>> {
   const given = tryCopyProperties(Object(overrides ?? {}), optionNames);
-  if (given === null) throw unreadable();
+  if (given === null) {
+    const issues = [{ path: '', message: 'must have plain properties that can be read' }];
+    throw new HostedConfigError(issues, { task: 'create HostedClient' });
+  }
   for (const name of optionNames) if (given[name] === undefined) delete given[name];
   return given;
-}
-
-function unreadable(): HostedConfigError {
-  const issues = [{ path: '', message: 'must have plain properties that can be read' }];
-  return new HostedConfigError(issues, { task: 'create HostedClient' });
 }
 
 /** Fills in the defaults of options that are checked. */
@@ -95,11 +93,11 @@ export function createSettings(checked: CheckedOptions): Settings {
     totalTimeoutMs: checked.totalTimeoutMs ?? 120_000,
     maxRetries: checked.maxRetries ?? 2,
     fetch: given ?? platformFetch,
-    clock: checked.clock ? waitingClock(checked.clock, finiteNow(checked.clock)) : createPlatformClock(),
+    clock: checked.clock ? waitingClock(checked.clock, createFiniteNow(checked.clock)) : createPlatformClock(),
     clockSkew: checked.clockSkew ?? 'auto',
     maxResponseAgeMs: checked.maxResponseAgeMs ?? assumedMaxResponseAgeMs,
     maxResponseBytes: checked.maxResponseBytes ?? 8 * 1024 * 1024,
-    wire: wireOf(checked.wire ?? {}),
+    wire: createWire(checked.wire ?? {}),
     logger: checked.logger,
     onEvent: checked.onEvent as HostedClientOptions['onEvent'],
     userAgent: `hosted-client/${version}${checked.userAgentSuffix ? ` ${checked.userAgentSuffix}` : ''}`,
@@ -115,16 +113,16 @@ const baseUrl = z.pipe(
   z.custom<string | URL>((value) => typeof value === 'string' || value instanceof URL, 'must be a string or a URL'),
   z.transform((value: string | URL, check) => {
     const url = URL.parse(String(value));
-    const message = url ? baseUrlFault(url) : 'must be an absolute URL';
+    const message = url ? baseUrlProblemOf(url) : 'must be an absolute URL';
     if (message) check.issues.push({ code: 'custom', input: undefined, message });
-    return url ? url.origin + withoutSlashes(url.pathname) : '';
+    return url ? url.origin + trimTrailingSlashes(url.pathname) : '';
   }),
 );
 
 /** `"sandbox" or "production"` */
 export const oneOfEnvironments = environments.map((name) => `"${name}"`).join(' or ');
 
-const baseUrlsOf = inputObject(
+const baseUrlMap = inputObject(
   Object.fromEntries(environments.map((name) => [name, z.optional(baseUrl)])) as Record<
     Environment,
     z.ZodMiniOptional<typeof baseUrl>
@@ -150,7 +148,7 @@ const wireOptions = inputObject({
   namesJob: z.optional(z.boolean('must be true or false')),
 });
 
-const untimely = 'must tell the time as a finite number of milliseconds';
+const mustReturnTime = 'must tell the time as a finite number of milliseconds';
 
 const optionShape = {
   partnerId: z
@@ -159,8 +157,8 @@ const optionShape = {
   apiKey: z.optional(z.string('must be a string')),
   signer: z.optional(z.custom<Signer>(isSigner, 'must have a name, sign() and verify()')),
   environment: z.optional(choice(environments, `must be ${oneOfEnvironments}`)),
-  baseUrls: baseUrlsOf,
-  jobStatusBaseUrls: z.optional(baseUrlsOf),
+  baseUrls: baseUrlMap,
+  jobStatusBaseUrls: z.optional(baseUrlMap),
   defaultCallbackUrl: z.optional(httpUrl),
   timeoutMs: z.optional(duration),
   totalTimeoutMs: z.optional(duration),
@@ -170,7 +168,7 @@ const optionShape = {
     z.pipe(
       z
         .custom<Clock>(isClock, { error: 'must have now(), and may have sleep()', abort: true })
-        .check(z.refine((clock) => tellsTime(clock), untimely)),
+        .check(z.refine((clock) => returnsTime(clock), mustReturnTime)),
       z.transform(toClock),
     ),
   ),
@@ -189,13 +187,13 @@ const optionNames = Object.keys(optionShape);
 
 const clientOptions = inputObject(optionShape);
 
-function wireOf(given: z.output<typeof wireOptions>): Wire {
-  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return Object.freeze({ ...assumedWire, ...said });
+function createWire(given: z.output<typeof wireOptions>): Wire {
+  const overrides = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return Object.freeze({ ...assumedWire, ...overrides });
 }
 
 /** What is wrong with options beside one another; any of them may be of the wrong type. */
-function checkTogether({ apiKey, signer, environment = 'sandbox', baseUrls }: OptionsAsGiven): readonly Issue[] {
+function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: OptionsAsGiven): readonly Issue[] {
   const issues: Issue[] = [];
   if ((apiKey === undefined) === (signer === undefined)) {
     issues.push({ path: 'apiKey', message: 'or "signer" must be there, and only one of the two' });
@@ -213,7 +211,7 @@ function checkTogether({ apiKey, signer, environment = 'sandbox', baseUrls }: Op
 }
 
 // http is for this machine alone: a proxy would carry the signature away from it, for anyone to read.
-function proxyIssues({
+function findProxyIssues({
   environment = 'sandbox',
   fetch,
   baseUrls,
@@ -231,18 +229,18 @@ const mustNotBeProxied =
 
 type OptionsAsGiven = { readonly [Name in keyof HostedClientOptions]?: unknown };
 
-function baseUrlFault(url: URL): string | null {
+function baseUrlProblemOf(url: URL): string | null {
   const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)) return 'must be https, or http on loopback';
   if (url.username || url.password) return 'must not have a user or password in it';
   if (url.search || url.hash) return 'must not have a query or fragment';
-  if (withoutSlashes(url.pathname).endsWith('/v1')) return 'must not end in /v1: the client adds the version';
+  if (trimTrailingSlashes(url.pathname).endsWith('/v1')) return 'must not end in /v1: the client adds the version';
   return null;
 }
 
 // Not by a regular expression: one that looks for slashes at the end takes a time that grows with the square of
 // their number.
-function withoutSlashes(path: string): string {
+function trimTrailingSlashes(path: string): string {
   let end = path.length;
   while (path.endsWith('/', end)) end -= 1;
   return path.slice(0, end);
@@ -265,7 +263,7 @@ function toClock(clock: Clock): Clock {
   return { now: () => clock.now(), sleep: hasMethods(clock, 'sleep') ? sleep : undefined } as Clock;
 }
 
-function tellsTime(clock: Clock): boolean {
+function returnsTime(clock: Clock): boolean {
   try {
     return Number.isFinite(clock.now());
   } catch {
@@ -275,11 +273,11 @@ function tellsTime(clock: Clock): boolean {
 
 // A clock may fail later, too. Every comparison with NaN is false: a deadline would never come, and no
 // response would be too old.
-function finiteNow(clock: Clock): () => number {
+function createFiniteNow(clock: Clock): () => number {
   return () => {
     const now = clock.now();
     if (Number.isFinite(now)) return now;
-    const issues = [{ path: 'clock', message: untimely }];
+    const issues = [{ path: 'clock', message: mustReturnTime }];
     throw new HostedConfigError(issues, { task: 'read the time' });
   };
 }

@@ -6,7 +6,7 @@
  */
 
 import { isHostedError } from '../errors/errors.js';
-import { quietly, type Telemetry } from '../events.js';
+import { ignoreErrors, type Telemetry } from '../events.js';
 import type { WaitingClock } from '../runtime/clock.js';
 import type { HandlerSettings } from './options.js';
 import type { HandlerOptions } from './types.js';
@@ -91,16 +91,16 @@ export function createDeliveryReports(
       const { status } = outcome;
       if (isDelivered(outcome)) {
         report?.({ type: 'callback', result: outcome.result, reason: null, status, durationMs });
-        quietly(writeCounts);
+        ignoreErrors(writeCounts);
         return;
       }
       const { phase, event, error, reason } = outcome;
       const result = status < 500 ? 'refused' : 'failed';
       report?.({ type: 'callback', result, reason, status, durationMs });
-      if (onError) quietly(() => onError(error, { phase, status, event }));
+      if (onError) ignoreErrors(() => onError(error, { phase, status, event }));
       if (status < 500) count(outcome);
       else warn(describeFailure(outcome));
-      quietly(writeCounts);
+      ignoreErrors(writeCounts);
     },
   };
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { quietly } from '../events.js';
+import { ignoreErrors } from '../events.js';
 import { copyIds } from './copy-ids.js';
 import type { JobRef } from './types.js';
 
@@ -77,7 +77,7 @@ export function createJobSource<J>(jobs: Iterable<J> | AsyncIterable<J>): JobSou
       if (failure) throw failure.reason;
     },
     close() {
-      if (!exhausted) quietly(() => iterator.return?.());
+      if (!exhausted) ignoreErrors(() => iterator.return?.());
     },
   };
 }

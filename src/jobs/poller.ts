@@ -7,7 +7,7 @@
 
 import type { SentSignatures } from '../call/sent-signatures.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
-import { quietly, type Telemetry } from '../events.js';
+import { ignoreErrors, type Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { readProperty } from '../runtime/prototype.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
@@ -191,7 +191,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     const { status, error } = poll;
     telemetry.report?.({ type: 'poll', callId, attempt, elapsedMs, nextDelayMs, state: status?.state ?? 'error' });
     const { onPoll } = plan;
-    if (onPoll) quietly(() => onPoll({ attempt, elapsedMs, nextDelayMs, status, error }));
+    if (onPoll) ignoreErrors(() => onPoll({ attempt, elapsedMs, nextDelayMs, status, error }));
   }
 }
 

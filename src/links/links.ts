@@ -7,7 +7,7 @@
 
 import type { ApiPromise } from '../call/api-promise.js';
 import type { Call } from '../call/call.js';
-import { quietly } from '../events.js';
+import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../protocol/json.js';
 import { copyProperties } from '../runtime/prototype.js';
@@ -165,7 +165,7 @@ function copyChanges(changes: object): object {
 
 // §4.1: without a valid callback address jobs of this method fail.
 function warnOfMissingCallback(link: NewLink, warn: (message: string) => void): void {
-  quietly(() => {
+  ignoreErrors(() => {
     const enhanced = link.idTypes?.some(({ verificationMethod }) => verificationMethod === 'enhanced_kyc');
     if (link.callbackUrl === null && enhanced) {
       warn(
