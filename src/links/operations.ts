@@ -6,7 +6,7 @@
 
 import * as z from 'zod/mini';
 import { type Decoded, hasValue, type Operation } from '../call/operation.js';
-import { type Issue, maxIssues } from '../errors/hosted-error.js';
+import type { Issue } from '../errors/hosted-error.js';
 import { assumedRepeatable } from '../protocol/assumptions.js';
 import { couldBeDate } from '../protocol/date-time.js';
 import { isRecord } from '../protocol/json.js';
@@ -23,7 +23,7 @@ import {
   integer,
   nonBlank,
 } from '../validation/input.js';
-import { list } from '../validation/structure.js';
+import { changedIdTypes, encodeIdType, newIdTypes } from './id-types.js';
 import {
   normaliseCreatedLink,
   normaliseLink,
@@ -31,7 +31,7 @@ import {
   normaliseMeta,
   normaliseUpdatedLink,
 } from './normalise.js';
-import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink, VerificationMethod } from './types.js';
+import type { CreatedLink, Link, PageMeta, UpdatedLink } from './types.js';
 import {
   type WireCreatedLink,
   type WireLink,
@@ -48,21 +48,6 @@ export interface DecodedPage {
   readonly links: readonly Link[];
   readonly meta: PageMeta;
 }
-
-const verificationMethods: readonly VerificationMethod[] = [
-  'biometric_kyc',
-  'doc_verification',
-  'enhanced_document_verification',
-  'enhanced_kyc',
-];
-
-const newIdTypes = idTypeList({
-  country: countryCode(/^[A-Za-z]{2}$/),
-  method: choice(verificationMethods, `must be one of ${verificationMethods.join(', ')}`),
-});
-
-// What the service sent must be accepted back: its own list grows, and entries may lack a member.
-const changedIdTypes = idTypeList({ country: countryCode(/^(?:[A-Za-z]{2})?$/), method: anyString });
 
 /** Every member that has a place of its own in the body (§4.1), and what would reach a prototype. */
 const reservedFields: ReadonlySet<string> = new Set([
@@ -212,49 +197,6 @@ export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, Deco
     return { value: { links: read.value, meta: normaliseMeta(meta) } };
   },
 };
-
-function countryCode(pattern: RegExp) {
-  return z.pipe(
-    z.string('must be a string').check(z.regex(pattern, 'must be a two-letter country code')),
-    z.transform((code: string) => code.toUpperCase()),
-  );
-}
-
-// One method for each kind of ID (§2.1): another one is refused, the same entry twice is dropped.
-function idTypeList(members: { country: z.ZodMiniType<string>; method: z.ZodMiniType<string> }) {
-  const entry = inputObject({ country: members.country, idType: anyString, verificationMethod: members.method });
-  return z.pipe(
-    list(entry).check(
-      z.superRefine(addSecondMethodIssues, {
-        // Also beside other problems: all are named at once.
-        when: ({ value, issues }) => Array.isArray(value) && issues.length < maxIssues,
-      }),
-    ),
-    z.transform((entries: IdType[]) => [...new Map(entries.map((idType) => [idTypeKey(idType), idType])).values()]),
-  );
-}
-
-function addSecondMethodIssues(entries: readonly unknown[], check: z.core.$RefinementCtx<readonly unknown[]>): void {
-  const methods = new Map<string, unknown>();
-  for (const [index, idType] of entries.entries()) {
-    if (check.issues.length >= maxIssues) return;
-    if (!isRecord(idType)) continue;
-    const kind = idTypeKey(idType);
-    if (!methods.has(kind)) methods.set(kind, idType.verificationMethod);
-    else if (methods.get(kind) !== idType.verificationMethod) {
-      const message = 'must be the only verification method of its country and ID type';
-      check.addIssue({ code: 'custom', input: entries, path: [index, 'verificationMethod'], message });
-    }
-  }
-}
-
-function idTypeKey({ country, idType }: { country?: unknown; idType?: unknown }): string {
-  return `${String(country).toUpperCase()} ${String(idType)}`;
-}
-
-function encodeIdType(entry: IdType) {
-  return { country: entry.country, id_type: entry.idType, verification_method: entry.verificationMethod };
-}
 
 function omitUndefined(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
