@@ -9,7 +9,7 @@ export default defineConfig({
     testTimeout: 30_000,
     include: [
       'test/{call,callbacks,jobs,links,protocol,runtime,signing,validation}/**/*.test.ts',
-      'test/errors/messages.test.ts',
+      'test/errors/*.test.ts',
     ],
     exclude: ['test/call/socket-faults.test.ts'],
   },

@@ -132,6 +132,64 @@ test('100,000 callbacks that fail do not crowd out one that was handled', async 
   expect(await begin('forged-0', 'other')).toBe('new');
 });
 
+test.each([
+  [
+    'begun anew after its lease',
+    async ({ advance, begin }: Started) => {
+      await begin('key');
+      advance(leaseMs);
+      await begin('key');
+    },
+  ],
+  [
+    'begun anew after it failed',
+    async ({ guard, begin }: Started) => {
+      await begin('key');
+      await guard.forget('key');
+      await begin('key');
+    },
+  ],
+  [
+    'committed after it failed',
+    async ({ guard, begin }: Started) => {
+      await begin('key');
+      await guard.forget('key');
+      await guard.commit('key');
+    },
+  ],
+  ['unknown and committed', ({ guard }: Started) => guard.commit('unknown')],
+  ['unknown and forgotten', ({ guard }: Started) => guard.forget('unknown')],
+])('a callback that is %s takes no more than one place', async (what, act) => {
+  const started = start();
+  const { guard, begin, handle } = started;
+  await begin('failed');
+  await guard.forget('failed');
+  for (let index = 0; index < (what.startsWith('unknown') ? 9_998 : 9_997); index++) await handle(`handled-${index}`);
+
+  await act(started);
+  // The 10,000th, and in its place one more.
+  await begin('last');
+  expect(await begin('failed', 'other')).toBe('conflict');
+  await begin('one-more');
+
+  expect(await begin('failed', 'other')).toBe('new');
+});
+
+type Started = ReturnType<typeof start>;
+
+test('a callback that is begun anew makes no room in a full guard', async () => {
+  const { guard, advance, begin, handle } = start();
+  await begin('failed');
+  await guard.forget('failed');
+  await begin('key');
+  for (let index = 0; index < 9_998; index++) await handle(`handled-${index}`);
+  advance(leaseMs);
+
+  expect(await begin('key')).toBe('new');
+
+  expect(await begin('failed', 'other')).toBe('conflict');
+});
+
 test('what is in hand is kept, however much comes meanwhile, until its lease ends', async () => {
   const { advance, begin } = start();
   await begin('in-hand');

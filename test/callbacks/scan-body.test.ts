@@ -322,3 +322,40 @@ function expectedOf(text: string): object | null {
 function sorted(properties: object | null): unknown {
   return properties && Object.entries(properties).sort(([one], [other]) => (one < other ? -1 : 1));
 }
+
+test.each([
+  ['another start', '["timestamp":1}'],
+  ['no start', '"timestamp":1}'],
+  ['a list that ends as an object', '{"a":[1}}'],
+  ['an object that ends as a list', '{"a":{"b":1]}'],
+  ['a list that ends as an object, and then as a list', '{"a":[1}]}'],
+  ['a comma before the end', '{"a":1,}'],
+  ['a comma before the end of a list', '{"a":[1,]}'],
+  ['a comma behind something empty', '{"a":{},}'],
+  ['a comma behind an empty list, in a list', '{"a":[[],]}'],
+  ['no value', '{"a":}'],
+  ['a name that begins with no quote', '{x":1}'],
+  ['a number as a name', '{1:1}'],
+  ['no end', '{"a":1'],
+  ['no end of a name', '{"a'],
+  ['no end of a string', '{"a":"b'],
+  ['no end of a number', '{"a":1.5'],
+])('scanBody() refuses %s, as JSON.parse does', (_what, text) => {
+  expect(() => JSON.parse(text)).toThrow(SyntaxError);
+  expect(scanned(text)).toBeNull();
+});
+
+test.each([1_025, 5_000])('scanBody() refuses a number of %d digits', (digits) => {
+  expect(scanned(`{"a":${'1'.repeat(digits)}}`)).toBeNull();
+});
+
+test.each([
+  [0xee, 0xbb, 0xbf],
+  [0xef, 0xba, 0xbf],
+  [0xef, 0xbb, 0xbe],
+  [0xef, 0x20, 0x20],
+  [0x20, 0xbb, 0x20],
+  [0x20, 0x20, 0xbf],
+])('scanBody() takes the bytes %i %i %i for no byte order mark', (...bytes) => {
+  expect(scanBody(Buffer.concat([Buffer.from(bytes), Buffer.from('{"timestamp":1}')]))).toBeNull();
+});

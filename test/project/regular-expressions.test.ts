@@ -24,8 +24,6 @@ const others: Readonly<Record<string, string>> = {
   "^https?:\\/\\/(?:[a-z][a-z0-9]*(?:-[a-z0-9]+)*\\.)+[a-z]{2,}(?:\\/[\\w./~%&=+?:,;@!$'()*-]*)?$":
     'protocol/http-url.ts',
   // Nothing follows the digits, so that no match of them is ever taken back.
-  // One digit behind any dot, or digits from the start: neither is tried again from later on.
-  '\\.\\d|^\\d{12,}$': 'callbacks/handle-hint.ts',
   '[-:]|\\.\\d+': 'testing/job-records.ts',
 };
 

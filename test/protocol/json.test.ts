@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { partnerParamsFields, resultFields } from '../../src/jobs/wire.js';
 import { linkFields } from '../../src/links/wire.js';
-import { parseJson } from '../../src/protocol/json.js';
+import { isRecord, parseJson } from '../../src/protocol/json.js';
 import { job, jobInSampleSpelling, jobInTableSpelling, linkInTableSpelling, linkRefId } from '../fixtures/records.js';
 import { clientOf, signed } from '../support/fake-fetch.js';
 
@@ -69,6 +69,21 @@ test.each(['', ' ', '{', '[1,]', "{'a':1}", 'undefined', '\ufeff{}'])('parseJson
 test('parseJson() gives values that are no objects as they are', () => {
   expect([parseJson('null'), parseJson('5'), parseJson('"a"')]).toEqual([null, 5, 'a']);
   expect(Array.isArray(parseJson('[1]'))).toBe(true);
+});
+
+test('parseJson() reads lists and strings of any length, and null at any depth', () => {
+  const list = Array.from({ length: 20_000 }, (_, at) => at);
+  const text = 'a'.repeat(20_000);
+
+  expect(parseJson(JSON.stringify(list))).toEqual(list);
+  expect(parseJson(JSON.stringify(text))).toBe(text);
+  expect(parseJson(`${'['.repeat(64)}null${']'.repeat(64)}`)).toBeDefined();
+  expect(parseJson(`${'{"a":'.repeat(64)}null${'}'.repeat(64)}`)).toBeDefined();
+});
+
+test('isRecord() is true of objects, and of no list, function or null', () => {
+  expect([{}, { a: 1 }, Object.create(null), new Date()].map(isRecord)).toEqual([true, true, true, true]);
+  expect([null, undefined, [], ['a'], 'a', 5, true, () => undefined].some(isRecord)).toBe(false);
 });
 
 // A polluted prototype ----------------------------------------------------------

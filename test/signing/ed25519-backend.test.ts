@@ -49,6 +49,8 @@ const exporting = (jwk: object) => ({
   verify: () => true,
 });
 
+const isFirstTried = (_algorithm: null, data: Uint8Array) => data.length === 1 && data[0] === 0x72;
+
 test.each<[string, object | undefined]>([
   ['has no crypto module', undefined],
   [
@@ -62,6 +64,12 @@ test.each<[string, object | undefined]>([
   ],
   ['signs wrongly', { ...crypto, sign: () => Buffer.alloc(64, 1) }],
   ['signs wrongly and believes it', { ...crypto, sign: () => Buffer.alloc(64, 1), verify: () => true }],
+  // It takes the first of the two messages that are tried for a good one, and the second for none.
+  ['signs in a way of its own', { ...crypto, sign: () => Buffer.alloc(64, 1), verify: isFirstTried }],
+  [
+    'derives another public key, and verifies by it',
+    { ...exporting({ x: publicKey.toString('base64url') }), verify: isFirstTried },
+  ],
   ['derives another public key', exporting({ x: publicKey.toString('base64url') })],
   ['does not show its public keys', exporting({})],
   ['verifies nothing', { ...crypto, verify: () => false }],

@@ -391,3 +391,17 @@ test('of 100,000 payloads, the quick checks accept none that the schemas refuse 
   // All three happen often: else this would say nothing.
   expect(Math.min(...Object.values(found)), JSON.stringify(found)).toBeGreaterThan(3_000);
 }, 60_000);
+
+test.each<[string, z.ZodMiniType, unknown, boolean]>([
+  ['each of several checks counts', z.string().check(z.regex(/a/), z.regex(/b/)), 'a', false],
+  ['each of several checks counts', z.string().check(z.regex(/a/), z.regex(/b/)), 'ab', true],
+  [
+    'a check that is not known spoils its own field alone',
+    z.looseObject({ a: text, b: z.optional(z.string().check(z.minLength(2))) }),
+    { a: 'a' },
+    true,
+  ],
+  ['forms of a form that changes nothing', z.union([z.union([text, z.number()]), z.boolean()]), true, true],
+])('a quick check knows more than single types: %s', (_what, schema, value, accepted) => {
+  expect(isAcceptedAsIs(schema, value)).toBe(accepted);
+});

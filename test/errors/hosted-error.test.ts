@@ -1,0 +1,42 @@
+/** How an error looks when it is inspected, and the texts that errors share. */
+
+import { inspect } from 'node:util';
+import { HostedError } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { listIssues } from '../../src/errors/messages.js';
+
+class ExampleError extends HostedError {
+  static {
+    ExampleError.prototype.name = 'ExampleError';
+  }
+  readonly code = 'example';
+
+  constructor(options?: ErrorOptions) {
+    super('it failed', { task: 'receive a callback' }, options);
+  }
+}
+
+test('an error is inspected with its stack, and with its cause where it has one', () => {
+  const alone = inspect(new ExampleError());
+  const caused = inspect(new ExampleError({ cause: 'the reason' }));
+
+  expect(alone).toMatch(/Cannot receive a callback: it failed\n\s+at .*hosted-error\.test/);
+  expect(alone).toMatch(/code: 'example'/);
+  expect(alone).not.toMatch(/cause/);
+  expect(caused).toMatch(/cause: 'the reason'/);
+});
+
+test('an error without a stack is inspected with its name and message', () => {
+  const error = new ExampleError();
+  Object.defineProperty(error, 'stack', { value: undefined });
+
+  expect(inspect(error)).toMatch(/^ExampleError: Cannot receive a callback: it failed \{/);
+});
+
+test('issues that take 1,500 characters are all named, and with one more the last is counted', () => {
+  // Each is written with two more characters between them.
+  const issuesOf = (length: number) => ['a'.repeat(748), 'b'.repeat(length)].map((message) => ({ path: '', message }));
+
+  expect(listIssues(issuesOf(748))).toBe(`${'a'.repeat(748)}; ${'b'.repeat(748)}`);
+  expect(listIssues(issuesOf(749))).toBe(`${'a'.repeat(748)}; and 1 more`);
+});

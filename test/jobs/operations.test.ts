@@ -1,0 +1,51 @@
+/** Job status as one operation: what is asked for, and which responses are about another job. */
+
+import { HostedResponseError } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { clientOf, rejection, signed } from '../support/fake-fetch.js';
+
+const job = { userId: 'user-1', jobId: 'job-1' };
+
+const notAsked = 'must be that of the job that was asked for';
+
+test.each([
+  [{ user_id: 'user-2', job_id: 'job-1' }, 'user_id', notAsked],
+  [{ user_id: 'user-1', job_id: 'job-2' }, 'job_id', notAsked],
+  [{ job_id: 'job-1', result: { PartnerParams: { user_id: 'user-2' } } }, 'result.PartnerParams.user_id', notAsked],
+  [{ job_id: 'job-1', result: { PartnerParams: { job_id: 'job-2' } } }, 'result.PartnerParams.job_id', notAsked],
+  [{}, 'job_id', 'must be there once the job has succeeded, or in "result.PartnerParams"'],
+  [{ result: {} }, 'job_id', 'must be there once the job has succeeded, or in "result.PartnerParams"'],
+])('a success that says it is about %j is a mismatch at %s', async (record, path, message) => {
+  const { client } = clientOf(signed({ job_complete: true, job_success: true, ...record }));
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ reason: 'mismatch', issues: [{ path, message }] });
+});
+
+test('a success that names its job in PartnerParams alone is one', async () => {
+  const result = { PartnerParams: { job_id: 'job-1' } };
+  const { client } = clientOf(signed({ job_complete: true, job_success: true, result }));
+
+  expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded', jobId: 'job-1' });
+});
+
+test.each([
+  ['boolean', true],
+  ['string', 'true'],
+] as const)(
+  'what is asked for is written as a %s where wire.jobFlags says so, and else left out',
+  async (jobFlags, flag) => {
+    const { client, sent } = clientOf(signed({ job_complete: false }), { wire: { jobFlags } });
+
+    await client.jobs.status({ ...job, imageLinks: true, history: true });
+    await client.jobs.status({ ...job, imageLinks: false, history: false });
+
+    const [asked, plain] = sent.map(({ body: { image_links, history } }) => [image_links, history]);
+    expect([asked, plain]).toEqual([
+      [flag, flag],
+      [undefined, undefined],
+    ]);
+  },
+);

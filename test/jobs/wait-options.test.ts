@@ -1,0 +1,76 @@
+/** The options of a wait: what is said of those that are wrong, and what of them reaches each poll. */
+
+import { HostedValidationError } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { clientOf, rejection, signed } from '../support/fake-fetch.js';
+import { passed, pending, serviceOf } from './job-service.js';
+
+const job = { userId: 'user-1', jobId: 'job-1' };
+
+test.each([
+  ['deadlineMs', -1, /^must be .*milliseconds, or Infinity$/],
+  ['deadlineMs', 'soon', /^must be .*milliseconds, or Infinity$/],
+  ['backoffFactor', 0.5, /^must be a number of 1 or more$/],
+  ['backoffFactor', '2', /^must be a number of 1 or more$/],
+  ['onPoll', 'log', /^must be a function$/],
+  ['minDelayMs', 31_000, /^must be at most "maxDelayMs" \(30000\), got 31000$/],
+])('a wait whose %s is %j says what would be right, and sends nothing', async (path, value, message) => {
+  const { client, sent } = clientOf({});
+
+  const error = await rejection(client.jobs.waitForCompletion(job, { [path]: value }));
+
+  expect(error).toBeInstanceOf(HostedValidationError);
+  expect(error).toMatchObject({
+    operation: 'jobs.status',
+    issues: [{ path, message: expect.stringMatching(message) }],
+    message: expect.stringMatching(`^Cannot get the status of a job: "${path}" must be `),
+  });
+  expect(sent).toEqual([]);
+});
+
+test.each([undefined, null, 5, 'job-1', { userId: 'user-1', jobId: 'job-1' }])(
+  'waitForAll() of %j, which is no iterable, says so',
+  async (jobs) => {
+    const { client, sent } = clientOf({});
+
+    const error = await rejection(
+      (async () => {
+        for await (const _ of client.jobs.waitForAll(jobs as never));
+      })(),
+    );
+
+    expect(error).toBeInstanceOf(HostedValidationError);
+    expect(error).toMatchObject({
+      operation: 'jobs.status',
+      issues: [{ path: 'jobs', message: 'must be an iterable of jobs' }],
+      message: 'Cannot get the status of a job: "jobs" must be an iterable of jobs',
+    });
+    expect(sent).toEqual([]);
+  },
+);
+
+test('the headers of a wait are sent with its polls', async () => {
+  const { client, sent } = clientOf(signed(passed(job)));
+
+  await client.jobs.waitForCompletion(job, { headers: { 'x-trace': 'trace-1' } });
+
+  expect(sent.map(({ init }) => new Headers(init.headers).get('x-trace'))).toEqual(['trace-1']);
+});
+
+test('an abort while the last status is read rejects with the reason, though the deadline is over by then', async () => {
+  const { client, clock } = serviceOf(() => pending, { latencyMs: 100 });
+  const stopping = new AbortController();
+  const options = { deadlineMs: 1_000, jitter: false, signal: stopping.signal };
+  const statuses = client.jobs.watch(job, options)[Symbol.asyncIterator]();
+  for (let poll = 0; poll < 2; poll++) {
+    const next = statuses.next();
+    await clock.advance(poll === 0 ? 100 : 800);
+    expect((await next).value).toMatchObject({ state: 'pending' });
+  }
+
+  await clock.advance(200);
+  const reason = new Error('the caller gave up');
+  stopping.abort(reason);
+
+  expect(await rejection(statuses.next())).toBe(reason);
+});

@@ -1,0 +1,184 @@
+/** The four link operations: what is said of input that is wrong, and of responses about another link. */
+
+import { type HostedClient, HostedResponseError, HostedValidationError } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { createLink, listLinks } from '../../src/links/operations.js';
+import { clientOf, rejection } from '../support/fake-fetch.js';
+
+const newLink = {
+  companyName: 'Example Ltd',
+  dataPrivacyPolicyUrl: 'https://partner.test/privacy',
+  callbackUrl: 'https://partner.test/callback',
+};
+const bvn = { country: 'NG', idType: 'BVN', verificationMethod: 'biometric_kyc' };
+
+const create = (members: object) => (client: HostedClient) => client.links.create({ ...newLink, ...members } as never);
+const update = (changes: object) => (client: HostedClient) => client.links.update('ref-1', changes as never);
+
+const onlyMethod = /^must be the only verification method of its country and ID type$/;
+
+test.each<[string, (client: HostedClient) => Promise<unknown>, string, RegExp]>([
+  [
+    'a link without a callback URL',
+    create({ callbackUrl: undefined }),
+    'callbackUrl',
+    /^must be an absolute http\(s\) .*null/,
+  ],
+  ['a country of three letters', create({ idTypes: [{ ...bvn, country: 'NGA' }] }), 'idTypes[0].country', /two-letter/],
+  ['a country of no letters', create({ idTypes: [{ ...bvn, country: 'N1' }] }), 'idTypes[0].country', /two-letter/],
+  [
+    'a country that is no string',
+    create({ idTypes: [{ ...bvn, country: 5 }] }),
+    'idTypes[0].country',
+    /^must be a (?:text|string)$/,
+  ],
+  [
+    'an unknown method',
+    create({ idTypes: [{ ...bvn, verificationMethod: 'magic' }] }),
+    'idTypes[0].verificationMethod',
+    /^must be one of biometric_kyc, doc_verification, enhanced_document_verification, enhanced_kyc$/,
+  ],
+  [
+    'two methods for one ID type',
+    create({ idTypes: [bvn, { ...bvn, country: 'ng', verificationMethod: 'enhanced_kyc' }] }),
+    'idTypes[1].verificationMethod',
+    onlyMethod,
+  ],
+  ['no change', update({}), '', /^at least one of "isDisabled" and "idTypes" must be there$/],
+  [
+    'an id with a slash',
+    (client) => client.links.get('a/b'),
+    'refId',
+    /^must be 1 to 128 letters, digits, "_" or "-"$/,
+  ],
+  ['an id that is no string', (client) => client.links.get(5 as never), 'refId', /^must be a (?:text|string)$/],
+  [
+    'a limit of half a link',
+    (client) => client.links.list().toArray({ limit: 0.5 }),
+    'limit',
+    /^must be an? .* of 0 or more, or Infinity$/,
+  ],
+  ['a limit below 0', (client) => client.links.list().toArray({ limit: -1 }), 'limit', /of 0 or more, or Infinity$/],
+  ['no limit', (client) => client.links.list().toArray(undefined as never), 'limit', /of 0 or more, or Infinity$/],
+])('%s is refused with what would be right', async (_what, call, path, message) => {
+  const { client, sent } = clientOf({});
+
+  const error = await rejection(call(client));
+
+  expect(error).toBeInstanceOf(HostedValidationError);
+  expect(error).toMatchObject({ issues: [{ path, message: expect.stringMatching(message) }] });
+  const { message: whole, issues } = error as HostedValidationError;
+  expect(whole).toMatch(new RegExp(`^Cannot [a-z ]+: ${path === '' ? '' : '"'}`));
+  expect(whole.endsWith(issues[0]?.message ?? 'no issue')).toBe(true);
+  expect((error as HostedValidationError).operation).toMatch(/^links\./);
+  expect(sent).toEqual([]);
+});
+
+test('methods are compared for each country and ID type alone, and the same entry counts once', async () => {
+  const { client, sent } = clientOf({ link: 'https://links.hosted.test/1', ref_id: 'ref-1' });
+  const ghana = { ...bvn, country: 'GH', verificationMethod: 'enhanced_kyc' };
+  const nin = { ...bvn, idType: 'NIN', verificationMethod: 'enhanced_kyc' };
+
+  await create({ idTypes: [bvn, ghana, nin, { ...bvn, country: 'ng' }] })(client);
+
+  expect(sent[0]?.body.id_types).toEqual([
+    { country: 'NG', id_type: 'BVN', verification_method: 'biometric_kyc' },
+    { country: 'GH', id_type: 'BVN', verification_method: 'enhanced_kyc' },
+    { country: 'NG', id_type: 'NIN', verification_method: 'enhanced_kyc' },
+  ]);
+});
+
+const url = 'https://links.hosted.test/1';
+const otherLink = 'must be the id of the link that was asked for';
+
+type Mismatch = [string, (client: HostedClient) => Promise<unknown>, object, string, string];
+
+const disable = (client: HostedClient) => client.links.disable('ref-1');
+
+test.each<Mismatch>([
+  ['get', (client) => client.links.get('ref-1'), { link_url: url, ref_id: 'ref-2' }, 'ref_id', otherLink],
+  ['get', (client) => client.links.get('ref-1'), { link_url: url, link_id: 'ref-2' }, 'link_id', otherLink],
+  ['update', update({ isDisabled: false }), { link_url: url, ref_id: 'ref-2' }, 'ref_id', otherLink],
+  ...[undefined, null, '', 'false', 'null', true, 5].map(
+    (disabled_at): Mismatch => [
+      `disable, whose disabled_at is ${JSON.stringify(disabled_at)},`,
+      disable,
+      { link_url: url, ref_id: 'ref-1', id_types: [], disabled_at },
+      'disabled_at',
+      'must be a date once the link is disabled',
+    ],
+  ),
+])('a response to %s that is not about what was asked is a mismatch', async (_what, call, answer, path, message) => {
+  const { client } = clientOf(answer);
+
+  const error = await rejection(call(client));
+
+  expect(error).toBeInstanceOf(HostedResponseError);
+  expect(error).toMatchObject({ reason: 'mismatch', issues: [{ path, message }] });
+});
+
+test('what is wrong with a link of a page is named with its place', async () => {
+  const meta = { currentPage: 1, limit: 20, totalCount: 2, totalPages: 1 };
+  const { client } = clientOf({ links: [{ link_url: url, ref_id: 'ref-1' }, { name: 'no id' }], meta });
+
+  const error = await rejection(client.links.list());
+
+  expect(error).toMatchObject({ code: 'response', reason: 'shape' });
+  const { issues } = error as HostedResponseError;
+  expect(issues.length).toBeGreaterThan(0);
+  for (const { path } of issues) expect(path).toMatch(/^links\[1\]\./);
+});
+
+test('an update with a bad id and without a change names both, and takes the ID types that the service sends', async () => {
+  const { client, sent } = clientOf({ link_url: url, ref_id: 'ref-1', id_types: [], disabled_at: null });
+
+  const error = await rejection(client.links.update('a/b', {} as never));
+  await client.links.update('ref-1', { idTypes: [{ country: '', idType: 'BVN', verificationMethod: 'new_method' }] });
+
+  expect((error as HostedValidationError).issues.map(({ path }) => path).sort()).toEqual(['', 'refId']);
+  expect(sent.map(({ body }) => body.id_types)).toEqual([
+    [{ country: '', id_type: 'BVN', verification_method: 'new_method' }],
+  ]);
+});
+
+test('a list whose signal is none rejects every iteration, and names it', async () => {
+  const { client, sent } = clientOf({});
+  const links = client.links.list({ signal: {} as never });
+
+  for (let iteration = 0; iteration < 2; iteration++) {
+    const error = await rejection(links[Symbol.asyncIterator]().next());
+    expect(error).toBeInstanceOf(HostedValidationError);
+    expect(error).toMatchObject({ issues: [{ path: 'signal' }] });
+  }
+
+  expect(Object.prototype.toString.call(links)).toBe('[object LinkList]');
+  expect(sent).toEqual([]);
+});
+
+test.each([0, 1, Number.POSITIVE_INFINITY])('toArray() takes a limit of %d', async (limit) => {
+  const meta = { currentPage: 1, limit: 20, totalCount: 2, totalPages: 1 };
+  const links = ['ref-1', 'ref-2'].map((ref_id) => ({ link_url: url, ref_id }));
+  const { client } = clientOf({ links, meta });
+
+  expect(await client.links.list().toArray({ limit })).toHaveLength(Math.min(limit, 2));
+});
+
+test('of a page no link is read beyond the 20th problem', () => {
+  const unread = {
+    get link_url(): string {
+      throw new Error('was read');
+    },
+  };
+  const wrong = Array.from({ length: 20 }, () => ({ link_url: url }));
+  const page = { links: [...wrong, unread], meta: { currentPage: 1, limit: 20, totalCount: 2, totalPages: 1 } };
+
+  const read = listLinks.decode(page as never, {} as never, {} as never);
+
+  expect(read).toMatchObject({ reason: 'shape', issues: { length: 20 } });
+});
+
+test('a body has no property for what was not given', () => {
+  const { body } = createLink.encode({ ...newLink, name: undefined, callbackUrl: null }, {} as never);
+
+  expect(Object.keys(body).sort()).toEqual(['company_name', 'data_privacy_policy_url']);
+});
