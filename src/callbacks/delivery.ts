@@ -67,6 +67,7 @@ export function createDeliveryReports(
 ): DeliveryReports {
   const refused = new Map<number, number>();
   let quietUntil = Number.NEGATIVE_INFINITY;
+  // Stryker disable next-line StringLiteral: it is read only after a refused delivery has set it
   let latest = '';
 
   // Any caller can post what is refused: a line for each would let it fill the log.
@@ -97,7 +98,8 @@ export function createDeliveryReports(
       const { phase, event, error, reason } = outcome;
       const result = status < 500 ? 'refused' : 'failed';
       report?.({ type: 'callback', result, reason, status, durationMs });
-      if (onError) ignoreErrors(() => onError(error, { phase, status, event }));
+      // Stryker disable next-line OptionalChaining: what calling no function throws is ignored
+      ignoreErrors(() => onError?.(error, { phase, status, event }));
       if (status < 500) count(outcome);
       else warn(describeFailure(outcome));
       ignoreErrors(writeCounts);

@@ -104,6 +104,7 @@ export function createHintLimits(elapsed: () => number): HintLimits {
     const job: HintedJob = {
       askedAt: Number.NEGATIVE_INFINITY,
       holder: null,
+      // Stryker disable next-line StringLiteral: it is read only where there is a holder
       heldBody: '',
       heldUntil: 0,
       memories: new WeakMap(),

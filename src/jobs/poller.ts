@@ -191,7 +191,8 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     const { status, error } = poll;
     telemetry.report?.({ type: 'poll', callId, attempt, elapsedMs, nextDelayMs, state: status?.state ?? 'error' });
     const { onPoll } = plan;
-    if (onPoll) ignoreErrors(() => onPoll({ attempt, elapsedMs, nextDelayMs, status, error }));
+    // Stryker disable next-line OptionalChaining: what calling no function throws is ignored
+    ignoreErrors(() => onPoll?.({ attempt, elapsedMs, nextDelayMs, status, error }));
   }
 }
 

@@ -23,8 +23,9 @@ export function parseJson(text: string): unknown {
     const value: unknown = detachFromPrototype(JSON.parse(text));
     return typeof value === 'object' && value !== null && isTooLarge(value, maxDepth) ? undefined : value;
   } catch {
-    return undefined;
+    // It is none.
   }
+  return undefined;
 }
 
 /** Whether a value is an object with members, and no list. */

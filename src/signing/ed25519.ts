@@ -91,6 +91,7 @@ function checkedOptions(options: unknown): CheckedOptions {
     issues.push({ path: 'servicePublicKey', message: 'must be 32 bytes, or their base64' });
   }
   issues.push(...contextIssues(context));
+  // Stryker disable next-line ConditionalExpression: without a key there is an issue
   if (secretKey === null || issues.length > 0) {
     throw new HostedConfigError(issues, { task: 'sign with Ed25519' });
   }

@@ -58,17 +58,19 @@ export function choice<const T>(values: readonly T[], message?: string) {
 /** A whole number of `least` or more that shows itself in the message. */
 export function integer(least: number, most = Number.MAX_SAFE_INTEGER) {
   const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
-  return z.custom<number>(
-    (value) => typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most,
-    { error: (issue) => `must be an integer ${range}, got ${kindOf(issue.input)}` },
-  );
+  return z.custom<number>((value) => isInteger(value, least, most), {
+    error: (issue) => `must be an integer ${range}, got ${kindOf(issue.input)}`,
+  });
+}
+
+function isInteger(value: unknown, least: number, most: number): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 }
 
 /** A time in milliseconds that a timer can take. */
-export const duration = z.custom<number>(
-  (value) => typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= maxTimer,
-  { error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimer}, got ${kindOf(issue.input)}` },
-);
+export const duration = z.custom<number>((value) => isInteger(value, 1, maxTimer), {
+  error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimer}, got ${kindOf(issue.input)}`,
+});
 
 /** An absolute http(s) address, as it will be sent: text as written. */
 export const httpUrl = z.pipe(
