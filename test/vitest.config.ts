@@ -14,13 +14,20 @@ export default defineConfig({
   resolve: { alias },
   test: {
     projects: [
-      { extends: true, test: { name: 'all', include: ['test/**/*.test.ts', 'examples/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'all',
+          include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
+          setupFiles: ['test/support/given-random.ts'],
+        },
+      },
       {
         extends: true,
         test: {
           name: 'portable',
           include: ['test/signing/{signer,vectors}.test.ts', 'test/protocol/real-payloads.test.ts'],
-          setupFiles: ['test/support/without-platform-crypto.ts'],
+          setupFiles: ['test/support/given-random.ts', 'test/support/without-platform-crypto.ts'],
         },
       },
     ],

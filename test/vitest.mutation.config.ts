@@ -11,6 +11,7 @@ export default defineConfig({
       'test/{call,callbacks,jobs,links,protocol,runtime,signing,validation}/**/*.test.ts',
       'test/errors/*.test.ts',
     ],
+    setupFiles: ['test/support/given-random.ts'],
     exclude: ['test/call/socket-faults.test.ts'],
   },
 });

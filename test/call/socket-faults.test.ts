@@ -26,6 +26,7 @@ import {
   socketClock,
   whole,
 } from '../support/faulty-server.js';
+import { createWithRandom, randomFrom } from '../support/random.js';
 
 const [create, , get] = operations;
 const megabyte = 1024 * 1024;
@@ -58,7 +59,7 @@ async function servingHttp(): Promise<string> {
 function clientAt(origin: string, options: Partial<HostedClientOptions> = {}, onHead?: () => void) {
   const { timeoutMs, totalTimeoutMs } = { ...limits, ...options };
   const clock = socketClock([timeoutMs, totalTimeoutMs]);
-  const client = new HostedClient({
+  const given: HostedClientOptions = {
     partnerId,
     apiKey,
     baseUrls: { sandbox: origin },
@@ -75,7 +76,9 @@ function clientAt(origin: string, options: Partial<HostedClientOptions> = {}, on
     ...options,
     // The clock stands still: both sides sign at one millisecond, and so alike.
     wire: { echoesTimestamp: true },
-  });
+  };
+  // Tests run at once here, and what one draws must not depend on the others.
+  const client = createWithRandom(randomFrom(1), () => new HostedClient(given));
   return { client, clock };
 }
 

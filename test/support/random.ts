@@ -8,3 +8,14 @@ export function randomFrom(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/** Creates a client, or whatever else keeps `Math.random` as it is created, with random numbers of its own. */
+export function createWithRandom<T>(random: () => number, create: () => T): T {
+  const { random: before } = Math;
+  Math.random = random;
+  try {
+    return create();
+  } finally {
+    Math.random = before;
+  }
+}
