@@ -3,15 +3,16 @@
 import { createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { clientOf, now, type Reply, signed } from '../support/fake-fetch.js';
-import { type Honest, honestService, passingClock, seededRandom } from '../support/honest-service.js';
+import { type Honest, honestService, passingClock } from '../support/honest-service.js';
 import { partsOf } from '../support/parts.js';
+import { randomFrom } from '../support/random.js';
 
 const job = { userId: 'user-1', jobId: 'job-1' };
 const minute = 60_000;
 
 /** How many calls failed, and how many requests a call made. */
 async function callsOf(service: Honest, { calls, seed = 1 }: { calls: number; seed?: number }) {
-  const random = seededRandom(seed);
+  const random = randomFrom(seed);
   const clock = passingClock();
   const reply = honestService(clock, service, random);
   const wire = { echoesTimestamp: false, jobTimestampFormat: service.format };
@@ -65,7 +66,7 @@ test.each<[string, number, number, readonly [number, number]]>([
   ['behind by as much as its responses take', 20, 22, [20, 25]],
 ])('of 300 honest calls to a service that is %s, %i at once, none fails', async (_what, atOnce, behindMs, way) => {
   const [least, most] = way;
-  const random = seededRandom(1);
+  const random = randomFrom(1);
   const clock = createTestClock(now);
   const takeWay = () => clock.sleep?.(least + random() * (most - least));
   const reply: Reply = async () => {
@@ -95,7 +96,7 @@ test.each<[string, number, number, readonly [number, number]]>([
 test.each([-2_000, 0, 2_500, 3_500, 4_000, 5_000, 10_000, 60_000])(
   'no honest wait in whole seconds ends by the signatures of its own polls, with a service %i ms behind',
   async (behindMs) => {
-    const random = seededRandom(1);
+    const random = randomFrom(1);
     const clock = passingClock();
     const reply = honestService(clock, { format: 'epoch-s', behindMs, wayMs: [50, 150] }, random);
     const wire = { echoesTimestamp: false, jobTimestampFormat: 'epoch-s' as const };

@@ -3,17 +3,9 @@
 import { getEventListeners } from 'node:events';
 import type { WaitOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
+import { randomFrom } from '../support/random.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import { collect, source, start, steady } from './many-jobs.js';
-
-/** The same course of chance for the same seed (a linear congruential generator, by Numerical Recipes). */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 function shuffled<T>(values: readonly T[], random: () => number): T[] {
   const drawn = values.map((value) => ({ value, at: random() }));
@@ -24,7 +16,7 @@ failOnStrayRejections();
 
 test.each([1, 3, 10])('at most %d requests are in flight ever, and as many when there is work', async (concurrency) => {
   const { client, clock, job, mostInFlight } = start({ latencyMs: 700 });
-  const random = seeded(concurrency);
+  const random = randomFrom(concurrency);
   const jobs = Array.from({ length: 60 }, (_, index) => job(`job-${index}`, { completeAt: random() * 100_000 }));
 
   const { seen, ended } = collect(client.jobs.waitForAll(jobs, { ...steady, concurrency }));
@@ -48,7 +40,7 @@ test('ten requests are in flight at most when nothing is said', async () => {
 
 test('however many jobs wait, no more than one sleeps on the clock besides requests', async () => {
   const { client, clock, job, mostAlarms, asleep } = start({ latencyMs: 300 });
-  const random = seeded(7);
+  const random = randomFrom(7);
   const jobs = Array.from({ length: 200 }, (_, index) => job(`job-${index}`, { completeAt: random() * 120_000 }));
 
   const { seen, ended } = collect(client.jobs.waitForAll(jobs));
@@ -207,7 +199,7 @@ test('2,000 jobs that complete in any order all come, each exactly once, in orde
   const phases = 4;
   const phaseMs = 30_000;
   const jobs = Array.from({ length: 2_000 }, (_, index) => job(`job-${index}`));
-  const order = shuffled(jobs, seeded(2_026));
+  const order = shuffled(jobs, randomFrom(2_026));
   const phaseOf = new Map(order.map((each, place) => [each, Math.floor((place * phases) / order.length)]));
   for (const [each, phase] of phaseOf) job(each.jobId, { completeAt: phase * phaseMs });
 

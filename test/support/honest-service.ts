@@ -2,16 +2,6 @@
 
 import { now, sign } from './fake-fetch.js';
 
-/** Numbers from 0 to 1 that are the same in every run. */
-export function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    // A linear congruential generator, modulus 2^32.
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
 /** A clock for one call at a time: what is slept or takes time has passed at once. Time limits never end. */
 export function passingClock(limits: readonly number[] = [30_000, 120_000]) {
   const clock = {
