@@ -56,16 +56,14 @@ export function wasSentRespelled({ signatures }: SentSignatures, signature: unkn
   return signatures.some((own) => !differInFirst(own, signature) && canonicalForm(own) === canonicalForm(signature));
 }
 
-// Nearly all that differ do so in their first characters, which are the same in every spelling: digits and letters,
-// in upper or lower case.
+// Nearly all signatures that differ do so in their first characters. Letters and digits are the same in every
+// spelling, but for their case. Judged before the case is changed: U+212A in lower case is a `k`.
 function differInFirst(one: string, other: string): boolean {
-  const [first, second] = [one.charAt(0).toLowerCase(), other.charAt(0).toLowerCase()];
-  return first !== second && isSpelledAlike(first) && isSpelledAlike(second);
+  const [first, second] = [one.charAt(0), other.charAt(0)];
+  return alphanumeric.test(first) && alphanumeric.test(second) && first.toLowerCase() !== second.toLowerCase();
 }
 
-function isSpelledAlike(character: string): boolean {
-  return (character >= '0' && character <= '9') || (character >= 'a' && character <= 'z');
-}
+const alphanumeric = /^[0-9A-Za-z]$/;
 
 /**
  * A signature in one spelling. A caller's own signer may verify what a signature decodes to, and so accept ours
