@@ -63,7 +63,7 @@ function fetchWith(
   const fetchOnce = () => {
     // The call may have been aborted while ky prepared the request; not every custom fetch checks `signal`.
     signal.throwIfAborted();
-    return fetch(url, { ...shadows, method, headers: { ...headers }, body, redirect: 'manual', signal });
+    return fetch(url, { ...shadows, method, headers: new Headers(headers), body, redirect: 'manual', signal });
   };
   // Without ky while `Object.prototype` is polluted: its options and hooks would be read from there.
   if (Object.keys(shadows).length > 0) return fetchOnce();

@@ -46,6 +46,16 @@ test('the names of options, inputs and responses are known', () => {
   );
 });
 
+test.each(Object.entries(deedsWithRequests).filter(([, deed]) => deed.replies))(
+  'what is compared sends its request, and reads the response: %s',
+  async (what, deed) => {
+    const { sent, end } = JSON.parse(await seenOf(deed)) as { sent: unknown[]; end: { error?: { code: string } } };
+
+    expect(sent.length).toBeGreaterThan(0);
+    expect(end.error?.code === 'connection').toBe(what === 'have no connection');
+  },
+);
+
 test.each(rows)('the same is sent and returned each time: $what', async ({ deed }) => {
   expect(await seenOf(deed)).toBe(expected.get(deed));
   expect(Object.keys(Object.prototype)).toEqual([]);

@@ -238,7 +238,7 @@ export async function seenOf({ replies = [], run }: Deed, pollution?: Pollution)
     clock: {
       now: () => time,
       sleep: async (ms) => {
-        if (ms >= 20_000) return new Promise(() => undefined);
+        if (ms >= 10_000) return new Promise(() => undefined);
         time += ms;
       },
     },
