@@ -81,7 +81,10 @@ async function runAttempt<Input, WireResponse, Output>(
   });
   // A promise where the signer verifies later.
   const result = readResponse(response, attempt);
-  return result instanceof Promise ? withTimeout(limitsOf(attempt, 'total'), () => result) : result;
+  if (!(result instanceof Promise)) return result;
+  // Where the signal or the time ends it first, nothing else handles its rejection.
+  result.catch(() => undefined);
+  return withTimeout(limitsOf(attempt, 'total'), () => result);
 }
 
 /** @throws {HostedValidationError} when the input or the options are invalid. */

@@ -8,6 +8,7 @@
 import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors/errors.js';
 import { assumedMaxRetryAfterMs } from '../protocol/assumptions.js';
 import { parseHttpDate } from '../protocol/date-time.js';
+import { sleepAbortably } from '../runtime/clock.js';
 import { readProperty } from '../runtime/prototype.js';
 import { type Attempt, type CallFacts, factsOf, outcomeWithoutResponse, type TokenBucket } from './attempt.js';
 
@@ -27,6 +28,7 @@ export async function runAttempts<Call extends CallFacts, Output>(
       attempt = beginAttempt(call, before);
       try {
         const output = await runAttempt(attempt);
+        call.options.signal?.throwIfAborted();
         if (call.part === undefined) call.shared.retryTokens.earn();
         return output;
       } catch (error) {
@@ -64,7 +66,8 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<FailedAtte
 
 /** @throws `error` where a given clock cannot sleep. */
 async function pause({ options, shared }: CallFacts, delayMs: number, error: AnyHostedError): Promise<void> {
-  await shared.settings.clock.sleep(delayMs, options.signal).catch((failure: unknown) => {
+  await sleepAbortably(shared.settings.clock, delayMs, options.signal).catch((failure: unknown) => {
+    options.signal?.throwIfAborted();
     throw isHostedError(failure) ? failure : error;
   });
 }

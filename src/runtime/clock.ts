@@ -191,6 +191,20 @@ export async function withSignals<T>(
   }
 }
 
+/**
+ * Sleeps, and rejects with the signal's reason as soon as it aborts, whether the clock listens to it or not. No
+ * listener is left on it.
+ */
+export function sleepAbortably(clock: WaitingClock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return withSignals([signal], (own) => {
+    own.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      own.addEventListener('abort', () => reject(own.reason));
+      clock.sleep(ms, own).then(resolve, reject);
+    });
+  });
+}
+
 // Shared: `abort()` without a reason creates a DOMException with a stack for each call.
 const inTime = new Error('the work ended in time');
 

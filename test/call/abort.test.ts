@@ -1,0 +1,94 @@
+/** What an abort ends, at every step of a call: at once, with the signal's own reason, and nothing left behind. */
+
+import { HostedClient } from 'hosted-client';
+import { expect, test, vi } from 'vitest';
+import { apiKey, clientOf, deferred, partnerId, rejection, sign } from '../support/fake-fetch.js';
+import { failOnStrayRejections } from '../support/stray-rejections.js';
+
+failOnStrayRejections();
+
+const job = { userId: 'user-1', jobId: 'job-1' };
+const reason = new Error('the caller has left');
+
+/** A response of job status that was signed a second ago, under a signature of the caller's choice. */
+function statusUnder(signature: (timestamp: string) => string) {
+  const timestamp = new Date(Date.now() - 1_000).toISOString();
+  const result = { ResultCode: '0810', PartnerParams: { user_id: job.userId, job_id: job.jobId } };
+  return Response.json({ job_complete: true, job_success: true, result, timestamp, sec_key: signature(timestamp) });
+}
+
+test.each([
+  ['cannot be trusted', () => 'Zm9yZ2Vk'],
+  ['is good', sign],
+])('an abort as the response comes rejects with its reason, also where the response %s', async (_what, signature) => {
+  const ending = new AbortController();
+  const client = new HostedClient({
+    partnerId,
+    apiKey,
+    baseUrls: { sandbox: 'https://sandbox.hosted.test' },
+    fetch: async () => statusUnder(signature),
+    onEvent: ({ type }) => {
+      if (type === 'response') ending.abort(reason);
+    },
+  });
+
+  expect(await rejection(client.jobs.status(job, { signal: ending.signal }))).toBe(reason);
+});
+
+test('an abort while a signer verifies rejects with its reason, whatever the signer says later', async () => {
+  const ending = new AbortController();
+  const verifying = deferred<boolean>();
+  const signer = {
+    name: 'slow',
+    sign: ({ timestamp }: { timestamp: string }) => sign(timestamp),
+    verify: () => {
+      ending.abort(reason);
+      return verifying.promise;
+    },
+  };
+  const { client } = clientOf(() => statusUnder(() => 'Zm9yZ2Vk'), { signer });
+
+  expect(await rejection(client.jobs.status(job, { signal: ending.signal }))).toBe(reason);
+  verifying.resolve(false);
+});
+
+test('an abort ends the wait between two attempts at once, and leaves no listener, whatever clock is given', async () => {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const added = vi.spyOn(signal, 'addEventListener');
+  const removed = vi.spyOn(signal, 'removeEventListener');
+  // Its sleeps neither end nor listen.
+  const clock = {
+    now: () => Date.now(),
+    sleep: (ms: number) => {
+      if (ms < 20_000) setImmediate(() => ending.abort(reason));
+      return new Promise<void>(() => undefined);
+    },
+  };
+  const { client } = clientOf(new Response(null, { status: 429, headers: { 'retry-after': '3' } }), { clock });
+
+  expect(await rejection(client.jobs.status(job, { signal }))).toBe(reason);
+  expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(
+    expect.arrayContaining(added.mock.calls.map(([, listener]) => listener)),
+  );
+  expect(added).toHaveBeenCalled();
+});
+
+test('a fetch of the caller’s own is given headers that it can change', async () => {
+  const seen: (string | null)[] = [];
+  const client = new HostedClient({
+    partnerId,
+    apiKey,
+    baseUrls: { sandbox: 'https://sandbox.hosted.test' },
+    fetch: async (_url, init) => {
+      const headers = init?.headers as Headers;
+      headers.set('x-trace', '1');
+      seen.push(headers.get('content-type'), headers.get('x-trace'));
+      return statusUnder(sign);
+    },
+  });
+
+  await client.jobs.status(job);
+
+  expect(seen).toEqual(['application/json', '1']);
+});
