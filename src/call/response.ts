@@ -193,9 +193,7 @@ function infoOf({ status, headers, text }: TransportResponse, { call, number }: 
   return {
     status,
     headers,
-    get requestId() {
-      return requestIdIn(headers, call.sent.signatures);
-    },
+    requestId: requestIdIn(headers, call.sent.signatures),
     attempts: number,
     rawBody: () => text,
   };

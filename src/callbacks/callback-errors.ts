@@ -9,7 +9,11 @@ import { HostedConfigError, HostedResponseError, HostedSignatureError } from '..
 import type { ErrorFacts } from '../errors/hosted-error.js';
 
 /** The facts of every error about a callback that was received. */
-export const callbackFacts: ErrorFacts = { task: 'receive a callback', outcome: 'answered' };
+export const callbackFacts = {
+  operation: null,
+  task: 'receive a callback',
+  outcome: 'answered',
+} as const satisfies ErrorFacts;
 
 const staleness =
   'it was signed too long ago or in the future; "maxAgeMs", or "maxHintAgeMs" of a handler that confirms, says how far from now it may be';

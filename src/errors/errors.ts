@@ -6,7 +6,14 @@
  */
 
 import type { JobRef, PendingJob } from '../jobs/types.js';
-import { type ErrorFacts, HostedError, type Issue, maxIssues, type ReceivedResponse } from './hosted-error.js';
+import {
+  type ErrorFacts,
+  HostedError,
+  type Issue,
+  maxIssues,
+  nameClass,
+  type ReceivedResponse,
+} from './hosted-error.js';
 import {
   listIssues,
   type SignatureReason,
@@ -45,7 +52,7 @@ abstract class InputError extends HostedError {
  */
 export class HostedConfigError extends InputError {
   static {
-    HostedConfigError.prototype.name = 'HostedConfigError';
+    nameClass(HostedConfigError, 'HostedConfigError');
   }
   readonly code = 'config';
 }
@@ -53,7 +60,7 @@ export class HostedConfigError extends InputError {
 /** The input of a call is invalid: all problems at once. Nothing was sent. */
 export class HostedValidationError extends InputError {
   static {
-    HostedValidationError.prototype.name = 'HostedValidationError';
+    nameClass(HostedValidationError, 'HostedValidationError');
   }
   readonly code = 'validation';
 }
@@ -64,7 +71,7 @@ export class HostedValidationError extends InputError {
  */
 export class HostedConnectionError extends HostedError {
   static {
-    HostedConnectionError.prototype.name = 'HostedConnectionError';
+    nameClass(HostedConnectionError, 'HostedConnectionError');
   }
   readonly code = 'connection';
 }
@@ -72,7 +79,7 @@ export class HostedConnectionError extends HostedError {
 /** A time limit was reached: that of an attempt (also where the service responds with status 408), or of the call. */
 export class HostedTimeoutError extends HostedError {
   static {
-    HostedTimeoutError.prototype.name = 'HostedTimeoutError';
+    nameClass(HostedTimeoutError, 'HostedTimeoutError');
   }
   readonly code = 'timeout';
   /** Which limit: `'attempt'` is `timeoutMs`, `'total'` is `totalTimeoutMs`. */
@@ -111,7 +118,7 @@ export class HostedTimeoutError extends HostedError {
  */
 export class HostedResponseError extends HostedError {
   static {
-    HostedResponseError.prototype.name = 'HostedResponseError';
+    nameClass(HostedResponseError, 'HostedResponseError');
   }
   readonly code = 'response';
   readonly #response: ReceivedResponse | null;
@@ -165,7 +172,7 @@ export class HostedResponseError extends HostedError {
  */
 export class HostedSignatureError extends HostedError {
   static {
-    HostedSignatureError.prototype.name = 'HostedSignatureError';
+    nameClass(HostedSignatureError, 'HostedSignatureError');
   }
   readonly code = 'signature';
   /** Why it cannot be trusted. */
@@ -186,7 +193,7 @@ export class HostedSignatureError extends HostedError {
 /** The job was still pending at the deadline. `job` is all that is needed to go on waiting later. */
 export class HostedPollTimeoutError extends HostedError {
   static {
-    HostedPollTimeoutError.prototype.name = 'HostedPollTimeoutError';
+    nameClass(HostedPollTimeoutError, 'HostedPollTimeoutError');
   }
   readonly code = 'poll_timeout';
   readonly #job: JobRef;

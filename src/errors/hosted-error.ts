@@ -118,6 +118,14 @@ export abstract class HostedError extends Error {
   }
 }
 
+/**
+ * Gives the errors of a class their `name`, in minified code too. On the prototype, as the stack is written before
+ * the fields of an error are set; by definition, as `Error.prototype` may be frozen.
+ */
+export function nameClass(errorClass: { readonly prototype: HostedError }, name: string): void {
+  Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true });
+}
+
 // Spread, so that only what the facts themselves say is read.
 function completeFacts(given: ErrorFacts): CompleteFacts {
   const facts = { ...defaultFacts, ...given };

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ErrorFacts, HostedError, type ReceivedResponse } from './hosted-error.js';
+import { type ErrorFacts, HostedError, nameClass, type ReceivedResponse } from './hosted-error.js';
 
 /** An error response of the service. */
 export interface ErrorResponse extends ReceivedResponse {
@@ -70,7 +70,7 @@ abstract class ServiceError extends HostedError {
  */
 export class HostedApiError extends ServiceError {
   static {
-    HostedApiError.prototype.name = 'HostedApiError';
+    nameClass(HostedApiError, 'HostedApiError');
   }
   readonly code = 'api';
 }
@@ -81,7 +81,7 @@ export class HostedApiError extends ServiceError {
  */
 export class HostedAuthenticationError extends ServiceError {
   static {
-    HostedAuthenticationError.prototype.name = 'HostedAuthenticationError';
+    nameClass(HostedAuthenticationError, 'HostedAuthenticationError');
   }
   readonly code = 'authentication';
 }
@@ -89,7 +89,7 @@ export class HostedAuthenticationError extends ServiceError {
 /** There is no such link or job: status 404, code 2304 (docs/protocol.md §7). */
 export class HostedNotFoundError extends ServiceError {
   static {
-    HostedNotFoundError.prototype.name = 'HostedNotFoundError';
+    nameClass(HostedNotFoundError, 'HostedNotFoundError');
   }
   readonly code = 'not_found';
 }
@@ -100,7 +100,7 @@ export class HostedNotFoundError extends ServiceError {
  */
 export class HostedRateLimitError extends ServiceError {
   static {
-    HostedRateLimitError.prototype.name = 'HostedRateLimitError';
+    nameClass(HostedRateLimitError, 'HostedRateLimitError');
   }
   readonly code = 'rate_limit';
 }
@@ -108,7 +108,7 @@ export class HostedRateLimitError extends ServiceError {
 /** An error of the service itself: statuses 5xx, codes 2201 and 2301 (docs/protocol.md §7). */
 export class HostedServerError extends ServiceError {
   static {
-    HostedServerError.prototype.name = 'HostedServerError';
+    nameClass(HostedServerError, 'HostedServerError');
   }
   readonly code = 'server';
 }

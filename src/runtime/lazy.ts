@@ -20,8 +20,13 @@ let underway = 0;
 export function lazy<T>(make: () => Promise<T>): Lazy<T> {
   let making: Promise<T> | undefined;
   const load = () => {
-    making ??= makeOnce();
-    return making;
+    if (making) return making;
+    const started = makeOnce();
+    making = started;
+    started.catch(() => {
+      making = undefined;
+    });
+    return started;
   };
   const result: (() => Promise<T>) & { value: T | undefined } = Object.assign(load, { value: undefined });
   return result;
@@ -32,9 +37,6 @@ export function lazy<T>(make: () => Promise<T>): Lazy<T> {
       const value = await make();
       result.value = value;
       return value;
-    } catch (error) {
-      making = undefined;
-      throw error;
     } finally {
       underway -= 1;
     }

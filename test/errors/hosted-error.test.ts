@@ -1,7 +1,7 @@
 /** How an error looks when it is inspected, and the texts that errors share. */
 
 import { inspect } from 'node:util';
-import { HostedError } from 'hosted-client';
+import { HostedConfigError, HostedError } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { listIssues } from '../../src/errors/messages.js';
 
@@ -39,4 +39,16 @@ test('issues that take 1,500 characters are all named, and with one more the las
 
   expect(listIssues(issuesOf(748))).toBe(`${'a'.repeat(748)}; ${'b'.repeat(748)}`);
   expect(listIssues(issuesOf(749))).toBe(`${'a'.repeat(748)}; and 1 more`);
+});
+
+test('the name of an error is of its class: it heads the stack, and is no property that is listed', () => {
+  const error = new HostedConfigError([{ path: 'apiKey', message: 'must be a string' }], {
+    task: 'create HostedClient',
+  });
+  const listed: string[] = [];
+  for (const name in error) listed.push(name);
+
+  expect(error.name).toBe('HostedConfigError');
+  expect(error.stack).toMatch(/^HostedConfigError: Cannot create HostedClient: "apiKey" must be a string\n/);
+  expect(listed).not.toContain('name');
 });

@@ -33,3 +33,16 @@ test('it is known whether anything is being made', async () => {
   await Promise.allSettled([made, failed]);
   expect(isMaking()).toBe(false);
 });
+
+test('a failure that is thrown at once is not kept, either', async () => {
+  const make = vi
+    .fn<() => Promise<string>>()
+    .mockImplementationOnce(() => {
+      throw new Error('no crypto yet');
+    })
+    .mockResolvedValue('made');
+  const get = lazy(make);
+
+  await expect(get()).rejects.toThrow('no crypto yet');
+  await expect(get()).resolves.toBe('made');
+});
