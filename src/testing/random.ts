@@ -1,22 +1,27 @@
 /**
- * Chance that takes the same course each time: ids, and the mixture of spellings.
+ * Random numbers from a seed: ids, and the mixture of spellings.
  *
  * @module
  */
 
-/** A course of chance. */
+/** A sequence of random numbers. */
 export interface Random {
   /** One of `choices`. */
   pick<T>(choices: readonly [T, ...T[]]): T;
   /** `length` hexadecimal digits. */
   hex(length: number): string;
-  /** A random UUID by its looks (RFC 9562, version 4). */
+  /** A version 4 UUID (RFC 9562). */
   uuid(): string;
 }
 
-/** Begins a course; each `stream` of one seed is a course of its own. */
+/** Creates a sequence; each `stream` of one seed is a sequence of its own. */
 export function createRandom(seed: number, stream: string): Random {
-  const next = sfc32(wordsOf(`${seed}/${stream}`));
+  let state = 0;
+  for (const character of `${seed}/${stream}`) state = mix(state ^ character.charCodeAt(0));
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    return mix(state);
+  };
   const hex = (length: number): string => {
     let digits = '';
     while (digits.length < length) digits += next().toString(16).padStart(8, '0');
@@ -29,28 +34,9 @@ export function createRandom(seed: number, stream: string): Random {
   };
 }
 
-/** FNV-1a over the text, from four different beginnings. */
-function wordsOf(text: string): [number, number, number, number] {
-  const word = (salt: number): number => {
-    let hash = 0x811c9dc5 ^ salt;
-    for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-    return hash >>> 0;
-  };
-  return [word(0), word(0x9e3779b9), word(0x3c6ef372), word(1)];
-}
-
-/** Chris Doty-Humphrey's "small fast counting" generator of PractRand, 32 bits wide. */
-function sfc32(words: [number, number, number, number]): () => number {
-  let [a, b, c, counter] = words;
-  const next = (): number => {
-    const sum = (a + b + counter) | 0;
-    counter = (counter + 1) | 0;
-    a = b ^ (b >>> 9);
-    b = (c + (c << 3)) | 0;
-    c = ((c << 21) | (c >>> 11)) + sum;
-    return sum >>> 0;
-  };
-  // The first numbers still resemble the seed.
-  for (let round = 0; round < 15; round++) next();
-  return next;
+/** Mixes 32 bits, as Tommy Ettinger's mulberry32 does. */
+function mix(bits: number): number {
+  let mixed = Math.imul(bits ^ (bits >>> 15), bits | 1);
+  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+  return (mixed ^ (mixed >>> 14)) >>> 0;
 }
