@@ -44,6 +44,6 @@ export function lazy<T>(make: () => Promise<T>): Lazy<T> {
 }
 
 /** Whether anything is being made: a client that waits for its code looks like one that has nothing to do. */
-export function isMaking(): boolean {
+export function isLoading(): boolean {
   return underway > 0;
 }

@@ -1,5 +1,5 @@
 /**
- * Who is asking: partner, signature and timestamp of a request (docs/protocol.md §5).
+ * Authenticates requests: partner, signature and timestamp (docs/protocol.md §5).
  *
  * @module
  */
@@ -8,39 +8,36 @@ import { assumedMaxResponseAgeMs, type Wire } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
 import type { Keys } from './keys.js';
 import type { Body } from './request-rules.js';
-import { type ReadTimestamp, readJobTimestamp, readLinkTimestamp } from './timestamps.js';
+import { parseJobTimestamp, parseLinkTimestamp } from './timestamps.js';
 
-/** What it takes to tell the partner from others. */
-export interface Gate {
+/** What requests are authenticated by. */
+export interface AuthContext {
   readonly partnerId: string;
   readonly wire: Wire;
   readonly keys: Keys;
   now(): number;
 }
 
-/** A request's timestamp, or why it is refused. */
-export type Admission = { readonly refused: null; readonly timestamp: ReadTimestamp } | { readonly refused: string };
-
-/** Requests older or newer than this are refused. The window is not shown; the client's is as wide. */
+/** Requests older or newer than this are rejected. The window is not documented; the client's is as wide. */
 const windowMs = assumedMaxResponseAgeMs;
 
-/** Admits the partner, and nobody else. */
-export async function admit(body: Body, operation: OperationName, gate: Gate): Promise<Admission> {
-  const { wire, keys } = gate;
+/** Why a request is not the partner's, as the service puts it; null where it is. */
+export async function findAuthProblem(body: Body, operation: OperationName, auth: AuthContext): Promise<string | null> {
+  const { partnerId, wire, keys, now } = auth;
   const isJobStatus = operation === 'jobs.status';
-  const signatureMember = isJobStatus ? wire.jobSignatureMember : 'signature';
-  for (const member of ['partner_id', signatureMember, 'timestamp']) {
-    if (body[member] === undefined) return { refused: `Missing ${member}` };
+  const signatureProperty = isJobStatus ? wire.jobSignatureMember : 'signature';
+  for (const property of ['partner_id', signatureProperty, 'timestamp']) {
+    if (body[property] === undefined) return `Missing ${property}`;
   }
-  if (body.partner_id !== gate.partnerId) return { refused: 'Unknown partner' };
+  if (body.partner_id !== partnerId) return 'Unknown partner';
 
   const timestamp = isJobStatus
-    ? readJobTimestamp(body.timestamp, wire.jobTimestampFormat)
-    : readLinkTimestamp(body.timestamp, wire.timestampFormat);
-  if (timestamp === null) return { refused: 'Unreadable timestamp' };
-  if (Math.abs(gate.now() - timestamp.ms) > windowMs) return { refused: 'Timestamp is too far from now' };
+    ? parseJobTimestamp(body.timestamp, wire.jobTimestampFormat)
+    : parseLinkTimestamp(body.timestamp, wire.timestampFormat);
+  if (timestamp === null) return 'Unreadable timestamp';
+  if (Math.abs(now() - timestamp.ms) > windowMs) return 'Timestamp is too far from now';
 
-  const signature = body[signatureMember];
-  const isGenuine = typeof signature === 'string' && (await keys.verify(signature, timestamp.text));
-  return isGenuine ? { refused: null, timestamp } : { refused: 'Invalid signature' };
+  const signature = body[signatureProperty];
+  const isGenuine = typeof signature === 'string' && (await keys.verify(signature, timestamp.signedText));
+  return isGenuine ? null : 'Invalid signature';
 }

@@ -1,23 +1,23 @@
 /**
- * Behind the scenes: what a test does in place of end users and reviewers.
+ * The controls: what a test does in place of end users and reviewers.
  *
  * @module
  */
 
 import type { JobRef } from '../jobs/types.js';
 import { copyProperties } from '../runtime/prototype.js';
-import type { CallbackOptions, Dispatch } from './callbacks.js';
-import { sayTable } from './dialect.js';
-import { wireLink } from './link-records.js';
+import type { CallbackOptions, CallbackWriter } from './callbacks.js';
+import { spellTable } from './dialect.js';
+import { writeLink } from './link-records.js';
 import type { Random } from './random.js';
 import type { Store, StoredJob, StoredResult } from './store.js';
 import type { MockEnvironment } from './types.js';
 
-/** What the controls reach into. */
-export interface Backstage {
+/** What the controls change and read. */
+export interface ControlContext {
   readonly store: Store;
   readonly ids: Random;
-  readonly dispatch: Dispatch;
+  readonly callbacks: CallbackWriter;
   readonly partnerId: string;
 }
 
@@ -25,48 +25,49 @@ type JobControls = MockEnvironment['jobs'];
 type JobStart = NonNullable<Parameters<JobControls['start']>[0]>;
 type Outcome = Parameters<JobControls['complete']>[1];
 
-/** Where callbacks go for a link that has no address of its own: the partner's default (§6). */
+/** Where callbacks go for a link that has no callback URL: the partner's default (§6). */
 const defaultCallbackUrl = 'https://partner.hosted.test/callbacks';
 
-/** Creates the controls of links. `backstage` is asked anew each time, as a reset replaces it. */
-export function createLinkControls(backstage: () => Backstage): MockEnvironment['links'] {
+/** Creates the controls of links. `getContext` is called each time, as a reset replaces the context. */
+export function createLinkControls(getContext: () => ControlContext): MockEnvironment['links'] {
   return {
     all() {
-      const { store, partnerId } = backstage();
+      const { store, partnerId } = getContext();
       const links = store.sliceLinks(0, store.countLinks());
-      return links.map((link) => wireLink(link, store.jobsOf(link.refId), partnerId, sayTable));
+      return links.map((link) => writeLink(link, store.jobsOf(link.refId), partnerId, spellTable));
     },
     seed(count) {
-      const { store } = backstage();
-      for (let index = 0; index < count; index++) store.addLink(seededLink(store.countLinks() + 1));
+      const { store } = getContext();
+      for (let index = 0; index < count; index++) store.addLink(createSeedLink(store.countLinks() + 1));
     },
   };
 }
 
 /** Creates the controls of jobs. */
-export function createJobControls(backstage: () => Backstage): JobControls {
-  const callback = async (job: JobRef, options: CallbackOptions = {}): Promise<Request> => {
-    const { store, dispatch } = backstage();
-    const known = findJob(store, job);
-    const link = known.linkRefId === null ? undefined : store.findLink(known.linkRefId);
-    return dispatch.write(known, link?.callbackUrl ?? defaultCallbackUrl, copyProperties(options, callbackOptionNames));
+export function createJobControls(getContext: () => ControlContext): JobControls {
+  const writeCallback = async (job: JobRef, options: CallbackOptions = {}): Promise<Request> => {
+    const { store, callbacks } = getContext();
+    const stored = findJob(store, job);
+    const link = stored.linkRefId === null ? undefined : store.findLink(stored.linkRefId);
+    const url = link?.callbackUrl ?? defaultCallbackUrl;
+    return callbacks.write(stored, url, copyProperties(options, callbackOptionNames));
   };
   return {
-    start: (job = {}) => startJob(job, backstage()),
+    start: (job = {}) => startJob(job, getContext()),
     report(job, entry) {
-      const { store } = backstage();
+      const { store } = getContext();
       const { resultCode, resultText, resultType = null, final = false } = { ...noResult, ...entry };
       store.addResult(findJob(store, job), { code: resultCode, text: resultText, type: resultType, final });
     },
     complete(job, outcome) {
-      const { store } = backstage();
-      const { success, ...result } = resultOf(outcome);
+      const { store } = getContext();
+      const { success, ...result } = toResult(outcome);
       store.addResult(findJob(store, job), { ...result, type: 'SAIA', final: true }, { success });
     },
-    callback,
+    callback: writeCallback,
     async deliverCallback(job, given = {}) {
       const { to, ...options } = { to: undefined, ...given };
-      const request = await callback(job, options);
+      const request = await writeCallback(job, options);
       return to === undefined ? globalThis.fetch(request) : to(request);
     },
   };
@@ -76,7 +77,7 @@ const noResult = { resultType: undefined, final: undefined };
 
 const callbackOptionNames = ['entry', 'variant', 'padBytes'];
 
-function startJob(given: JobStart, { store, ids }: Backstage): JobRef {
+function startJob(given: JobStart, { store, ids }: ControlContext): JobRef {
   const { userId, jobId, linkRefId }: JobStart = copyProperties(given, ['userId', 'jobId', 'linkRefId']);
   const link = linkRefId === undefined ? undefined : store.findLink(linkRefId);
   if (linkRefId !== undefined && link === undefined) {
@@ -92,20 +93,20 @@ function startJob(given: JobStart, { store, ids }: Backstage): JobRef {
 }
 
 function findJob(store: Store, job: JobRef): StoredJob {
-  const known = store.findJob(job);
-  if (known === undefined) {
+  const stored = store.findJob(job);
+  if (stored === undefined) {
     throw new Error('Cannot find the job: this environment has none of that user id and job id');
   }
-  return known;
+  return stored;
 }
 
-function resultOf(outcome: Outcome): Pick<StoredResult, 'code' | 'text'> & { success: boolean } {
+function toResult(outcome: Outcome): Pick<StoredResult, 'code' | 'text'> & { success: boolean } {
   if (outcome === 'approved') return { code: '0810', text: 'Enroll User', success: true };
   if (outcome === 'rejected') return { code: '0811', text: 'Failed Enroll', success: false };
   return { code: outcome.resultCode, text: outcome.resultText, success: outcome.success };
 }
 
-function seededLink(number: number): Parameters<Store['addLink']>[0] {
+function createSeedLink(number: number): Parameters<Store['addLink']>[0] {
   return {
     name: `Link ${number}`,
     idTypes: [{ country: 'NG', id_type: 'PASSPORT', verification_method: 'doc_verification' }],

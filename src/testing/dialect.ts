@@ -9,24 +9,24 @@ import type { Random } from './random.js';
 import type { MockServiceOptions } from './types.js';
 
 /**
- * Chooses among spellings of one member: the table's, the sample's, and others that were seen.
- * `undefined` leaves the member out.
+ * Chooses among the spellings of a property: the table's, the sample's, and others that were seen.
+ * `undefined` leaves the property out.
  */
-export type Say = <T>(table: T, sample: T, ...alsoSeen: T[]) => T;
+export type Spell = <T>(table: T, sample: T, ...alsoSeen: T[]) => T;
 
-/** The field tables' dialect, whatever the service speaks. */
-export const sayTable: Say = (table) => table;
+/** Spells as the field tables do, whatever the service's spelling. */
+export const spellTable: Spell = (table) => table;
 
-const saySample: Say = (_table, sample) => sample;
+const spellSample: Spell = (_table, sample) => sample;
 
-/** The `Say` of a spelling. */
-export function createSay(spelling: NonNullable<MockServiceOptions['spelling']>, random: Random): Say {
-  if (spelling === 'table') return sayTable;
-  if (spelling === 'sample') return saySample;
+/** Creates the function that chooses for the option `spelling`. */
+export function createSpell(spelling: NonNullable<MockServiceOptions['spelling']>, random: Random): Spell {
+  if (spelling === 'table') return spellTable;
+  if (spelling === 'sample') return spellSample;
   return (table, sample, ...alsoSeen) => random.pick([table, sample, ...alsoSeen]);
 }
 
-/** A time as the service writes it. */
-export function wireTime(ms: number): string {
+/** Writes a time as the service does. */
+export function writeTime(ms: number): string {
   return new Date(ms).toISOString();
 }

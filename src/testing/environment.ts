@@ -1,5 +1,5 @@
 /**
- * One environment of the service: its memory, its door and its controls.
+ * One environment of the service: its state, what handles its requests, and its controls.
  *
  * @module
  */
@@ -7,18 +7,17 @@
 import type { Environment, HostedClientOptions } from '../options.js';
 import type { Wire } from '../protocol/assumptions.js';
 import type { Clock } from '../runtime/clock.js';
-import { createDispatch } from './callbacks.js';
-import { type Backstage, createJobControls, createLinkControls } from './controls.js';
-import { createSay } from './dialect.js';
+import { createCallbackWriter } from './callbacks.js';
+import { type ControlContext, createJobControls, createLinkControls } from './controls.js';
+import { createSpell } from './dialect.js';
 import { createFaultQueue } from './faults.js';
-import { type Desk, exchange } from './handle-request.js';
+import { handleRequest, type ServerState } from './handle-request.js';
 import type { Keys } from './keys.js';
 import { createRandom } from './random.js';
 import { createRequestTimes } from './responses.js';
 import { createStore } from './store.js';
 import type { MockEnvironment, MockServiceOptions } from './types.js';
 
-/** What an environment is made from. */
 export interface EnvironmentSettings {
   readonly name: Environment;
   readonly baseUrl: string;
@@ -34,47 +33,47 @@ export interface EnvironmentSettings {
   readonly latencyMs: number;
 }
 
-/** An environment, and the way in for requests. */
+/** An environment, and what handles requests to it. */
 export interface RunningEnvironment {
   readonly environment: MockEnvironment;
-  receive(request: Request, signal: AbortSignal | undefined): Promise<Response>;
+  handle(request: Request, signal: AbortSignal | undefined): Promise<Response>;
 }
 
 /** Creates an environment without links and jobs. */
 export function createEnvironment(settings: EnvironmentSettings): RunningEnvironment {
-  let state = begin(settings);
-  const backstage = (): Backstage => state.backstage;
+  let state = createState(settings);
+  const controls = (): ControlContext => state.controls;
   return {
-    receive: (request, signal) => exchange(request, signal, state.desk),
+    handle: (request, signal) => handleRequest(request, signal, state.server),
     environment: {
       baseUrl: settings.baseUrl,
       clientOptions: settings.clientOptions,
       get requests() {
-        return state.desk.requests;
+        return state.server.requests;
       },
-      links: createLinkControls(backstage),
-      jobs: createJobControls(backstage),
-      failNext: (operation, fault, times = 1) => state.desk.faults.add(operation, fault, times),
+      links: createLinkControls(controls),
+      jobs: createJobControls(controls),
+      failNext: (operation, fault, times = 1) => state.server.faults.add(operation, fault, times),
       reset() {
-        state = begin(settings);
+        state = createState(settings);
       },
     },
   };
 }
 
-/** Everything that a reset throws away. */
-function begin(settings: EnvironmentSettings): { readonly desk: Desk; readonly backstage: Backstage } {
+/** Creates everything that a reset replaces. */
+function createState(settings: EnvironmentSettings): { server: ServerState; controls: ControlContext } {
   const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs } = settings;
   const now = (): number => clock.now();
   const ids = createRandom(seed, `${name} ids`);
-  // A course of its own: the spelling changes no id.
-  const say = createSay(settings.spelling, createRandom(seed, `${name} spelling`));
+  // A sequence of its own: the spelling changes no id.
+  const spell = createSpell(settings.spelling, createRandom(seed, `${name} spelling`));
   const store = createStore({ linkBaseUrl: `https://links.hosted.test/${name}/${partnerId}`, ids, now });
   let requestCount = 0;
   return {
-    desk: {
-      gate: { partnerId, wire, keys, now },
-      office: { store, say, wire, partnerId, pageSize, firstPage, now },
+    server: {
+      auth: { partnerId, wire, keys, now },
+      context: { store, spell, wire, partnerId, pageSize, firstPage, now },
       faults: createFaultQueue(),
       requests: [],
       requestTimes: createRequestTimes(),
@@ -82,11 +81,11 @@ function begin(settings: EnvironmentSettings): { readonly desk: Desk; readonly b
       latencyMs,
       nextRequestId: () => `${name}-${++requestCount}`,
     },
-    backstage: {
+    controls: {
       store,
       ids,
       partnerId,
-      dispatch: createDispatch({ keys, writing: { brand: wire.brand, say }, now }),
+      callbacks: createCallbackWriter({ keys, spelling: { brand: wire.brand, spell }, now }),
     },
   };
 }

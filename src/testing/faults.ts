@@ -1,15 +1,15 @@
 /**
- * The ways for a request to go wrong that a test can order.
+ * The faults that a test can inject with `failNext`.
  *
  * @module
  */
 
 import type { OperationName } from '../protocol/routes.js';
 import { copyProperties } from '../runtime/prototype.js';
-import { type Answer, type Signing, serviceCode } from './responses.js';
+import { type ResponseData, type Signing, serviceCode } from './responses.js';
 import type { MockFault } from './types.js';
 
-/** Faults in waiting, for each operation in the order they were asked for. */
+/** Faults that have not happened yet, for each operation in the order in which they were added. */
 export interface FaultQueue {
   add(operation: OperationName, fault: MockFault, times: number): void;
   /** The fault of the request that has just arrived; null where it has none. */
@@ -18,17 +18,17 @@ export interface FaultQueue {
 
 /** Creates an empty queue. */
 export function createFaultQueue(): FaultQueue {
-  const waiting = new Map<OperationName, { readonly fault: MockFault; left: number }[]>();
+  const queues = new Map<OperationName, { readonly fault: MockFault; left: number }[]>();
 
   function add(operation: OperationName, fault: MockFault, times: number): void {
     if (!(times >= 0)) throw new RangeError(`Cannot fail requests: "times" must be 0 or more, got ${times}`);
-    const queue = waiting.get(operation) ?? [];
-    waiting.set(operation, [...queue, { fault: copyFault(fault), left: times }]);
+    const queue = queues.get(operation) ?? [];
+    queues.set(operation, [...queue, { fault: copyFault(fault), left: times }]);
   }
 
   function take(operation: OperationName): MockFault | null {
-    const queue = (waiting.get(operation) ?? []).filter(({ left }) => left > 0);
-    waiting.set(operation, queue);
+    const queue = (queues.get(operation) ?? []).filter(({ left }) => left > 0);
+    queues.set(operation, queue);
     const [next] = queue;
     if (next === undefined) return null;
     next.left -= 1;
@@ -42,39 +42,42 @@ function copyFault(fault: MockFault): MockFault {
   return copyProperties(fault, ['kind', 'status', 'body', 'retryAfter']) as unknown as MockFault;
 }
 
-/** The answer of a `'status'` fault. */
-export function faultyStatus(fault: MockFault & { kind: 'status' }, operation: OperationName): Answer {
+/** Creates the response of a `'status'` fault. */
+export function createFaultResponse(fault: MockFault & { kind: 'status' }, operation: OperationName): ResponseData {
   return {
     status: fault.status,
-    body: fault.body === undefined ? defaultBody(fault.status, operation) : fault.body,
+    body: fault.body === undefined ? defaultBodyOf(fault.status, operation) : fault.body,
     ...(fault.retryAfter !== undefined && { headers: { 'retry-after': fault.retryAfter } }),
   };
 }
 
-function defaultBody(status: number, operation: OperationName): object {
+function defaultBodyOf(status: number, operation: OperationName): object {
   if (status >= 500) return { error: 'System error', code: serviceCode(operation, '01') };
   if (status === 401 || status === 403) return { error: 'Not authorised', code: serviceCode(operation, '05') };
-  return { error: `Refused with status ${status}` };
+  return { error: `Rejected with status ${status}` };
 }
 
-/** What a fault does to the signature of an answer that would be signed like `usual`. */
-export function faultySigning(fault: MockFault | null, usual: Signing): Signing {
+/** How a response is signed that would be signed as in `usual` without the fault. */
+export function chooseSigning(fault: MockFault | null, usual: Signing): Signing {
   if (fault?.kind === 'bad-signature') return 'forged';
   if (fault?.kind === 'stale-timestamp') return 'stale';
   if (fault?.kind === 'missing-signature' && usual !== 'not at all') return 'timestamp alone';
   return usual;
 }
 
-/** A proxy's page, in place of an answer. */
-export const htmlPage: Answer = { status: 200, body: '<!doctype html><title>Welcome</title><p>Please sign in.</p>' };
+/** A proxy's page, in place of the service's response. */
+export const htmlPage: ResponseData = {
+  status: 200,
+  body: '<!doctype html><title>Welcome</title>Please sign in',
+};
 
-/** A connection that breaks, as Node's fetch reports it. */
-export function networkFailure(): TypeError {
+/** Creates the error with which Node's fetch reports a broken connection. */
+export function createNetworkError(): TypeError {
   const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
   return new TypeError('fetch failed', { cause });
 }
 
-/** Never answers: rejects with the signal's reason when it aborts. */
+/** Never resolves; rejects with the signal's reason when it aborts. */
 export function stall(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -82,14 +85,14 @@ export function stall(signal: AbortSignal | undefined): Promise<never> {
   });
 }
 
-/** The same response, whose body breaks off in the middle. */
+/** Cuts the body of a response off in the middle, with an error. */
 export async function truncate(response: Response): Promise<Response> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   let isSent = false;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
-      // Not both in one pull: an error throws away what is still queued.
-      if (isSent) controller.error(new TypeError('terminated', { cause: networkFailure().cause }));
+      // Not both in one pull: an error discards what is still queued.
+      if (isSent) controller.error(new TypeError('terminated', { cause: createNetworkError().cause }));
       else controller.enqueue(bytes.subarray(0, Math.ceil(bytes.length / 2)));
       isSent = true;
     },

@@ -1,5 +1,5 @@
 /**
- * One request from arrival to answer: the order in which the service looks, acts and signs.
+ * Handles one request, in order: match its route, authenticate it, check it, act, sign, respond.
  *
  * @module
  */
@@ -7,21 +7,29 @@
 import type { OperationName } from '../protocol/routes.js';
 import type { Clock } from '../runtime/clock.js';
 import { detachFromPrototype } from '../runtime/prototype.js';
-import { admit, type Gate } from './authenticate.js';
-import { holdingTime, sleepOn } from './clock.js';
-import { type FaultQueue, faultySigning, faultyStatus, htmlPage, networkFailure, stall, truncate } from './faults.js';
-import { type Office, serve } from './handlers.js';
+import { type AuthContext, findAuthProblem } from './authenticate.js';
+import { sleepOn, whileBusy } from './clock.js';
+import {
+  chooseSigning,
+  createFaultResponse,
+  createNetworkError,
+  type FaultQueue,
+  htmlPage,
+  stall,
+  truncate,
+} from './faults.js';
+import { type RequestContext, runOperation } from './handlers.js';
 import { isObject } from './request-rules.js';
 import {
-  type Answer,
+  createError,
   type RequestTimes,
-  refuse,
+  type ResponseData,
   type Signing,
   serviceCode,
-  signAnswer,
+  signResponse,
   toResponse,
 } from './responses.js';
-import { type Destination, findDestination } from './routing.js';
+import { matchRoute, type RouteMatch } from './routing.js';
 import type { MockFault } from './types.js';
 
 /** A line of the request log. */
@@ -32,91 +40,99 @@ export interface LogLine {
   readonly at: number;
 }
 
-/** Everything an exchange passes by. */
-export interface Desk {
-  readonly gate: Gate;
-  readonly office: Office;
+/** The state of one environment. */
+export interface ServerState {
+  readonly auth: AuthContext;
+  readonly context: RequestContext;
   readonly faults: FaultQueue;
   readonly requests: LogLine[];
   readonly clock: Clock;
   readonly latencyMs: number;
-  /** The timestamps of the latest requests: the service never signs for one of these. */
+  /** The timestamps of the latest requests: no response is signed with one of them. */
   readonly requestTimes: RequestTimes;
-  /** A name for the next answer's `x-request-id`. */
+  /** The next response's `x-request-id`. */
   nextRequestId(): string;
 }
 
-/** What an operation was asked. */
-interface Question {
+interface ParsedRequest {
   readonly operation: OperationName;
   readonly linkId: string;
   readonly body: unknown;
+  readonly fault: MockFault | null;
 }
 
-/** Answers a request; rejects where a fault or `signal` wants it to. */
-export async function exchange(request: Request, signal: AbortSignal | undefined, desk: Desk): Promise<Response> {
-  const { gate, clock, requests } = desk;
+/** Responds to a request; rejects where a fault or `signal` says so. */
+export async function handleRequest(
+  request: Request,
+  signal: AbortSignal | undefined,
+  server: ServerState,
+): Promise<Response> {
+  const { auth, clock, requests } = server;
   signal?.throwIfAborted();
-  const destination = findDestination(request.method, new URL(request.url).pathname, gate.wire);
-  if (destination.operation === null) return respond(noSuchOperation(destination), desk);
+  const route = matchRoute(request.method, new URL(request.url).pathname, auth.wire);
+  if (route.operation === null) return send(createRouteError(route), server);
 
-  const question: Question = { ...destination, body: parseJson(await request.text()) };
-  const { operation, body } = question;
+  const { operation, linkId } = route;
+  const body = parseJson(await request.text());
   const line: LogLine = { operation, body, status: 0, at: clock.now() };
   requests.push(line);
-  if (isObject(body)) desk.requestTimes.add(body.timestamp);
+  if (isObject(body)) server.requestTimes.add(body.timestamp);
 
-  const fault = desk.faults.take(operation);
-  if (fault?.kind === 'network') throw networkFailure();
+  const fault = server.faults.take(operation);
+  if (fault?.kind === 'network') throw createNetworkError();
   if (fault?.kind === 'stall') return stall(signal);
 
-  const answer = await holdingTime(clock, () => decide(question, fault, desk));
-  line.status = answer.status;
-  if (desk.latencyMs > 0) await sleepOn(clock, desk.latencyMs, signal);
-  const signed = await holdingTime(clock, () => sign(answer, question, fault, desk));
+  const parsed: ParsedRequest = { operation, linkId, body, fault };
+  const data = await whileBusy(clock, () => createResponse(parsed, server));
+  line.status = data.status;
+  if (server.latencyMs > 0) await sleepOn(clock, server.latencyMs, signal);
+  const signed = await whileBusy(clock, () => sign(data, parsed, server));
   signal?.throwIfAborted();
-  const response = respond(signed, desk);
+  const response = send(signed, server);
   return fault?.kind === 'truncate' ? truncate(response) : response;
 }
 
-async function decide(question: Question, fault: MockFault | null, desk: Desk): Promise<Answer> {
-  if (fault?.kind === 'status') return faultyStatus(fault, question.operation);
-  const answer = await answerTo(question, desk);
-  return fault?.kind === 'html' ? htmlPage : answer;
+async function createResponse(request: ParsedRequest, server: ServerState): Promise<ResponseData> {
+  const { fault } = request;
+  if (fault?.kind === 'status') return createFaultResponse(fault, request.operation);
+  const data = await serve(request, server);
+  return fault?.kind === 'html' ? htmlPage : data;
 }
 
-async function answerTo({ operation, linkId, body }: Question, { gate, office }: Desk): Promise<Answer> {
-  if (!isObject(body)) return refuse('Invalid JSON', serviceCode(operation, '03'));
-  const admission = await admit(body, operation, gate);
-  if (admission.refused !== null) return refuse(admission.refused, serviceCode(operation, '05'));
-  return serve(operation, { body, linkId }, office);
+async function serve(request: ParsedRequest, { auth, context }: ServerState): Promise<ResponseData> {
+  const { operation, linkId, body } = request;
+  if (!isObject(body)) return createError('Invalid JSON', serviceCode(operation, '03'));
+  const problem = await findAuthProblem(body, operation, auth);
+  if (problem !== null) return createError(problem, serviceCode(operation, '05'));
+  return runOperation(operation, { body, linkId }, context);
 }
 
-/** §4.5: job status is signed. Of links nothing is said, and nothing signed unless a fault wants it. */
-function sign(answer: Answer, question: Question, fault: MockFault | null, desk: Desk): Promise<Answer> {
-  const { gate, office, clock } = desk;
-  const isJobStatus = question.operation === 'jobs.status';
-  const isSigned = isJobStatus && answer.status === 200 && fault?.kind !== 'status';
+/** §4.5: responses of job status are signed; those of links only where a fault signs them. */
+function sign(data: ResponseData, request: ParsedRequest, server: ServerState): Promise<ResponseData> {
+  const { auth, context, clock } = server;
+  const { operation, body, fault } = request;
+  const isJobStatus = operation === 'jobs.status';
+  const isSigned = isJobStatus && data.status === 200 && fault?.kind !== 'status';
   const usual: Signing = isSigned ? 'fresh' : 'not at all';
-  return signAnswer(answer, faultySigning(fault, usual), {
-    keys: gate.keys,
-    member: isJobStatus ? office.say('sec_key', 'signature') : 'signature',
-    requestTimestamp: isObject(question.body) ? question.body.timestamp : undefined,
-    requestTimes: desk.requestTimes,
-    echoes: gate.wire.echoesTimestamp,
+  return signResponse(data, chooseSigning(fault, usual), {
+    keys: auth.keys,
+    property: isJobStatus ? context.spell('sec_key', 'signature') : 'signature',
+    requestTimestamp: isObject(body) ? body.timestamp : undefined,
+    requestTimes: server.requestTimes,
+    echoes: auth.wire.echoesTimestamp,
     nowMs: clock.now(),
   });
 }
 
-function respond(answer: Answer, { clock, nextRequestId }: Desk): Response {
-  return toResponse(answer, { date: new Date(clock.now()).toUTCString(), 'x-request-id': nextRequestId() });
+function send(data: ResponseData, { clock, nextRequestId }: ServerState): Response {
+  return toResponse(data, { date: new Date(clock.now()).toUTCString(), 'x-request-id': nextRequestId() });
 }
 
-function noSuchOperation({ status }: Destination & { operation: null }): Answer {
+function createRouteError({ status }: RouteMatch & { operation: null }): ResponseData {
   return { status, body: { error: status === 404 ? 'Not found' : 'Method not allowed' } };
 }
 
-/** Null where the text is no JSON. */
+/** Null where the string is no JSON. */
 function parseJson(text: string): unknown {
   try {
     return detachFromPrototype(JSON.parse(text));

@@ -1,31 +1,30 @@
 /**
- * What the service does and answers, operation by operation, once the partner is admitted
- * (docs/protocol.md §3, §4).
+ * What each operation does once its request is authenticated (docs/protocol.md §3, §4).
  *
  * @module
  */
 
 import type { Wire } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
-import type { Say } from './dialect.js';
-import { wireJobStatus } from './job-records.js';
-import { wireCreatedLink, wireLink, wireUpdatedLink } from './link-records.js';
+import type { Spell } from './dialect.js';
+import { writeJobStatus } from './job-records.js';
+import { writeCreatedLink, writeLink, writeUpdatedLink } from './link-records.js';
 import {
   type Body,
   createLinkRules,
   findProblem,
   jobStatusRules,
   listLinksRules,
-  type MemberRule,
+  type PropertyRule,
   updateLinkRules,
 } from './request-rules.js';
-import { type Answer, refuse, serviceCode } from './responses.js';
+import { createError, type ResponseData, serviceCode } from './responses.js';
 import type { LinkDraft, Store, StoredLink, WireIdType } from './store.js';
 
-/** What the operations work with. */
-export interface Office {
+/** What handlers read and change. */
+export interface RequestContext {
   readonly store: Store;
-  readonly say: Say;
+  readonly spell: Spell;
   readonly wire: Wire;
   readonly partnerId: string;
   readonly pageSize: number;
@@ -33,95 +32,99 @@ export interface Office {
   now(): number;
 }
 
-/** A request whose sender is known. */
-export interface Visit {
+/** A request that the partner signed. */
+export interface AuthenticatedRequest {
   readonly body: Body;
   /** From the path; empty where the operation's path has none. */
   readonly linkId: string;
 }
 
 interface Handler {
-  rules(office: Office): readonly MemberRule[];
-  act(visit: Visit, office: Office): Answer;
+  rules(context: RequestContext): readonly PropertyRule[];
+  handle(request: AuthenticatedRequest, context: RequestContext): ResponseData;
 }
 
 const handlers: Readonly<Record<OperationName, Handler>> = {
-  'links.create': { rules: () => createLinkRules, act: createLink },
-  'links.update': { rules: () => updateLinkRules, act: updateLink },
-  'links.get': { rules: () => [], act: getLink },
-  'links.list': { rules: ({ firstPage }) => listLinksRules(firstPage), act: listLinks },
-  'jobs.status': { rules: ({ wire }) => jobStatusRules(wire.jobFlags), act: jobStatus },
+  'links.create': { rules: () => createLinkRules, handle: createLink },
+  'links.update': { rules: () => updateLinkRules, handle: updateLink },
+  'links.get': { rules: () => [], handle: getLink },
+  'links.list': { rules: ({ firstPage }) => listLinksRules(firstPage), handle: listLinks },
+  'jobs.status': { rules: ({ wire }) => jobStatusRules(wire.jobFlags), handle: jobStatus },
 };
 
-/** Acts on a request, unless a member is missing or malformed. */
-export function serve(operation: OperationName, visit: Visit, office: Office): Answer {
+/** Runs an operation, unless a property of the request is missing or malformed. */
+export function runOperation(
+  operation: OperationName,
+  request: AuthenticatedRequest,
+  context: RequestContext,
+): ResponseData {
   const handler = handlers[operation];
-  const problem = findProblem(visit.body, handler.rules(office));
-  return problem === null ? handler.act(visit, office) : refuse(problem, serviceCode(operation, '13'));
+  const problem = findProblem(request.body, handler.rules(context));
+  return problem === null ? handler.handle(request, context) : createError(problem, serviceCode(operation, '13'));
 }
 
-function createLink({ body }: Visit, { store }: Office): Answer {
-  return answer(wireCreatedLink(store.addLink(draftOf(body))));
+function createLink({ body }: AuthenticatedRequest, { store }: RequestContext): ResponseData {
+  return createSuccess(writeCreatedLink(store.addLink(draftOf(body))));
 }
 
-function updateLink({ body, linkId }: Visit, { store, say, now }: Office): Answer {
+function updateLink({ body, linkId }: AuthenticatedRequest, { store, spell, now }: RequestContext): ResponseData {
   const link = store.findLink(linkId);
-  if (link === undefined) return unknownLink();
+  if (link === undefined) return createUnknownLinkError();
   const changed = store.changeLink(link, {
     // §3 shows no way back: false leaves a disabled link disabled, true keeps its first time.
     ...(body.is_disabled === true && link.disabledAt === null && { disabledAt: now() }),
     ...(body.id_types !== undefined && { idTypes: idTypesOf(body) }),
   });
-  return answer(wireUpdatedLink(changed, say));
+  return createSuccess(writeUpdatedLink(changed, spell));
 }
 
-function getLink({ linkId }: Visit, office: Office): Answer {
-  const link = office.store.findLink(linkId);
-  return link === undefined ? unknownLink() : answer(recordOf(link, office));
+function getLink({ linkId }: AuthenticatedRequest, context: RequestContext): ResponseData {
+  const link = context.store.findLink(linkId);
+  return link === undefined ? createUnknownLinkError() : createSuccess(recordOf(link, context));
 }
 
-function listLinks({ body }: Visit, office: Office): Answer {
-  const { store, pageSize, firstPage } = office;
+function listLinks({ body }: AuthenticatedRequest, context: RequestContext): ResponseData {
+  const { store, pageSize, firstPage } = context;
   const currentPage = typeof body.page === 'number' ? body.page : firstPage;
   const links = store.sliceLinks((currentPage - firstPage) * pageSize, pageSize);
   const totalCount = store.countLinks();
-  return answer({
-    links: links.map((link) => recordOf(link, office)),
+  return createSuccess({
+    links: links.map((link) => recordOf(link, context)),
     meta: { currentPage, limit: pageSize, totalCount, totalPages: Math.ceil(totalCount / pageSize) },
   });
 }
 
-function jobStatus({ body }: Visit, { store, say, wire, now }: Office): Answer {
+function jobStatus({ body }: AuthenticatedRequest, { store, spell, wire, now }: RequestContext): ResponseData {
   const job = store.findJob({ userId: String(body.user_id), jobId: String(body.job_id) });
-  if (job === undefined) return refuse('Job not found', '2304');
-  const wishes = { imageLinks: isSet(body.image_links), history: isSet(body.history) };
-  return answer(wireJobStatus(job, wishes, now(), { brand: wire.brand, say }));
+  if (job === undefined) return createError('Job not found', '2304');
+  const parts = { imageLinks: isSet(body.image_links), history: isSet(body.history) };
+  return createSuccess(writeJobStatus(job, parts, now(), { brand: wire.brand, spell }));
 }
 
-function answer(body: object): Answer {
+function createSuccess(body: object): ResponseData {
   return { status: 200, body };
 }
 
-function unknownLink(): Answer {
-  return refuse('Link not found', '2215', 404);
+function createUnknownLinkError(): ResponseData {
+  return createError('Link not found', '2215', 404);
 }
 
-function recordOf(link: StoredLink, { store, say, partnerId }: Office): object {
-  return wireLink(link, store.jobsOf(link.refId), partnerId, say);
+function recordOf(link: StoredLink, { store, spell, partnerId }: RequestContext): object {
+  return writeLink(link, store.jobsOf(link.refId), partnerId, spell);
 }
 
-/** Of a body that keeps the rules. */
+/** Of a body that was checked. */
 function draftOf(body: Body): LinkDraft {
   return {
-    name: textOrNull(body.name),
+    name: stringOrNull(body.name),
     idTypes: idTypesOf(body),
     isSingleUse: typeof body.is_single_use === 'boolean' ? body.is_single_use : null,
-    callbackUrl: textOrNull(body.callback_url),
+    callbackUrl: stringOrNull(body.callback_url),
     companyName: String(body.company_name),
     dataPrivacyPolicyUrl: String(body.data_privacy_policy_url),
-    logoUrl: textOrNull(body.logo_url),
-    userId: textOrNull(body.user_id),
-    expiresAt: textOrNull(body.expires_at),
+    logoUrl: stringOrNull(body.logo_url),
+    userId: stringOrNull(body.user_id),
+    expiresAt: stringOrNull(body.expires_at),
   };
 }
 
@@ -130,7 +133,7 @@ function idTypesOf({ id_types: entries }: Body): readonly WireIdType[] {
   return entries.map(({ country, id_type, verification_method }) => ({ country, id_type, verification_method }));
 }
 
-function textOrNull(value: unknown): string | null {
+function stringOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 

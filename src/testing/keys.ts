@@ -1,6 +1,6 @@
 /**
  * The keys of one environment, and what the service does with them: it verifies requests, and signs
- * its answers and callbacks (docs/protocol.md §5). Written against the protocol, not against the
+ * its responses and callbacks (docs/protocol.md §5). Written against the protocol, not against the
  * client's signers, so that a mistake in either shows.
  *
  * @module
@@ -12,31 +12,31 @@ import { lazy } from '../runtime/lazy.js';
 import { ed25519 } from '../signing/ed25519.js';
 import type { MockServiceOptions } from './types.js';
 
-/** What the service knows to be, by its keys. */
+/** What the service does with its keys. */
 export interface Keys {
-  /** The partner's half, as options of a client. */
+  /** The partner's key, as options of a client. */
   readonly clientOptions: Pick<HostedClientOptions, 'apiKey' | 'signer'>;
   /** Whether the partner signed this timestamp. */
   verify(signature: string, timestamp: string): Promise<boolean>;
   /** The service's signature of a timestamp. */
   sign(timestamp: string): Promise<string>;
-  /** A signature that looks like the service's, by a key that is nobody's. */
+  /** A signature of the same form, by a key that is not the service's. */
   forge(timestamp: string): Promise<string>;
 }
 
-const apiKeys: Readonly<Record<Environment | 'nobody', string>> = {
+const apiKeys: Readonly<Record<Environment | 'forger', string>> = {
   sandbox: 'sandbox-test-key',
   production: 'production-test-key',
-  nobody: 'forged-test-key',
+  forger: 'forged-test-key',
 };
 
-/** A key pair; the seed is one byte 32 times over, so that nobody takes it for a secret. */
-interface Pair {
+/** A key pair; the seed is one byte 32 times over, which shows that it is no secret. */
+interface KeyPair {
   readonly seedByte: number;
   readonly publicKey: string;
 }
 
-const pairs: Readonly<Record<Environment, { readonly partner: Pair; readonly service: Pair }>> = {
+const keyPairs: Readonly<Record<Environment, { readonly partner: KeyPair; readonly service: KeyPair }>> = {
   sandbox: {
     partner: { seedByte: 1, publicKey: 'iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=' },
     service: { seedByte: 2, publicKey: 'gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=' },
@@ -46,9 +46,9 @@ const pairs: Readonly<Record<Environment, { readonly partner: Pair; readonly ser
     service: { seedByte: 4, publicKey: 'ypOsFwUYcHHWe4PH/w7+gQjo7EUwV113JoeTM9vavnw=' },
   },
 };
-const nobodysSeedByte = 5;
+const forgerSeedByte = 5;
 
-/** The keys of `environment` in `scheme`. */
+/** Creates the keys of `environment` in `scheme`. */
 export function createKeys(
   scheme: NonNullable<MockServiceOptions['scheme']>,
   environment: Environment,
@@ -56,30 +56,30 @@ export function createKeys(
 ): Keys {
   const messageOf = (timestamp: string): Uint8Array<ArrayBuffer> =>
     new TextEncoder().encode(timestamp + partnerId + assumedSignatureContext);
-  return scheme === 'ed25519' ? ed25519Keys(environment, messageOf) : hmacKeys(environment, messageOf);
+  return scheme === 'ed25519' ? createEd25519Keys(environment, messageOf) : createHmacKeys(environment, messageOf);
 }
 
 type MessageOf = (timestamp: string) => Uint8Array<ArrayBuffer>;
 
-// Keys are imported at first use, as Workers allow no cryptography while a module loads.
-function hmacKeys(environment: Environment, messageOf: MessageOf): Keys {
+// Keys are imported at first use, as Workers allow no cryptography while a module is evaluated.
+function createHmacKeys(environment: Environment, messageOf: MessageOf): Keys {
   const key = lazy(() => importHmacKey(apiKeys[environment]));
-  const nobodysKey = lazy(() => importHmacKey(apiKeys.nobody));
+  const forgerKey = lazy(() => importHmacKey(apiKeys.forger));
   const signWith = async (signingKey: () => Promise<CryptoKey>, timestamp: string): Promise<string> =>
     toBase64(await crypto.subtle.sign('HMAC', await signingKey(), messageOf(timestamp)));
   return {
     clientOptions: { apiKey: apiKeys[environment] },
     verify: async (signature, timestamp) => signature === (await signWith(key, timestamp)),
     sign: (timestamp) => signWith(key, timestamp),
-    forge: (timestamp) => signWith(nobodysKey, timestamp),
+    forge: (timestamp) => signWith(forgerKey, timestamp),
   };
 }
 
-function ed25519Keys(environment: Environment, messageOf: MessageOf): Keys {
-  const { partner, service } = pairs[environment];
-  const partnersKey = lazy(() => importPublicKey(partner.publicKey));
-  const servicesKey = lazy(() => importSeed(service.seedByte));
-  const nobodysKey = lazy(() => importSeed(nobodysSeedByte));
+function createEd25519Keys(environment: Environment, messageOf: MessageOf): Keys {
+  const { partner, service } = keyPairs[environment];
+  const partnerKey = lazy(() => importPublicKey(partner.publicKey));
+  const serviceKey = lazy(() => importSeed(service.seedByte));
+  const forgerKey = lazy(() => importSeed(forgerSeedByte));
   const signWith = async (key: () => Promise<CryptoKey>, timestamp: string): Promise<string> =>
     toBase64(await crypto.subtle.sign('Ed25519', await key(), messageOf(timestamp)));
   return {
@@ -89,10 +89,10 @@ function ed25519Keys(environment: Environment, messageOf: MessageOf): Keys {
     verify: async (signature, timestamp) => {
       const bytes = fromBase64(signature);
       if (bytes === null) return false;
-      return crypto.subtle.verify('Ed25519', await partnersKey(), bytes, messageOf(timestamp));
+      return crypto.subtle.verify('Ed25519', await partnerKey(), bytes, messageOf(timestamp));
     },
-    sign: (timestamp) => signWith(servicesKey, timestamp),
-    forge: (timestamp) => signWith(nobodysKey, timestamp),
+    sign: (timestamp) => signWith(serviceKey, timestamp),
+    forge: (timestamp) => signWith(forgerKey, timestamp),
   };
 }
 
@@ -118,11 +118,11 @@ function toBase64(bytes: ArrayBuffer): string {
   return btoa(String.fromCharCode(...new Uint8Array(bytes)));
 }
 
-/** Null where the text is not the one base64 text of its bytes. */
-function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
+/** Null where the string is not canonical base64. */
+function fromBase64(base64: string): Uint8Array<ArrayBuffer> | null {
   try {
-    const binary = atob(text);
-    if (btoa(binary) !== text) return null;
+    const binary = atob(base64);
+    if (btoa(binary) !== base64) return null;
     return Uint8Array.from(binary, (character) => character.charCodeAt(0));
   } catch {
     return null;

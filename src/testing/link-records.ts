@@ -4,71 +4,71 @@
  * @module
  */
 
-import { type Say, wireTime } from './dialect.js';
+import { type Spell, writeTime } from './dialect.js';
 import type { StoredJob, StoredLink } from './store.js';
 
-/** What creating a link answers (§4.1). */
-export function wireCreatedLink(link: StoredLink): object {
+/** Writes the response of creating a link (§4.1). */
+export function writeCreatedLink(link: StoredLink): object {
   return { link: link.url, ref_id: link.refId };
 }
 
-/** What changing a link answers (§4.2). */
-export function wireUpdatedLink(link: StoredLink, say: Say): object {
+/** Writes the response of changing a link (§4.2). */
+export function writeUpdatedLink(link: StoredLink, spell: Spell): object {
   return {
-    disabled_at: link.disabledAt === null ? absent(say) : time(link.disabledAt, say),
+    disabled_at: link.disabledAt === null ? writeNull(spell) : writeLinkTime(link.disabledAt, spell),
     id_types: link.idTypes,
     link_url: link.url,
     ref_id: link.refId,
   };
 }
 
-/** What getting a link answers, and what stands in the list (§2.2). */
-export function wireLink(link: StoredLink, jobs: readonly StoredJob[], partnerId: string, say: Say): object {
+/** Writes a link, alone or as an entry of the list (§2.2). */
+export function writeLink(link: StoredLink, jobs: readonly StoredJob[], partnerId: string, spell: Spell): object {
   return {
     link_url: link.url,
-    ...ids(link.refId, say),
-    name: link.name ?? absent(say),
+    ...writeIds(link.refId, spell),
+    name: link.name ?? writeNull(spell),
     id_types: link.idTypes,
-    is_single_use: link.isSingleUse === null ? absent(say) : flag(link.isSingleUse, say),
-    callback_url: link.callbackUrl ?? absent(say),
+    is_single_use: link.isSingleUse === null ? writeNull(spell) : writeBoolean(link.isSingleUse, spell),
+    callback_url: link.callbackUrl ?? writeNull(spell),
     data_privacy_policy_url: link.dataPrivacyPolicyUrl,
-    logo_url: link.logoUrl ?? absent(say),
-    ...user(link.userId, say),
-    total_jobs: count(jobs.length, say),
-    failed_jobs: count(jobs.filter(({ outcome }) => outcome?.success === false).length, say),
-    successful_jobs: count(jobs.filter(({ outcome }) => outcome?.success === true).length, say),
+    logo_url: link.logoUrl ?? writeNull(spell),
+    ...writeUser(link.userId, spell),
+    total_jobs: writeCount(jobs.length, spell),
+    failed_jobs: writeCount(jobs.filter(({ outcome }) => outcome?.success === false).length, spell),
+    successful_jobs: writeCount(jobs.filter(({ outcome }) => outcome?.success === true).length, spell),
     company_name: link.companyName,
     partner_id: partnerId,
-    created_at: time(link.createdAt, say),
-    disabled_at: link.disabledAt === null ? absent(say) : time(link.disabledAt, say),
-    expires_at: link.expiresAt ?? absent(say),
-    updated_at: time(link.updatedAt, say),
+    created_at: writeLinkTime(link.createdAt, spell),
+    disabled_at: link.disabledAt === null ? writeNull(spell) : writeLinkTime(link.disabledAt, spell),
+    expires_at: link.expiresAt ?? writeNull(spell),
+    updated_at: writeLinkTime(link.updatedAt, spell),
   };
 }
 
-function absent(say: Say): null | undefined {
-  return say<null | undefined>(null, null, undefined);
+function writeNull(spell: Spell): null | undefined {
+  return spell<null | undefined>(null, null, undefined);
 }
 
-function ids(refId: string, say: Say): object {
+function writeIds(refId: string, spell: Spell): object {
   const both = { link_id: refId, ref_id: refId };
-  return say<object>(both, both, { ref_id: refId }, { link_id: refId });
+  return spell<object>(both, both, { ref_id: refId }, { link_id: refId });
 }
 
-/** §2.2: the table has a string, the sample an array. In all else they are one. */
-function user(userId: string, say: Say): object {
-  return say<object>({ user_id: userId }, { user_ids: [userId] }, { user_id: userId, user_ids: [userId] });
+/** §2.2: the table has a string, the sample an array. All else is the same. */
+function writeUser(userId: string, spell: Spell): object {
+  return spell<object>({ user_id: userId }, { user_ids: [userId] }, { user_id: userId, user_ids: [userId] });
 }
 
-function flag(value: boolean, say: Say): boolean | string {
-  return say<boolean | string>(value, value, String(value), String(value).toUpperCase());
+function writeBoolean(value: boolean, spell: Spell): boolean | string {
+  return spell<boolean | string>(value, value, String(value), String(value).toUpperCase());
 }
 
-function count(value: number, say: Say): number | string {
-  return say<number | string>(value, value, String(value));
+function writeCount(value: number, spell: Spell): number | string {
+  return spell<number | string>(value, value, String(value));
 }
 
-function time(ms: number, say: Say): string {
-  const text = wireTime(ms);
-  return say(text, text, text.replace('Z', '+00:00'), text.replace('Z', '000Z'));
+function writeLinkTime(ms: number, spell: Spell): string {
+  const iso = writeTime(ms);
+  return spell(iso, iso, iso.replace('Z', '+00:00'), iso.replace('Z', '000Z'));
 }

@@ -1,6 +1,5 @@
 /**
- * `hosted-client/testing/msw`: the mock service as handlers of msw, for code that brings its own
- * fetch or none.
+ * `hosted-client/testing/msw`: the mock service as msw handlers, for code whose fetch cannot be replaced.
  *
  * @module hosted-client/testing/msw
  */
@@ -10,11 +9,11 @@ import { environments } from '../options.js';
 import type { MockService } from './types.js';
 
 /**
- * Dresses `service` as msw handlers: one for each environment, for every method and path.
+ * Creates msw handlers for `service`: one for each environment, for every method and path.
  *
- * A broken connection is msw's own network error; whatever else the service can do is the same.
+ * A broken connection is msw's own network error; all else is as with `service.fetch`.
  *
- * @param service - The service that answers.
+ * @param service - The service that responds.
  * @returns Handlers for `setupServer`, `setupWorker` or `getResponse`.
  *
  * @example Test code that uses the platform's fetch
@@ -27,14 +26,14 @@ import type { MockService } from './types.js';
  * @see §§2 to 7 of docs/protocol.md
  */
 export function mswHandlers(service: MockService): HttpHandler[] {
-  return environments.map((name) => http.all(`${service[name].baseUrl}/*`, ({ request }) => answer(service, request)));
+  return environments.map((name) => http.all(`${service[name].baseUrl}/*`, ({ request }) => respond(service, request)));
 }
 
-async function answer(service: MockService, request: Request): Promise<Response> {
+async function respond(service: MockService, request: Request): Promise<Response> {
   try {
     return await service.fetch(request);
   } catch {
-    // msw makes a 500 of what a handler throws; an aborted request is over already.
+    // msw would respond with 500 to what a handler throws; an aborted request has ended already.
     return HttpResponse.error();
   }
 }

@@ -1,30 +1,30 @@
 /**
- * What the members of a request must look like (docs/protocol.md §2.1, §4).
+ * Rules for the properties of a request (docs/protocol.md §2.1, §4).
  *
  * @module
  */
 
 import type { Wire } from '../protocol/assumptions.js';
-import { isoInstant } from './timestamps.js';
+import { parseIsoTime } from './timestamps.js';
 
 /** A JSON object as it came. */
 export type Body = Readonly<Record<string, unknown>>;
 
-/** What one member must be. */
-export interface MemberRule {
-  readonly member: string;
+/** What a property must be. */
+export interface PropertyRule {
+  readonly property: string;
   readonly required: boolean;
   /** Completes "must be …". */
-  readonly kind: string;
-  holds(value: unknown): boolean;
+  readonly expected: string;
+  accepts(value: unknown): boolean;
 }
 
 /** What is wrong with a body, as the service puts it; null where nothing is. Never a value. */
-export function findProblem(body: Body, rules: readonly MemberRule[]): string | null {
-  for (const { member, required, kind, holds } of rules) {
-    const value = body[member];
-    if (value === undefined && required) return `Missing required parameter: ${member}`;
-    if (value !== undefined && !holds(value)) return `Invalid parameter: ${member} must be ${kind}`;
+export function findProblem(body: Body, rules: readonly PropertyRule[]): string | null {
+  for (const { property, required, expected, accepts } of rules) {
+    const value = body[property];
+    if (value === undefined && required) return `Missing required parameter: ${property}`;
+    if (value !== undefined && !accepts(value)) return `Invalid parameter: ${property} must be ${expected}`;
   }
   return null;
 }
@@ -34,56 +34,59 @@ export function isObject(value: unknown): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const text = { kind: 'text', holds: isText };
-const boolean = { kind: 'a boolean', holds: (value: unknown) => typeof value === 'boolean' };
-const httpUrl = { kind: 'an absolute http(s) URL', holds: isHttpUrl };
+const string = { expected: 'a string that is not empty', accepts: isNonEmptyString };
+const boolean = { expected: 'a boolean', accepts: (value: unknown) => typeof value === 'boolean' };
+const httpUrl = { expected: 'an absolute http(s) URL', accepts: isHttpUrl };
 const dateTime = {
-  kind: 'an ISO 8601 date-time',
-  holds: (value: unknown) => typeof value === 'string' && isoInstant(value) !== null,
+  expected: 'an ISO 8601 date-time',
+  accepts: (value: unknown) => typeof value === 'string' && parseIsoTime(value) !== null,
 };
 const idTypes = {
-  kind: 'a list of country, id_type and verification_method, with one method for each ID type of a country',
-  holds: isIdTypeList,
+  expected: 'a list of country, id_type and verification_method, with one method for each ID type of a country',
+  accepts: isIdTypeList,
 };
 
 /** §4.1. `callback_url` is marked as required there, and said to have a default: it may be absent. */
-export const createLinkRules: readonly MemberRule[] = [
-  { member: 'company_name', required: true, ...text },
-  { member: 'data_privacy_policy_url', required: true, ...httpUrl },
-  { member: 'callback_url', required: false, ...httpUrl },
-  { member: 'name', required: false, ...text },
-  { member: 'id_types', required: false, ...idTypes },
-  { member: 'logo_url', required: false, ...httpUrl },
-  { member: 'is_single_use', required: false, ...boolean },
-  { member: 'user_id', required: false, ...text },
-  { member: 'expires_at', required: false, ...dateTime },
+export const createLinkRules: readonly PropertyRule[] = [
+  { property: 'company_name', required: true, ...string },
+  { property: 'data_privacy_policy_url', required: true, ...httpUrl },
+  { property: 'callback_url', required: false, ...httpUrl },
+  { property: 'name', required: false, ...string },
+  { property: 'id_types', required: false, ...idTypes },
+  { property: 'logo_url', required: false, ...httpUrl },
+  { property: 'is_single_use', required: false, ...boolean },
+  { property: 'user_id', required: false, ...string },
+  { property: 'expires_at', required: false, ...dateTime },
 ];
 
 /** §4.2 */
-export const updateLinkRules: readonly MemberRule[] = [
-  { member: 'is_disabled', required: false, ...boolean },
-  { member: 'id_types', required: false, ...idTypes },
+export const updateLinkRules: readonly PropertyRule[] = [
+  { property: 'is_disabled', required: false, ...boolean },
+  { property: 'id_types', required: false, ...idTypes },
 ];
 
 /** §4.4 */
-export function listLinksRules(firstPage: number): readonly MemberRule[] {
-  const holds = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= firstPage;
-  return [{ member: 'page', required: false, kind: `a whole number of ${firstPage} or more`, holds }];
+export function listLinksRules(firstPage: number): readonly PropertyRule[] {
+  const accepts = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= firstPage;
+  return [{ property: 'page', required: false, expected: `an integer of ${firstPage} or more`, accepts }];
 }
 
-/** §4.5. Which members are required is not shown; without both ids there is no job to speak of. */
-export function jobStatusRules(flags: Wire['jobFlags']): readonly MemberRule[] {
-  const asText = { kind: '"true" or "false"', holds: (value: unknown) => value === 'true' || value === 'false' };
-  const flag = flags === 'string' ? asText : boolean;
+/** §4.5. Which properties are required is not documented; a job is identified by both ids. */
+export function jobStatusRules(flags: Wire['jobFlags']): readonly PropertyRule[] {
+  const asString = {
+    expected: '"true" or "false"',
+    accepts: (value: unknown) => value === 'true' || value === 'false',
+  };
+  const flag = flags === 'string' ? asString : boolean;
   return [
-    { member: 'user_id', required: true, ...text },
-    { member: 'job_id', required: true, ...text },
-    { member: 'image_links', required: false, ...flag },
-    { member: 'history', required: false, ...flag },
+    { property: 'user_id', required: true, ...string },
+    { property: 'job_id', required: true, ...string },
+    { property: 'image_links', required: false, ...flag },
+    { property: 'history', required: false, ...flag },
   ];
 }
 
-function isText(value: unknown): boolean {
+function isNonEmptyString(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
@@ -92,7 +95,7 @@ function isHttpUrl(value: unknown): boolean {
   return URL.canParse(value);
 }
 
-/** §2.1: the four there are. */
+/** §2.1 */
 const verificationMethods = new Set<unknown>([
   'biometric_kyc',
   'doc_verification',

@@ -1,33 +1,32 @@
 /**
- * Answers on their way out: what the service says, the signature beneath it, and the HTTP response.
+ * Responses: their data, their signature, and the HTTP response that is made from them.
  *
  * @module
  */
 
 import type { OperationName } from '../protocol/routes.js';
 import { writeJson } from '../runtime/prototype.js';
-import { wireTime } from './dialect.js';
+import { writeTime } from './dialect.js';
 import type { Keys } from './keys.js';
 
-/** What the service answers. Text is sent as it stands, anything else as JSON. */
-export interface Answer {
+/** What a response is made from. A string is sent as it stands, anything else as JSON. */
+export interface ResponseData {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How an answer is signed. */
+/** How a response is signed. */
 export type Signing = 'fresh' | 'stale' | 'forged' | 'timestamp alone' | 'not at all';
 
-/** What signing an answer takes. */
-export interface AnswerSigning {
+export interface ResponseSigning {
   readonly keys: Keys;
-  /** The member that carries the signature. */
-  readonly member: string;
-  /** Of the request that is answered, as it came. */
+  /** The property for the signature. */
+  readonly property: string;
+  /** The timestamp of the request, as it came. */
   readonly requestTimestamp: unknown;
   readonly requestTimes: RequestTimes;
-  /** Whether the answer has the request's own timestamp. */
+  /** Whether the response is signed with the request's timestamp. */
   readonly echoes: boolean;
   readonly nowMs: number;
 }
@@ -35,8 +34,8 @@ export interface AnswerSigning {
 /** How much older than fresh a stale signature is. */
 export const staleByMs = 3_600_000;
 
-/** An error, as deployments answer it: HTTP 400 with text and code, unless told otherwise. */
-export function refuse(error: string, code: string, status = 400): Answer {
+/** Creates an error response: deployments respond with HTTP 400, a message and a code. */
+export function createError(error: string, code: string, status = 400): ResponseData {
   return { status, body: { error, code } };
 }
 
@@ -45,25 +44,25 @@ export function serviceCode(operation: OperationName, lastDigits: '01' | '03' | 
   return (operation === 'jobs.status' ? '23' : '22') + lastDigits;
 }
 
-/** Signs what job status answers, or whatever a fault wants signed. */
-export async function signAnswer(answer: Answer, how: Signing, signing: AnswerSigning): Promise<Answer> {
-  if (how === 'not at all' || typeof answer.body !== 'object' || answer.body === null) return answer;
-  const timestamp = how === 'stale' ? wireTime(signing.nowMs - staleByMs) : freshTimestamp(signing);
-  const { keys, member } = signing;
+/** Signs a response whose body is an object. */
+export async function signResponse(data: ResponseData, how: Signing, signing: ResponseSigning): Promise<ResponseData> {
+  if (how === 'not at all' || typeof data.body !== 'object' || data.body === null) return data;
+  const timestamp = how === 'stale' ? writeTime(signing.nowMs - staleByMs) : createTimestamp(signing);
+  const { keys, property } = signing;
   const signature = how === 'forged' ? await keys.forge(String(timestamp)) : await keys.sign(String(timestamp));
   return {
-    ...answer,
-    body: { timestamp, ...(how !== 'timestamp alone' && { [member]: signature }), ...answer.body },
+    ...data,
+    body: { timestamp, ...(how !== 'timestamp alone' && { [property]: signature }), ...data.body },
   };
 }
 
-// With one key for both sides, the same timestamp makes the same signature, and an honest answer looks like
-// a request sent back: never the time of a request, unless it is to be echoed.
-function freshTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: AnswerSigning): unknown {
+// With one key for both sides, the same timestamp makes the same signature, and an honest response looks like
+// a request sent back: never the time of a request, unless it is echoed.
+function createTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: ResponseSigning): unknown {
   if (echoes && requestTimestamp !== undefined) return requestTimestamp;
   let ms = nowMs;
-  while (requestTimes.has(wireTime(ms))) ms -= 1;
-  return wireTime(ms);
+  while (requestTimes.has(writeTime(ms))) ms -= 1;
+  return writeTime(ms);
 }
 
 /** The timestamps that the latest requests carried. */
@@ -73,35 +72,35 @@ export interface RequestTimes {
 }
 
 /** How many timestamps are remembered: more than the attempts of any call. */
-const keptTimes = 1_000;
+const maxRequestTimes = 1_000;
 
-/** Creates an empty memory of timestamps. */
+/** Creates an empty set of timestamps. */
 export function createRequestTimes(): RequestTimes {
   const times = new Set<unknown>();
   return {
     add(timestamp) {
       times.add(timestamp);
-      const [oldest] = times.size > keptTimes ? times : [];
+      const [oldest] = times.size > maxRequestTimes ? times : [];
       if (oldest !== undefined) times.delete(oldest);
     },
     has: (timestamp) => times.has(timestamp),
   };
 }
 
-/** The HTTP response of an answer. `headers` are those that every answer has. */
-export function toResponse(answer: Answer, headers: Readonly<Record<string, string>>): Response {
-  const isText = typeof answer.body === 'string';
-  const contentType = isText ? 'text/html; charset=utf-8' : 'application/json';
-  return new Response(bodyText(answer), {
-    status: answer.status,
-    headers: { ...headers, 'content-type': contentType, ...answer.headers },
+/** Creates the HTTP response. `headers` are those that every response has. */
+export function toResponse(data: ResponseData, headers: Readonly<Record<string, string>>): Response {
+  const isString = typeof data.body === 'string';
+  const contentType = isString ? 'text/html; charset=utf-8' : 'application/json';
+  return new Response(bodyOf(data), {
+    status: data.status,
+    headers: { ...headers, 'content-type': contentType, ...data.headers },
   });
 }
 
-/** The statuses that the Fetch standard wants without a body. */
+/** The statuses whose responses have no body by the Fetch standard. */
 const bodilessStatuses = new Set([204, 205, 304]);
 
-function bodyText({ status, body }: Answer): string | null {
+function bodyOf({ status, body }: ResponseData): string | null {
   if (bodilessStatuses.has(status)) return null;
   return typeof body === 'string' ? body : writeJson(body);
 }

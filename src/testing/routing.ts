@@ -7,15 +7,15 @@
 import type { Wire } from '../protocol/assumptions.js';
 import { type OperationName, routes } from '../protocol/routes.js';
 
-/** What a request is for: an operation, or nothing the service has. */
-export type Destination =
+/** The operation that a request is for, or the status of the error where there is none. */
+export type RouteMatch =
   | { readonly operation: OperationName; readonly linkId: string }
   | { readonly operation: null; readonly status: 404 | 405 };
 
 const operationNames = Object.keys(routes) as readonly OperationName[];
 
-/** Finds the operation behind a method and a path. `linkId` is empty where the path has none. */
-export function findDestination(method: string, pathname: string, wire: Wire): Destination {
+/** Finds the operation of a method and a path. `linkId` is empty where the path has none. */
+export function matchRoute(method: string, pathname: string, wire: Wire): RouteMatch {
   const found = operationNames.flatMap((operation) => {
     const linkId = matchPath(routes[operation].path, pathname, wire);
     return linkId === null ? [] : [{ operation, linkId }];
@@ -25,7 +25,7 @@ export function findDestination(method: string, pathname: string, wire: Wire): D
   return { operation: null, status: found.length === 0 ? 404 : 405 };
 }
 
-/** The link's id in the path, empty where the template has none; null where the path is another. */
+/** The link's id in the path, empty where the template has none; null where the path does not match. */
 function matchPath(template: string, pathname: string, { brand, listMarker }: Wire): string | null {
   const expected = template.replace('{brand}', brand).replace('{list}', listMarker).split('/');
   const segments = pathname.split('/').map(decodeSegment);

@@ -11,16 +11,16 @@ import { createEnvironment, type RunningEnvironment } from './environment.js';
 import { createKeys } from './keys.js';
 import type { MockService, MockServiceOptions } from './types.js';
 
-/** RFC 6761 §6.4: nothing under .test is anybody's. */
-const baseUrls = eachEnvironment((name) => `https://${name}.hosted.test`);
+/** RFC 6761 §6.4: no host under .test exists. */
+const baseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
 
 /**
- * Creates a complete service for tests, without network: it checks every request as the real one
- * would, remembers links and jobs, signs its answers and callbacks, and fails on request.
+ * Creates a complete service for tests, without a network: it checks every request as the real one
+ * does, keeps links and jobs, signs its responses and callbacks, and fails when a test says so.
  *
  * @param options - Partner, scheme, spelling and the rest; every one has a default.
  * @returns The service, without links and jobs.
- * @throws {RangeError} when `pageSize` is no whole number of 1 or more.
+ * @throws {RangeError} when `pageSize` is not an integer of 1 or more.
  *
  * @example Test against it
  * ```ts
@@ -36,29 +36,29 @@ const baseUrls = eachEnvironment((name) => `https://${name}.hosted.test`);
  * console.log((await client.jobs.status(job)).state); // succeeded
  * ```
  *
- * @see §§2 to 7 of docs/protocol.md; where the protocol is silent, assumptions.ts holds the guess
+ * @see §§2 to 7 and "What is not known" of docs/protocol.md
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
   const given: MockServiceOptions = copyProperties(options, optionNames);
-  const running = eachEnvironment((name) => createOne(name, given));
+  const running = forEachEnvironment((name) => createOne(name, given));
 
-  // async, so that a bad address rejects, as it does from the platform's fetch.
+  // async, so that an invalid URL rejects, as it does from the platform's fetch.
   const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
     const { signal: ownSignal, ...rest } = { ...shadowPollution(), signal: undefined, ...init };
     const signal = ownSignal === undefined && input instanceof Request ? input.signal : ownSignal;
-    // The signal stays outside: a Request that is given one listens to it until it is collected.
+    // Without the signal: a Request that is given one listens to it until it is garbage-collected.
     const request = new Request(input, rest);
-    return findRunning(new URL(request.url).origin).receive(request, signal ?? undefined);
+    return findEnvironment(new URL(request.url).origin).handle(request, signal ?? undefined);
   };
 
-  function findRunning(origin: string): RunningEnvironment {
+  function findEnvironment(origin: string): RunningEnvironment {
     const name = environments.find((known) => origin === baseUrls[known]);
     if (name === undefined) throw createHostError(origin);
     return running[name];
   }
 
   return {
-    ...eachEnvironment((name) => running[name].environment),
+    ...forEachEnvironment((name) => running[name].environment),
     fetch,
     reset() {
       for (const name of environments) running[name].environment.reset();
@@ -66,8 +66,8 @@ export function createMockService(options: MockServiceOptions = {}): MockService
   };
 }
 
-function eachEnvironment<T>(make: (name: Environment) => T): Readonly<Record<Environment, T>> {
-  return Object.fromEntries(environments.map((name) => [name, make(name)])) as Record<Environment, T>;
+function forEachEnvironment<T>(create: (name: Environment) => T): Readonly<Record<Environment, T>> {
+  return Object.fromEntries(environments.map((name) => [name, create(name)])) as Record<Environment, T>;
 }
 
 const optionNames: readonly (keyof MockServiceOptions)[] = [
@@ -113,9 +113,9 @@ function createOne(name: Environment, options: MockServiceOptions): RunningEnvir
   });
 }
 
-/** What the platform's fetch rejects with where there is no such host. */
+/** Creates the error with which the platform's fetch rejects where there is no such host. */
 function createHostError(origin: string): TypeError {
   const known = environments.map((name) => baseUrls[name]).join(' or ');
   const cause = Object.assign(new Error(`getaddrinfo ENOTFOUND ${origin}`), { code: 'ENOTFOUND' });
-  return new TypeError(`The mock service answers for ${known}, got a request to ${origin}`, { cause });
+  return new TypeError(`The mock service responds at ${known}, got a request to ${origin}`, { cause });
 }

@@ -1,5 +1,5 @@
 /**
- * What one environment remembers: links, jobs and their results.
+ * What one environment keeps: links, jobs and their results.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export interface WireIdType {
   readonly verification_method: string;
 }
 
-/** What a link is made from; null where the request said nothing. */
+/** What a link is created from; null where the request has no such property. */
 export interface LinkDraft {
   readonly name: string | null;
   readonly idTypes: readonly WireIdType[];
@@ -56,7 +56,7 @@ export interface StoredJob extends JobRef {
   readonly outcome: { readonly result: StoredResult; readonly success: boolean } | null;
 }
 
-/** The memory of one environment. Records are replaced, never changed. */
+/** The store of one environment. Records are replaced, never changed. */
 export interface Store {
   addLink(draft: LinkDraft): StoredLink;
   findLink(refId: string): StoredLink | undefined;
@@ -70,14 +70,13 @@ export interface Store {
   addResult(job: StoredJob, result: StoredResult, outcome?: { success: boolean }): void;
 }
 
-/** What a store takes from outside. */
 export interface StoreSettings {
   readonly linkBaseUrl: string;
   readonly ids: Random;
   now(): number;
 }
 
-/** Creates an empty memory. */
+/** Creates an empty store. */
 export function createStore({ linkBaseUrl, ids, now }: StoreSettings): Store {
   const links = new Map<string, StoredLink>();
   const refIds: string[] = [];
@@ -145,7 +144,7 @@ export function createStore({ linkBaseUrl, ids, now }: StoreSettings): Store {
   };
 }
 
-/** A job is named by both ids: two users may have a job of one id. */
+/** A job is identified by both ids: two users may have jobs of the same job id. */
 function keyOf({ userId, jobId }: JobRef): string {
   return JSON.stringify([userId, jobId]);
 }

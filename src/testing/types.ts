@@ -1,5 +1,5 @@
 /**
- * What the testing kit offers: the types of the mock service, and nothing that acts on them.
+ * The public types of the mock service.
  *
  * @module
  */
@@ -10,87 +10,87 @@ import type { WireOptions } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
 import type { Clock } from '../runtime/clock.js';
 
-/** Options of {@link createMockService}; every one may be left out. */
+/** Options of {@link createMockService}. */
 export interface MockServiceOptions {
   /** The only partner the service knows. Default `'085'`. */
   partnerId?: string;
-  /** How requests, answers and callbacks are signed. Default `'hmac-sha256'`. */
+  /** How requests, responses and callbacks are signed. Default `'hmac-sha256'`. */
   scheme?: 'hmac-sha256' | 'ed25519';
-  /** What the protocol leaves open: spoken by the service, and carried by `clientOptions`. */
+  /** What the protocol leaves open: used by the service, and part of `clientOptions`. */
   wire?: WireOptions;
-  /** Links a page: a whole number of 1 or more. Default 20. */
+  /** Links on a page: an integer of 1 or more. Default 20. */
   pageSize?: number;
   /**
-   * The number of the first page. `clientOptions` does not tell it. Default: that of `wire`, where
+   * The number of the first page. It is not part of `clientOptions`. Default: that of `wire`, where
    * it is a number; else 1.
    */
   firstPage?: 0 | 1;
   /**
-   * Which of the protocol's two dialects the answers are in: that of its field tables, or that of
-   * its samples (`user_ids` in place of `user_id`, `signature` in place of `sec_key`, no `result` while
-   * the job is pending). `'random'` mixes both, and other spellings that were seen, property by property.
+   * How responses are spelled: as in the protocol's field tables, or as in its samples (`user_ids` in
+   * place of `user_id`, `signature` in place of `sec_key`, no `result` while the job is pending).
+   * `'random'` mixes both, and other spellings that were seen, property by property.
    * Default `'table'`.
    */
   spelling?: 'table' | 'sample' | 'random';
-  /** Where ids and the mixture of `spelling: 'random'` start: one seed, one course. Default 1. */
+  /** The seed of ids and of `spelling: 'random'`: the same seed gives the same values. Default 1. */
   seed?: number;
   /**
-   * Milliseconds from acting on a request to answering it, slept on `clock`. A client that gives up
-   * meanwhile has been served all the same. Default 0.
+   * Milliseconds from acting on a request to responding, slept on `clock`. The service has acted even
+   * if the client gives up meanwhile. Default 0.
    */
   latencyMs?: number;
-  /** The service's time. Default: the platform's. */
+  /** The service's clock. Default: the platform's. */
   clock?: Clock;
 }
 
 /**
- * One environment of the service: a key, links and jobs that the other knows nothing of.
+ * One environment of the service, with a key, links and jobs of its own.
  *
  * @see §§2 to 7 of docs/protocol.md
  */
 export interface MockEnvironment {
-  /** The address, without a path: under `.test`, so that it is nobody's. */
+  /** The base URL, without a path: under `.test`, where no host exists. */
   readonly baseUrl: string;
   /**
-   * Partner, environment, key, both addresses, `wire` and `clock` for a client of this environment.
-   * It holds no fetch: add `fetch: service.fetch`, or use msw.
+   * Partner, environment, key, base URLs, `wire` and `clock` for a client of this environment.
+   * Without a fetch: add `fetch: service.fetch`, or use msw.
    */
   readonly clientOptions: HostedClientOptions;
   /** Every request for one of the five operations, in order of arrival. */
   readonly requests: readonly {
-    /** What was asked for. */
+    /** The operation. */
     operation: OperationName;
     /** The body, parsed; null where it was no JSON. */
     body: unknown;
-    /** The HTTP status; 0 until an answer is decided on, and for good where there was none. */
+    /** The HTTP status of the response; 0 until it is known, and where there was no response. */
     status: number;
     /** When it arrived, in milliseconds since the epoch, on the service's clock. */
     at: number;
   }[];
-  /** What the service keeps of links. */
+  /** Controls of links. */
   readonly links: {
     /**
-     * Gives every link in order of creation, as the protocol's table has it.
+     * Gives every link in order of creation, spelled as in the protocol's table.
      *
-     * @returns Links as they travel, spelt as in §2.2 of docs/protocol.md.
+     * @returns The links as in a response (§2.2 of docs/protocol.md).
      */
     all(): readonly unknown[];
     /**
-     * Adds links, as if they had been created.
+     * Adds links, as if the partner had created them.
      *
      * @param count - How many.
      */
     seed(count: number): void;
   };
-  /** What end users, reviewers and the service itself do about jobs. */
+  /** Controls of jobs: what end users, reviewers and the service do. */
   readonly jobs: {
     /**
-     * Starts a job, as the end user does by opening a link. Ids that are left out are made up; the
-     * user of a single-use link is the link's.
+     * Starts a job, as the end user does by opening a link. Ids that are left out are generated; a
+     * single-use link has its own user id.
      *
-     * @param job - Its ids, and the reference id of its link; a job needs no link.
+     * @param job - Its ids, and the reference id of its link, if any.
      * @returns Both ids of the job.
-     * @throws {Error} when there is no such link, or there is such a job already.
+     * @throws {Error} when there is no such link, or the job exists already.
      *
      * @example A job of a link
      * ```ts
@@ -115,19 +115,19 @@ export interface MockEnvironment {
       entry: {
         /** The code, such as `'0814'`. */
         resultCode: string;
-        /** The result in words. */
+        /** The text of the result. */
         resultText: string;
-        /** Who decided. `'ID Verification'` adds what was read from an ID. Default: left out. */
+        /** The type. `'ID Verification'` adds what was read from an ID. Default: left out. */
         resultType?: string;
-        /** What the result says of itself. Default `false`. */
+        /** Whether the result is marked as final. Default `false`. */
         final?: boolean;
       },
     ): void;
     /**
-     * Adds a final result and completes the job. Of a completed job it replaces the outcome.
+     * Adds a final result and completes the job. The outcome of a completed job is replaced.
      *
      * @param job - Both ids of the job.
-     * @param outcome - How it ends: `'approved'` with code 0810, `'rejected'` with 0811, or as said.
+     * @param outcome - `'approved'` with code 0810, `'rejected'` with 0811, or a result of your own.
      * @throws {Error} when there is no such job.
      */
     complete(
@@ -138,24 +138,24 @@ export interface MockEnvironment {
         | {
             /** The code of the result. */
             resultCode: string;
-            /** The result in words. */
+            /** The text of the result. */
             resultText: string;
             /** Whether the user is enrolled or authenticated. */
             success: boolean;
           },
     ): void;
     /**
-     * Writes the signed callback of one of the job's results, as a request to the link's callback
-     * address, or to one that stands for the account's default. One result is always sent with the
-     * same body, timestamp and signature, as a service that delivers again does. Of the variants,
+     * Creates the signed callback of one of the job's results, as a request to the link's callback URL,
+     * or to one that stands for the account's default. A result always has the same body, timestamp and
+     * signature, as when the service redelivers it. Variants:
      * - `'forged'` is signed with a key that is not the service's,
-     * - `'stale'` is correctly signed, and was so an hour before the genuine one,
-     * - `'altered'` has another result under the genuine timestamp and signature,
+     * - `'stale'` is correctly signed, an hour before the genuine one,
+     * - `'altered'` has another result with the genuine timestamp and signature,
      * - `'unsigned'` has neither timestamp nor signature.
      *
      * @param job - Both ids of the job.
      * @param options - Which result, and what is wrong with the callback.
-     * @returns The request, for a handler of yours.
+     * @returns The request, to pass to your handler.
      * @throws {Error} when there is no such job or result.
      */
     callback(
@@ -165,19 +165,19 @@ export interface MockEnvironment {
         entry?: number;
         /** What is wrong with it. Default: nothing. */
         variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
-        /** How long a member to add, in bytes, as images do. Default: none. */
+        /** The length of a property to add, in bytes, as large as images are. Default: none. */
         padBytes?: number;
       },
     ): Promise<Request>;
     /**
-     * Delivers the callback of one of the job's results: the one that `callback` writes.
+     * Delivers the callback of one of the job's results, as created by `callback`.
      *
      * @param job - Both ids of the job.
-     * @param options - To whom, which result, and what is wrong with the callback.
-     * @returns What it was answered.
+     * @param options - Where to, which result, and what is wrong with the callback.
+     * @returns The response.
      * @throws {Error} when there is no such job or result.
      *
-     * @example To a handler of yours
+     * @example To your handler
      * ```ts
      * const response = await service.sandbox.jobs.deliverCallback(job, { to: handle });
      * ```
@@ -185,46 +185,46 @@ export interface MockEnvironment {
     deliverCallback(
       job: JobRef,
       options?: {
-        /** Takes the request. Default: the platform's `fetch`, which posts it to its address. */
+        /** Receives the request. Default: the platform's `fetch`, which posts it to its URL. */
         to?: (request: Request) => Promise<Response>;
         /** Which result, from 0. Default: the latest. */
         entry?: number;
         /** What is wrong with it, as for `callback`. Default: nothing. */
         variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
-        /** How long a member to add, in bytes, as images do. Default: none. */
+        /** The length of a property to add, in bytes, as large as images are. Default: none. */
         padBytes?: number;
       },
     ): Promise<Response>;
   };
   /**
-   * Spoils the next requests for an operation; faults queue up behind each other.
+   * Makes the next requests for an operation fail; faults of several calls happen one after another.
    *
    * @param operation - Which requests.
    * @param fault - What goes wrong.
    * @param times - How many requests, 0 or more. Default 1.
    * @throws {RangeError} when `times` is negative.
    *
-   * @example A service in trouble, twice
+   * @example Two server errors
    * ```ts
    * service.sandbox.failNext('links.list', { kind: 'status', status: 503 }, 2);
    * ```
    */
   failNext(operation: OperationName, fault: MockFault, times?: number): void;
-  /** Forgets links, jobs, requests and faults, and starts again from the seed. */
+  /** Deletes links, jobs, requests and faults, and restarts the seed. */
   reset(): void;
 }
 
 /**
- * A way for a request to go wrong: `'status'`, `'network'` and `'stall'` before the service acts, the
- * others after it has acted.
+ * A fault: `'status'`, `'network'` and `'stall'` happen before the service acts, the others after it
+ * has acted.
  */
 export type MockFault =
   | {
-      /** Answers with another status. */
+      /** Responds with another status. */
       kind: 'status';
       /** The HTTP status. */
       status: number;
-      /** The body: text is sent as it stands, anything else as JSON. Default: an error as the service words it. */
+      /** The body: a string is sent as it stands, anything else as JSON. Default: an error of the service. */
       body?: unknown;
       /** The header `Retry-After`: seconds, or a date. Default: none. */
       retryAfter?: string;
@@ -234,7 +234,7 @@ export type MockFault =
       kind: 'network';
     }
   | {
-      /** Never answers; only the request's signal ends it. */
+      /** Never responds; only the request's signal ends it. */
       kind: 'stall';
     }
   | {
@@ -242,29 +242,29 @@ export type MockFault =
       kind: 'truncate';
     }
   | {
-      /** Answers 200 with a page. */
+      /** Responds with 200 and an HTML page. */
       kind: 'html';
     }
   | {
-      /** Answers under a signature made with another key. */
+      /** Responds with a signature by another key. */
       kind: 'bad-signature';
     }
   | {
-      /** Answers without a signature. */
+      /** Responds without a signature. */
       kind: 'missing-signature';
     }
   | {
-      /** Answers correctly signed, with a timestamp an hour old. */
+      /** Responds with a correct signature an hour old. */
       kind: 'stale-timestamp';
     };
 
 /** The service: two environments behind one fetch. */
 export interface MockService {
-  /** The environment that clients talk to unless told otherwise. */
+  /** The sandbox: the default environment of a client. */
   readonly sandbox: MockEnvironment;
-  /** The other one: another key, other links and jobs. */
+  /** Production, with another key, other links and jobs. */
   readonly production: MockEnvironment;
-  /** Answers for both environments' addresses; a request to any other address rejects. */
+  /** Responds at the base URLs of both environments; rejects for any other URL. */
   readonly fetch: typeof globalThis.fetch;
   /** Resets both environments. */
   reset(): void;

@@ -1,7 +1,7 @@
 /** What is made once for all who ask. */
 
 import { expect, test, vi } from 'vitest';
-import { isMaking, lazy } from '../../src/runtime/lazy.js';
+import { isLoading, lazy } from '../../src/runtime/lazy.js';
 
 test('it is made once, however many ask at the same time', async () => {
   const make = vi.fn(async () => ({}));
@@ -29,9 +29,9 @@ test('it is known whether anything is being made', async () => {
   const made = lazy(async () => 'made')();
   const failed = fails();
 
-  expect(isMaking()).toBe(true);
+  expect(isLoading()).toBe(true);
   await Promise.allSettled([made, failed]);
-  expect(isMaking()).toBe(false);
+  expect(isLoading()).toBe(false);
 });
 
 test('a failure that is thrown at once is not kept, either', async () => {

@@ -28,7 +28,7 @@ test('mock.failNext() with a status answers it before acting, once, for that ope
 test.each([
   [{ status: 500 }, { error: 'System error', code: '2301' }],
   [{ status: 401 }, { error: 'Not authorised', code: '2305' }],
-  [{ status: 429 }, { error: 'Refused with status 429' }],
+  [{ status: 429 }, { error: 'Rejected with status 429' }],
   [
     { status: 429, body: { error: 'Blocked', code: 2222 } },
     { error: 'Blocked', code: 2222 },
