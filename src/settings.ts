@@ -13,12 +13,12 @@ import { type Environment, environments, type HostedClientOptions } from './opti
 import { assumedMaxResponseAgeMs, assumedWire, type Wire } from './protocol/assumptions.js';
 import { isRecord } from './protocol/json.js';
 import type { Clock } from './runtime/clock.js';
-import { createPlatformClock, type WaitingClock, waitingClock } from './runtime/clock.js';
+import { createPlatformClock, createWaitingClock, type WaitingClock } from './runtime/clock.js';
 import { usesEnvProxy } from './runtime/env-proxy.js';
 import { platformFetch } from './runtime/fetch.js';
 import { hasMethods, readProperty, tryCopyProperties } from './runtime/prototype.js';
 import { hmacSha256 } from './signing/hmac-sha256.js';
-import { apiKeyIssues } from './signing/keys.js';
+import { findApiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
 import { check } from './validation/check.js';
 import { choice, copyOf, duration, httpUrl, inputObject, integer, maxTimer } from './validation/input.js';
@@ -93,7 +93,7 @@ export function createSettings(checked: CheckedOptions): Settings {
     totalTimeoutMs: checked.totalTimeoutMs ?? 120_000,
     maxRetries: checked.maxRetries ?? 2,
     fetch: given ?? platformFetch,
-    clock: checked.clock ? waitingClock(checked.clock, createFiniteNow(checked.clock)) : createPlatformClock(),
+    clock: checked.clock ? createWaitingClock(checked.clock, createFiniteNow(checked.clock)) : createPlatformClock(),
     clockSkew: checked.clockSkew ?? 'auto',
     maxResponseAgeMs: checked.maxResponseAgeMs ?? assumedMaxResponseAgeMs,
     maxResponseBytes: checked.maxResponseBytes ?? 8 * 1024 * 1024,
@@ -198,7 +198,7 @@ function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: Op
   if ((apiKey === undefined) === (signer === undefined)) {
     issues.push({ path: 'apiKey', message: 'or "signer" must be there, and only one of the two' });
   } else if (typeof apiKey === 'string') {
-    issues.push(...apiKeyIssues(apiKey, 'apiKey'));
+    issues.push(...findApiKeyIssues(apiKey, 'apiKey'));
   }
   if (
     environments.includes(environment as Environment) &&

@@ -10,7 +10,7 @@ import { createSentSignatures } from '../call/sent-signatures.js';
 import { HostedConnectionError, HostedValidationError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
-import { abortableIterable } from '../runtime/abortable-iterable.js';
+import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { lazy } from '../runtime/lazy.js';
 import type { Settings } from '../settings.js';
 import { copyIds } from './copy-ids.js';
@@ -152,7 +152,7 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
   const watch: Jobs['watch'] = (job, options) => {
     // Copied now: the iteration may begin when the caller's object stands for another job.
     const ids = copyIds(job);
-    return abortableIterable(async function* (stop) {
+    return createAbortableIterable(async function* (stop) {
       const plan = readWaitOptions(options);
       const { createPoller, watchJob } = await loadWaiting();
       if (stop.aborted) return;
@@ -169,7 +169,7 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
       throw new Error('unreachable: a watch ends with a completed job or an error');
     },
     waitForAll: (jobs, options) =>
-      abortableIterable(async function* (stop) {
+      createAbortableIterable(async function* (stop) {
         const plan = readWaitOptions(options);
         const { concurrency, signal } = plan;
         assertIterable(jobs);

@@ -8,7 +8,7 @@ import { type ApiPromise, createApiPromise } from '../call/api-promise.js';
 import { HostedValidationError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../protocol/json.js';
-import { abortableIterable } from '../runtime/abortable-iterable.js';
+import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { withSignals } from '../runtime/clock.js';
 import { copyProperties, readProperty } from '../runtime/prototype.js';
 import { callOptions, isAbortSignal } from '../validation/input.js';
@@ -175,18 +175,18 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
     catch: (onRejected) => readFirstPage().catch(onRejected),
     finally: (onFinally) => readFirstPage().finally(onFinally),
     withResponse: () => readFirstPage().withResponse(),
-    pages: () => abortableIterable(iteratePages),
+    pages: () => createAbortableIterable(iteratePages),
     async toArray(given) {
       const limit = parseLimit(given);
       const collected: Link[] = [];
       if (limit === 0) return collected;
-      for await (const link of abortableIterable(iterateLinks)) {
+      for await (const link of createAbortableIterable(iterateLinks)) {
         collected.push(link);
         if (collected.length >= limit) break;
       }
       return collected;
     },
-    [Symbol.asyncIterator]: () => abortableIterable(iterateLinks)[Symbol.asyncIterator](),
+    [Symbol.asyncIterator]: () => createAbortableIterable(iterateLinks)[Symbol.asyncIterator](),
     [Symbol.toStringTag]: 'LinkList',
   };
 }

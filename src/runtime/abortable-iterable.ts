@@ -1,15 +1,15 @@
 /**
- * Async iterables as one expects them: each iteration begins anew, and `return()` ends at once what
- * `next()` is still waiting for.
+ * Async iterables that can be aborted: each iteration starts anew, and `return()` ends a pending `next()` at
+ * once.
  *
  * @module
  */
 
 /**
- * Makes an iterable. An iteration runs `start`, whose `stop` aborts when the iteration is ended from
- * outside; what is under way then is to be ended by it.
+ * Creates an iterable. Each iteration calls `start`; its `stop` aborts when the consumer ends the iteration,
+ * so that pending work ends, too.
  */
-export function abortableIterable<T>(
+export function createAbortableIterable<T>(
   start: (stop: AbortSignal) => AsyncGenerator<T, void, undefined>,
 ): AsyncIterable<T> {
   return { [Symbol.asyncIterator]: () => iterate(start) };
@@ -40,7 +40,7 @@ function iterate<T>(
           (error: unknown) => settle(() => (stop.signal.aborted ? resolve(done) : reject(error))),
         );
       }),
-    // A generator alone would first wait for what it is waiting for, a sleep or a page.
+    // The `return()` of a generator alone would wait for its pending sleep or request.
     async return() {
       stop.abort(stopped);
       const ended = generator.return().catch(() => undefined);

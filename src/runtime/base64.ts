@@ -1,6 +1,6 @@
 /**
- * Base64 in its one canonical form (RFC 4648 §4, padded): signatures and keys that could be written
- * in two ways are not accepted in the second.
+ * Base64 in its canonical form alone (RFC 4648 §4, padded): a signature or key has exactly one accepted
+ * spelling.
  *
  * @module
  */
@@ -12,11 +12,11 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** Reads canonical base64; null for anything else: blanks, missing padding, stray bits. */
-export function decodeBase64(text: string): Uint8Array | null {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return null;
-  const binary = atob(text);
-  // Bits that the padding leaves over must be zero: only then is there one way to write it.
-  if (btoa(binary) !== text) return null;
+/** Decodes canonical base64; null for anything else: blanks, missing padding, unused bits that are set. */
+export function decodeBase64(base64: string): Uint8Array | null {
+  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return null;
+  const binary = atob(base64);
+  // The unused bits before the padding must be zero.
+  if (btoa(binary) !== base64) return null;
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }

@@ -4,7 +4,6 @@
  * @module
  */
 
-/** What tells a browser from a server. */
 interface Globals {
   readonly window?: unknown;
   readonly document?: unknown;

@@ -1,18 +1,18 @@
 /**
- * Time: a clock that can be given, and sleeps and time limits on it that end as soon as a signal aborts and
- * leave no timer and no listener behind.
+ * The clock, which callers can replace, and sleeps and time limits on it: they end as soon as a signal aborts,
+ * and leave no timer and no listener behind.
  *
  * @module
  */
 
 /**
- * Time, as the client sees it. Give one to make time stand still in a test: `createTestClock()` of
- * `hosted-client/testing` is one that moves only when told. Time limits sleep on it too, so a sleep
- * must not end before its time. Where it is set back, no time has passed.
+ * The clock of a client. Tests can pass `createTestClock()` of `hosted-client/testing`, which moves only
+ * when told. Time limits use `sleep` too, so a sleep must not end early. When `now` goes back, no time
+ * counts as passed.
  */
 export interface Clock {
   /**
-   * Tells the time. Anything but a finite number is a HostedConfigError.
+   * Reads the time. Anything but a finite number is a `HostedConfigError`.
    *
    * @returns Milliseconds since the epoch.
    */
@@ -30,49 +30,49 @@ export interface Clock {
 /** The longest delay a timer takes, in ms: 32 bits. A longer one would fire at once. */
 export const maxTimerMs = 2 ** 31 - 1;
 
-/** A clock that can wait. */
+/** A clock with timers and a monotonic count. */
 export interface WaitingClock extends Required<Clock> {
   /**
-   * Milliseconds that have passed since the clock was created; never goes back. Durations, due times and
-   * deadlines are counted by it, as the time of day may be set while they run.
+   * Milliseconds since the clock was created; never goes back. Durations and deadlines use it, because the
+   * time of day may be changed while they run.
    */
   elapsed(): number;
   /**
-   * Calls `onTime` after `ms`, at most {@link maxTimerMs}; returns a function that cancels the timer. Where the
-   * clock then fails, `onTime` is given its error.
+   * Calls `onTimeout` after `ms`, at most {@link maxTimerMs}; returns a function that cancels the timer. If the
+   * clock then fails, `onTimeout` receives its error.
    */
-  setTimer(ms: number, onTime: (failure?: unknown) => void): () => void;
+  setTimer(ms: number, onTimeout: (failure?: unknown) => void): () => void;
 }
 
-/** Creates a clock of the platform's time and timers; durations are counted by its monotonic clock. */
+/** Creates the platform's clock; durations use its monotonic clock. */
 export function createPlatformClock(): WaitingClock {
   // Looked up at each reading, so that fake timers of a test runner are used.
   const stopwatch = createStopwatch(() => globalThis.performance?.now() ?? Date.now());
   return {
     now: () => Date.now(),
     elapsed: stopwatch.elapsed,
-    sleep: countSleeps(stopwatch, platformSleep),
-    setTimer(ms, onTime) {
+    sleep: countSleeps(stopwatch, sleepByTimer),
+    setTimer(ms, onTimeout) {
       const endsAt = stopwatch.elapsed() + ms;
       const timer = setTimeout(() => {
         stopwatch.reach(endsAt);
-        onTime();
+        onTimeout();
       }, ms);
       return () => clearTimeout(timer);
     },
   };
 }
 
-/** Completes a given clock, which `now` reads: one that cannot wait waits on the platform's timers. */
-export function waitingClock(clock: Clock, now: () => number): WaitingClock {
+/** Completes a caller's clock, which `now` reads: without `sleep` it uses the platform's timers. */
+export function createWaitingClock(clock: Clock, now: () => number): WaitingClock {
   const stopwatch = createStopwatch(now);
   const sleep = (ms: number, signal?: AbortSignal) =>
-    clock.sleep ? clock.sleep(ms, signal) : platformSleep(ms, signal);
+    clock.sleep ? clock.sleep(ms, signal) : sleepByTimer(ms, signal);
   return {
     now,
     elapsed: stopwatch.elapsed,
     sleep: countSleeps(stopwatch, sleep),
-    setTimer: (ms, onTime) => setSleepingTimer(stopwatch, sleep, { ms, onTime }),
+    setTimer: (ms, onTimeout) => setTimerBySleep(stopwatch, sleep, { ms, onTimeout }),
   };
 }
 
@@ -83,7 +83,7 @@ interface Stopwatch {
   reach(ms: number): void;
 }
 
-// Where the clock that is read steps back, no time has passed; from there on it counts as before.
+// When the clock steps back, no time counts as passed; from then on it counts from the new time.
 function createStopwatch(read: () => number): Stopwatch {
   let last = read();
   let passed = 0;
@@ -103,7 +103,7 @@ function createStopwatch(read: () => number): Stopwatch {
 
 type Sleep = WaitingClock['sleep'];
 
-// A sleep that ended counts for its length: fake timers of some test runners move `Date` and not the
+// A sleep that ended counts with its whole length: fake timers of some test runners do not move the
 // monotonic clock, and a timer may fire a fraction of a millisecond early.
 function countSleeps(stopwatch: Stopwatch, sleep: Sleep): Sleep {
   return async (ms, signal) => {
@@ -118,24 +118,24 @@ function countSleeps(stopwatch: Stopwatch, sleep: Sleep): Sleep {
   };
 }
 
-/** What ends some work early. */
+/** What ends a piece of work early. */
 export interface Limits {
   readonly clock: WaitingClock;
   /** How long the work may take. */
   readonly ms: number;
   /** The caller's signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Creates the error for when the time is over. */
+  /** Creates the error of the timeout. */
   readonly timedOut: () => Error;
 }
 
 /**
- * Runs `work` with a signal of its own, until it settles, the time is over, or the caller's signal
- * aborts: then it rejects at once, with that signal's own reason, whether the work listens or not.
+ * Runs `work` with its own signal until it settles. After the timeout, or when the caller's signal aborts, it
+ * rejects at once, with `timedOut()` or the signal's reason, even if the work ignores its signal.
  */
 export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, ms, timedOut } = limits;
-  // By an own property: a signal that other code has put on all objects is not the caller's.
+  // Own properties only: a signal on `Object.prototype` is not the caller's.
   const caller = Object.hasOwn(limits, 'signal') ? limits.signal : undefined;
   return new Promise<T>((resolve, reject) => {
     if (caller?.aborted) {
@@ -153,7 +153,7 @@ export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Pr
       caller?.removeEventListener('abort', onAbort);
       cancelTimer();
     };
-    // Before the listener: where a given clock throws, none is left behind.
+    // Before the listener: if a caller's clock throws, no listener is left behind.
     const cancelTimer = clock.setTimer(ms, (failure) => end(failure ?? timedOut()));
     caller?.addEventListener('abort', onAbort);
     work(ending.signal).then(
@@ -170,8 +170,8 @@ export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Pr
 }
 
 /**
- * Runs `work` with a signal that aborts with the first of `signals`. They are listened to only while the work
- * runs: `AbortSignal.any` leaks on long-lived signals (nodejs/node#54614, denoland/deno#24842).
+ * Runs `work` with a signal that aborts with the first of `signals`. It listens only while the work runs:
+ * `AbortSignal.any` leaks on long-lived signals (nodejs/node#54614, denoland/deno#24842).
  */
 export async function withSignals<T>(
   signals: readonly (AbortSignal | undefined)[],
@@ -206,12 +206,12 @@ export function sleepAbortably(clock: WaitingClock, ms: number, signal: AbortSig
 }
 
 // Shared: `abort()` without a reason creates a DOMException with a stack for each call.
-const inTime = new Error('the work ended in time');
+const cancelled = new Error('the timer was cancelled');
 
-function setSleepingTimer(
+function setTimerBySleep(
   stopwatch: Stopwatch,
   sleep: Sleep,
-  { ms, onTime }: { ms: number; onTime: (failure?: unknown) => void },
+  { ms, onTimeout }: { ms: number; onTimeout: (failure?: unknown) => void },
 ): () => void {
   const endsAt = stopwatch.elapsed() + ms;
   const cancelling = new AbortController();
@@ -223,14 +223,14 @@ function setSleepingTimer(
     } catch (error) {
       failure = error;
     }
-    onTime(failure);
+    onTimeout(failure);
   };
-  // A sleep that rejects by itself ends the limit, too: otherwise the work could last forever.
+  // A sleep that rejects by itself fires the timer, too: otherwise the work could run forever.
   sleep(ms, cancelling.signal).then(end, end);
-  return () => cancelling.abort(inTime);
+  return () => cancelling.abort(cancelled);
 }
 
-function platformSleep(ms: number, signal?: AbortSignal): Promise<void> {
+function sleepByTimer(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
       reject(signal.reason);

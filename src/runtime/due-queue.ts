@@ -1,6 +1,6 @@
 /**
- * A queue by time, whose first entry is the one that is due first: a binary heap, as there may be a million
- * entries, and most timers are cancelled before their time.
+ * A priority queue by due time, as a binary heap: there may be a million entries, and most are removed before
+ * they are due.
  *
  * @module
  */
@@ -11,22 +11,22 @@ export interface DueEntry<T> {
   readonly dueAt: number;
 }
 
-/** Values by the time at which they are due; those of one time in the order in which they were added. */
+/** Values in order of due time; those of the same time in the order in which they were added. */
 export interface DueQueue<T> {
   add(value: T, dueAt: number): DueEntry<T>;
-  /** When the first is due; null where there is none. */
+  /** When the first value is due; null if the queue is empty. */
   nextDueAt(): number | null;
-  /** Takes the first; undefined where there is none. */
+  /** Removes and returns the first value; undefined if the queue is empty. */
   take(): T | undefined;
-  /** Removes an entry, unless it was taken or removed already. */
+  /** Removes an entry, unless it was taken or removed before. */
   remove(entry: DueEntry<T>): void;
 }
 
 interface Entry<T> extends DueEntry<T> {
   /** How many were added before it. */
   readonly order: number;
-  /** Its index in the heap; -1 outside. */
-  place: number;
+  /** Its index in the heap; -1 once removed. */
+  index: number;
 }
 
 /** Creates an empty queue. */
@@ -37,9 +37,9 @@ export function createDueQueue<T>(): DueQueue<T> {
 
   return {
     add(value, dueAt) {
-      const entry: Entry<T> = { value, dueAt, order: nextOrder++, place: heap.length };
+      const entry: Entry<T> = { value, dueAt, order: nextOrder++, index: heap.length };
       heap.push(entry);
-      rise(entry);
+      siftUp(entry);
       return entry;
     },
     nextDueAt: () => heap[0]?.dueAt ?? null,
@@ -52,35 +52,35 @@ export function createDueQueue<T>(): DueQueue<T> {
   };
 
   function remove(entry: Entry<T>): void {
-    const { place } = entry;
-    if (heap[place] !== entry) return;
-    entry.place = -1;
+    const { index } = entry;
+    if (heap[index] !== entry) return;
+    entry.index = -1;
     const last = heap.pop();
     if (last === undefined || last === entry) return;
-    put(last, place);
-    rise(last);
-    sink(last);
+    put(last, index);
+    siftUp(last);
+    siftDown(last);
   }
 
-  function put(entry: Entry<T>, place: number): void {
-    heap[place] = entry;
-    entry.place = place;
+  function put(entry: Entry<T>, index: number): void {
+    heap[index] = entry;
+    entry.index = index;
   }
 
   /** Moves an entry up while it is due before its parent. */
-  function rise(entry: Entry<T>): void {
-    while (entry.place > 0) {
-      const parent = heap[(entry.place - 1) >> 1];
+  function siftUp(entry: Entry<T>): void {
+    while (entry.index > 0) {
+      const parent = heap[(entry.index - 1) >> 1];
       if (parent === undefined || isBefore(parent, entry)) return;
       swap(parent, entry);
     }
   }
 
   /** Moves an entry down while a child is due before it. */
-  function sink(entry: Entry<T>): void {
+  function siftDown(entry: Entry<T>): void {
     for (;;) {
-      const left = heap[2 * entry.place + 1];
-      const right = heap[2 * entry.place + 2];
+      const left = heap[2 * entry.index + 1];
+      const right = heap[2 * entry.index + 2];
       const child = left && right && isBefore(right, left) ? right : left;
       if (child === undefined || isBefore(entry, child)) return;
       swap(entry, child);
@@ -88,9 +88,9 @@ export function createDueQueue<T>(): DueQueue<T> {
   }
 
   function swap(upper: Entry<T>, lower: Entry<T>): void {
-    const { place } = upper;
-    put(upper, lower.place);
-    put(lower, place);
+    const { index } = upper;
+    put(upper, lower.index);
+    put(lower, index);
   }
 }
 

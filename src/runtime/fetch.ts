@@ -1,6 +1,6 @@
 /**
- * The platform's fetch, and how its connections fail: what Node, Bun, Deno and Workers
- * call a request that was never sent, and one that may have been received.
+ * The platform's fetch, and its connection errors: by which names Node, Bun, Deno and Workers report a
+ * request that was never sent, and one that may have been received.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { copyProperties } from './prototype.js';
 /**
  * The platform's fetch, looked up at each request so that a later replacement (a test, a polyfill) is used.
  *
- * Deno sends a string again by itself, with POST too, when the connection breaks before the response; what
- * then fails may be the second request alone. It sends a blob once, and with its length.
+ * Deno retries a request with a string body, POST too, when the connection breaks before the response; the
+ * error may then be that of the second request. It sends a blob once, with its length.
  */
 export const platformFetch: typeof globalThis.fetch = (input, init) => {
   const isDeno = 'Deno' in globalThis && typeof init?.body === 'string';
@@ -20,26 +20,26 @@ export const platformFetch: typeof globalThis.fetch = (input, init) => {
 
 /** Why a request has no response. */
 export interface ConnectionFailure {
-  /** The platform's name for the reason, where it is a known one. */
+  /** The platform's error code, where it is a known one. */
   readonly reason: string | null;
   /** Whether the service cannot have seen the request. */
   readonly isNotSent: boolean;
 }
 
-/** Reads from what `fetch` threw why there is no response; `byPlatform` where it was the platform's own. */
+/** Finds the reason in what `fetch` threw; `byPlatform` is true for the platform's own fetch. */
 export function describeConnectionFailure(error: unknown, byPlatform: boolean): ConnectionFailure {
   const failures = failuresIn(error);
   const isNotSent = failures.every(
     (failure) => isBeforeSending(failure) || (byPlatform && noTlsCodes.has(failure.code)),
   );
-  // Only known names are shown: anything else that a caller's own fetch says may be a secret.
+  // Only known codes are shown: other text from a caller's fetch may be a secret.
   const known = failures.find(({ code }) =>
-    [notSentCodes, connectingCodes, noTlsCodes, brokenCodes].some((codes) => codes.has(code)),
+    [notSentCodes, connectingCodes, noTlsCodes, interruptedCodes].some((codes) => codes.has(code)),
   );
   return { reason: known?.code ?? null, isNotSent };
 }
 
-/** What happens before a request can leave: no address, no connection, no TLS session. */
+/** Errors before a request is sent: no IP address, no connection, no TLS session. */
 const notSentCodes: ReadonlySet<string> = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -66,30 +66,30 @@ const notSentCodes: ReadonlySet<string> = new Set([
   'ERR_SSL_UNSUPPORTED_PROTOCOL',
   'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
   'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
-  // Bun's names.
+  // Bun's codes.
   'ConnectionRefused',
   'FailedToOpenSocket',
   'UNKNOWN_CERTIFICATE_VERIFICATION_ERROR',
 ]);
 
 /**
- * What Deno says of the same: it has no codes, but names the step at which it stopped (a URL has no blanks), and
- * what the program has no permission for. Bun's "The TLS handshake failed" is not here: it says so of sessions
- * that break later, too.
+ * Deno's messages for the same: it has no codes, but names the step that failed (a URL has no blanks), and the
+ * missing permission. Bun's "The TLS handshake failed" is not here: Bun also reports it for sessions that
+ * break later.
  */
-const notSentWords = /^(?:error sending request for url \(\S*\): client error \(Connect\)|Requires net access )/;
+const notSentMessage = /^(?:error sending request for url \(\S*\): client error \(Connect\)|Requires net access )/;
 
-/** What happens before a request can leave when it happens while connecting, and after when not. */
+/** Errors before a request is sent if they happen while connecting, and after it otherwise. */
 const connectingCodes: ReadonlySet<string> = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 
 /**
- * What a server that speaks no TLS looks like while connecting. The platform's own fetch has another
- * name for plain bytes in the middle of a session; one over `node:https` has not.
+ * Errors while connecting to a server without TLS. The platform's fetch has another code for plain bytes in the
+ * middle of a session; a fetch over `node:https` does not.
  */
 const noTlsCodes: ReadonlySet<string> = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
 
-/** What can happen once a request is on its way. */
-const brokenCodes: ReadonlySet<string> = new Set([
+/** Errors after a request may have been sent. */
+const interruptedCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'ECONNABORTED',
   'EPIPE',
@@ -101,7 +101,7 @@ const brokenCodes: ReadonlySet<string> = new Set([
 ]);
 
 interface Failure {
-  /** Empty where there is none. */
+  /** Empty if there is no code. */
   readonly code: string;
   readonly syscall: unknown;
   readonly message: string;
@@ -109,10 +109,10 @@ interface Failure {
 
 function isBeforeSending({ code, syscall, message }: Failure): boolean {
   if (notSentCodes.has(code) || (connectingCodes.has(code) && syscall === 'connect')) return true;
-  return notSentWords.test(message);
+  return notSentMessage.test(message);
 }
 
-// An error that cannot be read may have happened at any step.
+// An error whose properties cannot be read may have happened at any step.
 const unreadable: Failure = { code: '', syscall: undefined, message: '' };
 
 // The reason is on the error, on its causes, or on each of the IP addresses that were tried.

@@ -1,49 +1,49 @@
 /**
- * Values that take a while to make and are made at first use.
+ * Values that are created at first use, as they take time to create.
  *
  * @module
  */
 
-/** A value that is made at first use. */
+/** A value that is created at first use. */
 export interface Lazy<T> {
-  /** Makes the value, or waits for the one that is being made. */
+  /** Creates the value at first use, and returns the same promise afterwards. */
   (): Promise<T>;
-  /** The value, where it was made before. */
+  /** The value; undefined until it was created. */
   readonly value: T | undefined;
 }
 
-let underway = 0;
+let loading = 0;
 
-/** Caches the first value that `make` resolves with. A failure is not cached: the next caller tries again. */
-// Bundlers drop a value that is not used.
+/** Caches the first value that `create` resolves with. A failure is not cached: the next caller tries again. */
+// Lets bundlers drop unused values.
 // @__NO_SIDE_EFFECTS__
-export function lazy<T>(make: () => Promise<T>): Lazy<T> {
-  let making: Promise<T> | undefined;
+export function lazy<T>(create: () => Promise<T>): Lazy<T> {
+  let promise: Promise<T> | undefined;
   const load = () => {
-    if (making) return making;
-    const started = makeOnce();
-    making = started;
+    if (promise) return promise;
+    const started = createOnce();
+    promise = started;
     started.catch(() => {
-      making = undefined;
+      promise = undefined;
     });
     return started;
   };
   const result: (() => Promise<T>) & { value: T | undefined } = Object.assign(load, { value: undefined });
   return result;
 
-  async function makeOnce(): Promise<T> {
-    underway += 1;
+  async function createOnce(): Promise<T> {
+    loading += 1;
     try {
-      const value = await make();
+      const value = await create();
       result.value = value;
       return value;
     } finally {
-      underway -= 1;
+      loading -= 1;
     }
   }
 }
 
-/** Whether anything is being made: a client that waits for its code looks like one that has nothing to do. */
+/** Whether anything is loading: for the test clock, a client that waits for its code is not idle. */
 export function isLoading(): boolean {
-  return underway > 0;
+  return loading > 0;
 }

@@ -1,22 +1,22 @@
 /**
- * The platform's own arithmetic, where it has Node's: many times faster than Web Crypto, which
- * answers later, and than JavaScript. Where it is not there, or not all of it, everything works without.
+ * Node's crypto module, on platforms that have it: many times faster than Web Crypto or JavaScript, and
+ * synchronous. It is optional: without it, or without some of its functions, everything still works.
  *
  * @module
  */
 
-/** A key as the platform holds it. */
+/** A key object. */
 export interface PlatformKey {
   export(options: { format: 'jwk' }): { readonly x: string };
 }
 
-/** Hashes at once, without an object for it. Not every runtime that has the module has this. */
+/** The one-shot hash function. Not every runtime with the module has it. */
 interface Hash {
   (algorithm: 'sha256', data: Uint8Array, as: 'buffer'): Uint8Array;
   (algorithm: 'sha256', data: Uint8Array, as: 'base64'): string;
 }
 
-/** Of Node's crypto module, what is used here. */
+/** The functions of Node's crypto module that are used. */
 export interface PlatformCrypto {
   createSecretKey(key: Uint8Array): PlatformKey;
   createPrivateKey(key: { key: Uint8Array; format: 'der'; type: 'pkcs8' }): PlatformKey;
@@ -32,14 +32,14 @@ interface Platform {
 }
 
 /**
- * Node's crypto module; null where the platform has none. Asked for by name, it needs no import that a
- * bundle would follow. Whether it does what it should is its users' to try.
+ * Node's crypto module; null if the platform has none. It is looked up by name, as bundlers would follow an
+ * import. Callers check that its functions give correct results.
  */
 export function platformCrypto({ process }: Platform = globalThis as Platform): PlatformCrypto | null {
   try {
     return process?.getBuiltinModule?.('crypto') ?? null;
   } catch {
-    // Next's Edge runtime has all the functions of a process, and each throws.
+    // In Next's Edge runtime every function of `process` exists and throws.
     return null;
   }
 }

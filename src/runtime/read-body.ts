@@ -1,16 +1,16 @@
 /**
- * Reads bodies: up to a limit, before which nothing larger is read, and as the text they are.
+ * Reads bodies up to a limit, and decodes them.
  *
  * @module
  */
 
-/** What was read of a body: all of it, or what came before the limit. */
+/** The bytes of a body: all, or those before the limit. */
 export interface ReadBytes {
   readonly bytes: Uint8Array;
   readonly isWhole: boolean;
 }
 
-/** Reads a body of at most `limit` bytes, after decompression; when `signal` aborts, no more of it. */
+/** Reads a body of at most `limit` bytes, after decompression; stops when `signal` aborts. */
 export async function readBytes(
   body: ReadableStream<Uint8Array> | null | undefined,
   { limit, signal }: { readonly limit: number; readonly signal?: AbortSignal },
@@ -58,7 +58,7 @@ export async function readBytes(
 function toBytes(chunk: unknown): Uint8Array | null {
   if (chunk instanceof Uint8Array) return chunk;
   if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  // By name: memory of another realm is no instance of ours, and shared memory is not everywhere.
+  // By name: an ArrayBuffer of another realm is no instance of ours, and not every platform has SharedArrayBuffer.
   const isMemory = /^\[object (?:Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(chunk));
   return isMemory ? new Uint8Array(chunk as ArrayBuffer) : null;
 }
@@ -66,7 +66,7 @@ function toBytes(chunk: unknown): Uint8Array | null {
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const lossyUtf8 = new TextDecoder('utf-8');
 
-/** The text of bytes, without a byte order mark; null where they are no UTF-8: a byte replaced in silence can change a name. */
+/** Decodes UTF-8, without a byte order mark; null if it is invalid: a replaced byte could change a name. */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return utf8.decode(bytes);
@@ -75,7 +75,7 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** What can be read of bytes that are no UTF-8, or not all of it. */
+/** Decodes what it can of bytes that may not be UTF-8. */
 export function decodeLossy(bytes: Uint8Array): string {
   return lossyUtf8.decode(bytes);
 }

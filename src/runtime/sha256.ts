@@ -1,10 +1,10 @@
 /**
- * SHA-256 (FIPS 180-4) of texts and bytes, written as hexadecimal digits.
+ * SHA-256 (FIPS 180-4) as hexadecimal digits.
  *
  * @module
  */
 
-/** The digest of bytes, or of a text as UTF-8: 64 small hexadecimal digits. */
+/** The digest of bytes, or of a string as UTF-8: 64 lower-case hexadecimal digits. */
 export async function sha256Hex(data: string | Uint8Array): Promise<string> {
   const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data);
   const digest = await crypto.subtle.digest('SHA-256', bytes);

@@ -1,7 +1,6 @@
 /**
- * The arithmetic of Ed25519 (RFC 8032 §5.1): the platform's where it gives the right answer, and
- * tweetnacl's elsewhere. Neither is asked about what `strict-ed25519.ts` refuses, so that both give
- * one verdict.
+ * The arithmetic of Ed25519 (RFC 8032 §5.1): the platform's if it is correct, otherwise tweetnacl's. What they
+ * disagree about is rejected in `strict-ed25519.ts` before.
  *
  * @module
  */
@@ -10,37 +9,36 @@ import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
 import { lazy } from '../runtime/lazy.js';
 import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
 
-/** A secret key to sign with. */
+/** A secret key. */
 export interface SigningKey {
-  /** The 32 bytes of the public key that belongs to it. */
+  /** Its public key, 32 bytes. */
   readonly publicKey: Uint8Array;
   sign(message: Uint8Array): Uint8Array;
 }
 
-/** What can be computed. */
-export interface Ed25519Arithmetic {
-  /** The key of a 32-byte seed. */
-  signingKey(seed: Uint8Array): SigningKey;
-  /** Verifies under 32 bytes of a public key; false where they are no point of the curve. */
-  verifyingKey(publicKey: Uint8Array): (message: Uint8Array, signature: Uint8Array) => boolean;
+export interface Ed25519Backend {
+  /** Imports a secret key from its 32-byte seed. */
+  importSeed(seed: Uint8Array): SigningKey;
+  /** Imports a 32-byte public key, to verify with; false for every signature if it is no point of the curve. */
+  importPublicKey(publicKey: Uint8Array): (message: Uint8Array, signature: Uint8Array) => boolean;
 }
 
-/** The arithmetic of this process, decided once, at the first signature. */
-export const ed25519Arithmetic: () => Promise<Ed25519Arithmetic> = lazy(async () => {
+/** Loads the backend of this process; it is chosen once, at the first signature. */
+export const loadBackend: () => Promise<Ed25519Backend> = lazy(async () => {
   const crypto = platformCrypto();
-  const platform = crypto && ofPlatform(crypto);
-  return platform && knows(platform) ? platform : await ofTweetnacl();
+  const platform = crypto && createPlatformBackend(crypto);
+  return platform && isCorrect(platform) ? platform : await loadTweetnaclBackend();
 });
 
-// RFC 8032 §7.1, test 2. A platform may lack the curve, and some say so only when asked.
-function knows(arithmetic: Ed25519Arithmetic): boolean {
-  const seed = bytesOf('TM0Imyj/ltqdtsNG7BFOD1uKMZ81q6Yk2oz27U+4pvs=');
+// RFC 8032 §7.1, test 2. A platform may lack the curve, and some throw only when it is used.
+function isCorrect(backend: Ed25519Backend): boolean {
+  const seed = toBytes('TM0Imyj/ltqdtsNG7BFOD1uKMZ81q6Yk2oz27U+4pvs=');
   const publicKey = 'PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=';
   const signature = 'kqAJqfDUyrhyDoILX2QlQKKye1QWUD+Ps3YiI+vbadoIWsHkPhWZbkWPNhPQ8R2MOHsurrQwKu6wDSkWErsMAA==';
   try {
-    const key = arithmetic.signingKey(seed);
+    const key = backend.importSeed(seed);
     const signed = key.sign(Uint8Array.of(0x72));
-    const verifies = arithmetic.verifyingKey(key.publicKey);
+    const verifies = backend.importPublicKey(key.publicKey);
     const isRight = encodeBase64(key.publicKey) === publicKey && encodeBase64(signed) === signature;
     return isRight && verifies(Uint8Array.of(0x72), signed) === true && verifies(Uint8Array.of(0x73), signed) === false;
   } catch {
@@ -49,23 +47,23 @@ function knows(arithmetic: Ed25519Arithmetic): boolean {
   return false;
 }
 
-// What stands before the 32 bytes of a key in DER (RFC 8410 §7 and §4).
-const pkcs8Head = bytesOf('MC4CAQAwBQYDK2VwBCIEIA==');
-const spkiHead = bytesOf('MCowBQYDK2VwAyEA');
+// The bytes before the 32 bytes of a key in DER (RFC 8410 §7 and §4).
+const pkcs8Prefix = toBytes('MC4CAQAwBQYDK2VwBCIEIA==');
+const spkiPrefix = toBytes('MCowBQYDK2VwAyEA');
 
-function ofPlatform(crypto: PlatformCrypto): Ed25519Arithmetic {
+function createPlatformBackend(crypto: PlatformCrypto): Ed25519Backend {
   return {
-    signingKey(seed) {
-      const key = crypto.createPrivateKey({ key: concat(pkcs8Head, seed), format: 'der', type: 'pkcs8' });
+    importSeed(seed) {
+      const key = crypto.createPrivateKey({ key: concat(pkcs8Prefix, seed), format: 'der', type: 'pkcs8' });
       const { x } = crypto.createPublicKey(key).export({ format: 'jwk' });
       return {
-        publicKey: bytesOf(`${x.replaceAll('-', '+').replaceAll('_', '/')}=`),
+        publicKey: toBytes(`${x.replaceAll('-', '+').replaceAll('_', '/')}=`),
         sign: (message) => crypto.sign(null, message, key),
       };
     },
-    verifyingKey(publicKey) {
+    importPublicKey(publicKey) {
       try {
-        const key = crypto.createPublicKey({ key: concat(spkiHead, publicKey), format: 'der', type: 'spki' });
+        const key = crypto.createPublicKey({ key: concat(spkiPrefix, publicKey), format: 'der', type: 'spki' });
         return (message, signature) => crypto.verify(null, message, key, signature);
       } catch {
         // Some platforms look for the point at once.
@@ -76,19 +74,19 @@ function ofPlatform(crypto: PlatformCrypto): Ed25519Arithmetic {
   };
 }
 
-// As it loads, tweetnacl asks for a module system that a bundle may not have: only where it is needed.
-async function ofTweetnacl(): Promise<Ed25519Arithmetic> {
+// Imported only if needed: tweetnacl calls `require` as it loads, which a bundle may not have.
+async function loadTweetnaclBackend(): Promise<Ed25519Backend> {
   const { sign } = (await import('tweetnacl')).default;
   return {
-    signingKey(seed) {
+    importSeed(seed) {
       const { publicKey, secretKey } = sign.keyPair.fromSeed(seed);
       return { publicKey, sign: (message) => sign.detached(message, secretKey) };
     },
-    verifyingKey: (publicKey) => (message, signature) => sign.detached.verify(message, signature, publicKey),
+    importPublicKey: (publicKey) => (message, signature) => sign.detached.verify(message, signature, publicKey),
   };
 }
 
-function bytesOf(base64: string): Uint8Array {
+function toBytes(base64: string): Uint8Array {
   return decodeBase64(base64) ?? new Uint8Array();
 }
 

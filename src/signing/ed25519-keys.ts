@@ -1,22 +1,22 @@
 /**
- * What keys of Ed25519 do: sign, and verify by one strict profile. It is loaded with the first signature.
+ * Signs with Ed25519, and verifies by one strict profile. Loaded with the first signature.
  *
  * @module
  */
 
 import { HostedConfigError } from '../errors/errors.js';
 import { encodeBase64 } from '../runtime/base64.js';
-import { ed25519Arithmetic, type SigningKey } from './ed25519-backend.js';
+import { loadBackend, type SigningKey } from './ed25519-backend.js';
 import { isStrictPublicKey, isStrictSignature } from './strict-ed25519.js';
 
 /**
- * Creates the key that signs.
+ * Creates the key to sign with.
  *
  * @throws {HostedConfigError} when the halves of a 64-byte key do not belong together.
  */
 export async function createSigningKey(secretKey: Uint8Array): Promise<SigningKey> {
-  const key = (await ed25519Arithmetic()).signingKey(secretKey.slice(0, 32));
-  // A public half that is not the seed's would give the secret away with the first signature.
+  const key = (await loadBackend()).importSeed(secretKey.slice(0, 32));
+  // Signing with a public key of another seed would reveal the secret key.
   if (secretKey.length === 64 && encodeBase64(key.publicKey) !== encodeBase64(secretKey.slice(32))) {
     const issues = [{ path: 'secretKey', message: 'must be a seed followed by the public key that belongs to it' }];
     throw new HostedConfigError(issues, { task: 'sign with Ed25519' });
@@ -24,12 +24,12 @@ export async function createSigningKey(secretKey: Uint8Array): Promise<SigningKe
   return key;
 }
 
-/** Creates what verifies a signature by any of several keys. */
+/** Creates a function that verifies a signature by any of several keys. */
 export async function createVerifier(
   publicKeys: readonly Uint8Array[],
 ): Promise<(message: Uint8Array, signature: Uint8Array) => boolean> {
-  // Under a weak key anybody's signature can be good: none is.
-  const keys = publicKeys.filter(isStrictPublicKey).map((await ed25519Arithmetic()).verifyingKey);
+  // Under a weak key anyone can forge signatures: such keys verify nothing.
+  const keys = publicKeys.filter(isStrictPublicKey).map((await loadBackend()).importPublicKey);
   return (message, signature) =>
     isStrictSignature(signature) && keys.map((verifies) => verifies(message, signature)).includes(true);
 }

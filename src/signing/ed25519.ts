@@ -1,5 +1,5 @@
 /**
- * Ed25519 (RFC 8032) over the same text, for services that sign with a key pair of their own.
+ * Ed25519 (RFC 8032) over the same signed text, for services that sign with their own key pair.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
 import { lazy } from '../runtime/lazy.js';
 import { tryCopyProperties } from '../runtime/prototype.js';
-import { contextIssues, keyBytes } from './keys.js';
-import { signedText } from './message.js';
+import { findContextIssues, toKeyBytes } from './keys.js';
+import { toSignedText } from './message.js';
 import type { Signer } from './signer.js';
 
 /**
@@ -20,26 +20,27 @@ import type { Signer } from './signer.js';
  * @inline
  */
 export interface Ed25519Options {
-  /** Our own: the 32-byte seed, or the 64 bytes of seed and public key. */
+  /** Your secret key: the 32-byte seed, or the 64 bytes of seed and public key. */
   secretKey: string | Uint8Array;
-  /** The service's, 32 bytes. Several: each one verifies. */
+  /** The service's public key, 32 bytes; or several, each of which verifies. */
   servicePublicKey: string | Uint8Array | readonly (string | Uint8Array)[];
-  /** What follows timestamp and partner id in the signed text. Default `'sid_request'`. */
+  /** The end of the signed text, after timestamp and partner id. Default `'sid_request'`. */
   context?: string;
 }
 
 /**
- * Signs with our secret key, and verifies with the service's public one; base64 on the wire.
+ * Creates a signer that signs with your secret key, and verifies with the service's public key; signatures
+ * are base64.
  *
  * Verification follows one strict profile, the same on every platform: 64-byte signatures, S below
- * the group order, canonical public keys, no point of small order. That the two halves of a 64-byte
- * key belong together shows with the first signature: a `HostedConfigError` where they do not.
+ * the group order, canonical public keys, no point of small order. If the two halves of a 64-byte key do not
+ * belong together, the first signature fails with a `HostedConfigError`.
  *
  * @param options - The keys, and the context.
- * @returns A signer; nothing of it shows a key.
+ * @returns A signer; it never shows a key.
  * @throws {HostedConfigError} when a key has the wrong length or form.
  *
- * @example A key pair of our own, and the service's public key
+ * @example A key pair, and the service's public key
  * ```ts
  * const signer = ed25519({
  *   secretKey: 'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=',
@@ -47,50 +48,50 @@ export interface Ed25519Options {
  * });
  * ```
  *
- * @see §5 of docs/protocol.md, which does not show the scheme: assumptions.ts holds the guess
+ * @see §5 and "What is not known" of docs/protocol.md
  */
 export function ed25519(options: Ed25519Options): Signer {
-  const { secretKey, publicKeys, context } = checkedOptions(options);
-  const loadKeys = () => import('./ed25519-keys.js');
-  const signingKey = lazy(async () => (await loadKeys()).createSigningKey(secretKey));
-  const verifier = lazy(async () => (await loadKeys()).createVerifier(publicKeys));
+  const { secretKey, publicKeys, context } = checkOptions(options);
+  const importKeys = () => import('./ed25519-keys.js');
+  const loadSigningKey = lazy(async () => (await importKeys()).createSigningKey(secretKey));
+  const loadVerifier = lazy(async () => (await importKeys()).createVerifier(publicKeys));
 
   return {
     name: 'ed25519',
     async sign(input) {
-      const key = await signingKey();
-      return encodeBase64(key.sign(utf8.encode(signedText(input, context))));
+      const key = await loadSigningKey();
+      return encodeBase64(key.sign(utf8.encode(toSignedText(input, context))));
     },
     async verify(signature, input) {
       const bytes = typeof signature === 'string' ? decodeBase64(signature) : null;
       if (bytes === null) return false;
-      const message = utf8.encode(signedText(input, context));
-      return (await verifier())(message, bytes);
+      const message = utf8.encode(toSignedText(input, context));
+      return (await loadVerifier())(message, bytes);
     },
   };
 }
 
 const utf8 = new TextEncoder();
 
-interface CheckedOptions {
+interface Ed25519Settings {
   readonly secretKey: Uint8Array;
   readonly publicKeys: readonly Uint8Array[];
   readonly context: string;
 }
 
-function checkedOptions(options: unknown): CheckedOptions {
+function checkOptions(options: unknown): Ed25519Settings {
   const given = tryCopyProperties(Object(options), ['secretKey', 'servicePublicKey', 'context']) ?? {};
   const servicePublicKeys = [given.servicePublicKey].flat();
   const context = (given.context ?? assumedSignatureContext) as string;
-  const secretKey = keyBytes(given.secretKey, [32, 64]);
-  const publicKeys = servicePublicKeys.map((key) => keyBytes(key, [32])).filter((key) => key !== null);
+  const secretKey = toKeyBytes(given.secretKey, [32, 64]);
+  const publicKeys = servicePublicKeys.map((key) => toKeyBytes(key, [32])).filter((key) => key !== null);
 
   const issues: Issue[] = [];
   if (secretKey === null) issues.push({ path: 'secretKey', message: 'must be 32 or 64 bytes, or their base64' });
   if (publicKeys.length === 0 || publicKeys.length < servicePublicKeys.length) {
     issues.push({ path: 'servicePublicKey', message: 'must be 32 bytes, or their base64' });
   }
-  issues.push(...contextIssues(context));
+  issues.push(...findContextIssues(context));
   // Stryker disable next-line ConditionalExpression: without a key there is an issue
   if (secretKey === null || issues.length > 0) {
     throw new HostedConfigError(issues, { task: 'sign with Ed25519' });

@@ -1,23 +1,23 @@
 /**
- * What it takes to sign requests and to verify answers (docs/protocol.md §5).
+ * The interface that signs requests and verifies responses (docs/protocol.md §5).
  *
  * @module
  */
 
-/** What a signature covers: the timestamp's text as it travels, and the partner id as written. */
+/** What a signature covers: the timestamp as it is sent, and the partner id. */
 export interface SignatureInput {
-  /** The partner id as written, leading zeros included. */
+  /** The partner id, leading zeros included. */
   readonly partnerId: string;
   /**
-   * The timestamp's text, character by character. Of one that travels as a number these are its digits;
-   * an answer's is also tried as ISO 8601.
+   * The timestamp, character by character; the digits of one that is sent as a number. A number in a response
+   * is also tried as ISO 8601.
    */
   readonly timestamp: string;
 }
 
 /**
- * Signs requests and verifies answers. Both may be asynchronous, for keys that live in a key
- * service. What either throws becomes a `HostedConfigError` that repeats none of it.
+ * Signs requests and verifies responses. Both may be asynchronous, for keys in a key service. An error of
+ * either becomes a `HostedConfigError` that repeats none of it.
  *
  * @example A signer over a key service
  * ```ts
@@ -29,24 +29,24 @@ export interface SignatureInput {
  * };
  * ```
  *
- * @see §5 of docs/protocol.md, which does not show the scheme: assumptions.ts holds the guess
+ * @see §5 and "What is not known" of docs/protocol.md
  */
 export interface Signer {
-  /** Names the scheme, for people. */
+  /** The name of the scheme, for logs and people. */
   readonly name: string;
   /**
-   * Signs; asked once for each attempt of a call.
+   * Signs; called once for each attempt of a call.
    *
    * @param input - What the signature covers.
-   * @returns The signature as it travels: a text that is not empty.
+   * @returns The signature as it is sent: a string that is not empty.
    */
   sign(input: SignatureInput): string | Promise<string>;
   /**
-   * Tells whether a signature is the service's. A malformed one is `false`, never a throw.
+   * Verifies a signature of the service. A malformed one is `false`, not an error.
    *
-   * @param signature - The signature, as it came.
-   * @param input - What it has to cover.
-   * @returns True where it is one over `input`; anything else counts as false.
+   * @param signature - The signature, as received.
+   * @param input - What it must cover.
+   * @returns True if it is valid for `input`; anything else counts as false.
    */
   verify(signature: string, input: SignatureInput): boolean | Promise<boolean>;
 }

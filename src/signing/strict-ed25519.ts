@@ -1,6 +1,6 @@
 /**
- * The guard in front of Ed25519 (RFC 8032 §5.1.7): what libraries and platforms disagree about is
- * refused before any of them is asked. Accepted are 64-byte signatures with S < L, a canonical
+ * The checks before Ed25519 verification (RFC 8032 §5.1.7): what libraries and platforms disagree about is
+ * rejected before any of them is called. Accepted are 64-byte signatures with S < L, a canonical
  * public key, and neither key nor R of small order.
  *
  * @module
@@ -15,8 +15,8 @@ const fieldPrime = 2n ** 255n - 19n;
 const orderEightY = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
 
 /**
- * The y coordinates of the eight points of small order, with the spellings over p that a lenient
- * decoder takes for them: order 1, 2, 4 and 8.
+ * The y coordinates of the eight points of small order (1, 2, 4 and 8), with the encodings of p and above
+ * that a lenient decoder accepts for them.
  */
 const smallOrderY: ReadonlySet<bigint> = new Set([
   1n,
@@ -28,23 +28,23 @@ const smallOrderY: ReadonlySet<bigint> = new Set([
   fieldPrime + 1n,
 ]);
 
-/** Whether these 32 bytes are a public key to verify with: canonical, and not of small order. */
+/** Whether a public key is canonical, and not of small order. */
 export function isStrictPublicKey(publicKey: Uint8Array): boolean {
   const y = yOf(publicKey);
   // Stryker disable next-line EqualityOperator: the prime itself is in the list of small order
   return publicKey.length === 32 && y < fieldPrime && !smallOrderY.has(y);
 }
 
-/** Whether these bytes have the form of a signature that arithmetic may be asked about. */
+/** Whether a signature has 64 bytes, S < L, and an R not of small order. */
 export function isStrictSignature(signature: Uint8Array): boolean {
   if (signature.length !== 64) return false;
-  return littleEndian(signature.subarray(32)) < groupOrder && !smallOrderY.has(yOf(signature.subarray(0, 32)));
+  return toLittleEndianNumber(signature.subarray(32)) < groupOrder && !smallOrderY.has(yOf(signature.subarray(0, 32)));
 }
 
 function yOf(point: Uint8Array): bigint {
-  return littleEndian(point) & (2n ** 255n - 1n);
+  return toLittleEndianNumber(point) & (2n ** 255n - 1n);
 }
 
-function littleEndian(bytes: Uint8Array): bigint {
+function toLittleEndianNumber(bytes: Uint8Array): bigint {
   return bytes.reduceRight((number, byte) => (number << 8n) | BigInt(byte), 0n);
 }

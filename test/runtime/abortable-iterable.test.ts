@@ -2,7 +2,7 @@
 
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { abortableIterable } from '../../src/runtime/abortable-iterable.js';
+import { createAbortableIterable } from '../../src/runtime/abortable-iterable.js';
 import { deferred, rejection } from '../support/fake-fetch.js';
 
 const done = { done: true, value: undefined };
@@ -12,7 +12,7 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test('each iteration begins anew, and gives what is yielded, in order', async () => {
   let begun = 0;
-  const iterable = abortableIterable(async function* () {
+  const iterable = createAbortableIterable(async function* () {
     begun += 1;
     yield `${begun}a`;
     yield `${begun}b`;
@@ -29,7 +29,7 @@ test('each iteration begins anew, and gives what is yielded, in order', async ()
 });
 
 test('an iteration that is over stays over, and its iterator is an iterable of itself', async () => {
-  const iterator = abortableIterable<string>(async function* () {})[Symbol.asyncIterator]();
+  const iterator = createAbortableIterable<string>(async function* () {})[Symbol.asyncIterator]();
 
   expect(await iterator.next()).toEqual(done);
   expect(await iterator.next()).toEqual(done);
@@ -38,7 +38,7 @@ test('an iteration that is over stays over, and its iterator is an iterable of i
 
 test('what is thrown while nobody has ended the iteration rejects next()', async () => {
   const failure = new Error('the service is away');
-  const iterator = abortableIterable(async function* () {
+  const iterator = createAbortableIterable(async function* () {
     yield 'a';
     throw failure;
   })[Symbol.asyncIterator]();
@@ -50,7 +50,7 @@ test('what is thrown while nobody has ended the iteration rejects next()', async
 
 test('return() ends every next() that waits at once, though what they wait for never comes', async () => {
   let stopped: AbortSignal | undefined;
-  const iterator = abortableIterable<string>(async function* (stop) {
+  const iterator = createAbortableIterable<string>(async function* (stop) {
     stopped = stop;
     await new Promise(() => undefined);
   })[Symbol.asyncIterator]();
@@ -66,7 +66,7 @@ test('return() ends every next() that waits at once, though what they wait for n
 });
 
 test('what is thrown because the iteration was ended is not', async () => {
-  const iterator = abortableIterable<string>(async function* (stop) {
+  const iterator = createAbortableIterable<string>(async function* (stop) {
     await new Promise((_resolve, reject) => stop.addEventListener('abort', () => reject(stop.reason)));
   })[Symbol.asyncIterator]();
   const waiting = iterator.next();
@@ -80,7 +80,7 @@ test('what is thrown because the iteration was ended is not', async () => {
 test('return() between two steps waits for the cleaning up, whose failure changes nothing', async () => {
   const cleaning = deferred();
   const steps: string[] = [];
-  const iterator = abortableIterable(async function* () {
+  const iterator = createAbortableIterable(async function* () {
     try {
       yield 'a';
     } finally {
@@ -104,7 +104,7 @@ test('return() between two steps waits for the cleaning up, whose failure change
 test('a step that has ended leaves no listener on the signal of its iteration', async () => {
   const signals: AbortSignal[] = [];
   const failure = new Error('the service is away');
-  const iterator = abortableIterable(async function* (stop) {
+  const iterator = createAbortableIterable(async function* (stop) {
     signals.push(stop);
     yield 'a';
     throw failure;

@@ -1,14 +1,14 @@
 /** The signed string, and how a point in time is written in it and on the wire. */
 
 import { expect, test } from 'vitest';
-import { signedText, writeTimestamp } from '../../src/signing/message.js';
+import { toSignedText, writeTimestamp } from '../../src/signing/message.js';
 
 // 2026-01-02T03:04:05.678Z is 1,767,323,045,678 ms after the epoch, as `date -u -d @1767323045` says of its seconds.
 const ms = 1_767_323_045_678;
 const iso = '2026-01-02T03:04:05.678Z';
 
 test('the signed string is timestamp, partner id and context, one after the other', () => {
-  expect(signedText({ timestamp: iso, partnerId: '085' }, 'sid_request')).toBe(`${iso}085sid_request`);
+  expect(toSignedText({ timestamp: iso, partnerId: '085' }, 'sid_request')).toBe(`${iso}085sid_request`);
 });
 
 test.each([

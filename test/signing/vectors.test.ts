@@ -83,7 +83,7 @@ async function byteSigners() {
   );
   vi.doMock('../../src/signing/keys.js', async (original) => ({
     ...(await original<typeof import('../../src/signing/keys.js')>()),
-    apiKeyIssues: () => [],
+    findApiKeyIssues: () => [],
   }));
   const { ed25519: ofBytes } = await import('../../src/signing/ed25519.js');
   const { hmacSha256: macOfBytes } = await import('../../src/signing/hmac-sha256.js');
