@@ -1,5 +1,5 @@
 /**
- * What errors say of a callback.
+ * The errors about callbacks.
  *
  * @module
  */
@@ -16,9 +16,9 @@ export const callbackFacts = {
 } as const satisfies ErrorFacts;
 
 const staleness =
-  'it was signed too long ago or in the future; "maxAgeMs", or "maxHintAgeMs" of a handler that confirms, says how far from now it may be';
+  'it was signed too long ago or in the future; "maxAgeMs", or "maxHintAgeMs" of a handler that confirms, limits how far from now';
 
-/** Creates the errors about what a callback says. */
+/** Creates the errors about the content of a callback. */
 export const callbackSource: Source = {
   createUnusable(reason, issues = []) {
     const why = reason === 'too_large' ? 'it is larger than "maxBytes"' : undefined;

@@ -1,6 +1,6 @@
 /**
- * What a callback becomes once job status was asked: nothing but what the verified response says. The
- * callback chooses which of the job's results is meant, and has no other part in it (docs/protocol.md §6).
+ * Confirms a callback by job status: the event has only what the verified response says. The callback only
+ * selects one of the job's results (docs/protocol.md §6).
  *
  * @module
  */
@@ -16,31 +16,31 @@ import { resultId } from './digest.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
 
 /**
- * Asks for the status that a callback tells of. Job status may lag behind the callback: where that is
- * final, a pending status is asked for once more.
+ * Fetches the status of a callback's job. Job status may lag behind the callback: if that is final and the
+ * status is pending, it is fetched once more.
  *
- * @throws {HostedPollTimeoutError} when it is pending then, too.
+ * @throws {HostedPollTimeoutError} when it is still pending then.
  */
-export async function askForStatus(
+export async function fetchStatus(
   event: CallbackEvent,
-  ask: () => Promise<JobStatus>,
+  fetchOnce: () => Promise<JobStatus>,
   { sleep }: Pick<WaitingClock, 'sleep'>,
 ): Promise<JobStatus> {
-  const first = await ask();
+  const first = await fetchOnce();
   if (first.complete || isInterim(event)) return first;
   await sleep(assumedSettlingMs);
-  const second = await ask();
+  const second = await fetchOnce();
   if (second.complete) return second;
   throw new HostedPollTimeoutError(
-    'it calls itself final, and the job is still pending',
+    'it is marked as final, and the job is still pending',
     { job: { userId: event.userId, jobId: event.jobId }, lastStatus: second, elapsedMs: assumedSettlingMs },
     { ...callbackFacts, operation: 'jobs.status', attempts: 2, retryable: true },
   );
 }
 
-/** What is handed over in the place of a callback. */
-export async function confirmedEvent(event: CallbackEvent, status: JobStatus): Promise<ConfirmedEvent> {
-  // The ids that were asked about: those in the history's entries differ in honest responses.
+/** Creates the event that `onEvent` gets in place of the callback. */
+export async function createConfirmedEvent(event: CallbackEvent, status: JobStatus): Promise<ConfirmedEvent> {
+  // The ids of the request: those in the history's entries differ in honest responses.
   const { userId, jobId, signedAt } = event;
   // Stryker disable next-line ArrayDeclaration: a string in the history is no entry of any job
   const entry = await findEntry(event, status.history ?? []);
@@ -55,15 +55,15 @@ function isInterim({ entry: { isFinal, resultCode } }: CallbackEvent): boolean {
 
 async function findEntry(event: CallbackEvent, history: readonly HistoryEntry[]): Promise<HistoryEntry | null> {
   const { hostedJobId, resultCode } = event.entry;
-  // The id has both of them in it: no other entry can have the event's.
+  // Both are part of the id: no other entry can have the event's id.
   const similar = history.filter((entry) => entry.hostedJobId === hostedJobId && entry.resultCode === resultCode);
   const ids = await Promise.all(similar.map((entry) => resultId(event, entry)));
-  // Of results that were sent twice the later one.
+  // The last one, if a result is in the history twice.
   const same = similar[ids.lastIndexOf(event.id)];
   return same ?? (similar.length === 1 ? (similar[0] ?? null) : null);
 }
 
-/** The id of what is known of a job without one of its results. */
+/** The id of an event without a result: the same for one job and state. */
 function stateId({ userId, jobId }: JobRef, { state }: JobStatus): Promise<string> {
   return sha256Hex(writeJson([userId, jobId, state]));
 }

@@ -1,5 +1,5 @@
 /**
- * What is done with a delivery, in order: read its body, verify it, handle it.
+ * Processes a delivery, in order: read its body, verify it, handle it.
  *
  * @module
  */
@@ -15,16 +15,16 @@ import { withTimeout } from '../runtime/clock.js';
 import { readBytes } from '../runtime/read-body.js';
 import type { Settings } from '../settings.js';
 import { callbackFacts, callbackSource } from './callback-errors.js';
-import { codeOf, createFailure, type DeliveryResult, type Undelivered } from './delivery.js';
+import { codeOf, createFailure, type DeliveryFailure, type DeliveryResult } from './delivery.js';
 import type { Handle } from './handle.js';
 import type { Handling } from './handler.js';
 import type { HandlerSettings } from './options.js';
 import { type ReceivedCallback, receiveCallback } from './receive.js';
 
-/** Takes a delivery from its request to its end. */
+/** Processes a delivery from its request to its result. */
 export async function deliver(request: Request, handle: Handle, handling: Handling): Promise<DeliveryResult> {
   const { settings, client } = handling;
-  if (request.method !== 'POST') return createFailure('read', 405, 'method', wrongMethod());
+  if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError());
   let body: Uint8Array;
   try {
     body = await readBody(request, settings, client);
@@ -40,14 +40,14 @@ export async function deliver(request: Request, handle: Handle, handling: Handli
   return handle(callback, handling);
 }
 
-// A body that says it is too large is not read at all; one that does not, no further than the limit.
+// Not read at all if the header says it is too large; otherwise no further than the limit.
 async function readBody(
   request: Request,
   { maxBytes, bodyTimeoutMs }: HandlerSettings,
   { clock }: Settings,
 ): Promise<Uint8Array> {
-  const announced = Number(request.headers.get('content-length') ?? 0);
-  if (announced > maxBytes) throw callbackSource.createUnusable('too_large');
+  const contentLength = Number(request.headers.get('content-length') ?? 0);
+  if (contentLength > maxBytes) throw callbackSource.createUnusable('too_large');
   const timedOut = () =>
     new HostedTimeoutError('its body did not arrive within "bodyTimeoutMs"', 'attempt', callbackFacts);
   const read = (signal: AbortSignal) => readBytes(request.body, { limit: maxBytes, signal });
@@ -56,21 +56,21 @@ async function readBody(
   return bytes;
 }
 
-function toReadFailure(error: unknown): Undelivered {
+function toReadFailure(error: unknown): DeliveryFailure {
   if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
   if (error instanceof HostedResponseError) return createFailure('read', 413, 'too_large', error);
-  // Neither is the callback's fault: the connection broke, or a framework has read the body before.
+  // Not the callback's fault: the connection broke, or a framework has read the body before.
   const broken = new HostedConnectionError('its body broke off, or was read before', callbackFacts);
   return createFailure('read', 503, 'connection', isHostedError(error) ? error : broken);
 }
 
-function toVerifyFailure(error: unknown): Undelivered {
+function toVerifyFailure(error: unknown): DeliveryFailure {
   if (error instanceof HostedSignatureError) return createFailure('verify', 401, error.reason, error);
   if (error instanceof HostedResponseError) return createFailure('read', 400, error.reason, error);
-  // The signer failed, which is not the callback's fault either.
+  // Not the callback's fault either: the signer failed.
   return createFailure('verify', 503, codeOf(error), error);
 }
 
-function wrongMethod(): HostedResponseError {
+function createMethodError(): HostedResponseError {
   return new HostedResponseError('malformed', [], callbackFacts, null, 'it was not sent by POST');
 }

@@ -1,6 +1,6 @@
 /**
- * What became of a delivery, and where it is reported: to `onError`, the log, and the client's events.
- * A result that is refused in silence is a lost result.
+ * The result of a delivery, and its reports: to `onError`, the log, and the client's events. A rejection that
+ * is not reported would be a lost result.
  *
  * @module
  */
@@ -11,41 +11,41 @@ import type { WaitingClock } from '../runtime/clock.js';
 import type { HandlerSettings } from './options.js';
 import type { HandlerOptions } from './types.js';
 
-type Place = Parameters<HandlerOptions['onError'] & object>[1];
+type FailurePoint = Parameters<HandlerOptions['onError'] & object>[1];
 
 /** A delivery that ended in 200. */
-export interface Delivered {
+export interface DeliverySuccess {
   readonly status: 200;
   readonly result: 'accepted' | 'repeat';
 }
 
-/** A delivery that ended in something else. */
-export interface Undelivered extends Place {
-  /** A short code for metrics: nothing of the callback. */
+/** A delivery that ended in another status. */
+export interface DeliveryFailure extends FailurePoint {
+  /** A short code for metrics, with nothing of the callback in it. */
   readonly reason: string;
   readonly error: unknown;
 }
 
-/** What became of a delivery. */
-export type DeliveryResult = Delivered | Undelivered;
+/** The result of a delivery. */
+export type DeliveryResult = DeliverySuccess | DeliveryFailure;
 
-// By an own property, as other code may have put one on all objects.
-function isDelivered(result: DeliveryResult): result is Delivered {
+// Own properties only: other code may have put one on `Object.prototype`.
+function isSuccess(result: DeliveryResult): result is DeliverySuccess {
   return !Object.hasOwn(result, 'phase');
 }
 
 /** Creates the result of a delivery that did not succeed. */
 export function createFailure(
-  phase: Place['phase'],
+  phase: FailurePoint['phase'],
   status: number,
   reason: string,
   error: unknown,
-  event: Place['event'] = null,
-): Undelivered {
+  event: FailurePoint['event'] = null,
+): DeliveryFailure {
   return { phase, status, reason, error, event };
 }
 
-/** The reason to give for an error. */
+/** The reason for an error in metrics. */
 export function codeOf(error: unknown): string {
   return isHostedError(error) ? error.code : 'error';
 }
@@ -53,11 +53,11 @@ export function codeOf(error: unknown): string {
 /** Reports deliveries. */
 export interface DeliveryReports {
   report(outcome: DeliveryResult, durationMs: number, onError: HandlerSettings['onError']): void;
-  /** Writes a log line about what does not change what a delivery ends in. */
+  /** Logs a problem that does not change the result of a delivery. */
   warn(message: string): void;
 }
 
-/** How often, in ms, the deliveries that were refused are counted in a log line. */
+/** How often, in ms, a log line counts the rejected deliveries. */
 const countEveryMs = 60_000;
 
 /** Creates the reports of one client. */
@@ -65,34 +65,34 @@ export function createDeliveryReports(
   { report, warn }: Telemetry,
   { elapsed }: Pick<WaitingClock, 'elapsed'>,
 ): DeliveryReports {
-  const refused = new Map<number, number>();
+  const rejected = new Map<number, number>();
   let quietUntil = Number.NEGATIVE_INFINITY;
   // Stryker disable next-line StringLiteral: it is read only after a refused delivery has set it
   let latest = '';
 
-  // Any caller can post what is refused: a line for each would let it fill the log.
-  function count({ status, error }: Undelivered): void {
-    refused.set(status, (refused.get(status) ?? 0) + 1);
+  // Anyone can post callbacks that are rejected: a line for each would let them fill the log.
+  function countRejection({ status, error }: DeliveryFailure): void {
+    rejected.set(status, (rejected.get(status) ?? 0) + 1);
     latest = isHostedError(error) ? `; the latest: ${error.message}` : '';
   }
 
-  function writeCounts(): void {
-    if (refused.size === 0 || elapsed() < quietUntil) return;
-    const total = [...refused.values()].reduce((sum, times) => sum + times, 0);
-    const counts = [...refused].map(([status, times]) => `${times} with ${status}`).join(', ');
-    warn(`${total} deliveries of callbacks were refused (${counts})${latest}`);
-    refused.clear();
+  function logRejections(): void {
+    if (rejected.size === 0 || elapsed() < quietUntil) return;
+    const total = [...rejected.values()].reduce((sum, times) => sum + times, 0);
+    const counts = [...rejected].map(([status, times]) => `${times} with ${status}`).join(', ');
+    warn(`${total} deliveries of callbacks were rejected (${counts})${latest}`);
+    rejected.clear();
     quietUntil = elapsed() + countEveryMs;
   }
 
   return {
     warn,
-    // Neither a listener nor a clock that fails changes what a delivery ends in.
+    // A listener or clock that fails does not change the result of a delivery.
     report(outcome, durationMs, onError) {
       const { status } = outcome;
-      if (isDelivered(outcome)) {
+      if (isSuccess(outcome)) {
         report?.({ type: 'callback', result: outcome.result, reason: null, status, durationMs });
-        ignoreErrors(writeCounts);
+        ignoreErrors(logRejections);
         return;
       }
       const { phase, event, error, reason } = outcome;
@@ -100,20 +100,20 @@ export function createDeliveryReports(
       report?.({ type: 'callback', result, reason, status, durationMs });
       // Stryker disable next-line OptionalChaining: what calling no function throws is ignored
       ignoreErrors(() => onError?.(error, { phase, status, event }));
-      if (status < 500) count(outcome);
+      if (status < 500) countRejection(outcome);
       else warn(describeFailure(outcome));
-      ignoreErrors(writeCounts);
+      ignoreErrors(logRejections);
     },
   };
 }
 
-/** A log line about a failed delivery. Of what the caller's own code threw, nothing is shown. */
-function describeFailure({ phase, status, reason, error }: Undelivered): string {
-  const why = isHostedError(error) && phase !== 'handle' ? error.message : failures[phase];
-  return `a callback was answered ${status} (${reason}), so that it is delivered again: ${why}`;
+/** A log line about a failed delivery. It shows nothing of what the caller's code threw. */
+function describeFailure({ phase, status, reason, error }: DeliveryFailure): string {
+  const why = isHostedError(error) && phase !== 'handle' ? error.message : failureTexts[phase];
+  return `a callback ended in ${status} (${reason}), to be redelivered: ${why}`;
 }
 
-const failures: Readonly<Record<Place['phase'], string>> = {
+const failureTexts: Readonly<Record<FailurePoint['phase'], string>> = {
   read: 'its body could not be read',
   verify: 'it could not be verified',
   guard: 'the replay guard failed',

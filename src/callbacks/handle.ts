@@ -1,5 +1,5 @@
 /**
- * What is done with a callback once its signature is verified: begin → handle → commit.
+ * Handles a callback whose signature is verified: begin → handle → commit.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { CallbackEvent, ConfirmedEvent } from './types.js';
 /** Handles a callback. */
 export type Handle = (callback: ReceivedCallback, handling: Handling) => Promise<DeliveryResult>;
 
-/** Hands a callback over as it is: what it says is not confirmed. */
+/** Passes a callback to `onEvent` as it is, without confirming it. */
 export const handleUnconfirmed: Handle = async (callback, handling) => {
   const { event } = callback;
   let begun: Begun;
@@ -24,26 +24,26 @@ export const handleUnconfirmed: Handle = async (callback, handling) => {
   } catch (error) {
     return createFailure('guard', 503, 'guard', error, event);
   }
-  // A signature is worth one body: a caller that has seen it could put it on others.
+  // A signature is accepted with one body only: anyone who has seen it could use it with others.
   if (begun.known === 'conflict')
     return createFailure('guard', 401, 'replayed', callbackSource.createUntrusted('replayed'), event);
-  if (begun.lease === undefined) return beganBefore(begun.known, event);
-  return handOver(event, begun.lease, () => handling.settings.onEvent(event));
+  if (begun.lease === undefined) return toKnownResult(begun.known, event);
+  return runOnEvent(event, begun.lease, () => handling.settings.onEvent(event));
 };
 
-/** Asks the guard whether a callback is this delivery's to handle. */
+/** Asks the replay guard whether this delivery may handle the callback. */
 export function beginDelivery(callback: ReceivedCallback, { settings, client, reports }: Handling): Promise<Begun> {
   return begin(callback, settings, { clock: client.clock, warn: reports.warn });
 }
 
-/** What becomes of a callback that another delivery has handled, or is handling. */
-export function beganBefore(known: 'busy' | 'repeat', event: CallbackEvent | ConfirmedEvent): DeliveryResult {
+/** The result for a callback that another delivery has handled, or is handling. */
+export function toKnownResult(known: 'busy' | 'repeat', event: CallbackEvent | ConfirmedEvent): DeliveryResult {
   if (known === 'repeat') return { status: 200, result: 'repeat' };
-  return createFailure('guard', 503, 'busy', createBusyError('the same callback is being handled'), event);
+  return createFailure('guard', 503, 'busy', createBusyError(), event);
 }
 
-/** Runs the caller's `onEvent`, and ends the lease by how that ends. */
-export async function handOver(
+/** Runs the caller's `onEvent`, then commits the lease, or drops it if that rejects. */
+export async function runOnEvent(
   event: CallbackEvent | ConfirmedEvent,
   lease: Lease,
   onEvent: () => unknown,
@@ -58,7 +58,8 @@ export async function handOver(
   return { status: 200, result: 'accepted' };
 }
 
-/** The error for a callback that is not handled now, and may be later. */
-export function createBusyError(why: string): HostedSignatureError {
-  return new HostedSignatureError('replayed', { ...callbackFacts, retryable: true }, why);
+/** Creates the error for a callback that is not handled now, but may be when it is redelivered. */
+export function createBusyError(why = 'another delivery of the same callback is being handled'): HostedSignatureError {
+  const facts = { ...callbackFacts, retryable: true };
+  return new HostedSignatureError('replayed', facts, `${why}; it has to be redelivered later`);
 }

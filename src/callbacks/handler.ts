@@ -1,5 +1,5 @@
 /**
- * The web-standard handler of callbacks: it reports what became of a delivery, and responds to the service.
+ * The web-standard handler of callbacks: it reports the result of a delivery, and responds to the service.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import type { Settings } from '../settings.js';
 import { codeOf, createFailure, type DeliveryReports, type DeliveryResult } from './delivery.js';
 import type { HandlerSettings } from './options.js';
 
-/** What a handler works with. */
+/** The settings of a handler and its client, and its reports. */
 export interface Handling {
   readonly settings: HandlerSettings;
   readonly client: Settings;
   readonly reports: DeliveryReports;
 }
 
-/** Creates a handler over what is done with a delivery; it never rejects. */
+/** Creates a handler that never rejects, from the function that processes a delivery. */
 export function createHandler(
   deliver: (request: Request) => Promise<DeliveryResult>,
   { settings, client, reports }: Handling,
@@ -26,7 +26,7 @@ export function createHandler(
     let startedAt = Number.NaN;
     let outcome: DeliveryResult;
     try {
-      // With a clock that fails, the first time limit would be over at once: 408, which is not so.
+      // Read here: with a clock that fails, reading the body would time out at once, and end in 408.
       startedAt = client.clock.elapsed();
       outcome = await deliver(request);
     } catch (error) {

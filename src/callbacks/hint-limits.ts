@@ -1,90 +1,90 @@
 /**
- * What one signed pair is worth. A signature does not cover the body, so a caller that saw one callback can
- * post others under its pair for as long as they count as hints. Each would be asked about: these bounds
- * keep the requests, and what the replay guard has to remember, to what an honest service needs.
+ * Limits of the work that one signed time can cause. A signature does not cover the body, so anyone who saw one
+ * callback can post others with its timestamp and signature. Each would cost a request to job status and a
+ * place in the replay guard: the limits allow what an honest service needs.
  *
  * @module
  */
 
-/** A callback that would be confirmed. */
+/** A callback to confirm. */
 export interface Hint {
-  /** The signed time, as it was signed. */
+  /** The timestamp as it was signed. */
   readonly timestamp: string;
-  /** The same for the same job. */
+  /** A digest of the job's ids. */
   readonly job: string;
   readonly bodyDigest: string;
-  /** The same for handlers that share a guard: what one of them handled, the others did. */
+  /** The replay guard: handlers that share it share what they handled. */
   readonly guard: object;
-  /** How many jobs the signed time may be about. */
+  /** How many jobs the callbacks of the signed time may name. */
   readonly maxJobs: number;
-  /** How long the hint may be in hand, in ms. */
+  /** How long the hint may take to handle, in ms. */
   readonly leaseMs: number;
 }
 
-/** The permission to ask job status about a hint, and to handle it. */
+/** The permission to fetch job status for a hint, and to handle it. */
 export interface Permit {
-  /** Notes that a request is sent now. */
-  noteRequest(): void;
-  /** Whether the same was handed over before, for another body under the same pair. */
-  wasHandedOver(what: string): boolean;
-  /** Notes that the hint was handled, and what was handed over. */
-  noteHandled(what: string): void;
-  /** Gives the permission back: no request was sent. */
-  giveBack(): void;
-  /** Ends it, however the hint was handled. */
+  /** Records that a request is sent now. */
+  recordRequest(): void;
+  /** Whether the same event was passed to `onEvent` before, for another body with the same signed time. */
+  wasEmitted(event: string): boolean;
+  /** Records that the hint was handled, and the event. */
+  recordHandled(event: string): void;
+  /** Cancels the permission: no request was sent. */
+  cancel(): void;
+  /** Ends the permission, however handling ended. */
   end(): void;
 }
 
-/** The bounds that the handlers of one client share. */
+/** The limits that the handlers of one client share. */
 export interface HintLimits {
-  /** Permits to ask about a hint; null where its pair asks for too much. */
+  /** Permits to confirm a hint; null if a limit is exceeded. */
   permit(hint: Hint): Permit | null;
   /** Whether a hint was handled before. */
   wasHandled(hint: Hint): boolean;
-  /** Whether a hint is in hand. */
-  isInHand(hint: Hint): boolean;
-  /** Whether the guard is asked about a hint: it is asked about the first few of each job. */
-  isForGuard(hint: Hint): boolean;
+  /** Whether a hint is being handled. */
+  isBusy(hint: Hint): boolean;
+  /** Whether the guard is used for a hint: it is for the first few bodies of each job. */
+  usesGuard(hint: Hint): boolean;
 }
 
-/** Each job is asked about once in so many ms under one signed time. */
-const betweenRequestsMs = 1_000;
-/** How many jobs are remembered for all pairs together. */
+/** The least time between two requests for one job and signed time. */
+const minRequestIntervalMs = 1_000;
+/** How many jobs are remembered, of all signed times together. */
 const maxJobsRemembered = 10_000;
-/** How many bodies are remembered of each job, and as many of the events that were handed over. */
+/** How many bodies are remembered for each job, and how many events. */
 const maxRememberedOfJob = 100;
-/** About how many bodies of each job a guard is asked: each takes a place in it, or a row in a store. */
+/** For how many bodies of each job the guard is used: each takes a place in it, or a row in a store. */
 const maxBodiesInGuard = 16;
 
 interface HintedJob {
-  /** When a request was sent last, by the monotonic clock. */
-  askedAt: number;
-  /** The permit that is in use, and the body it is for. */
+  /** When the last request was sent, by the monotonic clock. */
+  requestedAt: number;
+  /** The permit in use; the next two are about it. */
   holder: Permit | null;
-  heldBody: string;
-  heldUntil: number;
-  /** What is remembered of it for each guard. */
+  busyBody: string;
+  busyUntil: number;
+  /** What is remembered for each guard. */
   readonly memories: WeakMap<object, Memory>;
 }
 
-/** What the handlers that share a guard did about one job. */
+/** What the handlers that share a guard did for one job. */
 interface Memory {
   readonly bodiesInGuard: Set<string>;
   readonly handledBodies: Set<string>;
-  readonly handedOver: Set<string>;
+  readonly emitted: Set<string>;
 }
 
 interface SignedTime {
   readonly jobs: Map<string, HintedJob>;
-  /** The one body that came so far; null after a second one. */
+  /** The only body so far; null after a second one. */
   onlyBody: string | null;
-  /** Whether that body may still be asked about again at once. */
+  /** Whether that body may still be confirmed again without a delay. */
   mayRepeat: boolean;
 }
 
-/** Creates the bounds, with nothing known. `elapsed` is monotonic. */
+/** Creates the limits; `elapsed` is monotonic. */
 export function createHintLimits(elapsed: () => number): HintLimits {
-  // The time that was used last stands last.
+  // In order of use, the latest last.
   const times = new Map<string, SignedTime>();
   let jobsRemembered = 0;
 
@@ -102,11 +102,11 @@ export function createHintLimits(elapsed: () => number): HintLimits {
 
   function addJob(time: SignedTime, name: string): HintedJob {
     const job: HintedJob = {
-      askedAt: Number.NEGATIVE_INFINITY,
+      requestedAt: Number.NEGATIVE_INFINITY,
       holder: null,
       // Stryker disable next-line StringLiteral: it is read only where there is a holder
-      heldBody: '',
-      heldUntil: 0,
+      busyBody: '',
+      busyUntil: 0,
       memories: new WeakMap(),
     };
     time.jobs.set(name, job);
@@ -119,7 +119,7 @@ export function createHintLimits(elapsed: () => number): HintLimits {
     return job;
   }
 
-  function recall(hint: Hint): Memory | undefined {
+  function findMemory(hint: Hint): Memory | undefined {
     return find(hint)?.memories.get(hint.guard);
   }
 
@@ -129,42 +129,42 @@ export function createHintLimits(elapsed: () => number): HintLimits {
       const known = time.jobs.get(hint.job);
       if (!known && time.jobs.size >= hint.maxJobs) return null;
       const job = known ?? addJob(time, hint.job);
-      if (job.holder !== null && job.heldUntil > elapsed()) return null;
-      // A callback that failed and is delivered again at once is asked about at once: one time, and under
-      // a pair that never came with another body.
-      const isEarly = elapsed() - job.askedAt < betweenRequestsMs;
+      if (job.holder !== null && job.busyUntil > elapsed()) return null;
+      // A callback that failed and is redelivered at once is confirmed at once: one time, and only if no other
+      // body came with its signed time.
+      const isEarly = elapsed() - job.requestedAt < minRequestIntervalMs;
       if (isEarly && !(time.mayRepeat && time.onlyBody !== null)) return null;
       if (isEarly) time.mayRepeat = false;
-      job.heldBody = hint.bodyDigest;
-      job.heldUntil = elapsed() + hint.leaseMs;
+      job.busyBody = hint.bodyDigest;
+      job.busyUntil = elapsed() + hint.leaseMs;
       const memory = memoryOf(job, hint.guard);
       const permit: Permit = {
-        noteRequest() {
-          job.askedAt = elapsed();
+        recordRequest() {
+          job.requestedAt = elapsed();
         },
-        wasHandedOver: (what) => memory.handedOver.has(what),
-        noteHandled(what) {
+        wasEmitted: (event) => memory.emitted.has(event),
+        recordHandled(event) {
           addTo(memory.handledBodies, hint.bodyDigest);
-          addTo(memory.handedOver, what);
+          addTo(memory.emitted, event);
         },
-        giveBack() {
+        cancel() {
           if (isEarly) time.mayRepeat = true;
           permit.end();
         },
         end() {
-          // Once the lease has ended the job may be in other hands.
+          // After the end of the lease another delivery may have a permit for the job.
           if (job.holder === permit) job.holder = null;
         },
       };
       job.holder = permit;
       return permit;
     },
-    wasHandled: (hint) => recall(hint)?.handledBodies.has(hint.bodyDigest) ?? false,
-    isInHand(hint) {
+    wasHandled: (hint) => findMemory(hint)?.handledBodies.has(hint.bodyDigest) ?? false,
+    isBusy(hint) {
       const job = find(hint);
-      return job !== undefined && job.holder !== null && job.heldBody === hint.bodyDigest;
+      return job !== undefined && job.holder !== null && job.busyBody === hint.bodyDigest;
     },
-    isForGuard(hint) {
+    usesGuard(hint) {
       const job = find(hint);
       if (!job) return false;
       const { bodiesInGuard } = memoryOf(job, hint.guard);
@@ -177,7 +177,7 @@ export function createHintLimits(elapsed: () => number): HintLimits {
 function memoryOf({ memories }: HintedJob, guard: object): Memory {
   const known = memories.get(guard);
   if (known) return known;
-  const memory = { bodiesInGuard: new Set<string>(), handledBodies: new Set<string>(), handedOver: new Set<string>() };
+  const memory = { bodiesInGuard: new Set<string>(), handledBodies: new Set<string>(), emitted: new Set<string>() };
   memories.set(guard, memory);
   return memory;
 }

@@ -1,5 +1,5 @@
 /**
- * A callback that is in hand: for as long as its lease lasts, no other delivery of it is handled.
+ * The lease of a callback: while it lasts, no other delivery of the callback is handled.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { WaitingClock } from '../runtime/clock.js';
 import type { ReceiveSettings } from './options.js';
 import type { ReceivedCallback } from './receive.js';
 
-/** The right to handle a callback. Neither way to end it rejects. */
+/** The right to handle a callback. Its methods never reject. */
 export interface Lease {
   /** Ends it: the callback was handled. */
   commit(): Promise<void>;
@@ -16,44 +16,43 @@ export interface Lease {
   forget(): Promise<void>;
 }
 
-/** What a guard says of a callback: that it is the caller's to handle, or why it is not. */
+/** What the guard knows of a callback, with a lease if this delivery may handle it. */
 export type Begun =
   | { readonly known: 'new' | 'conflict'; readonly lease: Lease }
   | { readonly known: 'busy' | 'repeat'; readonly lease?: undefined };
 
-/** What it takes to begin. */
-export interface LeaseWorld {
+export interface LeaseContext {
   readonly clock: Pick<WaitingClock, 'now' | 'elapsed'>;
   readonly warn: (message: string) => void;
 }
 
 /**
- * Asks the guard for a callback.
+ * Asks the guard for the lease of a callback.
  *
  * @throws what the guard throws.
  */
 export async function begin(
   { key, bodyDigest, expiresAt }: Pick<ReceivedCallback, 'key' | 'bodyDigest' | 'expiresAt'>,
   { replayGuard, leaseMs }: Pick<ReceiveSettings, 'replayGuard' | 'leaseMs'>,
-  { clock, warn }: LeaseWorld,
+  { clock, warn }: LeaseContext,
 ): Promise<Begun> {
   const endsAt = clock.elapsed() + leaseMs;
   const known = await replayGuard.begin(key, bodyDigest, expiresAt, new Date(clock.now() + leaseMs));
   if (known === 'repeat') return { known };
-  // A guard that says something else does not know that the callback is the caller's.
+  // An unknown result gives no right to handle the callback.
   if (known !== 'new' && known !== 'conflict') return { known: 'busy' };
   const lease = {
-    // Also of a lease that has ended: the callback was handled, and must not be handled again.
+    // Also after the end of the lease: the callback was handled, and must not be handled again.
     async commit() {
       try {
         await replayGuard.commit(key);
       } catch {
-        // The service is not asked to deliver it again: it would be handled twice.
+        // Not an error for the service: a redelivery would be handled twice.
         warn('the replay guard failed after a callback was handled');
       }
     },
     async forget() {
-      // Another delivery may be in hand by now: it is not this one's to forget.
+      // Another delivery may have the lease by now.
       if (clock.elapsed() >= endsAt) return;
       try {
         await replayGuard.forget(key);

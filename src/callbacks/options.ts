@@ -1,5 +1,5 @@
 /**
- * How to receive callbacks, checked once, with nothing left open.
+ * The options of receiving callbacks, checked, with their defaults.
  *
  * @module
  */
@@ -12,29 +12,29 @@ import { check } from '../validation/check.js';
 import { choice, duration, flag, inputObject, integer, maxTimer } from '../validation/input.js';
 import type { HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
 
-/** How callbacks are received, by whatever way. */
+/** The settings that `receive` and handlers share. */
 export interface ReceiveSettings {
   /** How far from now a callback may be signed, in ms; false for any age. */
   readonly maxAgeMs: number | false;
   readonly maxBytes: number;
-  /** Whether job status decides in the end. */
+  /** Whether job status confirms callbacks. */
   readonly confirms: boolean;
   readonly leaseMs: number;
   readonly replayGuard: ReplayGuard;
 }
 
-/** How a handler receives them. */
+/** The settings of a handler. */
 export interface HandlerSettings extends ReceiveSettings {
   readonly bodyTimeoutMs: number;
   readonly maxConfirmations: number;
-  /** Undefined: it depends on how the signed time is written. */
+  /** Undefined: depends on how the signed time is written. */
   readonly maxJobsPerSignature: number | undefined;
   readonly onError: Listener | undefined;
-  /** It is given an event, and the status of the job where `confirms` is true. */
+  /** Called with an event, and the status of the job if `confirms` is true. */
   readonly onEvent: Listener;
 }
 
-/** A function of the caller's. */
+/** A caller's function. */
 type Listener = (...given: readonly unknown[]) => unknown;
 
 const defaultMaxBytes = 8 * 1024 * 1024;
@@ -42,12 +42,12 @@ const defaultLeaseMs = 300_000;
 const defaultBodyTimeoutMs = 10_000;
 const defaultMaxConfirmations = 10;
 
-// One schema for both ways: a caller may well share an object between them.
+// One schema for both: a caller may share an object between them.
 const receiveOptions = inputObject({
   maxAgeMs: z.optional(z.union([choice([false]), duration], 'must be an integer of milliseconds, or false')),
   maxBytes: z.optional(integer(1, maxTimer)),
   replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
-  // A handler's own.
+  // Of handlers only.
   bodyTimeoutMs: z.optional(duration),
   leaseMs: z.optional(duration),
   maxConfirmations: z.optional(integer(1)),
@@ -59,7 +59,7 @@ const receiveOptions = inputObject({
 });
 
 /**
- * Checks how `receive` is to receive a callback. It confirms nothing, whatever options it may share with a handler.
+ * Checks the options of `receive`, which never confirms, even if it shares its options with a handler.
  *
  * @throws {HostedValidationError} with every problem.
  */
@@ -73,9 +73,9 @@ export function readReceiveOptions(options: ReceiveOptions | undefined, memory: 
 }
 
 /**
- * Checks how a handler is to receive callbacks.
+ * Checks the options of a handler.
  *
- * @throws {HostedValidationError} with every problem but that of `onEvent`.
+ * @throws {HostedValidationError} with every problem, except that of `onEvent`.
  * @throws {HostedConfigError} when `onEvent` is not a function.
  */
 export function readHandlerOptions(options: HandlerOptions | undefined, memory: ReplayGuard): HandlerSettings {
@@ -87,7 +87,7 @@ export function readHandlerOptions(options: HandlerOptions | undefined, memory: 
   }
   const { maxAgeMs = assumedMaxCallbackAgeMs, maxHintAgeMs = assumedMaxHintAgeMs } = given;
   return {
-    // A hint may be late: job status decides what it is worth.
+    // A hint may be late: job status decides.
     maxAgeMs: confirm ? maxHintAgeMs : maxAgeMs,
     maxBytes: given.maxBytes ?? defaultMaxBytes,
     confirms: confirm,

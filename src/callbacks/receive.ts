@@ -1,6 +1,6 @@
 /**
  * From a posted body to a callback whose signature is verified: decode → parse JSON → verify → check the
- * shape (docs/protocol.md §6). Verified is who sent it and when; what it says is a hint until job status
+ * shape (docs/protocol.md §6). The signature proves the sender and the time; the body is a hint until job status
  * confirms it. A large body is scanned and verified before it is parsed.
  *
  * @module
@@ -26,12 +26,11 @@ import type { ReceiveSettings } from './options.js';
 import { type Pair, pairNames, scanBody } from './scan-body.js';
 import type { CallbackEvent } from './types.js';
 
-/** A callback whose signature is verified, and what it is remembered by. */
+/** A callback whose signature is verified, and what a guard identifies it by. */
 export interface ReceivedCallback {
   readonly event: CallbackEvent;
-  /** The signed timestamp, as it was signed. */
+  /** The timestamp as it was signed. */
   readonly timestamp: string;
-  /** What a guard knows it by. */
   readonly key: string;
   readonly bodyDigest: string;
   readonly expiresAt: Date;
@@ -39,8 +38,8 @@ export interface ReceivedCallback {
 
 /** A body of more bytes than this is scanned before it is parsed. */
 const smallBytes = 64 * 1024;
-/** A callback is remembered this much longer, in ms, than it is fresh: verifying takes time. */
-const slowestVerifyingMs = 60_000;
+/** How much longer, in ms, a callback is remembered than it is fresh: verifying takes time. */
+const maxVerifyingMs = 60_000;
 /** How many characters an id may have. Real ones have fewer than 100. */
 const maxIdCharacters = 1_024;
 
@@ -55,7 +54,7 @@ export async function receiveCallback(
   { maxAgeMs, maxBytes, confirms }: ReceiveSettings,
   { signer, partnerId, environment, wire, clock }: Settings,
 ): Promise<ReceivedCallback> {
-  // Before anything is awaited: the bytes are the caller's, who may use them again.
+  // Before anything is awaited: the caller may reuse the bytes.
   const { text, scanned } = decodeBody(body, maxBytes);
   const now = clock.now();
   const verify = async (pair: Pair): Promise<Verified> =>
@@ -68,11 +67,11 @@ export async function receiveCallback(
   const shape = checkJson(wireHistoryEntry, properties);
   if (!shape.data) throw callbackSource.createUnusable('shape', shape.issues);
   const entry = normaliseHistoryEntry(shape.data, wire.brand);
-  const job = jobOf(entry);
+  const job = readJob(entry);
 
   const bodyDigest = await digestOf(properties, timestamp);
-  // Of the pair, the timestamp: two keys sign one callback in two ways while they change. Where job status
-  // decides, two jobs may end at one time, and a forged body must not stand in the way of the genuine one.
+  // Not the signature: during a key rotation one callback can have two. If job status confirms, two jobs may
+  // end at the same time, and a forged body must not block the genuine one.
   const hint = confirms ? [job.userId, job.jobId, bodyDigest] : [];
   return {
     event: { id: await resultId(job, entry), repeat: false, ...job, linkId: linkIdOf(entry), entry, signedAt },
@@ -80,14 +79,12 @@ export async function receiveCallback(
     key: await sha256Hex(writeJson([environment, partnerId, timestamp, ...hint])),
     bodyDigest,
     expiresAt: new Date(
-      maxAgeMs === false || signedAt === null
-        ? now + assumedMemoryMs
-        : signedAt.getTime() + maxAgeMs + slowestVerifyingMs,
+      maxAgeMs === false || signedAt === null ? now + assumedMemoryMs : signedAt.getTime() + maxAgeMs + maxVerifyingMs,
     ),
   };
 }
 
-/** The text of a body and, where it is large, the pair that a scan found in it. */
+/** The decoded body and, if it is large, the pair that the scan found in it. */
 interface DecodedBody {
   readonly text: string;
   readonly scanned: Pair | null;
@@ -99,7 +96,7 @@ function decodeBody(body: unknown, maxBytes: number): DecodedBody {
     const issues = [{ path: 'body', message }];
     throw new HostedValidationError(issues, { task: 'receive a callback' });
   }
-  // A string has as many bytes as characters, or more.
+  // A string has at least as many bytes as characters.
   if (body.length > maxBytes) throw callbackSource.createUnusable('too_large');
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   if (bytes.length > maxBytes) throw callbackSource.createUnusable('too_large');
@@ -129,12 +126,12 @@ async function verifyAndParse(
   const verified = await verify(scanned);
   const properties = assertObject(parseJson(text), callbackSource);
   const parsed = pairOf(properties);
-  // The parser decides what the body says: a pair that it does not see was not verified.
+  // The parser decides: a pair that differs from the parsed one was not verified.
   if (!pairNames.every((name) => parsed[name] === scanned[name])) throw callbackSource.createUnusable('malformed');
   return { properties, verified };
 }
 
-/** The body's own properties that make up its pair. */
+/** The pair of a parsed body; own properties only. */
 function pairOf(properties: Properties): Pair {
   const own = pairNames.filter((name) => Object.hasOwn(properties, name));
   return Object.assign(Object.create(null), Object.fromEntries(own.map((name) => [name, properties[name]])));
@@ -142,12 +139,12 @@ function pairOf(properties: Properties): Pair {
 
 const noParams = { userId: null, jobId: null, linkId: null };
 
-function jobOf({ partnerParams }: HistoryEntry): JobRef {
+function readJob({ partnerParams }: HistoryEntry): JobRef {
   const { userId, jobId, linkId } = partnerParams ?? noParams;
   const issues = [
-    ...idIssues('user_id', userId, 'required'),
-    ...idIssues('job_id', jobId, 'required'),
-    ...idIssues('link_id', linkId, 'optional'),
+    ...findIdIssues('user_id', userId, 'required'),
+    ...findIdIssues('job_id', jobId, 'required'),
+    ...findIdIssues('link_id', linkId, 'optional'),
   ];
   if (userId === null || jobId === null || issues.length > 0) throw callbackSource.createUnusable('shape', issues);
   return { userId, jobId };
@@ -157,7 +154,7 @@ function linkIdOf({ partnerParams }: HistoryEntry): string | null {
   return partnerParams?.linkId ?? null;
 }
 
-function idIssues(name: string, id: string | null, presence: 'required' | 'optional'): readonly Issue[] {
+function findIdIssues(name: string, id: string | null, presence: 'required' | 'optional'): readonly Issue[] {
   const path = `PartnerParams.${name}`;
   if (id === null || id.trim() === '') return presence === 'required' ? [{ path, message: 'must be there' }] : [];
   return id.length > maxIdCharacters ? [{ path, message: 'must have at most 1,024 characters' }] : [];

@@ -1,5 +1,5 @@
 /**
- * What receives callbacks, put together for one client. It is loaded with the first callback.
+ * Receives the callbacks of one client. Loaded with the first callback.
  *
  * @module
  */
@@ -21,22 +21,22 @@ import { createTurns } from './turns.js';
 import type { CallbackEvent } from './types.js';
 
 /** Receives the callbacks of one client. */
-export interface Receiving {
-  /** Receives one without a handler; it counts as handled. */
+export interface CallbackReceiver {
+  /** Receives a callback without a handler; it then counts as handled. */
   receive(body: string | Uint8Array, settings: ReceiveSettings): Promise<CallbackEvent>;
-  /** Receives one for a handler, and hands it over. */
+  /** Receives a callback for a handler. */
   deliver(request: Request, handling: Handling): Promise<DeliveryResult>;
 }
 
-/** Creates what receives the callbacks of a client. `ask` asks job status once, with history. */
-export function createReceiving(
-  ask: (job: JobRef) => Promise<JobStatus>,
+/** Creates the receiver of a client. `fetchOnce` fetches job status once, with history. */
+export function createReceiver(
+  fetchOnce: (job: JobRef) => Promise<JobStatus>,
   { client, reports }: { readonly client: Settings; readonly reports: DeliveryReports },
-): Receiving {
+): CallbackReceiver {
   const { clock } = client;
   const { warn } = reports;
   const handleHint = createHintHandling({
-    ask,
+    fetchOnce,
     limits: createHintLimits(clock.elapsed),
     results: createResultMemory({ clock, warn }),
     turns: createTurns(clock),
@@ -49,11 +49,11 @@ export function createReceiving(
       const begun = await begin(callback, settings, { clock, warn });
       if (begun.known === 'conflict') throw callbackSource.createUntrusted('replayed');
       if (begun.known === 'repeat') return { ...event, repeat: true };
-      if (begun.lease === undefined) throw createBusyError('the same callback is being handled');
+      if (begun.lease === undefined) throw createBusyError();
       try {
         await settings.replayGuard.commit(key);
       } catch (error) {
-        // The caller never sees this one: the next delivery must count as new.
+        // The caller does not get this callback: the next delivery must count as new.
         await begun.lease.forget();
         throw error;
       }

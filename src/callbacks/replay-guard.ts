@@ -1,6 +1,6 @@
 /**
- * What was received lately, in memory and bounded. No call looks at more than a few entries, however many
- * there are: any caller may post.
+ * The replay guard in memory, with a bounded size. No call looks at more than a few entries, however many there
+ * are: anyone may post callbacks.
  *
  * @module
  */
@@ -13,19 +13,18 @@ const maxRemembered = 10_000;
 interface Remembered {
   readonly bodyDigest: string;
   readonly expiresAt: number;
-  /** By the monotonic clock. Counts while the callback is being handled. */
+  /** By the monotonic clock; used while the callback is being handled. */
   readonly leaseEndsAt: number;
 }
 
-/** What a guard measures time by. */
 interface GuardClock {
   now(): number;
   elapsed(): number;
 }
 
-/** Creates a guard for one process. */
+/** Creates a replay guard for one process. */
 export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
-  // Each in the order in which its entries came, oldest first.
+  // Each in order of insertion.
   const failed = new Map<string, Remembered>();
   const handled = new Map<string, Remembered>();
   const busy = new Map<string, Remembered>();
@@ -37,8 +36,8 @@ export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
     return undefined;
   }
 
-  // What failed is worth least: forged callbacks do, and there may be many. What was handled is not
-  // crowded out by them, and what is in hand is kept until its lease ends.
+  // Failed entries are dropped first: forged callbacks fail, and there may be many. They must not displace
+  // handled ones. Busy entries are kept until their leases end.
   function makeRoom(): void {
     if (failed.size + handled.size + busy.size < maxRemembered) return;
     for (const entries of [failed, handled, busy]) {
@@ -58,7 +57,7 @@ export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
       failed.delete(key);
       busy.delete(key);
       makeRoom();
-      // A clock that is set meanwhile makes a lease neither longer nor shorter.
+      // Counted by the monotonic clock: setting the time must not change a lease.
       const leaseMs = leaseEndsAt.getTime() - now();
       busy.set(key, { bodyDigest, expiresAt: expiresAt.getTime(), leaseEndsAt: elapsed() + leaseMs });
       return 'new';
@@ -74,7 +73,7 @@ export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
       const known = busy.get(key);
       if (!known) return;
       busy.delete(key);
-      // Not dropped: a pair whose first handling failed must not become good for another body.
+      // Kept: after a failure the signature must still not be accepted with another body.
       failed.set(key, known);
     },
   };

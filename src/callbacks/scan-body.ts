@@ -1,31 +1,31 @@
 /**
- * One pass over the bytes of a large body, before anything is built of them: any caller can post to a
- * callback URL, and `JSON.parse` of 8 MiB can take a second. The pass refuses what no callback looks like,
- * and finds the pair of timestamp and signature, so that it can be verified first. It accepts nothing:
- * what is not JSON may pass it, and what it found is compared with what the parser made.
+ * Scans the bytes of a large body once, before it is parsed: anyone can post to a callback URL, and
+ * `JSON.parse` of 8 MiB can take a second. The scan rejects what cannot be a callback, and finds the pair of
+ * timestamp and signature, so that it can be verified first. Invalid JSON may pass the scan; the pair is
+ * compared with the parsed one later.
  *
  * @module
  */
 
 import { decodeUtf8 } from '../runtime/read-body.js';
 
-/** The properties that a signature consists of (docs/protocol.md §5). */
+/** The properties of the pair (docs/protocol.md §5). */
 export const pairNames = ['timestamp', 'signature', 'sec_key'] as const;
 
-/** The pair of a body: those of {@link pairNames} that are there. It inherits nothing. */
+/** The pair of a body: those of {@link pairNames} that it has. It inherits nothing. */
 export type Pair = Readonly<Record<string, unknown>>;
 
 /** How many values a body may have. Real ones have fewer than 200. */
 const maxValues = 10_000;
-/** How deep a body may nest, as deep as a response of the service may. */
+/** How deep a body may nest: as deep as a response. */
 const maxDepth = 64;
 /** How many bytes a timestamp, a signature, and any number may have. */
 const maxScalarBytes = 1_024;
-/** A name of the pair has no more bytes than this, each written as an escape of six. */
+/** The most bytes of a name of the pair, if every character is an escape of six. */
 const maxNameBytes = 6 * 'timestamp'.length;
 
-/** Stands for a value that no pair has, and that verifying refuses as malformed: a list, an object, a long string. */
-const unfit: unknown = Object.freeze({});
+/** Stands for a list, an object or a long string, which verifying rejects as malformed. */
+const invalidValue: unknown = Object.freeze({});
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -36,27 +36,26 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** What may stand next: the end of a list or object may too, where it is empty or a value came last. */
+/** What may come next. An end of a list or object may, too, if it is empty or a value came last. */
 type Expected = 'name' | 'colon' | 'value' | 'comma';
 
 /**
- * Finds the pair of a body: of each name the last property at the top, as `JSON.parse` decides.
+ * Finds the pair of a body: for each name the last top-level property, as with `JSON.parse`.
  *
- * @returns the pair, or null where the body is no object, nests deeper than 64 levels, has more than
- *   10,000 values or a number of more than 1,024 digits, or where a name, a value, a colon, a comma or an end
- *   stands where JSON has none.
+ * @returns the pair, or null if the body is no object, nests deeper than 64 levels, has more than 10,000 values
+ *   or a number of more than 1,024 digits, or has a name, value, colon, comma or end in the wrong place.
  */
 export function scanBody(bytes: Uint8Array): Pair | null {
   const start = skipBlanks(bytes, skipMark(bytes));
   if (bytes[start] !== openBrace) return null;
   const pair: Record<string, unknown> = Object.create(null);
-  // The ends of the lists and objects that are open, the last one's last.
+  // The closing brackets of the open lists and objects, the innermost last.
   const ends: number[] = [closeBrace];
   let values = 1;
-  // Whether nothing stands so far in the list or object that was opened last.
+  // Whether the innermost list or object is empty so far.
   let isEmpty = true;
   let expected: Expected = 'name';
-  // The name of the pair whose value comes next, at the top.
+  // The name of the pair whose value comes next, at the top level.
   let name: string | null = null;
   let at = start + 1;
   for (;;) {
@@ -66,7 +65,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
     if (byte === undefined) return null;
     if (byte === closeBrace || byte === closeBracket) {
       if (byte !== ends.pop() || (expected !== 'comma' && !isEmpty)) return null;
-      // What follows the end is for the parser to judge.
+      // What follows the end is left to the parser.
       if (ends.length === 0) return pair;
       expected = 'comma';
       at += 1;
@@ -92,7 +91,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
     values += 1;
     if (values > maxValues) return null;
     if (byte === openBrace || byte === openBracket) {
-      if (name !== null) pair[name] = unfit;
+      if (name !== null) pair[name] = invalidValue;
       name = null;
       ends.push(byte === openBrace ? closeBrace : closeBracket);
       if (ends.length > maxDepth) return null;
@@ -105,7 +104,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
     // Stryker disable next-line ConditionalExpression: behind a place that is none nothing stands
     if (end === null) return null;
     if (name !== null) {
-      const value = end - at > maxScalarBytes ? unfit : parseScalar(bytes.subarray(at, end));
+      const value = end - at > maxScalarBytes ? invalidValue : parseScalar(bytes.subarray(at, end));
       if (value === undefined) return null;
       pair[name] = value;
       name = null;
@@ -115,7 +114,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
   }
 }
 
-// One byte order mark is accepted, as by the decoder.
+// One byte order mark is skipped, as by the decoder.
 function skipMark(bytes: Uint8Array): number {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
@@ -130,13 +129,13 @@ function skipBlanks(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** How many bytes behind a quote that ends nothing are looked at one by one. */
+/** How many bytes after an escaped quote are scanned one by one. */
 const strideBytes = 64;
 
-/** The place behind a string's closing quote; null where there is none. */
+/** The index after a string's closing quote; null if there is none. */
 function skipString(bytes: Uint8Array, from: number): number | null {
-  // Most strings have no escapes, and the platform finds a byte ten times faster. In one that is full of
-  // escaped quotes it would be asked at every other byte.
+  // Most strings have no escapes, and `indexOf` is ten times faster. In a string full of escaped quotes it
+  // would be called at every other byte.
   let at = from + 1;
   for (;;) {
     const end = bytes.indexOf(quote, at);
@@ -155,7 +154,7 @@ function skipString(bytes: Uint8Array, from: number): number | null {
   }
 }
 
-/** The place in a string at or behind `to` from which on no escape has begun before. */
+/** The first index in a string, `to` or the next, that is not part of an escape that began before it. */
 function skipEscapes(bytes: Uint8Array, from: number, to: number): number {
   let run = to;
   // Stryker disable next-line ConditionalExpression: before it stand a quote, or backslashes in pairs
@@ -188,7 +187,7 @@ function endsScalar(byte: number | undefined): boolean {
   }
 }
 
-/** The name of the pair that a property's name spells, with escapes or without. */
+/** The name of the pair that a property's name stands for, with or without escapes; null if it is none. */
 function pairNameOf(raw: Uint8Array): string | null {
   // The quotes count.
   // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: a longer name is none of them anyway
@@ -197,7 +196,7 @@ function pairNameOf(raw: Uint8Array): string | null {
   return pairNames.find((known) => known === name) ?? null;
 }
 
-/** The value of a string, a number or a word; undefined where it is none of JSON's. */
+/** Parses a string, a number or a word; undefined if it is not JSON. */
 function parseScalar(bytes: Uint8Array): unknown {
   try {
     // Stryker disable next-line StringLiteral: no JSON either

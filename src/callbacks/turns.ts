@@ -1,5 +1,5 @@
 /**
- * Work that only so many may do at once: the others wait for their turn, first come, first served.
+ * Limits how much work runs at once; the rest waits for its turn, first come, first served.
  *
  * @module
  */
@@ -7,9 +7,9 @@
 import { HostedTimeoutError } from '../errors/errors.js';
 import type { WaitingClock } from '../runtime/clock.js';
 
-/** How many may wait for their turn. */
+/** How many calls may wait. */
 const maxWaiting = 1_000;
-/** How long each of them may wait, in ms. */
+/** How long each call may wait, in ms. */
 const maxWaitMs = 10_000;
 
 /** Runs work in turns. */
@@ -17,7 +17,7 @@ export interface Turns {
   /**
    * Runs `work` as soon as fewer than `atOnce` are running.
    *
-   * @throws {HostedTimeoutError} when its turn does not come in time, or too many wait already.
+   * @throws {HostedTimeoutError} when its turn does not come in time, or too many calls wait already.
    */
   take<T>(atOnce: number, work: () => Promise<T>): Promise<T>;
 }
@@ -28,10 +28,10 @@ interface Waiting {
   start(): void;
 }
 
-/** Creates turns, with no call waiting. */
+/** Creates turns with nothing running or waiting. */
 export function createTurns(clock: Pick<WaitingClock, 'setTimer'>): Turns {
   let running = 0;
-  // A set keeps the order in which they came.
+  // A set keeps the order of arrival.
   const queue = new Set<Waiting>();
 
   function startNext(): void {
@@ -44,12 +44,12 @@ export function createTurns(clock: Pick<WaitingClock, 'setTimer'>): Turns {
   }
 
   async function wait(atOnce: number): Promise<void> {
-    if (queue.size >= maxWaiting) throw tooMany();
+    if (queue.size >= maxWaiting) throw createQueueError();
     let cancel = () => {};
     await new Promise<void>((resolve, reject) => {
       const waiting = { atOnce, start: resolve };
       cancel = clock.setTimer(maxWaitMs, () => {
-        if (queue.delete(waiting)) reject(tooMany());
+        if (queue.delete(waiting)) reject(createQueueError());
       });
       queue.add(waiting);
     });
@@ -70,7 +70,7 @@ export function createTurns(clock: Pick<WaitingClock, 'setTimer'>): Turns {
   };
 }
 
-function tooMany(): HostedTimeoutError {
+function createQueueError(): HostedTimeoutError {
   const why = 'too many confirmations are in flight, and its turn did not come within 10 seconds';
   return new HostedTimeoutError(why, 'total', { task: 'receive a callback', outcome: 'not_sent', retryable: true });
 }

@@ -13,8 +13,8 @@ function start() {
   /** Asks about a hint, which must be permitted, and handles it. */
   const handle = (hint: Hint): Permit => {
     const permit = permitted(limits.permit(hint));
-    permit.noteRequest();
-    permit.noteHandled('succeeded');
+    permit.recordRequest();
+    permit.recordHandled('succeeded');
     permit.end();
     return permit;
   };
@@ -37,10 +37,10 @@ test('of what never came, nothing was handled, is in hand, or is for the guard',
   const known = hintOf();
   const refused = hintOf({ job: 'other', maxJobs: 1 });
 
-  const before = [limits.wasHandled(known), limits.isInHand(known), limits.isForGuard(known)];
+  const before = [limits.wasHandled(known), limits.isBusy(known), limits.usesGuard(known)];
   handle(known);
   expect(limits.permit(refused)).toBeNull();
-  const after = [limits.wasHandled(refused), limits.isInHand(refused), limits.isForGuard(refused)];
+  const after = [limits.wasHandled(refused), limits.isBusy(refused), limits.usesGuard(refused)];
 
   expect([before, after]).toEqual([
     [false, false, false],
@@ -52,10 +52,10 @@ test('a hint is in hand from its permit to the end of it, and no other body is',
   const { limits } = start();
   const permit = permitted(limits.permit(hintOf()));
 
-  expect([limits.isInHand(hintOf()), limits.isInHand(hintOf({ bodyDigest: 'other' }))]).toEqual([true, false]);
+  expect([limits.isBusy(hintOf()), limits.isBusy(hintOf({ bodyDigest: 'other' }))]).toEqual([true, false]);
   permit.end();
 
-  expect(limits.isInHand(hintOf())).toBe(false);
+  expect(limits.isBusy(hintOf())).toBe(false);
 });
 
 test('a hint that ends after its lease does not end that of the delivery which has the job by now', () => {
@@ -67,7 +67,7 @@ test('a hint that ends after its lease does not end that of the delivery which h
 
   late.end();
 
-  expect(limits.isInHand(hint)).toBe(true);
+  expect(limits.isBusy(hint)).toBe(true);
   expect(limits.permit(hint)).toBeNull();
   current.end();
   expect(limits.permit(hint)).not.toBeNull();
@@ -80,7 +80,7 @@ test('the one repeat at once that was used stays used, though a later permission
   handle(hint);
   advance(1_000);
 
-  permitted(limits.permit(hint)).giveBack();
+  permitted(limits.permit(hint)).cancel();
   handle(hint);
 
   expect(limits.permit(hint)).toBeNull();
@@ -95,7 +95,7 @@ test('of 10,000 jobs none is forgotten, and with one more those of the time that
   handle(first(0));
   handle(first(1));
   // The second time is used again: the first one is the oldest by now.
-  limits.permit(second)?.giveBack();
+  limits.permit(second)?.cancel();
   for (let job = 0; job < 9_997; job++) handle(third(job));
 
   expect([first(0), first(1), second, third(0)].map(limits.wasHandled)).toEqual([true, true, true, true]);
