@@ -66,10 +66,7 @@ export function chooseSigning(fault: MockFault | null, usual: Signing): Signing 
 }
 
 /** A proxy's page, in place of the service's response. */
-export const htmlPage: ResponseData = {
-  status: 200,
-  body: '<!doctype html><title>Welcome</title>Please sign in',
-};
+export const htmlPage: ResponseData = { status: 200, body: '<!doctype html><title>Welcome</title>Please sign in' };
 
 /** Creates the error with which Node's fetch reports a broken connection. */
 export function createNetworkError(): TypeError {

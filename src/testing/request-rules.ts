@@ -73,11 +73,8 @@ export function listLinksRules(firstPage: number): readonly PropertyRule[] {
 
 /** §4.5. Which properties are required is not documented; a job is identified by both ids. */
 export function jobStatusRules(flags: Wire['jobFlags']): readonly PropertyRule[] {
-  const asString = {
-    expected: '"true" or "false"',
-    accepts: (value: unknown) => value === 'true' || value === 'false',
-  };
-  const flag = flags === 'string' ? asString : boolean;
+  const accepts = (value: unknown) => value === 'true' || value === 'false';
+  const flag = flags === 'string' ? { expected: '"true" or "false"', accepts } : boolean;
   return [
     { property: 'user_id', required: true, ...string },
     { property: 'job_id', required: true, ...string },
