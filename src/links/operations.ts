@@ -31,7 +31,7 @@ import {
   normaliseMeta,
   normaliseUpdatedLink,
 } from './normalise.js';
-import type { CreatedLink, Link, PageMeta, UpdatedLink } from './types.js';
+import type { CreatedLink, Link, NewLink, PageMeta, UpdatedLink } from './types.js';
 import {
   type WireCreatedLink,
   type WireLink,
@@ -49,21 +49,26 @@ export interface DecodedPage {
   readonly meta: PageMeta;
 }
 
-/** Every member that has a place of its own in the body (§4.1), and what would reach a prototype. */
+/** The field that each property of a new link travels in (§4.1). */
+const wireNames = {
+  name: 'name',
+  idTypes: 'id_types',
+  callbackUrl: 'callback_url',
+  companyName: 'company_name',
+  dataPrivacyPolicyUrl: 'data_privacy_policy_url',
+  logoUrl: 'logo_url',
+  isSingleUse: 'is_single_use',
+  userId: 'user_id',
+  expiresAt: 'expires_at',
+} satisfies Record<keyof Omit<NewLink, 'extra'>, string>;
+
+/** The fields that `extra` must not have: those above, those that signing adds, and what would reach a prototype. */
 const reservedFields: ReadonlySet<string> = new Set([
+  ...Object.values(wireNames),
   'partner_id',
   'signature',
   'sec_key',
   'timestamp',
-  'name',
-  'id_types',
-  'callback_url',
-  'company_name',
-  'data_privacy_policy_url',
-  'logo_url',
-  'is_single_use',
-  'user_id',
-  'expires_at',
   '__proto__',
 ]);
 
@@ -87,7 +92,7 @@ const newLinkShape = {
   userId: z.optional(nonBlank),
   expiresAt: z.optional(dateTime),
   extra: z.optional(extraProperties(reservedFields)),
-};
+} satisfies Record<keyof NewLink, unknown>;
 
 const newLink = inputObject(newLinkShape);
 
@@ -101,20 +106,12 @@ export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, Cr
   repeatable: assumedRepeatable['links.create'],
   signedResponse: 'if present',
   request: newLink,
-  encode: ({ extra, ...link }) => ({
-    body: omitUndefined({
-      ...extra,
-      name: link.name,
-      id_types: link.idTypes?.map(encodeIdType),
-      callback_url: link.callbackUrl ?? undefined,
-      company_name: link.companyName,
-      data_privacy_policy_url: link.dataPrivacyPolicyUrl,
-      logo_url: link.logoUrl,
-      is_single_use: link.isSingleUse,
-      user_id: link.userId,
-      expires_at: link.expiresAt,
-    }),
-  }),
+  encode: ({ extra, ...link }) => {
+    const values = { ...link, callbackUrl: link.callbackUrl ?? undefined, idTypes: link.idTypes?.map(encodeIdType) };
+    const names = Object.keys(wireNames) as (keyof typeof wireNames)[];
+    const fields = Object.fromEntries(names.map((name) => [wireNames[name], values[name]]));
+    return { body: omitUndefined({ ...extra, ...fields }) };
+  },
   response: wireCreatedLink,
   decode: (response) => toDecoded(normaliseCreatedLink(response)),
 };
