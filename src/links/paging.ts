@@ -11,6 +11,7 @@ import { HostedResponseError } from '../errors/errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 import { withSignals } from '../runtime/clock.js';
 import type { DecodedPage } from './operations.js';
+import { comparePage, noPages, type SeenPages } from './repeat-guard.js';
 import type { Link, PageMeta } from './types.js';
 
 /** A page as it came. */
@@ -30,18 +31,7 @@ export interface PlacedPage {
 export interface Trail {
   /** The number of the first page, as this walk counts; null while it is not known. */
   readonly base: number | null;
-  /** The reference ids of the last page that was not empty. */
-  readonly refIds: ReadonlySet<string>;
-  /** How many pages in a row brought nothing new. */
-  readonly pagesWithoutNew: number;
-  /** How many of these had links, all of which had come before. */
-  readonly repeats: number;
-  /** How many pages there were. */
-  readonly count: number;
-  /** The reference ids of an earlier page: the one before the last power of two (Brent's cycle detection). */
-  readonly checkpoint: ReadonlySet<string>;
-  /** How often that page came again since. */
-  readonly checkpointRepeats: number;
+  readonly seen: SeenPages;
 }
 
 /** What a client knows of the number of the first page: told, learnt, or nothing yet. */
@@ -69,22 +59,6 @@ export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
     },
   };
 }
-
-/** How many pages in a row may bring nothing before that is taken for a service that is stuck. */
-const maxPagesWithoutNew = 10;
-/** How often a page of a single link may come again before that is taken for a circle. */
-const maxCheckpointRepeats = 3;
-
-/** What the first page is held against. */
-const emptyTrail: Trail = {
-  base: null,
-  refIds: new Set(),
-  pagesWithoutNew: 0,
-  repeats: 0,
-  count: 0,
-  checkpoint: new Set(),
-  checkpointRepeats: 0,
-};
 
 /**
  * Puts a page in its place.
@@ -114,49 +88,17 @@ export function placePage(
       throw createPagingError(fetched, 'meta.currentPage', `must be ${configured ?? '0 or 1'} on the first page`);
     firstPage.learn(fetched);
   }
-  const before = after ?? emptyTrail;
-  const base = before.base ?? (page === undefined ? meta.currentPage : firstPage.current());
-  // Pages that are counted otherwise now than when the walk began: it would miss one, or stop too early.
-  if (before.base !== null && firstPage.current() !== before.base) {
-    const now = `must be counted from ${before.base}, as this walk began, and is counted from ${firstPage.current()} now`;
+  const knownBase = after?.base ?? null;
+  const base = knownBase ?? (page === undefined ? meta.currentPage : firstPage.current());
+  // Where pages are counted otherwise than when the walk began, it would miss one, or stop too early.
+  if (knownBase !== null && firstPage.current() !== knownBase) {
+    const now = `must be counted from ${knownBase}, as this walk began, and is counted from ${firstPage.current()} now`;
     throw createPagingError(fetched, 'meta.currentPage', now);
   }
-
-  const fresh = links.filter(({ refId }) => !before.refIds.has(refId));
-  const pagesWithoutNew = fresh.length > 0 ? 0 : before.pagesWithoutNew + 1;
-  const isRepeat = links.length > 0 && fresh.length === 0;
-  const repeats = fresh.length > 0 ? 0 : before.repeats + (isRepeat ? 1 : 0);
   const next = isFollowed(meta, base) ? meta.currentPage + 1 : null;
-  // As many new links as a page has push all of its links onto the next one, and the last page further
-  // back: once, that is a coincidence; twice in a row, or at the end, the service does not advance.
-  const isWhole = isRepeat && links.length >= before.refIds.size;
-  if (repeats > 1 || (isWhole && next === null))
-    throw createPagingError(fetched, 'links', 'must not be those of the page before');
-  // A page that brings nothing new was judged above.
-  const { checkpoint } = before;
-  const isCheckpointPage =
-    fresh.length > 0 && links.length === checkpoint.size && links.every(({ refId }) => checkpoint.has(refId));
-  const checkpointRepeats = before.checkpointRepeats + (isCheckpointPage ? 1 : 0);
-  // New links may shift a single one here again from anywhere, but hardly over and over.
-  if (isCheckpointPage && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats)) {
-    throw createPagingError(fetched, 'links', 'must not be those of an earlier page');
-  }
-  if (pagesWithoutNew > maxPagesWithoutNew)
-    throw createPagingError(fetched, 'links', 'must not stay empty page after page');
-
-  const refIds = links.length > 0 ? new Set(links.map(({ refId }) => refId)) : before.refIds;
-  const count = before.count + 1;
-  const movesCheckpoint = Number.isInteger(Math.log2(count));
-  const trail = {
-    base,
-    refIds,
-    pagesWithoutNew,
-    repeats,
-    count,
-    checkpoint: movesCheckpoint ? refIds : checkpoint,
-    checkpointRepeats: movesCheckpoint ? 0 : checkpointRepeats,
-  };
-  return { links: fresh, meta, next, trail };
+  const { newLinks, seen, problem } = comparePage(links, after?.seen ?? noPages, { isLast: next === null });
+  if (problem !== null) throw createPagingError(fetched, 'links', problem);
+  return { links: newLinks, meta, next, trail: { base, seen } };
 }
 
 // While the number of the first page is not known, the last page may be followed by one more: an

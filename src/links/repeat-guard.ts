@@ -1,0 +1,89 @@
+/**
+ * The guard against a service whose pages do not advance: finds the links of a page that are new, and
+ * says when pages repeat or stay empty too often.
+ *
+ * @module
+ */
+
+import type { Link } from './types.js';
+
+/** What a walk has seen so far. */
+export interface SeenPages {
+  /** How many pages there were. */
+  readonly count: number;
+  /** The reference ids of the last page that was not empty. */
+  readonly refIds: ReadonlySet<string>;
+  /** How many pages in a row had no new links. */
+  readonly pagesWithoutNew: number;
+  /** How many of these had links, all of them seen on the page before. */
+  readonly repeats: number;
+  /** The reference ids of an earlier page: the one before the last power of two (Brent's cycle detection). */
+  readonly checkpoint: ReadonlySet<string>;
+  /** How often that page was repeated since. */
+  readonly checkpointRepeats: number;
+}
+
+/** What a walk has seen before its first page. */
+export const noPages: SeenPages = {
+  count: 0,
+  refIds: new Set(),
+  pagesWithoutNew: 0,
+  repeats: 0,
+  checkpoint: new Set(),
+  checkpointRepeats: 0,
+};
+
+/** A page, compared with those before it. */
+export interface ComparedPage {
+  /** The links that were not on the page before. */
+  readonly newLinks: readonly Link[];
+  readonly seen: SeenPages;
+  /** Why the service is taken to be stuck; null where its pages advance. */
+  readonly problem: string | null;
+}
+
+/** More pages in a row without new links than this are a problem. */
+const maxPagesWithoutNew = 10;
+/** A page of a single link may be repeated this often. */
+const maxCheckpointRepeats = 3;
+
+/** Compares the links of a page with those of the pages before it. */
+export function comparePage(
+  links: readonly Link[],
+  before: SeenPages,
+  { isLast }: { readonly isLast: boolean },
+): ComparedPage {
+  const newLinks = links.filter(({ refId }) => !before.refIds.has(refId));
+  const hasNew = newLinks.length > 0;
+  const isRepeat = links.length > 0 && !hasNew;
+  const isCheckpoint =
+    hasNew && links.length === before.checkpoint.size && links.every(({ refId }) => before.checkpoint.has(refId));
+
+  const count = before.count + 1;
+  const refIds = links.length > 0 ? new Set(links.map(({ refId }) => refId)) : before.refIds;
+  const pagesWithoutNew = hasNew ? 0 : before.pagesWithoutNew + 1;
+  const repeats = hasNew ? 0 : before.repeats + (isRepeat ? 1 : 0);
+  const checkpointRepeats = before.checkpointRepeats + (isCheckpoint ? 1 : 0);
+  const movesCheckpoint = Number.isInteger(Math.log2(count));
+  const seen = {
+    count,
+    refIds,
+    pagesWithoutNew,
+    repeats,
+    checkpoint: movesCheckpoint ? refIds : before.checkpoint,
+    checkpointRepeats: movesCheckpoint ? 0 : checkpointRepeats,
+  };
+  return { newLinks, seen, problem: findProblem() };
+
+  function findProblem(): string | null {
+    // As many new links as a page has push all of its links onto the next page. Once, that is a
+    // coincidence; twice in a row, or on the last page, the service does not advance.
+    const isWhole = isRepeat && links.length >= before.refIds.size;
+    if (repeats > 1 || (isWhole && isLast)) return 'must not be those of the page before';
+    // New links may shift a single one here again from anywhere, but hardly over and over.
+    if (isCheckpoint && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats)) {
+      return 'must not be those of an earlier page';
+    }
+    return pagesWithoutNew > maxPagesWithoutNew ? 'must not stay empty page after page' : null;
+  }
+}
