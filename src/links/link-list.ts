@@ -1,5 +1,5 @@
 /**
- * The links of an account, as one asks for them: awaited a page, iterated every link.
+ * The list of an account's links: awaited it is one page, iterated it is every link.
  *
  * @module
  */
@@ -17,21 +17,21 @@ import type { Link, LinkPage } from './types.js';
 
 /** Options of {@link Links.list}. */
 export interface ListOptions extends CallOptions {
-  /** The page to begin with, as the service counts: 0 or more. Default: the first. */
+  /** The number of the page to begin with, as the service counts: 0 or more. Default: the first. */
   page?: number;
-  /** How many pages may be on their way ahead of the one being read: 0 to 16, default 0. They still come in order. */
+  /** Pages to fetch ahead of the one being read: 0 to 16, default 0. They still come in order. */
   prefetch?: number;
-  /** How many pages a walk may read before it ends: 1 or more. Default: all. */
+  /** At most this many pages are read: 1 or more. Default: all. */
   maxPages?: number;
 }
 
 /**
  * The links of an account. Nothing is sent before the first await or iteration; these share the
- * first page, and every later iteration asks anew. `totalTimeoutMs` counts for each page.
+ * first page, and every later iteration fetches it again. `totalTimeoutMs` counts for each page.
  *
- * A link that stood on the page before, where newer links shifted it, is dropped, so that a page can
- * be empty; one that comes again later is the caller's to notice. Pages that do not advance are a
- * `HostedResponseError` (`paging`), and so is a list whose pages are counted anew under a walk.
+ * New links can shift a link onto the next page. There it is dropped, so that a page can be empty; a
+ * duplicate on a later page is not noticed. Pages that do not advance, or whose numbering changes
+ * during an iteration, are a `HostedResponseError` (`paging`).
  *
  * @example Every link
  * ```ts
@@ -42,10 +42,10 @@ export interface ListOptions extends CallOptions {
  */
 export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
   /**
-   * Walks every page, in order.
+   * Iterates every page, in order.
    *
-   * @returns The pages, to be iterated; each iteration asks anew, but for the first, which shares page one.
-   * @throws {HostedResponseError} when the pages do not advance (`paging`); thrown to whoever iterates.
+   * @returns The pages, to be iterated. The first iteration shares the first page with an await; later ones fetch it again.
+   * @throws {HostedResponseError} when the pages do not advance (`paging`); thrown by the iteration.
    *
    * @example Page by page
    * ```ts
@@ -62,7 +62,7 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
    *
    * @param options - How many links; there is no default, as a list may be long.
    * @returns The links, in the service's order; with a limit of 0 nothing is sent.
-   * @throws {HostedValidationError} when `limit` is no whole number of 0 or more, nor `Infinity`.
+   * @throws {HostedValidationError} when `limit` is neither an integer of 0 or more nor `Infinity`.
    *
    * @example The first hundred
    * ```ts
@@ -72,7 +72,7 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
    * @see §2.3 and §4.4 of docs/protocol.md
    */
   toArray(options: {
-    /** How many at the most; `Infinity` for all there are. */
+    /** How many at most; `Infinity` for all. */
     limit: number;
   }): Promise<Link[]>;
 }
@@ -80,7 +80,7 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
 type Paging = { readonly [Name in 'page' | 'prefetch' | 'maxPages']?: number | undefined };
 
 /**
- * How a list gets its pages.
+ * What a list gets its pages from.
  *
  * @internal
  */
@@ -92,7 +92,7 @@ export interface PageSource {
 }
 
 /**
- * Makes a list that has sent nothing yet.
+ * Creates a list that has sent nothing yet.
  *
  * @internal
  */
@@ -109,7 +109,7 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
     return sharedPage;
   }
 
-  // A page that nobody shares ends with the iteration it is for.
+  // This page belongs to one iteration, so its request is aborted when that iteration ends.
   function fetchOwnPage(stop: AbortSignal): Promise<FetchedPage> {
     if (signal !== undefined && !isAbortSignal(signal)) return fetch(() => query, call);
     return withSignals([signal, stop], (combined) => fetch(() => query, { ...call, signal: combined }));
@@ -129,7 +129,7 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
   async function* walk(stop: AbortSignal): AsyncGenerator<PlacedPage, void, undefined> {
     const first = isShared ? fetchOwnPage(stop) : fetchSharedPage();
     isShared = true;
-    // What is wrong with the options is heard of here, before they are used.
+    // Rejects where the options are invalid, before they are used below.
     await first;
     yield* walkPages({
       fetch: (number, ending) => fetch(() => ({ page: number }), { ...call, signal: ending }),
@@ -170,7 +170,7 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
   }
 
   return {
-    // biome-ignore lint/suspicious/noThenProperty: a list is a promise that asks only when it is awaited.
+    // biome-ignore lint/suspicious/noThenProperty: a list is a promise that sends nothing before it is awaited.
     then: (onFulfilled, onRejected) => readFirstPage().then(onFulfilled, onRejected),
     catch: (onRejected) => readFirstPage().catch(onRejected),
     finally: (onFinally) => readFirstPage().finally(onFinally),
@@ -193,8 +193,8 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
 
 const listProperties = ['page', 'prefetch', 'maxPages', ...Object.keys(callOptions)];
 
-// Taken once, so that nothing the caller changes later is sent. What is no object that can be read is
-// passed on, for the check to judge.
+// Copied once, so that nothing the caller changes later is sent. Input that is no object, or cannot be read,
+// becomes a query of null, which the check of the first request rejects.
 function splitOptions(options: ListOptions | undefined): {
   paging: Paging;
   query: unknown;

@@ -1,6 +1,5 @@
 /**
- * The `links` namespace: what partners call, each method one operation (docs/protocol.md §4.1 to
- * §4.4).
+ * The `links` namespace: the public methods, each one operation (docs/protocol.md §4.1 to §4.4).
  *
  * @module
  */
@@ -22,16 +21,16 @@ export interface Links {
   /**
    * Creates a link.
    *
-   * It is repeated only when the service cannot have seen the request, answered 429, or refused its
-   * time (once, with the clock corrected): a second
-   * link would be worse than an error. After an error whose `mayHaveActed` is true, the link may exist.
+   * Retried only where no second link can come of it: the service cannot have seen the request, responded
+   * with 429, or rejected its timestamp (once, with the clock corrected). After an error whose
+   * `mayHaveActed` is true, the link may exist.
    *
    * @param link - The link; `callbackUrl` defaults to the client's `defaultCallbackUrl`.
    * @param options - Options of this call alone.
-   * @returns The link's address, to be given to the end user, and its reference id.
-   * @throws {HostedValidationError} when the link is not fit to be sent; nothing was sent.
+   * @returns The link's URL, to be given to the end user, and its reference id.
+   * @throws {HostedValidationError} when the link is invalid; nothing was sent.
    * @throws {HostedAuthenticationError} when partner id and key do not belong together.
-   * @throws {HostedResponseError} when the answer cannot be used.
+   * @throws {HostedResponseError} when the response cannot be used.
    *
    * @example A single-use link
    * ```ts
@@ -44,21 +43,21 @@ export interface Links {
    * });
    * ```
    *
-   * @see §4.1 of docs/protocol.md; whether create may run twice is not shown there, and assumptions.ts holds the guess
+   * @see §4.1 of docs/protocol.md, and "What is not known" there on whether create may run twice
    */
   create(link: NewLink, options?: CallOptions): ApiPromise<CreatedLink>;
 
   /**
-   * Changes a link: disables it, or replaces its ID types. Safe to repeat, and repeated.
+   * Changes a link: disables it, or replaces its ID types. Retried automatically.
    *
    * @param refId - The link's reference id.
    * @param changes - At least one; `idTypes` replaces the whole list.
    * @param options - Options of this call alone.
-   * @returns The link's address, ID types and state as they now are.
-   * @throws {HostedValidationError} when there is no change, or one that is not fit to be sent.
+   * @returns The link's URL, ID types and state as they now are.
+   * @throws {HostedValidationError} when there is no change, or an invalid one; nothing was sent.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
-   * @throws {HostedResponseError} when the response is about another link, or when the link was to be
-   *   disabled and the response has no date since when it is (`mismatch`).
+   * @throws {HostedResponseError} when the response is about another link, or does not confirm with a date
+   *   that the link is disabled (`mismatch`).
    *
    * @example Add an ID type
    * ```ts
@@ -76,9 +75,9 @@ export interface Links {
    *
    * @param refId - The link's reference id.
    * @param options - Options of this call alone.
-   * @returns The link's address, ID types and state, which is `'disabled'`.
+   * @returns The link's URL, ID types and state, which is `'disabled'`.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
-   * @throws {HostedResponseError} when the response has no date since when the link is disabled
+   * @throws {HostedResponseError} when the response does not confirm with a date that the link is disabled
    *   (`mismatch`).
    *
    * @example Take a link back
@@ -91,14 +90,14 @@ export interface Links {
   disable(refId: string, options?: CallOptions): ApiPromise<UpdatedLink>;
 
   /**
-   * Fetches one link. Safe to repeat, and repeated.
+   * Fetches one link. Retried automatically.
    *
    * @param refId - The link's reference id: letters, digits, `_` and `-`, and not the list marker.
    * @param options - Options of this call alone.
    * @returns The link as the service keeps it.
-   * @throws {HostedValidationError} when `refId` cannot be one; nothing was sent.
+   * @throws {HostedValidationError} when `refId` cannot be a reference id; nothing was sent.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
-   * @throws {HostedResponseError} when the answer is about another link, or cannot be read.
+   * @throws {HostedResponseError} when the response is about another link, or cannot be read.
    *
    * @example How many jobs a link has had
    * ```ts
@@ -115,7 +114,7 @@ export interface Links {
    *
    * @param options - Where to begin, how far to go, how much to fetch ahead, and the options of any
    *   call; `totalTimeoutMs` counts for each page.
-   * @returns The list; what is thrown is thrown to whoever awaits or iterates it.
+   * @returns The list; errors are thrown where it is awaited or iterated.
    * @throws {HostedValidationError} when `page`, `prefetch` or `maxPages` is out of range.
    * @throws {HostedResponseError} when the pages do not advance (`paging`).
    *
@@ -124,13 +123,13 @@ export interface Links {
    * for await (const link of client.links.list({ prefetch: 4 })) console.log(link.refId);
    * ```
    *
-   * @see §2.3 and §4.4 of docs/protocol.md; list marker and first page are not shown there, and assumptions.ts holds the guess
+   * @see §2.3 and §4.4 of docs/protocol.md, and "What is not known" there on list marker and first page
    */
   list(options?: ListOptions): LinkList;
 }
 
 /**
- * Makes the namespace over a way to call.
+ * Creates the namespace.
  *
  * @internal
  */
@@ -152,7 +151,7 @@ export function createLinks(call: Call, { defaultCallbackUrl, logger, wire }: Se
   }
 }
 
-// A caller without types may give anything: what is no object is passed on as it is, for the check to judge.
+// Input that is no object is passed on as it is: the check of the call rejects it.
 function addDefaultCallbackUrl(link: unknown, defaultCallbackUrl: string | undefined): unknown {
   if (defaultCallbackUrl === undefined || !isRecord(link)) return link;
   const given = copyProperties(link, newLinkProperties);
@@ -163,7 +162,7 @@ function copyChanges(changes: object): object {
   return isRecord(changes) ? copyProperties(changes, linkChangesProperties) : changes;
 }
 
-// §4.1: without a valid callback address jobs of this method fail.
+// §4.1: jobs of this method fail without a valid callback URL.
 function warnOfMissingCallback(link: NewLink, warn: (message: string) => void): void {
   ignoreErrors(() => {
     const enhanced = link.idTypes?.some(({ verificationMethod }) => verificationMethod === 'enhanced_kyc');

@@ -10,20 +10,20 @@ import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.j
 import type { WireCreatedLink, WireIdType, WireLink, WireLinkPage, WireUpdatedLink } from './wire.js';
 import { linkFields } from './wire.js';
 
-// An answer may hand our own request back: a signature is as good as a key within its five minutes.
+// A response may echo our own request. Signatures are kept out of `extra`: until one expires, it is as good as a key.
 const namedFields: ReadonlySet<string> = new Set([...Object.keys(linkFields), 'signature', 'sec_key']);
 
-/** A link that stands for itself: without an id or a URL it means nothing. */
+/** Reads a link, or says which of its URL and its id is missing. */
 export function normaliseLink(wire: WireLink): { value: Link } | { issues: readonly Issue[] } {
   const link = readLink(wire, { callbackUrl: toUrl, dataPrivacyPolicyUrl: toUrl, logoUrl: toUrl });
   return link === null ? { issues: missingIssuesOf(wire) } : { value: link };
 }
 
-/** The links of a page, or what is missing in them. */
+/** Reads the links of a page, or says what is missing in them. */
 export function normaliseLinks(wires: readonly WireLink[]): { value: readonly Link[] } | { issues: readonly Issue[] } {
   const links: Link[] = [];
   const issues: Issue[] = [];
-  // All links of an account usually have the same.
+  // All links of an account usually have the same URLs.
   const read = { callbackUrl: createUrlReader(), dataPrivacyPolicyUrl: createUrlReader(), logoUrl: createUrlReader() };
   for (const [index, wire] of wires.entries()) {
     const link = readLink(wire, read);
@@ -35,7 +35,7 @@ export function normaliseLinks(wires: readonly WireLink[]): { value: readonly Li
   return issues.length > 0 ? { issues } : { value: links };
 }
 
-/** Creates a `toUrl` that remembers the last URL: of the same one again, it knows what to answer. */
+/** Creates a `toUrl` that keeps its last result: the same URL again is not checked again. */
 function createUrlReader(): typeof toUrl {
   let last: unknown = null;
   let url: string | null = null;
@@ -91,13 +91,13 @@ function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }
   };
 }
 
-/** What keeps a record from being a link. */
+/** Why a record is no link. */
 function missingIssuesOf(wire: WireLink): readonly Issue[] {
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
   return createMissingIssues(toUrl(wire.link_url || wire.link), 'link_url', refId);
 }
 
-/** The answer to creating a link. */
+/** Reads the response to creating a link. */
 export function normaliseCreatedLink(wire: WireCreatedLink): { value: CreatedLink } | { issues: readonly Issue[] } {
   const url = toUrl(wire.link || wire.link_url);
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
@@ -106,7 +106,7 @@ export function normaliseCreatedLink(wire: WireCreatedLink): { value: CreatedLin
     : { value: { url, refId } };
 }
 
-/** The answer to changing the link `refId`; one that names another link has been refused before. */
+/** Reads the response to changing the link `refId`; a response about another link was rejected before. */
 export function normaliseUpdatedLink(
   wire: WireUpdatedLink,
   refId: string,
@@ -124,7 +124,7 @@ export function normaliseUpdatedLink(
   };
 }
 
-/** Where a page stands. */
+/** Reads a page's place in the list. */
 export function normaliseMeta(wire: WireLinkPage['meta']): PageMeta {
   return {
     currentPage: toCount(wire.currentPage),
@@ -148,7 +148,7 @@ function userIdsOf({ user_id, user_ids }: WireLink): readonly string[] {
   return [...new Set(all.filter((id) => id !== null))];
 }
 
-// A time that cannot be read must never make a disabled link look active.
+// A time that cannot be read must not make a disabled link look active.
 function stateOf(disabledAt: unknown): Link['state'] {
   return disabledAt === undefined || disabledAt === null || disabledAt === '' ? 'active' : 'disabled';
 }

@@ -43,7 +43,7 @@ import {
   wireUpdatedLink,
 } from './wire.js';
 
-/** One page as it is read, before it can fetch the next. */
+/** One page of links, decoded. */
 export interface DecodedPage {
   readonly links: readonly Link[];
   readonly meta: PageMeta;
@@ -73,7 +73,7 @@ const reservedFields: ReadonlySet<string> = new Set([
 ]);
 
 // §4.3 and §4.4 share the shape of their paths: an id that is empty, `..` or has a slash would
-// reach another operation. The list marker itself is refused where it is known, in the pipeline.
+// reach another operation. The list marker as an id is rejected in `call/`, where it is known.
 const linkId = z
   .string('must be a string')
   .check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"'));
@@ -124,7 +124,7 @@ export const linkChangesProperties: readonly string[] = Object.keys(changesShape
 const linkChanges = inputObject({ refId: linkId, ...changesShape }).check(
   z.refine((changes) => changes.isDisabled !== undefined || changes.idTypes !== undefined, {
     error: 'at least one of "isDisabled" and "idTypes" must be there',
-    // Also beside other problems: all are named at once.
+    // Run beside other problems too, so that all are reported at once.
     when: ({ value }) => isRecord(value),
   }),
 );
@@ -144,8 +144,8 @@ export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink
   decode: (response, { refId, isDisabled }) => {
     const issues = findMismatches(response, refId);
     if (issues.length > 0) return { reason: 'mismatch', issues };
-    // §3: disabling sets disabled_at. Elsewhere whatever stands there means disabled, so that no such link
-    // looks active; here that would make a "false" or a "null" the proof of what was not done.
+    // §3: disabling sets disabled_at. When a link is read, any value there counts as disabled, to be on the
+    // safe side; here a "false" or a "null" must not count as proof that the link was disabled.
     if (isDisabled && !(typeof response.disabled_at === 'string' && couldBeDate(response.disabled_at))) {
       return {
         reason: 'mismatch',
@@ -195,17 +195,17 @@ export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, Deco
   },
 };
 
-function omitUndefined(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+function omitUndefined(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function toDecoded<T>(read: { value: T } | { issues: readonly Issue[] }): Decoded<T> {
   return hasValue(read) ? read : { reason: 'shape', issues: read.issues };
 }
 
-// Nothing ties an answer to its request but what it says it is about (§5).
+// Only the ids in a response tie it to its request: the signature does not (§5).
 function findMismatches(response: { ref_id?: unknown; link_id?: unknown }, refId: string): readonly Issue[] {
   return (['ref_id', 'link_id'] as const)
-    .filter((member) => ![null, refId].includes(toCode(response[member] as string | number | null | undefined)))
-    .map((path) => ({ path, message: 'must be the id of the link that was asked for' }));
+    .filter((field) => ![null, refId].includes(toCode(response[field] as string | number | null | undefined)))
+    .map((path) => ({ path, message: 'must be the id of the requested link' }));
 }

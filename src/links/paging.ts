@@ -1,7 +1,7 @@
 /**
- * Walking pages (docs/protocol.md §2.3, §4.4): which page follows, when neither the number of the
- * first page nor the size of one is known beforehand, and what to make of a service whose pages do
- * not advance. Knows nothing of requests: it is given a way to fetch a page.
+ * Walks pages (docs/protocol.md §2.3, §4.4): decides which page follows, where neither the number of the
+ * first page nor the size of a page is known beforehand. Knows nothing of requests: it is given a way to
+ * fetch a page.
  *
  * @module
  */
@@ -14,16 +14,16 @@ import type { DecodedPage } from './operations.js';
 import { comparePage, noPages, type SeenPages } from './repeat-guard.js';
 import type { Link, PageMeta } from './types.js';
 
-/** A page as it came. */
+/** A page, with the response it was read from. */
 export type FetchedPage = CallResult<DecodedPage>;
 
-/** A page in its place: links that stood on the page before it are dropped. */
+/** A page at its place in a walk: links that were on the page before are dropped. */
 export interface PlacedPage {
   readonly links: readonly Link[];
   readonly meta: PageMeta;
   /** The number of the page that follows; null where this is the last one. */
   readonly next: number | null;
-  /** What the page that follows is held against. */
+  /** What the page that follows is compared with. */
   readonly trail: Trail;
 }
 
@@ -34,39 +34,40 @@ export interface Trail {
   readonly seen: SeenPages;
 }
 
-/** What a client knows of the number of the first page: told, learnt, or nothing yet. */
+/** What a client knows of the number of the first page. */
 export interface FirstPage {
-  /** The number that the client was told; null where it is to be learnt. */
+  /** The number by the client's options; null where it is learnt. */
   readonly configured: number | null;
   /** The number; null while it is not known. */
   current(): number | null;
-  /** Learns it from a first page, anew from each: a service may change it. */
+  /** Learns the number from a first page; each one replaces it, as a service may change it. */
   learn(page: FetchedPage): void;
 }
 
-/** Keeps what is known of the first page's number. */
+/** Creates the memory of the first page's number. */
 export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
   const configured = given === 'auto' ? null : given;
   let learnt: number | null = null;
-  // A first page that several share is placed by each of them, and may by then be older than another.
-  const seen = new WeakSet<FetchedPage>();
+  // A first page that several iterations share is placed several times. Only the first time counts: later, a
+  // newer page may have been read.
+  const learntFrom = new WeakSet<FetchedPage>();
   return {
     configured,
     current: () => configured ?? learnt,
     learn: (page) => {
-      if (!seen.has(page)) learnt = page.data.meta.currentPage;
-      seen.add(page);
+      if (!learntFrom.has(page)) learnt = page.data.meta.currentPage;
+      learntFrom.add(page);
     },
   };
 }
 
 /**
- * Puts a page in its place.
+ * Finds the place of a page in a walk, and which page follows it.
  *
- * `page` is its number, undefined for the first one; `after` what the page before it left behind.
+ * `page` is the requested number, undefined for the first page; `after` is the trail of the page before.
  *
- * @throws {HostedResponseError} (`paging`) when the page is not the one that was asked for, is the
- *   one before it for the second time in a row, or is one of many that bring nothing.
+ * @throws {HostedResponseError} (`paging`) when the page is not the requested one, or the pages do not
+ *   advance.
  */
 export function placePage(
   fetched: FetchedPage,
@@ -76,12 +77,16 @@ export function placePage(
   const { links, meta } = fetched.data;
   const { configured } = firstPage;
   if (page !== undefined && meta.currentPage !== page) {
-    throw createPagingError(fetched, 'meta.currentPage', `must be ${page}, the page that was asked for`);
+    throw createPagingError(fetched, 'meta.currentPage', `must be ${page}, the requested page`);
   }
   if (meta.totalPages === 0 && links.length > 0 && meta.totalCount > links.length) {
-    throw createPagingError(fetched, 'meta.totalPages', 'must be 1 or more where more links are counted than came');
+    throw createPagingError(
+      fetched,
+      'meta.totalPages',
+      'must be 1 or more where "meta.totalCount" is more than the links of the page',
+    );
   }
-  // An empty list says nothing of where it would begin.
+  // Where a list is empty, its page number says nothing about the first page.
   if (page === undefined && meta.totalPages > 0) {
     const expected = configured === null ? meta.currentPage <= 1 : meta.currentPage === configured;
     if (!expected)
@@ -92,7 +97,7 @@ export function placePage(
   const base = knownBase ?? (page === undefined ? meta.currentPage : firstPage.current());
   // Where pages are counted otherwise than when the walk began, it would miss one, or stop too early.
   if (knownBase !== null && firstPage.current() !== knownBase) {
-    const now = `must be counted from ${knownBase}, as this walk began, and is counted from ${firstPage.current()} now`;
+    const now = `must be counted from ${knownBase}, as on the first page, and is counted from ${firstPage.current()} now`;
     throw createPagingError(fetched, 'meta.currentPage', now);
   }
   const next = isFollowed(meta, base) ? meta.currentPage + 1 : null;
@@ -101,8 +106,8 @@ export function placePage(
   return { links: newLinks, meta, next, trail: { base, seen } };
 }
 
-// While the number of the first page is not known, the last page may be followed by one more: an
-// empty one, after which nothing is asked for.
+// While the number of the first page is not known, one page more than there are may be requested: it is
+// empty, and the walk ends with it.
 function isFollowed({ currentPage, totalPages }: PageMeta, firstPage: number | null): boolean {
   return firstPage === null ? currentPage < totalPages : currentPage - firstPage + 1 < totalPages;
 }
@@ -117,10 +122,11 @@ function createPagingError({ response }: FetchedPage, path: string, message: str
 export interface Walk {
   readonly fetch: (page: number, signal: AbortSignal) => Promise<FetchedPage>;
   readonly firstPage: FirstPage;
-  /** The page the walk begins with, on its way, and its number where the caller named one. */
+  /** The page the walk begins with. */
   readonly first: Promise<FetchedPage>;
+  /** The number of that page, where the caller named one. */
   readonly page: number | undefined;
-  /** How many pages may be on their way ahead of the one being read. */
+  /** How many pages are fetched ahead of the one being read. */
   readonly prefetch: number;
   readonly maxPages: number;
   /** The caller's. */
@@ -130,8 +136,8 @@ export interface Walk {
 }
 
 /**
- * Walks the pages in order, fetching up to `prefetch` of them ahead. When whoever walks stops, or
- * something goes wrong, every request under way is ended; an error surfaces at its own page.
+ * Walks the pages in order, fetching up to `prefetch` of them ahead. When the caller stops or an error
+ * ends the walk, every request in flight is aborted. An error is thrown where its page is due.
  */
 export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, undefined> {
   const { firstPage, signal, stop, prefetch, maxPages } = walk;
@@ -140,7 +146,7 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
   const prefetched: Promise<FetchedPage>[] = [];
   const startFetch = (page: number) => {
     const fetching = withSignals([signal, ending.signal], (combined) => walk.fetch(page, combined));
-    // It may fail before its turn comes: it is heard of then, or not at all.
+    // It may fail before it is awaited, or never be awaited: that must not be an unhandled rejection.
     fetching.catch(() => undefined);
     prefetched.push(fetching);
   };
@@ -158,7 +164,7 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
         yield placed;
         return;
       }
-      // With the first page's number unknown, the last page that is sure to be one may be one earlier.
+      // While the first page's number is unknown, 0 is assumed, so that no page after the last is prefetched.
       const last = Math.min((trail.base ?? 0) + meta.totalPages - 1, next + maxPages - count - 1);
       while (prefetched.length < prefetch && next + prefetched.length <= last) startFetch(next + prefetched.length);
       yield placed;

@@ -8,7 +8,7 @@
 import { isRecord } from '../protocol/json.js';
 import { isBooleanString, isCode, isCount, isCountString } from '../protocol/scalars.js';
 
-/** Whether a link is accepted as it stands. Times and three of the URLs may be anything: what cannot be read is null. */
+/** Whether a link is accepted as it stands. Times and three of the URLs may have any value: unreadable ones become null. */
 export function isOrdinaryLink(link: unknown): boolean {
   return (
     isPlain(link) &&

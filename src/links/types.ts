@@ -1,5 +1,5 @@
 /**
- * Links as partners see them: what goes in, what comes out (docs/protocol.md §2.1 to §2.3).
+ * Links as callers see them: inputs and results (docs/protocol.md §2.1 to §2.3).
  *
  * @module
  */
@@ -37,7 +37,7 @@ export interface NewLink {
   callbackUrl?: string | URL | null;
   /** The link's name, for the partner. */
   name?: string;
-  /** The kinds of ID the link accepts; one verification method for each. An entry that is there twice is sent once. */
+  /** The kinds of ID the link accepts; one verification method for each. Duplicates are sent once. */
   idTypes?: readonly (IdType & {
     /** How the ID is verified. */
     readonly verificationMethod: VerificationMethod;
@@ -46,17 +46,17 @@ export interface NewLink {
   logoUrl?: string | URL;
   /** Whether the link serves one user once. The service's default is not shown (§2.2). */
   isSingleUse?: boolean;
-  /** The user to track with a single-use link; the service makes one up where none is given. */
+  /** The user to track with a single-use link; the service chooses an id where none is given. */
   userId?: string;
-  /** When the link ends. Text is ISO 8601 with an offset and is sent as written. Left out, deployments end it after 90 days. */
+  /** When the link expires: a Date, or an ISO 8601 string with an offset, sent as written. Without it, deployments let a link expire after 90 days. */
   expiresAt?: Date | string;
-  /** Members the service takes that the protocol does not name. None may replace a named one. */
+  /** Further fields the service accepts that the protocol does not name; they are sent as they are. None may replace a named one. */
   extra?: Record<string, unknown>;
 }
 
-/** What creating a link answers (§4.1). */
+/** A link that was created (§4.1). */
 export interface CreatedLink {
-  /** The address to give to the end user. */
+  /** The URL to give to the end user. */
   readonly url: string;
   /** The link's reference id: what every other operation takes. */
   readonly refId: string;
@@ -70,23 +70,23 @@ export interface LinkChanges {
   idTypes?: readonly IdType[];
 }
 
-/** What changing a link answers (§4.2). */
+/** A link that was changed (§4.2). */
 export interface UpdatedLink {
   /** The reference id; that of the call where the service sends none. */
   readonly refId: string;
-  /** The address for the end user. */
+  /** The URL for the end user. */
   readonly url: string;
   /** The kinds of ID the link now accepts; empty where the service sends none. */
   readonly idTypes: readonly IdType[];
-  /** Null while the link is active, and where the service's text is no date. */
+  /** Null while the link is active, and where `disabled_at` is not a date that can be read. */
   readonly disabledAt: Date | null;
-  /** Disabled when `disabled_at` is there at all, even where it is no readable date. */
+  /** Disabled when the service sends any `disabled_at`, even one that is not a date. */
   readonly state: 'active' | 'disabled';
 }
 
-/** A link as the service keeps it (§2.2). Members that the service did not send are null. */
+/** A link as the service keeps it (§2.2). Properties that the service did not send are null. */
 export interface Link {
-  /** The address for the end user. */
+  /** The URL for the end user. */
   readonly url: string;
   /** The same as `refId`, unless the service sends two different ids. */
   readonly linkId: string;
@@ -98,13 +98,13 @@ export interface Link {
   readonly idTypes: readonly IdType[];
   /** Whether the link serves one user once. */
   readonly isSingleUse: boolean | null;
-  /** Where results are posted; null where there is none or it is no http(s) address: its text is then in `extra`. */
+  /** Where results are posted; null where there is none or it is not an http(s) URL: it is then in `extra`, as sent. */
   readonly callbackUrl: string | null;
-  /** The privacy policy; null where there is none or it is no http(s) address: its text is then in `extra`. */
+  /** The privacy policy; null where there is none or it is not an http(s) URL: it is then in `extra`, as sent. */
   readonly dataPrivacyPolicyUrl: string | null;
-  /** The logo; null where there is none or it is no http(s) address: its text is then in `extra`. */
+  /** The logo; null where there is none or it is not an http(s) URL: it is then in `extra`, as sent. */
   readonly logoUrl: string | null;
-  /** The users of the link: `user_id` and `user_ids` of the wire together, without doubles. */
+  /** The users of the link: `user_id` and `user_ids` of the wire together, without duplicates. */
   readonly userIds: readonly string[];
   /** How many jobs the link has had; 0 where the service sends no count. */
   readonly jobs: {
@@ -119,51 +119,51 @@ export interface Link {
   readonly companyName: string | null;
   /** The partner id, as the service sends it. */
   readonly partnerId: string | null;
-  /** When the link was made; null where there is no date or it cannot be read: it is then in `extra`. */
+  /** When the link was created; null where there is no date or it cannot be read: it is then in `extra`. */
   readonly createdAt: Date | null;
   /** When the link was changed last; null where there is no date or it cannot be read: it is then in `extra`. */
   readonly updatedAt: Date | null;
   /**
-   * When the link ends; null where there is no date or it cannot be read: it is then in `extra`. What
+   * When the link expires; null where there is no date or it cannot be read: it is then in `extra`. What
    * happens then is not shown (§3).
    */
   readonly expiresAt: Date | null;
-  /** Null while the link is active, and where the date cannot be read: read `state`; it is then in `extra`. */
+  /** When the link was disabled. Null while it is active, and where the date cannot be read: it is then in `extra`, and `state` is right all the same. */
   readonly disabledAt: Date | null;
-  /** Disabled when `disabled_at` is there at all, even where it is no readable date. */
+  /** Disabled when the service sends any `disabled_at`, even one that is not a date. */
   readonly state: 'active' | 'disabled';
   /**
-   * Fields this package does not know, and dates and URLs that it cannot read, as they came and under
-   * the service's names; signatures are left out.
+   * Fields this package does not know, and dates and URLs that it cannot read: as sent, and under the
+   * service's names. Signatures are left out.
    */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-/** Where in the list a page stands (§2.3). */
+/** A page's place in the list (§2.3). */
 export interface PageMeta {
   /** The page's number as the service counts: from 0 or from 1, see {@link WireOptions.firstPage}. */
   readonly currentPage: number;
-  /** Links a page. */
+  /** How many links a page has at most. */
   readonly limit: number;
-  /** Links in all. */
+  /** How many links there are. */
   readonly totalCount: number;
-  /** Pages in all. */
+  /** How many pages there are. */
   readonly totalPages: number;
 }
 
 /** One page of links (§4.4). */
 export interface LinkPage {
-  /** The links, in the service's order; those that stood on the page before are left out. */
+  /** The links, in the service's order; those that were on the page before are left out. */
   readonly links: readonly Link[];
-  /** Where in the list the page stands. */
+  /** The page's place in the list. */
   readonly meta: PageMeta;
   /** Whether another page follows this one. */
   readonly hasNextPage: boolean;
   /**
-   * Fetches the page that follows, anew each time.
+   * Fetches the page that follows. Each call sends a request.
    *
    * @param options - Options of this call alone; what is left out is as in the call of `list`.
-   * @returns The page; null after the last one, and nothing is sent.
+   * @returns The page; null after the last one, without a request.
    * @throws {HostedResponseError} when the pages do not advance (`paging`).
    *
    * @example The first page and the next
@@ -173,7 +173,7 @@ export interface LinkPage {
    * console.log(page.links.length, next?.links.length ?? 0);
    * ```
    *
-   * @see §2.3 and §4.4 of docs/protocol.md; where pages begin is not shown there, and assumptions.ts holds the guess
+   * @see §2.3 and §4.4 of docs/protocol.md, and "What is not known" there on the first page
    */
   nextPage(options?: CallOptions): Promise<LinkPage | null>;
 }

@@ -1,6 +1,6 @@
 /**
- * What travels when links are asked for and answered, checked member by member (docs/protocol.md
- * §2.1 to §2.3, §4.1 to §4.4). Unknown members pass.
+ * The shapes of responses about links, checked field by field (docs/protocol.md §2.1 to §2.3, §4.1 to
+ * §4.4). Unknown fields pass.
  *
  * @module
  */
@@ -16,7 +16,7 @@ const wireIdTypes = z.nullish(
   list(wireIdType, { maxEntries: assumedMaxEntries.idTypes, isOrdinary: isOrdinaryIdType }),
 );
 
-/** What {@link wireLink} knows. */
+/** The fields of {@link wireLink}. */
 export const linkFields = {
   link: wireString,
   link_url: wireString,
@@ -49,10 +49,10 @@ export const linkFields = {
 /** A link, in both spellings: `user_id` or `user_ids`, `link_url` or `link`. */
 export const wireLink = record(linkFields);
 
-/** The answer to creating a link (§4.1). */
+/** The response to creating a link (§4.1). */
 export const wireCreatedLink = record({ link: wireString, link_url: wireString, ref_id: wireCode, link_id: wireCode });
 
-/** The answer to changing a link (§4.2). */
+/** The response to changing a link (§4.2). */
 export const wireUpdatedLink = record({
   link: wireString,
   link_url: wireString,
@@ -62,7 +62,7 @@ export const wireUpdatedLink = record({
   disabled_at: wireAnything,
 });
 
-/** A page of links (§4.4) with where it stands (§2.3). */
+/** A page of links (§4.4) and its place in the list (§2.3). */
 export const wireLinkPage = record({
   links: list(wireLink, { maxEntries: assumedMaxEntries.links, isOrdinary: isOrdinaryLink }),
   meta: record({ currentPage: wireCount, limit: wireCount, totalCount: wireCount, totalPages: wireCount }),
