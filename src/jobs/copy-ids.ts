@@ -1,5 +1,5 @@
 /**
- * The ids of a job, taken from an object that is the caller's to change.
+ * The ids of a job, copied from a caller's object, which may change later.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { readProperty } from '../runtime/prototype.js';
 import type { JobRef } from './types.js';
 
-/** Copies the ids of a caller's object. Where it cannot be read, the check of each poll's input says so. */
+/** Copies the ids of a caller's object. Where it cannot be read, the check of the first poll's input reports it. */
 export function copyIds(job: unknown): JobRef {
   try {
     const idOf = (name: keyof JobRef) => readProperty(Object(job), name) as string;

@@ -1,5 +1,5 @@
 /**
- * The `jobs` namespace: what partners call (docs/protocol.md §4.5).
+ * The `jobs` namespace: the public methods (docs/protocol.md §4.5).
  *
  * @module
  */
@@ -23,17 +23,16 @@ import { readWaitOptions, type WaitOptions } from './wait-options.js';
 /** Verification jobs (docs/protocol.md §2.4, §4.5). */
 export interface Jobs {
   /**
-   * Asks for a job's status, and believes it only when the service signed it. Safe to repeat, and
-   * repeated.
+   * Fetches a job's status and verifies its signature. Retried automatically.
    *
    * @param query - Both ids of the job, and whether to ask for image links and history.
    * @param options - Options of this call alone.
-   * @returns The status: pending, succeeded or failed. That the person was not verified is no error.
-   * @throws {HostedValidationError} when an id is blank or no text; nothing was sent.
+   * @returns The status: pending, succeeded or failed. A person who was not verified is a result, not an error.
+   * @throws {HostedValidationError} when an id is blank or not a string; nothing was sent.
    * @throws {HostedNotFoundError} when the service knows no such job (code 2304).
    * @throws {HostedAuthenticationError} when partner id and key do not belong together (2305).
-   * @throws {HostedSignatureError} when the answer is not signed by the service, or not lately.
-   * @throws {HostedResponseError} when the answer is about another job, or cannot be read.
+   * @throws {HostedSignatureError} when the response is not signed by the service, or its signature is too old.
+   * @throws {HostedResponseError} when the response is about another job, or cannot be read.
    *
    * @example Ask once, with history
    * ```ts
@@ -41,21 +40,21 @@ export interface Jobs {
    * if (status.complete) console.log(status.success);
    * ```
    *
-   * @see §4.5 and §5 of docs/protocol.md; how flags and signature are spelt is not shown there, and assumptions.ts holds the guess
+   * @see §4.5 and §5 of docs/protocol.md, and "What is not known" there on the spelling of flags and signature
    */
   status(query: JobQuery, options?: CallOptions): ApiPromise<JobStatus>;
 
   /**
-   * Gives every verified status of a job as it comes; ends after the completed one. Nothing is asked
-   * before the iteration; each iteration is a wait of its own, and leaving it ends the wait.
+   * Polls a job and yields every verified status, the completed one last. Nothing is sent before the
+   * iteration; each iteration is a wait of its own, and leaving it ends the wait.
    *
-   * @param job - Both ids of the job; they are all it takes to go on later, in another process too.
+   * @param job - Both ids of the job; they are all that is needed to continue later, also in another process.
    * @param options - When to poll and for how long; the defaults wait ten minutes.
-   * @returns The statuses, to be iterated; what is thrown is thrown there.
+   * @returns The statuses, to be iterated; errors are thrown by the iteration.
    * @throws {HostedPollTimeoutError} when the job is still pending at the deadline.
-   * @throws {HostedNotFoundError} when the service does not know the job, after a grace.
-   * @throws {HostedValidationError} when an id is not fit to be sent, or an option is out of range.
-   * @throws {HostedError} when more polls would not change an error, or it came too often in a row.
+   * @throws {HostedNotFoundError} when the service still does not know the job after `notFoundGraceMs`.
+   * @throws {HostedValidationError} when an id is invalid, or an option is out of range.
+   * @throws {HostedError} when a poll failed and more polls would not help, or too many failed in a row.
    *
    * @example Show each status
    * ```ts
@@ -69,17 +68,17 @@ export interface Jobs {
   watch(job: JobRef, options?: WaitOptions): AsyncIterable<JobStatus>;
 
   /**
-   * Waits until a job has a final status. That the person was not verified is an answer, not an
-   * error: read `success`.
+   * Waits until a job has a final status. A person who was not verified is a result, not an error: read
+   * `success`.
    *
-   * @param job - Both ids of the job; they are all it takes to go on later, in another process too.
+   * @param job - Both ids of the job; they are all that is needed to continue later, also in another process.
    * @param options - When to poll and for how long; the defaults wait ten minutes.
    * @returns The completed job.
    * @throws {HostedPollTimeoutError} when the job is still pending at the deadline; it holds the job
    *   and the last status.
-   * @throws {HostedNotFoundError} when the service does not know the job, after a grace.
-   * @throws {HostedValidationError} when an id is not fit to be sent, or an option is out of range.
-   * @throws {HostedError} when more polls would not change an error, or it came too often in a row.
+   * @throws {HostedNotFoundError} when the service still does not know the job after `notFoundGraceMs`.
+   * @throws {HostedValidationError} when an id is invalid, or an option is out of range.
+   * @throws {HostedError} when a poll failed and more polls would not help, or too many failed in a row.
    *
    * @example Wait for the result
    * ```ts
@@ -92,15 +91,15 @@ export interface Jobs {
   waitForCompletion(job: JobRef, options?: WaitOptions): Promise<CompletedJob>;
 
   /**
-   * Waits for many jobs at once, by one timer and with at most `concurrency` requests in flight.
-   * Gives each job's end in order of completion; one that fails is its own entry, and never the end
-   * of the others. What the source of jobs throws is thrown once the jobs that it gave have ended.
+   * Waits for many jobs at once, with at most `concurrency` requests in flight, and yields an entry for
+   * each job in order of completion. An error of one job is its entry; the others go on. What the iterable
+   * of jobs throws is thrown after the jobs that it yielded have ended.
    *
    * @typeParam J - Your own objects.
-   * @param jobs - Your own objects, with both ids; taken as there is room for them.
+   * @param jobs - Your own objects, with both ids; each is read when a request is free for it.
    * @param options - When to poll, for how long each job is waited for, and how many requests at once.
-   * @returns An entry for each job, to be iterated; what is thrown is thrown there.
-   * @throws {HostedValidationError} when `jobs` is no iterable, or an option is out of range.
+   * @returns An entry for each job, to be iterated; errors are thrown by the iteration.
+   * @throws {HostedValidationError} when `jobs` is not an iterable, or an option is out of range.
    *
    * @example Each job with the row it belongs to
    * ```ts
@@ -121,14 +120,14 @@ export interface Jobs {
   ): AsyncIterable<WaitEntry<J>>;
 }
 
-/** What the namespace needs beside a way to call, and its client's settings. */
+/** What the namespace needs beside a way to call and its client's settings. */
 export interface JobsNeeds {
   readonly telemetry: Telemetry;
   /** Gives a random number from 0 to 1. */
   readonly random: () => number;
 }
 
-// Many clients never wait: the code for it is loaded with the first wait.
+// Many clients never wait, so the code for it is loaded with the first wait.
 const loadWaiting = lazy(async () => {
   try {
     return await import('./waiting.js');
@@ -139,18 +138,18 @@ const loadWaiting = lazy(async () => {
 });
 
 /**
- * Creates the namespace over a way to call.
+ * Creates the namespace.
  *
  * @internal
  */
 export function createJobs(call: Call, settings: Settings, { telemetry, random }: JobsNeeds): Jobs {
   const { clock, totalTimeoutMs, maxResponseAgeMs } = settings;
-  const ask: Polling['ask'] = (query, options, part) => call(jobStatus, () => query, options, part);
+  const fetchStatus: Polling['fetchStatus'] = (query, options, part) => call(jobStatus, () => query, options, part);
   const createSent = () => createSentSignatures(maxResponseAgeMs);
-  const polling = { ask, elapsed: clock.elapsed, random, telemetry, totalTimeoutMs, createSent };
+  const polling = { fetchStatus, elapsed: clock.elapsed, random, telemetry, totalTimeoutMs, createSent };
 
   const watch: Jobs['watch'] = (job, options) => {
-    // Copied now: the iteration may begin when the caller's object stands for another job.
+    // Copied now: the caller may change the object before the iteration begins.
     const ids = copyIds(job);
     return createAbortableIterable(async function* (stop) {
       const plan = readWaitOptions(options);

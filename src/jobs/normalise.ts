@@ -1,6 +1,6 @@
 /**
  * From the wire's job records to clean ones (docs/protocol.md, "Spellings"). No code is mapped to a
- * verdict: what one means differs between products, and `job_success` is the verdict.
+ * verdict: its meaning differs between products, and `job_success` is the verdict.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
   type WireResult,
 } from './wire.js';
 
-// Signatures are as good as keys to whoever gets them within their five minutes.
+// Signatures are kept out of `extra`: until one expires, it is as good as a key.
 const signatureFields = ['signature', 'sec_key'];
 const resultNames = Object.keys(resultFields).filter((name) => !name.endsWith('IDNumber'));
 const namedInResult: ReadonlySet<string> = new Set([...resultNames, ...signatureFields]);
@@ -24,9 +24,9 @@ const namedInHistoryEntry: ReadonlySet<string> = new Set([...namedInResult, ...i
 const namedInPartnerParams: ReadonlySet<string> = new Set(Object.keys(partnerParamsFields));
 const namedInImageLinks: ReadonlySet<string> = new Set(['selfie_image']);
 
-/** What is known of a job's status before its response is read. */
+/** What is known of a job's status before its body is normalised. */
 export interface Known<Verdict> {
-  /** What the response says of the job's end. */
+  /** The job's state, decided from the response. */
   readonly verdict: Verdict;
   readonly userId: string;
   readonly jobId: string;
@@ -34,7 +34,7 @@ export interface Known<Verdict> {
   readonly signedAt: Date | null;
 }
 
-/** A job's status. */
+/** Reads a job's status. */
 export function normaliseStatus<Verdict>(wire: WireJobStatus, known: Known<Verdict>) {
   const idField = hostedJobIdField(known.brand);
   return {
@@ -50,18 +50,18 @@ export function normaliseStatus<Verdict>(wire: WireJobStatus, known: Known<Verdi
   };
 }
 
-/** A result as it was sent to the callback: in a job's history, or as a callback itself. */
+/** Reads a result as it was sent to the callback: in a job's history, or a callback itself. */
 export function normaliseHistoryEntry(wire: WireHistoryEntry, brand: string): HistoryEntry {
   return historyEntryOf(wire, hostedJobIdField(brand));
 }
 
-/** The member that carries the service's own id of a job: the brand word, then `JobID`. */
+/** The field of the service's own id of a job: the brand word, then `JobID`. */
 export function hostedJobIdField(brand: string): string {
   return `${brand.charAt(0).toUpperCase()}${brand.slice(1)}JobID`;
 }
 
 function normaliseResult(wire: WireResult, idField: string, named: ReadonlySet<string>): JobResult {
-  // The brand word is the user's to say, so the schema does not know this field, and it could be inherited.
+  // The brand word is an option, so the schema does not know this field, and it could be inherited.
   const id = Object.hasOwn(wire, idField) ? (wire as Readonly<Record<string, unknown>>)[idField] : null;
   const hostedJobId = typeof id === 'string' || Number.isSafeInteger(id) ? toCode(id as string | number) : null;
   const confidence = toNumber(wire.ConfidenceValue);
@@ -87,7 +87,7 @@ function resultOf(wire: WireJobStatus['result'], idField: string): JobResult | n
 
 function historyOf(wire: WireJobStatus['history'], idField: string): readonly HistoryEntry[] | null {
   if (wire === undefined || wire === null) return null;
-  // Known fields that are missing may be there, and undefined; JSON has no other undefined.
+  // In a record that was checked, known fields that are missing are undefined; JSON has no other undefined.
   const entries = Array.isArray(wire) ? wire : hasOnly(undefined, wire) ? [] : [wire];
   return entries.map((entry) => historyEntryOf(entry, idField));
 }
@@ -136,7 +136,7 @@ function imageLinksOf(wire: WireJobStatus['image_links']): JobStatus['imageLinks
   };
 }
 
-// A presigned address says when it was signed, in basic ISO form, and for how many seconds.
+// A presigned URL says when it was signed, in basic ISO form, and for how many seconds.
 function expiryOf(url: URL): Date | null {
   const signed = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/.exec(url.searchParams.get('X-Amz-Date') ?? '');
   const seconds = /^\d{1,9}$/.exec(url.searchParams.get('X-Amz-Expires') ?? '');

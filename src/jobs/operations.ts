@@ -15,7 +15,7 @@ import { normaliseStatus } from './normalise.js';
 import type { JobRef, JobStatus } from './types.js';
 import { type WireJobStatus, wireJobStatus } from './wire.js';
 
-// Whatever carries the ids of a job can be asked about: a job reference, a callback, a row of one's own.
+// Loose, so that any object with the ids of a job can be passed: a callback's event, a row of a database.
 const jobQuery = looseInputObject({
   userId: nonBlank,
   jobId: nonBlank,
@@ -43,7 +43,7 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobS
     const issues = findMismatches(response, { userId, jobId });
     if (issues.length > 0) return { reason: 'mismatch', issues };
     const known = { userId, jobId, brand: wire.brand, signedAt };
-    // §2.4: whatever else an answer says, a job without a final status is pending.
+    // §2.4: whatever else a response says, a job without a final status is pending.
     if (toBoolean(response.job_complete) !== true) {
       return { value: normaliseStatus(response, { verdict: pending, ...known }) };
     }
@@ -69,15 +69,14 @@ function encodeFlag(wire: Wire): boolean | string {
   return wire.jobFlags === 'string' ? 'true' : true;
 }
 
-// The signature does not cover the body: what a response says it is about is compared with what was
-// asked. History entries do differ in honest responses, and are not.
+// The signature does not cover the body, so the ids in a response are compared with the requested ones. Those
+// of history entries are not: in honest responses they may differ.
 function findMismatches(response: WireJobStatus, { userId, jobId }: JobRef): readonly Issue[] {
   const params = partnerParamsIn(response);
   const issues: Issue[] = [];
   const compare = (path: string, id: string | number | null | undefined, expected: string) => {
-    const said = toCode(id);
-    if (said !== null && said !== expected)
-      issues.push({ path, message: 'must be that of the job that was asked for' });
+    const code = toCode(id);
+    if (code !== null && code !== expected) issues.push({ path, message: 'must be that of the requested job' });
   };
   compare('user_id', response.user_id, userId);
   compare('job_id', response.job_id, jobId);
@@ -92,8 +91,8 @@ function successIn(wire: unknown): boolean | null {
   return read.success ? toBoolean(read.data) : null;
 }
 
-// A status that names no job could be any job's, and this is the one that opens doors. Those that failed
-// may have next to nothing in them.
+// A status without ids could be any job's, and "succeeded" is what callers act on. Failed statuses may have
+// hardly any fields, so they are not checked.
 function hasJobId(response: WireJobStatus): boolean {
   return (toCode(response.job_id) ?? toCode(partnerParamsIn(response)?.job_id)) !== null;
 }

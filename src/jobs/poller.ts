@@ -1,6 +1,6 @@
 /**
  * One wait for one job: when to poll again, and what ends it (docs/protocol.md §2.4, §7). Knows no
- * requests and no timers: it is given a way to ask, and says how long to wait.
+ * requests and no timers: it is given a way to fetch a status, and decides when the next poll is due.
  *
  * @module
  */
@@ -13,33 +13,33 @@ import { readProperty } from '../runtime/prototype.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-options.js';
 
-/** How far a wait for a job has come. Times are those of the monotonic clock. */
+/** The state of a wait for one job. Times are those of the monotonic clock. */
 export interface Wait<J = unknown> {
   /** The caller's own object. */
   readonly job: J;
-  /** Its ids when the wait began: the object may be used again for another job. */
+  /** Its ids when the wait began: the caller may reuse the object for another job. */
   readonly ids: JobRef;
   readonly callId: number;
   readonly startedAt: number;
-  /** When the next poll is due; where `isExpiring`, the end. */
+  /** When the next poll is due; where `isExpiring`, when the wait ends. */
   dueAt: number;
   /** Whether the last poll before the deadline was made. */
   isExpiring: boolean;
   polls: number;
   /** Whether the poll that is due, or under way, is the last one before the deadline. */
   isLast: boolean;
-  /** How long the last poll that was answered took. */
+  /** How long the last poll that returned a status took. */
   lastPollMs: number;
   /** Transient errors since the last status. */
   errorsInRow: number;
-  /** Whether the service has ever known the job. */
+  /** Whether the service has returned a status of the job. */
   wasFound: boolean;
   lastStatus: PendingJob | null;
   /** The signatures of all polls; null before the first. */
   sent: SentSignatures | null;
 }
 
-/** What a poll led to: an end, or another one at `wait.dueAt`. */
+/** What a poll led to: the end of the wait, or another poll at `wait.dueAt`. */
 export type Step =
   | { readonly status: CompletedJob; readonly error: null; readonly over: true }
   | { readonly status: PendingJob | null; readonly error: AnyHostedError; readonly over: true }
@@ -47,7 +47,11 @@ export type Step =
 
 /** What polling needs. */
 export interface Polling {
-  readonly ask: (query: JobQuery, options: CallOptions, part: { readonly sent: SentSignatures }) => Promise<JobStatus>;
+  readonly fetchStatus: (
+    query: JobQuery,
+    options: CallOptions,
+    part: { readonly sent: SentSignatures },
+  ) => Promise<JobStatus>;
   /** The monotonic clock, in ms. */
   readonly elapsed: () => number;
   /** Gives a random number from 0 to 1. */
@@ -58,30 +62,30 @@ export interface Polling {
   readonly createSent: () => SentSignatures;
 }
 
-/** Polls, by one plan. */
+/** Polls jobs by one plan. */
 export interface Poller {
   /** Begins to wait for the job of these ids. */
   begin<J>(job: J, ids: JobRef): Wait<J>;
   /**
-   * Asks once, and notes in the wait what follows from the response.
+   * Fetches the status once, and updates the wait.
    *
    * @throws the signal's reason when it aborts.
    */
   poll(wait: Wait, signal: AbortSignal): Promise<Step>;
-  /** When the wait ends, whatever happens. */
+  /** When the wait ends at the latest. */
   deadlineOf(wait: Wait): number;
-  /** Gives the error of a wait whose deadline is over. */
+  /** Creates the error of a wait whose deadline is over. */
   createDeadlineError(wait: Wait): AnyHostedError;
 }
 
-/** A poll at the deadline itself may take this long, in ms: without it, it could not be made. */
+/** A poll at the deadline itself may take this long, in ms: with no time left it could not be sent. */
 const minPollMs = 25;
-/** The last poll begins at most this long, in ms, before the deadline, however slow the service is. */
+/** The last poll begins at most this long before the deadline, in ms, however slow the service is. */
 const maxLeadMs = 10_000;
 
 /** Creates a poller. */
 export function createPoller(polling: Polling, plan: WaitPlan): Poller {
-  const { ask, elapsed, random, telemetry, createSent } = polling;
+  const { fetchStatus, elapsed, random, telemetry, createSent } = polling;
   const pollLimitMs = plan.call.totalTimeoutMs ?? polling.totalTimeoutMs;
 
   return { begin, poll, deadlineOf, createDeadlineError: (wait) => createTimeoutError(wait, elapsed()) };
@@ -111,7 +115,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     if (wait.isExpiring) return createExpiredStep(wait, null, startedAt);
     wait.polls += 1;
     wait.sent ??= createSent();
-    // A poll under way ends with the wait: a stalled one must not make the wait longer.
+    // A poll in flight is aborted at the deadline: a stalled request must not make the wait longer.
     const leftMs = Math.max(Math.ceil(deadlineOf(wait) - startedAt), minPollMs);
     const endsWait = leftMs <= pollLimitMs;
     const limited = endsWait ? { ...plan.call, totalTimeoutMs: leftMs } : plan.call;
@@ -119,11 +123,11 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     let status: JobStatus | null = null;
     let error: AnyHostedError | null = null;
     try {
-      status = await ask({ ...wait.ids, ...plan.flags }, { ...limited, signal }, { sent: wait.sent });
+      status = await fetchStatus({ ...wait.ids, ...plan.flags }, { ...limited, signal }, { sent: wait.sent });
       wait.lastPollMs = elapsed() - startedAt;
       step = handleStatus(wait, status);
     } catch (caught) {
-      // The reason of an abort may be another call's error.
+      // `signal.reason` may itself be a HostedError: an abort must not count as a failed poll.
       signal.throwIfAborted();
       if (!isHostedError(caught)) throw caught;
       error = caught;
@@ -149,7 +153,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     if (error.code === 'not_found' && !wait.wasFound && at < graceEndsAt) {
       wait.errorsInRow = 0;
       const step = scheduleNextPoll(wait, null, retryAfterMs);
-      // As at the deadline, the last poll is made at the end of the grace, unless the service asks for later.
+      // The last poll of the grace is made at its end, unless `Retry-After` asks for a later one.
       if (!wait.isExpiring) wait.dueAt = Math.min(wait.dueAt, Math.max(graceEndsAt, at + retryAfterMs));
       return step;
     }
@@ -166,7 +170,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     if (at >= deadlineAt) return createExpiredStep(wait, status, at);
     const longest = Math.min(plan.maxDelayMs, plan.minDelayMs * plan.backoffFactor ** (wait.polls - 1));
     const delayMs = plan.jitter ? longest * (0.5 + random() / 2) : longest;
-    // The last poll is made at the deadline, not one delay before it: early enough to be answered in time.
+    // The last poll is made shortly before the deadline, not a whole delay before it: early enough for its response.
     const lastAt = deadlineAt - Math.min(2 * wait.lastPollMs, maxLeadMs);
     wait.isExpiring = wait.isLast || deadlineAt - at <= wait.lastPollMs / 2;
     const nextAt = Math.max(Math.min(at + Math.max(Math.round(delayMs), atLeastMs), lastAt), at);
@@ -197,26 +201,26 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
 }
 
 /** Whether the same poll may well succeed later (docs/protocol.md §7). */
-function isTransient(error: AnyHostedError, seen: boolean): boolean {
+function isTransient(error: AnyHostedError, wasFound: boolean): boolean {
   switch (error.code) {
-    // A gateway's page, with status 200.
+    // For example a gateway's HTML page with status 200.
     case 'response':
       return error.reason === 'malformed';
-    // Nothing is trusted by polling again.
+    // The response was not trusted; the next one may be signed anew.
     case 'signature':
       return error.reason === 'stale';
-    // The service knew the job: a 404 that does not carry its code is a gateway's.
+    // The service knew the job before: a 404 without the service's code is a gateway's.
     case 'not_found':
-      return seen && error.serviceCode === null;
+      return wasFound && error.serviceCode === null;
     default:
       return error.retryable;
   }
 }
 
 function createTimeoutError({ ids, lastStatus, startedAt, polls }: Wait, at: number): HostedPollTimeoutError {
-  const last = lastStatus ? 'it was pending' : 'no poll was answered with its status';
+  const last = lastStatus ? 'it was pending' : 'no poll returned its status';
   return new HostedPollTimeoutError(
-    `"deadlineMs" is over, and ${last}; the job's two ids are all that is needed to go on waiting`,
+    `"deadlineMs" is over, and ${last}; the job's two ids are all that is needed to wait again`,
     { job: ids, lastStatus, elapsedMs: Math.round(at - startedAt) },
     { operation: 'jobs.status', outcome: lastStatus ? 'answered' : 'unknown', attempts: polls, retryable: true },
   );

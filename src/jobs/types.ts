@@ -1,10 +1,10 @@
 /**
- * Jobs as partners see them (docs/protocol.md §2.4).
+ * Jobs as callers see them (docs/protocol.md §2.4).
  *
  * @module
  */
 
-/** What names a job: both ids, as the callback brought them or the partner chose them (§2.4). */
+/** The two ids that name a job, from the callback or chosen by the partner (§2.4). */
 export interface JobRef {
   /** The id of the user, `user_id` on the wire. */
   readonly userId: string;
@@ -12,34 +12,34 @@ export interface JobRef {
   readonly jobId: string;
 }
 
-/** A question about a job (§4.5). */
+/** The job whose status to fetch, and what to include (§4.5). */
 export interface JobQuery extends JobRef {
-  /** Asks for an expiring link to the selfie. Default `false`. */
+  /** Includes an expiring link to the selfie. Default `false`. */
   imageLinks?: boolean;
-  /** Asks for every result the service has sent to the callback for the job. Default `false`. */
+  /** Includes every result that the service has sent to the callback for the job. Default `false`. */
   history?: boolean;
 }
 
-/** Codes of answers that are data, and any that are new. 2301, 2303, 2304, 2305 and 2313 are thrown as errors (§7). */
+/** Codes of a job's status, and any that are new. 2301, 2303, 2304, 2305 and 2313 are thrown as errors (§7). */
 export type JobStatusCode = '2302' | '2307' | '2310' | '2314' | (string & {});
 
-/** What the service sends back of what the partner sent along with the job (§2.4). */
+/** What the partner sent along with the job, as the service returns it (§2.4). */
 export interface PartnerParams {
   /** The id of the user; null where the service sent none. */
   readonly userId: string | null;
   /** The id of the job; null where the service sent none. */
   readonly jobId: string | null;
-  /** The job type as text, whether the wire has 4 or "4"; null where it has none. */
+  /** The job type as a string, whether the wire has 4 or "4"; null where it has none. */
   readonly jobType: string | null;
-  /** The reference id of the link the job came from; null where the service does not tell it. */
+  /** The reference id of the link the job came from; null where the service sent none. */
   readonly linkId: string | null;
-  /** The partner's own members; one that is no text is written as JSON. */
+  /** The partner's own fields; a value that is not a string is written as JSON. */
   readonly extra: Readonly<Record<string, string>>;
 }
 
-/** One result of a job (§2.4). Members that the service did not send are null. */
+/** One result of a job (§2.4). Properties that the service did not send are null. */
 export interface JobResult {
-  /** Mostly four characters, leading zeros included. What one means depends on the product: the verdict is `success`. */
+  /** The result's code, mostly four characters, leading zeros included. Its meaning depends on the product: the verdict is `success`. */
   readonly resultCode: string | null;
   /** The result in words, for people. */
   readonly resultText: string | null;
@@ -53,19 +53,19 @@ export interface JobResult {
   readonly isFinal: boolean | null;
   /** Whether the result was made by a machine. */
   readonly isMachine: boolean | null;
-  /** 0 to 100, as sent; null where the service sent no number: what it sent is then in `extra`. */
+  /** The confidence, 0 to 100, as sent; null where the service sent no number: what it sent is then in `extra`. */
   readonly confidence: number | null;
   /** The single checks and their outcomes; empty where the service sent none. */
   readonly actions: Readonly<Record<string, string>>;
   /** What the partner sent along with the job. */
   readonly partnerParams: PartnerParams | null;
-  /** Fields this package does not know, and a confidence that it cannot read, as they came; signatures are left out. */
+  /** Fields this package does not know, and a confidence that it cannot read, as sent. Signatures are left out. */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
 /** One result as it was sent to the callback, with what was read from an ID (§2.4, §6). */
 export interface HistoryEntry extends JobResult {
-  /** Null where the entry carries none of it. All of it is text as sent, dates too. */
+  /** What was read from the ID, as strings as sent, dates too; null where the entry has none of it. */
   readonly identity: {
     /** The name on the ID. */
     readonly fullName: string | null;
@@ -86,22 +86,22 @@ export interface HistoryEntry extends JobResult {
 interface JobStatusBase extends JobRef {
   /** The service's code (§7); null where it sent none. It decides nothing: `state` does. */
   readonly code: JobStatusCode | null;
-  /** `result`, where the service sends it as text; null elsewhere. */
+  /** The `result` field, where the service sends it as a string; null elsewhere. */
   readonly message: string | null;
   /** The final status; null before there is one, and where the service sends it empty. */
   readonly result: JobResult | null;
-  /** Pictures; null where the answer has none, as when they were not asked for. */
+  /** Links to pictures; null where the response has none, for example as they were not requested. */
   readonly imageLinks: {
-    /** The address of the selfie, which expires; null where it is no http(s) address: its text is then in `extra`. */
+    /** The URL of the selfie, which expires; null where it is not an http(s) URL: it is then in `extra`, as sent. */
     readonly selfieImage: string | null;
-    /** When the address ends, where it is a presigned one and says so (§8); null elsewhere. */
+    /** When the URL expires, where it is a presigned one and says so (§8); null elsewhere. */
     readonly expiresAt: Date | null;
-    /** Members this package does not know, as they came. */
+    /** Fields this package does not know, as sent. */
     readonly extra: Readonly<Record<string, unknown>>;
   } | null;
-  /** Every result sent to the callback, in the service's order; null where the answer has no such list, as when it was not asked for. */
+  /** Every result sent to the callback, in the service's order; null where the response has no history, for example as it was not requested. */
   readonly history: readonly HistoryEntry[] | null;
-  /** When the service signed the answer (§5); null where its timestamp is no date, which only any age lets pass. */
+  /** When the service signed the response (§5); null if its timestamp is not a date, which is possible only when the age check is off. */
   readonly signedAt: Date | null;
 }
 
@@ -111,7 +111,7 @@ export interface PendingJob extends JobStatusBase {
   readonly state: 'pending';
   /** There is no final status yet. */
   readonly complete: false;
-  /** Not so far. */
+  /** The user was neither enrolled nor authenticated so far. */
   readonly success: false;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Waiting for very many jobs at once: one timer for all of them, a bounded number of requests in
- * flight, and for each waiting job one small record.
+ * Waits for many jobs at once: one timer for all of them, a bounded number of requests in flight, and one
+ * small record for each waiting job.
  *
  * @module
  */
@@ -21,7 +21,7 @@ export type WaitEntry<J extends JobRef> =
   | {
       /** The caller's own object. */
       job: J;
-      /** How it ended. */
+      /** The job's final status. */
       status: CompletedJob;
       /** There is none. */
       error?: undefined;
@@ -35,10 +35,11 @@ export type WaitEntry<J extends JobRef> =
       error: HostedError;
     };
 
-// Jobs that wait for an initial delay hold no request: a source without end must not hold the process.
+// Jobs that wait for an initial delay take no request: between this many, other code gets to run, even where
+// the source never ends.
 const maxAdmittedAtOnce = 1_000;
 
-/** What the schedule needs. */
+/** What waiting needs. */
 export interface WaitForAllContext {
   readonly poller: Poller;
   readonly clock: WaitingClock;
@@ -50,10 +51,10 @@ export interface WaitForAllContext {
 }
 
 /**
- * Waits for jobs, and gives each one's end in order of completion. A job is admitted when a request
+ * Waits for jobs, and yields an entry for each in order of completion. A job is admitted when a request
  * is free for its first poll; admissions and polls that are due take turns.
  *
- * @throws what the source of jobs throws, once the jobs that it gave have ended; the signal's reason.
+ * @throws what the source of jobs throws, after the jobs that it yielded have ended; the signal's reason.
  */
 export async function* waitForEach<J extends JobRef>(
   jobs: Iterable<J> | AsyncIterable<J>,
@@ -61,8 +62,8 @@ export async function* waitForEach<J extends JobRef>(
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
   const source = createJobSource(jobs);
   const waiting = createDueQueue<Wait<J>>();
-  // Every wait that has not ended, in order of admission, which is that of their deadlines; with its place in
-  // the queue, or null while it is polled.
+  // Every wait that has not ended, in order of admission, which is the order of their deadlines; with its place
+  // in the queue, or null while it is polled.
   const waits = new Map<Wait<J>, DueEntry<Wait<J>> | null>();
   const stopPolls = new AbortController();
   let ended: WaitEntry<J>[] = [];
@@ -99,7 +100,7 @@ export async function* waitForEach<J extends JobRef>(
     source.close();
   }
 
-  // Fills the free requests with what is due and what is new, and sets the alarm for what is next.
+  // Starts polls that are due and admits new jobs while requests are free, then sets the timer for the next.
   function fill(): void {
     let admitted = 0;
     endOverdue();
@@ -149,7 +150,7 @@ export async function* waitForEach<J extends JobRef>(
     ended.push(entry);
   }
 
-  // Where every request is taken by other jobs, a wait ends with its deadline all the same.
+  // A wait ends at its deadline even where all requests are taken by other jobs.
   function endOverdue(): void {
     const now = clock.elapsed();
     for (const [wait, place] of waits) {
@@ -161,7 +162,7 @@ export async function* waitForEach<J extends JobRef>(
   }
 
   function nextDeadlineAt(): number | null {
-    // At most as many as there are requests are polled right now.
+    // Skips at most `concurrency` waits: those being polled.
     for (const [wait, place] of waits) if (place !== null) return poller.deadlineOf(wait);
     return null;
   }
@@ -175,12 +176,12 @@ export async function* waitForEach<J extends JobRef>(
       .sleep(Math.max(0, at - clock.elapsed()), cancel.signal)
       .then(
         () => {
-          // One that was replaced as it rang must not take its successor's handle away.
+          // A timer that fires while being replaced must not clear the new timer.
           if (timer?.cancel === cancel) timer = null;
           fill();
         },
         (error: unknown) => {
-          // The timer was cancelled, or the given clock failed.
+          // Either the timer was cancelled, or the sleep of the given clock failed.
           if (!cancel.signal.aborted) fail(error);
         },
       )

@@ -1,5 +1,5 @@
 /**
- * How to wait for jobs: the options, and what they are when nothing is said.
+ * How to wait for jobs: the options and their defaults.
  *
  * @module
  */
@@ -13,48 +13,47 @@ import { callOptions, choice, flag, inputObject, integer, maxTimer } from '../va
 import type { JobStatus } from './types.js';
 
 /**
- * What `onPoll` is told after each poll.
+ * What `onPoll` receives after each poll.
  *
  * @inline
  */
 export interface PollReport {
   /** Which poll of the wait, from 1. */
   attempt: number;
-  /** Since the wait began, in milliseconds. */
+  /** Milliseconds since the wait began. */
   elapsedMs: number;
-  /** Until the next poll, in milliseconds; null when this was the last one. */
+  /** Milliseconds until the next poll; null when this was the last one. */
   nextDelayMs: number | null;
-  /** What the service says; null where the poll failed. */
+  /** The job's status; null where the poll failed. */
   status: JobStatus | null;
   /** Why the poll failed; null where it did not. */
   error: HostedError | null;
 }
 
 /**
- * Options of a wait. Of a call's options, `timeoutMs` and `totalTimeoutMs` count for each poll, and
- * `maxRetries` is 0 inside a wait, whatever is given: polling is the retry. `Retry-After` moves the next
- * poll as far as it asks, up to the deadline.
+ * Options of a wait. `timeoutMs` and `totalTimeoutMs` count for each poll; `maxRetries` is ignored, as
+ * polling is the retry. `Retry-After` delays the next poll as far as it asks, up to the deadline.
  */
 export interface WaitOptions extends CallOptions {
   /**
-   * How long to wait for a job, in milliseconds, from when its turn comes; a poll under way ends with
-   * it. One more poll is made at the deadline, or as long before it as polls take. Default 600,000;
-   * `Infinity` waits without end.
+   * How long to wait for a job, in milliseconds from its first poll or initial delay. One more poll is
+   * made close to the deadline; a poll in flight is aborted at it. Default 600,000; `Infinity` waits
+   * without end.
    */
   deadlineMs?: number;
-  /** Before the first poll, in milliseconds. Default 0. */
+  /** The delay before the first poll, in milliseconds. Default 0. */
   initialDelayMs?: number;
-  /** Between the first two polls, in milliseconds; at most `maxDelayMs`. Default 2,000. */
+  /** The delay between the first two polls, in milliseconds; at most `maxDelayMs`. Default 2,000. */
   minDelayMs?: number;
-  /** Between any two polls at the most, in milliseconds. Default 30,000. */
+  /** The longest delay between two polls, in milliseconds. Default 30,000. */
   maxDelayMs?: number;
-  /** By how much each delay is longer than the one before: 1 or more. Default 1.5. */
+  /** The factor by which each delay is longer than the one before: 1 or more. Default 1.5. */
   backoffFactor?: number;
-  /** Draws each delay by chance from its upper half, so that many waits do not poll at once. Default `true`. */
+  /** Makes each delay a random 50 to 100 percent of itself, so that many waits do not poll at once. Default `true`. */
   jitter?: boolean;
   /**
-   * How long a job that the service does not know is waited for, in milliseconds: one may be asked
-   * for before it has arrived. Only until it was first seen; 0 for not at all. Default 30,000.
+   * How long, in milliseconds from the start of a wait, "not found" is tolerated: the job may not have
+   * arrived yet. Only until the service has returned its status once; 0 for not at all. Default 30,000.
    */
   notFoundGraceMs?: number;
   /**
@@ -62,19 +61,19 @@ export interface WaitOptions extends CallOptions {
    * response that is no JSON, one that is stale, a gateway's 404 once the job was seen. Default 3.
    */
   maxConsecutiveErrors?: number;
-  /** Asks for image links with every poll. Default `false`. */
+  /** Requests image links with every poll. Default `false`. */
   imageLinks?: boolean;
-  /** Asks for the history with every poll. Default `false`. */
+  /** Requests the history with every poll. Default `false`. */
   history?: boolean;
   /**
-   * Is told of every poll. What it throws is ignored.
+   * Receives a report of every poll. What it throws is ignored.
    *
-   * @param poll - What came of it, and when the next one follows.
+   * @param poll - The result, and when the next poll follows.
    */
   onPoll?: (poll: PollReport) => void;
 }
 
-/** Options with nothing left open. */
+/** The options of a wait, checked and with their defaults. */
 export interface WaitPlan {
   readonly deadlineMs: number;
   readonly initialDelayMs: number;
@@ -87,9 +86,9 @@ export interface WaitPlan {
   /** How many requests may be in flight at once. */
   readonly concurrency: number;
   readonly onPoll: WaitOptions['onPoll'];
-  /** What every poll asks for beside the job. */
+  /** What every poll requests beside the status. */
   readonly flags: { readonly imageLinks?: boolean; readonly history?: boolean };
-  /** What every poll is called with, its signal aside. */
+  /** The options of every poll's call, without the signal. */
   readonly call: CallOptions;
   readonly signal: AbortSignal | undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * Watching one job: poll, report, sleep, and again, until there is a final status.
+ * Watches one job: sleeps, polls and yields its status, until there is a final one.
  *
  * @module
  */
@@ -19,10 +19,10 @@ export interface WatchContext {
 }
 
 /**
- * Gives every status of a job as it comes, the completed one last.
+ * Yields every status of a job, the completed one last.
  *
- * @throws what ends the wait otherwise: an error that more polls would not change, the deadline, or
- *   the signal's reason.
+ * @throws what ends the wait early: an error that more polls would not change, the deadline, or the
+ *   signal's reason.
  */
 export async function* watchJob(
   wait: Wait,
@@ -30,7 +30,7 @@ export async function* watchJob(
 ): AsyncGenerator<JobStatus, void, undefined> {
   for (;;) {
     const { status, error, over } = await withSignals([signal, stop], async (combined) => {
-      // Counted from the last poll: whoever reads a status slowly does not poll less often.
+      // The delay counts from the last poll: a caller who reads a status slowly does not poll less often.
       for (let delayMs = msUntilDue(); delayMs > 0; delayMs = msUntilDue()) await clock.sleep(delayMs, combined);
       combined.throwIfAborted();
       return poller.poll(wait, combined);

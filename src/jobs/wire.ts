@@ -1,7 +1,6 @@
 /**
- * What travels when job status is asked for and answered, checked member by member
- * (docs/protocol.md §2.4, §4.5). Unknown members pass; so do the brand's own, which are read by
- * name in `normalise.ts`.
+ * The shape of a job status response, checked field by field (docs/protocol.md §2.4, §4.5). Unknown fields
+ * pass; so does the one that is named after the brand, which `normalise.ts` reads.
  *
  * @module
  */
@@ -11,13 +10,13 @@ import { assumedMaxEntries } from '../protocol/assumptions.js';
 import { wireAnything, wireBoolean, wireCode, wireEmptyList, wireString, wireVersion } from '../protocol/scalars.js';
 import { list, oneOf, record } from '../validation/structure.js';
 
-/** What {@link wirePartnerParams} knows. */
+/** The fields of {@link wirePartnerParams}. */
 export const partnerParamsFields = { user_id: wireCode, job_id: wireCode, job_type: wireCode, link_id: wireCode };
 
-/** What the service sends back of what the partner sent along. */
+/** What the partner sent along, as the service returns it. */
 export const wirePartnerParams = record(partnerParamsFields);
 
-/** What {@link wireResult} knows. An ID number written as a number has lost digits: it is refused. */
+/** The fields of {@link wireResult}. An ID number must be a string: one written as a number may have lost digits. */
 export const resultFields = {
   ResultCode: wireCode,
   ResultText: wireString,
@@ -50,7 +49,7 @@ const wireHistory = list(wireHistoryEntry, {
   maxEntries: assumedMaxEntries.results,
 });
 
-/** The answer to job status, its signature aside (`signing/verify.ts`). */
+/** The response to job status, without its signature (`signing/verify.ts`). */
 export const wireJobStatus = record({
   user_id: wireCode,
   job_id: wireCode,

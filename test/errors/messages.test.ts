@@ -159,7 +159,7 @@ test('an answer about another job names each member that says so, and no id', as
 
   const error = await rejection(status.call(client));
 
-  const message = 'must be that of the job that was asked for';
+  const message = 'must be that of the requested job';
   expect(error).toMatchObject({
     message: `Cannot get the status of a job: the response cannot be used: it is about something other than the request ("user_id" ${message}; "job_id" ${message})`,
     issues: [
