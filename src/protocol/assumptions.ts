@@ -1,7 +1,7 @@
 /**
- * Every default that fills a gap the protocol leaves open. A guess is changed here, or by a user
- * through `WireOptions` and the client's options; nowhere else is one made. Section numbers are
- * those of docs/protocol.md.
+ * Every default that fills a gap of the protocol. A guess is changed here, or by a user through
+ * `WireOptions` and the client's options; no other file makes one. Section numbers are those of
+ * docs/protocol.md.
  *
  * @module
  */
@@ -9,15 +9,14 @@
 import type { OperationName } from './routes.js';
 
 /**
- * Every guess this package makes where the protocol is silent, to be changed in one place. What is
- * assumed when a member is left out stands in `assumptions.ts` and in docs/protocol.md, "What is
- * not known".
+ * Corrections to what this package assumes where the protocol is silent. The defaults are explained in
+ * docs/protocol.md, "What is not known".
  *
  * @see §§2 to 5 of docs/protocol.md
  */
 export interface WireOptions {
   /**
-   * The brand word in path and member names, in small letters: `v1/${brand}_links`, `${Brand}JobID`.
+   * The brand word in paths and field names, in lower case: `v1/${brand}_links`, `${Brand}JobID`.
    * Default `'hosted'`.
    */
   brand?: string;
@@ -27,33 +26,33 @@ export interface WireOptions {
   firstPage?: 'auto' | 0 | 1;
   /**
    * How the timestamp of a link operation is written; an epoch travels as a string. In whole seconds
-   * (`'epoch-s'`), requests are signed for two to five seconds earlier, and several of them alike.
+   * (`'epoch-s'`), requests are signed with a time two to five seconds ago, and several can share one.
    * Default `'iso'`.
    */
   timestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /**
    * How the timestamp of a job status request is written; an epoch travels as a number and is
-   * signed as its decimal digits. In whole seconds (`'epoch-s'`), requests are signed for two to five
-   * seconds earlier, and the polls of a wait for up to ten seconds more. Default `'iso'`.
+   * signed as its decimal digits. In whole seconds (`'epoch-s'`), requests are signed with a time two to
+   * five seconds ago, and the polls of a wait with one up to ten seconds older. Default `'iso'`.
    */
   jobTimestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
-  /** The member that carries the signature of a job status request. Default `'sec_key'`. */
+  /** The field of the signature of a job status request. Default `'sec_key'`. */
   jobSignatureMember?: 'sec_key' | 'signature';
   /**
-   * Whether the service answers with the timestamp of the request, so that our own signature
-   * coming back is honest. Default `false`.
+   * Whether responses have the timestamp of their request, so that they honestly have the signature of
+   * the request, too. Default `false`.
    */
   echoesTimestamp?: boolean;
-  /** How `image_links` and `history` are asked for. Default `'boolean'`. */
+  /** How `image_links` and `history` are written in a request: `true` or `"true"`. Default `'boolean'`. */
   jobFlags?: 'boolean' | 'string';
   /**
-   * Whether the status of a job that succeeded names the job, at its top or in `result.PartnerParams`: one
-   * that does not is then refused (`mismatch`). Default `true`.
+   * Whether the status of a job that succeeded has its id, at the top or in `result.PartnerParams`: one
+   * without it is then a `HostedResponseError` (`mismatch`). Default `true`.
    */
   namesJob?: boolean;
 }
 
-/** {@link WireOptions} with nothing left open. */
+/** {@link WireOptions}, complete. */
 export type Wire = Readonly<Required<WireOptions>>;
 
 /**
@@ -74,7 +73,7 @@ export const assumedWire: Wire = {
 
 /**
  * §§2, 4.4, 8: how many links a page has, results a history, and ID types or users a link, is not
- * shown; 1,349 ID types were seen. A list of more entries is refused before one of them is looked at.
+ * shown; 1,349 ID types were seen. A longer list is rejected before any of its entries is checked.
  */
 export const assumedMaxEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
 
@@ -91,26 +90,26 @@ export const assumedMaxCallbackAgeMs = 300_000;
 export const assumedMaxHintAgeMs = 2 * 24 * 60 * 60 * 1000;
 
 /**
- * §6: how many jobs end at one time is not shown. The callbacks under one signed time may be about so many
- * jobs, or about so many where that time is written in whole seconds.
+ * §6: how many jobs end at the same time is not shown. Callbacks with one signed timestamp may be about
+ * `perTime` jobs, or about `perSecond` where the timestamp is in whole seconds.
  */
 export const assumedMaxJobs = { perTime: 8, perSecond: 1_000 };
 
-/** §6: which results are interim, beside those that say so. `0814` is under review. */
+/** §6: which results are interim, beside those whose `IsFinalResult` is false. `0814` is under review. */
 export const assumedInterimCodes: ReadonlySet<string> = new Set(['0814']);
 
-/** §6: whether job status knows a result before its callback is sent is not shown. It is asked again after this long, in ms. */
+/** §6: whether job status has a result before its callback is sent is not shown. It is fetched again after this long, in ms. */
 export const assumedSettlingMs = 2_000;
 
-/** §6: whether and when the service delivers again is not shown. It is asked to wait this long, in seconds. */
+/** §6: whether and when the service redelivers is not shown. It is asked to wait this long, in seconds. */
 export const assumedRedeliverySeconds = 30;
 
-/** §6: a callback that may come at any age is remembered this long, in ms: a day. */
+/** §6: where callbacks of any age are accepted, they are remembered this long, in ms: a day. */
 export const assumedMemoryMs = 24 * 60 * 60 * 1000;
 
 /**
- * §4: which operations may run twice without harm is not shown. Get, list and job status read,
- * though they are POST; update sets values. Create makes a second link.
+ * §4: which operations may run twice without harm is not shown. Get, list and job status read, though
+ * they are POST; update sets values. A second create would make a second link.
  */
 export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
   'links.create': false,
@@ -120,10 +119,10 @@ export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
   'jobs.status': true,
 };
 
-/** §7: which statuses besides 200 occur is not shown. These are worth another try. */
+/** §7: which statuses besides 200 occur is not shown. These are retried. */
 export const assumedTransientStatuses: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
-/** §7: what a service code says, whatever operation answered with it. */
+/** §7: what a service code means, in the response of any operation. */
 export type CodeMeaning = 'server' | 'authentication' | 'not_found' | 'api';
 
 /**
@@ -143,13 +142,13 @@ export const assumedCodes: ReadonlyMap<string, CodeMeaning> = new Map([
   ['2313', 'api'],
 ]);
 
-/** §7: with status 429, a block on an ID number that no waiting lifts. */
+/** §7: with status 429, an ID number is blocked: waiting does not change that. */
 export const assumedBlockedCode = '2222';
 
-/** §8: no rate limit is shown. A call that is asked by `Retry-After` to wait longer than this rejects at once. */
+/** §8: no rate limit is shown. Where `Retry-After` asks for a longer wait than this, the call rejects at once. */
 export const assumedMaxRetryAfterMs = 60_000;
 
-/** Not shown: a header that names the request. The first of these that is there is taken. */
+/** Not shown: a header that names the request. The first of these that a response has is used. */
 export const assumedRequestIdHeaders: readonly string[] = [
   'x-request-id',
   'request-id',

@@ -1,6 +1,6 @@
 /**
- * Reads points in time by pattern and calendar. The platform's own parsing differs between
- * platforms, guesses at what it does not know, and takes 30 February for 1 March.
+ * Parses points in time by pattern and calendar. `Date.parse` differs between platforms, guesses at
+ * formats it does not know, and takes 30 February for 1 March.
  *
  * @module
  */
@@ -10,15 +10,15 @@ const pattern =
 
 /** How strict to be about a missing offset. */
 export interface DateTimeOptions {
-  /** `'utc'` takes text without an offset as UTC; `'required'` refuses it. */
+  /** `'utc'` reads a string without an offset as UTC; `'required'` gives null for it. */
   readonly offset: 'utc' | 'required';
 }
 
 /**
- * Reads `2026-01-02T03:04:05.678Z`, with `Z`, `±hh:mm`, `±hhmm` or, as UTC, nothing at the end, and
+ * Parses `2026-01-02T03:04:05.678Z`, with `Z`, `±hh:mm`, `±hhmm` or, as UTC, nothing at the end, and
  * 0 to 9 digits of a second (cut off at the millisecond).
  *
- * @returns the time, or null where the text is none: 30 February is not.
+ * @returns the time; null where the string is not one, such as 30 February.
  */
 export function parseDateTime(text: string, options: DateTimeOptions = { offset: 'utc' }): Date | null {
   const usualMs = parseUsualForm(text);
@@ -40,8 +40,8 @@ export function parseDateTime(text: string, options: DateTimeOptions = { offset:
 }
 
 /**
- * Reads what nearly every response writes, `2026-01-02T03:04:05.678Z`, by index, in a fraction of the time
- * that the pattern takes.
+ * Parses the form in nearly every response, `2026-01-02T03:04:05.678Z`, by index: that takes a fraction of
+ * the time that the pattern takes.
  *
  * @returns the time in ms since the epoch, or NaN where the pattern has to decide.
  */
@@ -57,7 +57,7 @@ function twoAt(text: string, at: number): number {
   return digitAt(text, at) * 10 + digitAt(text, at + 1);
 }
 
-/** The digit at an index; below every number that digits can write where there is another character. */
+/** The digit at an index; for any other character a number so low that the sum it is part of stays negative. */
 function digitAt(text: string, at: number): number {
   const digit = text.charCodeAt(at) - 48;
   return digit >= 0 && digit <= 9 ? digit : -1_000_000;
@@ -66,9 +66,9 @@ function digitAt(text: string, at: number): number {
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /**
- * Reads the date of a header: `Fri, 02 Jan 2026 03:04:05 GMT` (RFC 9110 §5.6.7, IMF-fixdate).
+ * Parses the date of a header: `Fri, 02 Jan 2026 03:04:05 GMT` (RFC 9110 §5.6.7, IMF-fixdate).
  *
- * @returns the time in ms since the epoch, or null where the text is none.
+ * @returns the time in ms since the epoch; null where the string is not such a date.
  */
 export function parseHttpDate(text: string): number | null {
   const match = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/.exec(
@@ -81,13 +81,13 @@ export function parseHttpDate(text: string): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-/** How dates begin that are written otherwise than {@link parseDateTime} reads them; what follows does not matter. */
+/** How dates in other forms than that of {@link parseDateTime} begin; what follows does not matter. */
 const dateLike: readonly RegExp[] = [
   // 2026-01-02, 2026/1/2
   /^(?<year>\d{4})(?<mark>[-/.])(?<month>\d{1,2})\k<mark>(?<day>\d{1,2})(?=$|[TZ ,+-])/,
   // 20260102
   /^(?<year>\d{4})(?<month>\d{2})(?<day>\d{2})(?=$|[TZ ])/,
-  // 2/1/2026, 02.01.2026: by the order of the day and the month that the calendar allows
+  // 2/1/2026, 02.01.2026: day first or month first, whichever the calendar allows
   /^(?<day>\d{1,2})(?<mark>[-/.])(?<month>\d{1,2})\k<mark>(?<year>\d{4})(?=$|[T ,])/,
   /^(?<month>\d{1,2})(?<mark>[-/.])(?<day>\d{1,2})\k<mark>(?<year>\d{4})(?=$|[T ,])/,
   // Fri, 02 Jan 2026; 2-January-2026
@@ -100,9 +100,9 @@ const dateLike: readonly RegExp[] = [
 const epoch = /^[1-9]\d{9}(?:\d{3})?(?:\.\d+)?$/;
 
 /**
- * Whether a string could be a date, in whatever form: it begins with a day of the calendar from 1970
- * on, in digits or with the English name of its month, or it is an epoch. Words are none, and neither
- * is what some systems write for no date, such as `0000-00-00`.
+ * Whether a string could be a date, in any form: it begins with a day from 1970 on, in digits or with the
+ * English name of its month, or it is an epoch. Words are not dates, nor is what some systems write for
+ * "no date", such as `0000-00-00`.
  */
 export function couldBeDate(text: string): boolean {
   const trimmed = text.trim();

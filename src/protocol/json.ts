@@ -1,5 +1,5 @@
 /**
- * Reads a response's JSON, as far as it can be read safely.
+ * Parses the JSON of responses, within limits.
  *
  * @module
  */
@@ -13,13 +13,12 @@ const maxDepth = 64;
 const maxProperties = 10_000;
 
 /**
- * Parses JSON; undefined where the text is none, or nests deeper, or has an object of more
- * properties, than anything honest. Nothing is read of it
- * that other code has put on `Object.prototype`.
+ * Parses JSON; undefined where the string is not JSON, nests too deeply, or has an object with too many
+ * properties. The value inherits nothing that other code has put on `Object.prototype`.
  */
 export function parseJson(text: string): unknown {
   try {
-    // First, as what other code has put on all objects would be looked at in each of them.
+    // Detached first: `isTooLarge` would otherwise count what other code has put on all objects.
     const value: unknown = detachFromPrototype(JSON.parse(text));
     return typeof value === 'object' && value !== null && isTooLarge(value, maxDepth) ? undefined : value;
   } catch {
@@ -28,13 +27,13 @@ export function parseJson(text: string): unknown {
   return undefined;
 }
 
-/** Whether a value is an object with members, and no list. */
+/** Whether a value is an object, and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// Every value of a large response is looked at here: by place, without a list of them, as parsing took
-// hardly longer.
+// Visits every value of a large response, so it loops without creating arrays: those would take about as long
+// as parsing did.
 function isTooLarge(value: object, levels: number): boolean {
   if (levels === 0) return true;
   if (Array.isArray(value)) {

@@ -1,6 +1,6 @@
 /**
- * The operations of the service as plain data (docs/protocol.md §4): where each is found, and how errors
- * name it. The client's rows and the mock's routing read this one table.
+ * The operations of the service as plain data (docs/protocol.md §4): their paths, and how errors name
+ * them. The client's operations and the mock's routing read this one table.
  *
  * @module
  */
@@ -8,16 +8,16 @@
 /** The name of an operation, as events and errors give it. */
 export type OperationName = 'links.create' | 'links.update' | 'links.get' | 'links.list' | 'jobs.status';
 
-/** Where one operation is found. */
+/** The path of an operation, and how errors name it. */
 export interface Route {
   readonly method: 'POST' | 'PUT';
-  /** `{brand}` and `{list}` stand for what `WireOptions` says, `{linkId}` for the link's reference id. */
+  /** `{brand}` and `{list}` stand for options of `WireOptions`, `{linkId}` for the link's reference id. */
   readonly path: string;
-  /** Whose base URL, and whose spelling of timestamp and signature: links', or job status's. */
+  /** Whether base URL, and spelling of timestamp and signature, are those of links or of job status. */
   readonly host: 'links' | 'jobs';
   /** What it does, as errors say it: `Cannot get a link: …`. */
   readonly title: string;
-  /** What errors say where the service may have acted on a request that failed; null where that changes nothing. */
+  /** What errors add where the service may have acted on a failed request; null where that does not matter. */
   readonly afterFailure: string | null;
 }
 
@@ -40,7 +40,7 @@ export const routes: Readonly<Record<OperationName, Route>> = {
     title: 'change a link',
     afterFailure: null,
   },
-  /** §4.4; before §4.3, whose path takes any id: the marker of the list is none. */
+  /** §4.4. It comes before §4.3, whose path would match the list marker as an id. */
   'links.list': {
     method: 'POST',
     path: '/v1/{brand}_links/{list}',

@@ -1,6 +1,6 @@
 /**
- * The spellings single values take on the wire, each as a schema of what may travel and a function
- * to the one clean value (docs/protocol.md, "Spellings"). What is neither is an issue, not a guess.
+ * The spellings of single values on the wire, each as a schema of what is accepted and a function to the
+ * one clean value (docs/protocol.md, "Spellings"). Any other spelling is an issue, not a guess.
  *
  * @module
  */
@@ -9,26 +9,26 @@ import * as z from 'zod/mini';
 import { parseDateTime } from './date-time.js';
 import { isHttpUrl } from './http-url.js';
 
-/** A field that may be missing or null, of which nothing is said: see {@link toDate}, {@link toUrl}. */
+/** A field of any value, or missing, that {@link toDate} or the like reads as far as it can. */
 export const wireAnything = z.optional(z.unknown());
 
-/** Text, null or missing. */
+/** A string, null or missing. */
 export const wireString = z.nullish(z.string('must be a string'));
 
-// Each form of a value says the same of what is right: zod passes on the words of the nearest one.
+// All forms of a value have the same message: zod reports that of the nearest form.
 const mustBeCode = 'must be a string or an integer';
 const mustBeBoolean = 'must be true or false, or "true" or "false"';
 const mustBeCount = 'must be a count';
 
-/** An id or a code: text, or a whole number; null or missing. */
+/** An id or a code: a string or an integer; null or missing. */
 export const wireCode = z.nullish(
   z.union([z.string(), z.number().check(z.refine(Number.isSafeInteger, mustBeCode))], mustBeCode),
 );
 
-/** A version: text or any number; null or missing. */
+/** A version: a string or any number; null or missing. */
 export const wireVersion = z.nullish(z.union([z.string(), z.number()], 'must be a string or a number'));
 
-/** `true`, `"true"`, `"TRUE"`, …; nothing else, so that 1 and "yes" are never guessed at. */
+/** `true`, `"true"`, `"TRUE"`, …; nothing else: what 1 and "yes" mean is not guessed. */
 export const wireBoolean = z.union(
   [z.boolean(), z.string().check(z.refine(isBooleanString, mustBeBoolean))],
   mustBeBoolean,
@@ -45,28 +45,28 @@ export function isCode(value: unknown): value is string | number {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
-/** Whether a value is the text of true or false. */
+/** Whether a value is "true" or "false", in any case. */
 export function isBooleanString(value: unknown): boolean {
   return typeof value === 'string' && /^(?:true|false)$/i.test(value);
 }
 
-/** Whether a value is a count as it should be written: a whole number of 0 or more. */
+/** Whether a value is a count: an integer of 0 or more. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Whether a value is the text of a count. */
+/** Whether a value is a count, written as a string. */
 export function isCountString(value: unknown): boolean {
   return typeof value === 'string' && /^\d{1,16}(?:\.0+)?$/.test(value) && isCount(Number(value));
 }
 
-/** A list without entries, which is how some languages write an object without properties. */
+/** A list without entries: some languages write an empty object like that. */
 export const wireEmptyList = z.custom<unknown[]>(
   (value) => Array.isArray(value) && value.length === 0,
   'must be an object',
 );
 
-/** A code or id as text, without inventing or losing a zero; null where there is none. */
+/** A code or id as a string; null where there is none. */
 export function toCode(wire: string | number | null | undefined): string | null {
   if (wire === null || wire === undefined || wire === '') return null;
   return typeof wire === 'string' ? wire : String(wire);
@@ -78,28 +78,28 @@ export function toBoolean(wire: boolean | string | null | undefined): boolean | 
   return typeof wire === 'boolean' ? wire : wire.toLowerCase() === 'true';
 }
 
-/** A count, of which {@link wireCount} has said that it is one; 0 where there is none. */
+/** A count that {@link wireCount} has accepted; 0 where there is none. */
 export function toCount(wire: number | string | null | undefined): number {
   return Number(wire ?? 0);
 }
 
-/** A number written as number or text; null for anything else, such as "N/A". */
+/** A number, written as a number or a string; null for anything else, such as "N/A". */
 export function toNumber(wire: unknown): number | null {
   if (typeof wire === 'number') return Number.isFinite(wire) ? wire : null;
   return typeof wire === 'string' && /^-?\d{1,15}(?:\.\d+)?$/.test(wire) ? Number(wire) : null;
 }
 
-/** A time; null for anything that is none, such as "Not Available". */
+/** A time; null for anything else, such as "Not Available". */
 export function toDate(wire: unknown): Date | null {
   return typeof wire === 'string' ? parseDateTime(wire) : null;
 }
 
-/** An http(s) address; null for anything else. */
+/** An http(s) URL; null for anything else. */
 export function toUrl(wire: unknown): string | null {
   return typeof wire === 'string' && isHttpUrl(wire) ? wire : null;
 }
 
-/** Members by name as text: what is no text is written as JSON, what is null is left out. */
+/** A record with strings alone: other values are written as JSON, null is left out. */
 export function toStrings(record: object): Readonly<Record<string, string>> {
   const given = record as Readonly<Record<string, unknown>>;
   for (const name in given) if (typeof given[name] !== 'string') return stringifyValues(given);
@@ -115,9 +115,9 @@ function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Re
 }
 
 /**
- * The fields of a record that are in neither `named` nor `read`: kept as they came. Of those in `read`,
- * given by wire name with what each was read as, one that came and could not be read stands here too: its
- * clean value is null, and must not look like one that did not come.
+ * The fields of a record that the clean value does not have, as sent: those in neither `named` nor `read`,
+ * and those in `read` (wire names with clean values) that were sent but are null there, as they could not be
+ * read. Without the latter, an unreadable field would look like one that was not sent.
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,
