@@ -1,6 +1,6 @@
 /**
- * Checks what callers give and the service answers, and turns what a schema found into the issues an
- * error shows: paths and what would be right, never a value.
+ * Checks callers' input and the service's responses against schemas, and turns what is wrong into the
+ * issues of an error: paths and what would be right, never a value.
  *
  * @module
  */
@@ -19,12 +19,12 @@ export interface SchemaIssue {
   readonly errors?: readonly (readonly SchemaIssue[])[];
 }
 
-/** What a check found: the value as it may be used, or what is wrong. */
+/** The result of a check: the value to use, or what is wrong. */
 export type CheckResult<T> =
   | { readonly data: T; readonly issues: readonly [] }
   | { readonly data: undefined; readonly issues: readonly Issue[] };
 
-/** Checks what somebody gave, of whatever make: one that throws when it is read cannot be read. */
+/** Validates untrusted input. Reading it may throw (getters, proxies): that is an issue, not an exception. */
 export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<T> {
   try {
     const parsed = z.safeParse(schema, given);
@@ -32,19 +32,19 @@ export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<
       ? { data: parsed.data, issues: [] }
       : { data: undefined, issues: issuesOf(parsed.error.issues) };
   } catch {
-    // What it threw may be anything, and is not shown.
+    // What was thrown is not shown: it may hold anything.
     return { data: undefined, issues: [{ path: '', message: 'must have plain properties that can be read' }] };
   }
 }
 
-/** Checks parsed JSON, which nobody else holds; what comes out inherits nothing of a polluted prototype. */
+/** Checks parsed JSON that no other code holds. The value inherits nothing of a polluted prototype. */
 export function checkJson<T>(schema: z.ZodMiniType<T>, json: unknown): CheckResult<T> {
   const polluted = isPolluted();
   detachFromPrototype(json, polluted);
-  // What is accepted as it stands needs no copy: it is nobody else's.
+  // What is accepted as it stands needs no copy, as no other code holds it.
   if (isAcceptedAsIs(schema, json)) return { data: json, issues: [] };
   const checked = check(schema, json);
-  // zod's copy is made of ordinary objects again.
+  // zod copies into ordinary objects, which have the prototype again.
   return checked.data === undefined ? checked : { data: detachFromPrototype(checked.data, polluted), issues: [] };
 }
 
@@ -54,7 +54,7 @@ export function issuesOf(found: readonly SchemaIssue[], parentPath: readonly Pro
   for (const issue of found) {
     if (issues.length >= maxIssues) break;
     const path = [...parentPath, ...issue.path];
-    // Of several forms a value may have, the one it nearly has says most about what is wrong.
+    // Where a value may have several forms, the issues of the form it nearly has are the most helpful.
     const nearest = issue.errors?.find((branch) => branch.every((inner) => inner.path.length > 0));
     const unknown = issue.keys?.slice(0, maxIssues);
     if (unknown)
@@ -65,7 +65,7 @@ export function issuesOf(found: readonly SchemaIssue[], parentPath: readonly Pro
   return issues.slice(0, maxIssues);
 }
 
-/** `['idTypes', 0, 'country']` as `idTypes[0].country`. */
+/** Writes `['idTypes', 0, 'country']` as `idTypes[0].country`. */
 export function pathOf(keys: readonly PropertyKey[]): string {
   return keys.reduce<string>((path, key) => {
     if (typeof key === 'number') return `${path}[${key}]`;
@@ -74,7 +74,7 @@ export function pathOf(keys: readonly PropertyKey[]): string {
   }, '');
 }
 
-// A member name that does not look like one somebody chose for a program may be data: it is not shown.
+// A name that does not look like an identifier may be data, so it is not shown.
 function propertyName(key: string): string {
   return /^[A-Za-z_]{1,40}$/.test(key) ? key : '(a property)';
 }

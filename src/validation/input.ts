@@ -1,6 +1,6 @@
 /**
- * What callers may pass, as schemas: each one says what would be right, and none repeats a value
- * that may be personal or secret.
+ * Schemas of what callers may pass. Their messages say what would be right, and never repeat a value that
+ * may be personal or secret.
  *
  * @module
  */
@@ -13,18 +13,18 @@ import { isRecord } from '../protocol/json.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { copyProperties, hasMethods, readProperty, writeJson } from '../runtime/prototype.js';
 
-/** The most a timer takes, in ms. A body has no more bytes either. */
+/** The longest time a timer accepts, in ms. It also limits the bytes of a body. */
 export const maxTimer = maxTimerMs;
 
 /**
- * A caller's object with these properties and no others. It is checked as a copy: each property is read
- * once, from the object or its class, and none that is on `Object.prototype`.
+ * A caller's object with these properties and no others. A copy is checked: each property is read once,
+ * from the object or its class, and never from `Object.prototype`.
  */
 export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
   return checkCopy(shape, z.strictObject(shape, message));
 }
 
-/** The same, of an object that may have other properties, too: they are not read. */
+/** The same for an object that may have other properties, too: those are not read. */
 export function looseInputObject<Shape extends z.core.$ZodShape>(shape: Shape) {
   return checkCopy(shape, z.object(shape, 'must be an object'));
 }
@@ -33,29 +33,29 @@ function checkCopy<Shape extends z.core.$ZodShape>(shape: Shape, object: z.ZodMi
   return z.pipe(copyOf(Object.keys(shape)), object as z.ZodMiniType<z.output<z.ZodMiniObject<Shape>>>);
 }
 
-/** The properties `names` of a caller's object, as they are; what is no object stays for the check to judge. */
+/** Copies the properties `names` of a caller's object, unchecked; any other value is passed on for the next check. */
 export function copyOf(names: readonly string[]) {
   return z.transform((given: unknown) => (isRecord(given) ? copyProperties(given, names) : given));
 }
 
-/** Text with something in it. */
+/** A string that is not blank. */
 export const nonBlank = z
   .string('must be a string')
   .check(z.refine((value) => value.trim() !== '', 'must not be blank'));
 
-/** Any text. */
+/** Any string. */
 export const anyString = z.string('must be a string');
 
 /** True or false. */
 export const flag = z.boolean('must be true or false');
 
-/** One of these values. zod's own kinds for it are larger. */
+/** One of these values. zod's own schemas for it make the package larger. */
 export function choice<const T>(values: readonly T[], message?: string) {
-  // With a path of its own: zod would read one that other code has put on all objects.
+  // An own path, as zod would otherwise read one that other code has put on all objects.
   return z.custom<T>((value) => values.includes(value as T), { path: [], ...(message && { error: message }) });
 }
 
-/** A whole number of `least` or more that shows itself in the message. */
+/** An integer from `least` to `most`. The message shows what was given. */
 export function integer(least: number, most = Number.MAX_SAFE_INTEGER) {
   const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
   return z.custom<number>((value) => isInteger(value, least, most), {
@@ -67,18 +67,19 @@ function isInteger(value: unknown, least: number, most: number): boolean {
   return Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 }
 
-/** A time in milliseconds that a timer can take. */
-export const duration = z.custom<number>((value) => isInteger(value, 1, maxTimer), {
-  error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimer}, got ${kindOf(issue.input)}`,
-});
+/** A time in milliseconds that a timer accepts. */
+export const duration = z.custom<number>(
+  (value) => typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= maxTimer,
+  { error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimer}, got ${kindOf(issue.input)}` },
+);
 
-/** An absolute http(s) address, as it will be sent: text as written. */
+/** An absolute http(s) URL, as it will be sent: a string as written. */
 export const httpUrl = z.pipe(
   z.custom<string | URL>(isHttpUrl, 'must be an absolute http(s) URL'),
   z.transform((value: string | URL) => (typeof value === 'string' ? value : value.href)),
 );
 
-/** A point in time, as it will be sent: text with an offset as written. */
+/** A point in time, as it will be sent: a string with an offset as written. */
 export const dateTime = z.pipe(
   z.custom<Date | string>(
     (value) =>
@@ -91,8 +92,8 @@ export const dateTime = z.pipe(
 );
 
 /**
- * Members that travel as they are. They are copied as JSON once, so that neither a `toJSON` nor a
- * getter can put a `reserved` name in after the check.
+ * Properties that are sent as they are. They are copied as JSON once, so that neither a `toJSON` nor a
+ * getter can add a `reserved` name after the check.
  */
 export function extraProperties(reserved: ReadonlySet<string>) {
   return z.pipe(
@@ -116,7 +117,7 @@ export function extraProperties(reserved: ReadonlySet<string>) {
   );
 }
 
-/** What any call may be told beside its input. */
+/** The options of any call. */
 export const callOptions = {
   signal: z.optional(z.custom<AbortSignal>(isAbortSignal, 'must be an AbortSignal')),
   timeoutMs: z.optional(duration),
@@ -126,9 +127,9 @@ export const callOptions = {
     z.pipe(
       z.custom<Record<string, string>>(
         isHeaders,
-        'must map header names to single-line texts, without those of the client or the connection (content-type, content-length, host, …)',
+        'must map header names to single-line strings, without those of the client or the connection (content-type, content-length, host, …)',
       ),
-      // In small letters, so that one that we send too is replaced and not joined.
+      // In lower case, so that a header that the client sends, too, is replaced and not joined.
       z.transform((headers: Record<string, string>) =>
         Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
       ),
@@ -136,7 +137,7 @@ export const callOptions = {
   ),
 } satisfies Record<keyof CallOptions, unknown>;
 
-// A number as it is; anything else by its kind alone.
+// A number is shown; of anything else only its kind.
 function kindOf(value: unknown): string {
   if (typeof value === 'number') return String(value);
   if (value === null) return 'null';
@@ -152,7 +153,7 @@ function copyAsJson(value: unknown): Record<string, unknown> | null {
   }
 }
 
-/** Whether a value is an AbortSignal, of whatever realm. */
+/** Whether a value is an AbortSignal, of any realm. */
 export function isAbortSignal(value: unknown): boolean {
   return hasMethods(value, 'addEventListener', 'throwIfAborted') && readProperty(value, 'aborted') !== undefined;
 }
@@ -178,7 +179,7 @@ function isHeaders(value: unknown): boolean {
       /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) &&
       !reservedHeaders.has(name.toLowerCase()) &&
       typeof content === 'string' &&
-      // What a header can carry: visible bytes, blanks and tabs.
+      // What a header can have: visible bytes, blanks and tabs.
       /^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(content),
   );
 }

@@ -1,10 +1,10 @@
 /**
  * Quick checks, derived from schemas: whether a schema accepts parsed JSON as it stands. A schema copies
- * what it accepts, and says what is wrong with what it refuses; an ordinary response needs neither.
+ * what it accepts, and says what is wrong with what it rejects; an ordinary response needs neither.
  *
- * A quick check accepts nothing that its schema would refuse or change. It may refuse what the schema
- * accepts: whatever is out of the ordinary, and everything where the schema is of a kind that is not known
- * here. The schema then decides.
+ * A quick check accepts nothing that its schema would reject or change. It may reject what the schema
+ * accepts: unusual values, and every value where the schema is of a kind that is not known here. The schema
+ * then decides.
  *
  * @module
  */
@@ -20,9 +20,9 @@ export type Structure =
 
 /** How a list is checked. */
 export interface ListRules {
-  /** What is said of a value that is no list. Default `'must be a list'`. */
+  /** The message for a value that is not a list. Default `'must be a list'`. */
   readonly message?: string;
-  /** A list of more entries is refused before any of them is looked at. Default: any number. */
+  /** A list of more entries is rejected before any of them is checked. Default: any number. */
   readonly maxEntries?: number;
   /** A quick check of entries of parsed JSON, instead of the one that is derived from their schema. */
   readonly isOrdinary?: (entry: unknown) => boolean;
@@ -40,15 +40,15 @@ export interface Forms {
 
 const structures = new WeakMap<z.core.$ZodType, Structure>();
 
-/** Notes what a schema accepts, where zod cannot know. */
+/** Registers what a schema accepts, where zod cannot know. */
 export function describeStructure<Schema extends z.ZodMiniType>(schema: Schema, structure: Structure): Schema {
   structures.set(schema, structure);
   return schema;
 }
 
 /**
- * Whether `schema` surely accepts `json`, and would change nothing in it. It must be parsed JSON: what a caller
- * gave could change between the check and its use.
+ * Whether `schema` surely accepts `json` and would change nothing in it. It must be parsed JSON: a caller's
+ * object could change between the check and its use.
  */
 export function isAcceptedAsIs<T>(schema: z.ZodMiniType<T>, json: unknown): json is T {
   let check = quickChecks.get(schema);
@@ -68,8 +68,7 @@ function deriveCheck(schema: z.ZodMiniType): Check {
     const rule = ruleOf(schema);
     return (value) => isAccepted(value, rule);
   } catch {
-    // The schema contains itself, or another version of zod describes schemas otherwise.
-    // Stryker disable next-line ArrowFunction: undefined decides as false does
+    // The schema contains itself, or another version of zod describes schemas differently.
     return () => false;
   }
 }
@@ -84,7 +83,7 @@ interface Rule {
   readonly changes: boolean;
 }
 
-// The kinds of values. For most fields, this is all there is to check.
+// The kinds of values. For most fields, nothing else has to be checked.
 const absent = 1;
 const nothing = 2;
 const string = 4;
@@ -129,7 +128,7 @@ function ruleOfType(schema: z.core.$ZodType): Rule {
       return { ...scalar, kinds: boolean };
     case 'number':
       return { ...scalar, accepts: Number.isFinite };
-    // Whatever a field may hold, it has to be there unless it is optional.
+    // A field that may have any value must still be present, unless it is optional.
     case 'unknown':
     case 'custom':
       return { ...scalar, kinds: present };
@@ -145,7 +144,7 @@ function ruleOfType(schema: z.core.$ZodType): Rule {
         keepsOthers: def.catchall !== undefined && ruleOf(def.catchall).kinds === present,
       });
     case 'union':
-      // Of some, one form alone may accept a value.
+      // An exclusive union accepts a value only if exactly one form does.
       return def.inclusive === false ? unknownRule : unionRule(def.options.map(ruleOf));
     default:
       return unknownRule;
@@ -167,7 +166,7 @@ function withKind(rule: Rule, kind: number): Rule {
   return { ...rule, kinds: rule.kinds | kind };
 }
 
-// Some optional schemas refuse what is undefined, and some put a default in its place.
+// Some optional schemas reject undefined, and some replace it by a default.
 function acceptsAbsence(schema: z.core.$ZodType): boolean {
   const { success, data } = z.safeParse(schema, undefined);
   return success && data === undefined;
@@ -181,7 +180,7 @@ function listRule(element: Rule, { maxEntries = Number.POSITIVE_INFINITY, isOrdi
   };
 }
 
-// A value is of one form alone, by what it is in JSON.
+// The JSON type of a value decides which form is checked.
 function formsRule({ string: ofString, list, record }: Forms): Rule {
   const text = ofString && ruleOf(ofString);
   const many = list && ruleOf(list);
@@ -199,12 +198,12 @@ const decides = ({ rule }: { rule: Rule }) => rule.kinds !== (absent | present);
 function recordRule({ shape, keepsOthers }: { shape: z.core.$ZodShape; keepsOthers: boolean }): Rule {
   // Stryker disable next-line MethodExpression: a field that may be anything need not be looked at
   const fields = Object.entries(shape)
-    // What every object inherits is neither absent nor its own.
+    // A name that every object inherits is never absent, so its field is left to the schema.
     .map(([name, schema]) => ({ name, rule: name in Object.prototype ? unknownRule : ruleOf(schema) }))
     .filter(decides);
 
   function accepts(value: unknown): boolean {
-    // The schema drops such a property: a copy made by assignment would take it for a prototype.
+    // The schema drops such a property: assigning it to a copy would set the copy's prototype.
     if (!isRecord(value) || Object.hasOwn(value, '__proto__')) return false;
     for (const { name, rule } of fields) if (!isAccepted(value[name], rule)) return false;
     return keepsOthers || Object.keys(value).every((name) => Object.hasOwn(shape, name));
@@ -212,7 +211,7 @@ function recordRule({ shape, keepsOthers }: { shape: z.core.$ZodShape; keepsOthe
   return { ...composite, accepts };
 }
 
-// The first form that accepts a value decides what becomes of it: one that may change it ends the search.
+// The first form that accepts a value decides its result, so forms after one that may change values do not count.
 function unionRule(forms: readonly Rule[]): Rule {
   const last = forms.findIndex(({ changes }) => changes);
   const tried = last < 0 ? forms : forms.slice(0, last + 1);
@@ -231,7 +230,7 @@ interface CheckDef {
   readonly pattern?: RegExp;
 }
 
-/** What a schema asks of a value beyond its type; null where that is not known here. */
+/** What a schema requires of a value beyond its type; null where that is not known here. */
 function testsOf(schema: z.core.$ZodType): readonly Check[] | null {
   const { def } = schema._zod;
   const checks = (def.checks ?? []).map(({ _zod }) => _zod.def as CheckDef);
@@ -242,9 +241,9 @@ function testsOf(schema: z.core.$ZodType): readonly Check[] | null {
 }
 
 function testOf({ check, fn, format, pattern }: CheckDef): Check | null {
-  // A promise is no answer.
+  // A promise is truthy, but not a result.
   if (check === 'custom' && fn) return (value) => fn(value) === true;
-  // With one of these flags, an expression remembers where it was.
+  // With the flag g or y, an expression keeps its position between calls.
   if (format === 'regex' && pattern && !/[gy]/.test(pattern.flags)) return (value) => pattern.test(value as string);
   return null;
 }

@@ -1,7 +1,6 @@
 /**
- * Lists, records and values of several forms, as schemas whose cost is bounded by what is wrong and
- * not by what was sent. Those of zod look at every entry, copy it, and keep every issue: a body of a
- * few megabytes became gigabytes.
+ * Schemas of lists, records and values of several forms that stop after {@link maxIssues} issues. Those of
+ * zod keep every issue, and copy every entry: a body of a few megabytes became gigabytes.
  *
  * @module
  */
@@ -22,7 +21,7 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
     const before = context.issues.length;
     for (let index = 0; index < value.length; index++) {
       const given: unknown = value[index];
-      // Also where another entry is wrong: a long list costs what is wrong in it.
+      // Also where another entry is invalid: only unusual entries cost a full check.
       if (isOrdinary(given)) {
         entries.push(given as T);
         continue;
@@ -31,7 +30,7 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
       if (parsed.success) entries.push(parsed.data);
       else if (addIssues(parsed.error.issues, index, context) - before >= maxIssues) break;
     }
-    // As it was given, so that checks of the whole list find every entry at its place.
+    // The list as given, so that checks of the whole list find every entry at its index.
     return context.issues.length > before ? (value as T[]) : entries;
   });
   return describeStructure(schema, { kind: 'list', entry, rules });
@@ -40,8 +39,8 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
 type RecordOf<Shape extends Fields> = z.output<z.ZodMiniObject<Shape, z.core.$loose>>;
 
 /**
- * An object with these fields and any others. Only its own properties count, and every field is an own
- * property of what comes out: nothing that is inherited can stand in for one.
+ * An object with these fields and any others. Only own properties are read, and the result has every field
+ * as an own property: an inherited one can never take its place.
  */
 export function record<Shape extends Fields>(
   fields: Shape,
@@ -53,7 +52,7 @@ export function record<Shape extends Fields>(
   const blank: Readonly<Record<string, unknown>> = Object.fromEntries(schemas.map(({ name }) => [name, undefined]));
   const schema = createSchema((value, context) => {
     if (!isRecord(value)) return addIssue(context, message);
-    // A copy made by assignment would take it for a prototype.
+    // Assigning `__proto__` to a copy would set the copy's prototype.
     const { ['__proto__']: _dropped, ...given } = value;
     const copy: Record<string, unknown> = { ...blank, ...given };
     for (const { name, schema, mayBeMissing } of schemas) {
@@ -67,7 +66,7 @@ export function record<Shape extends Fields>(
   return describeStructure(schema, { kind: 'record', fields });
 }
 
-/** A value of one of several forms. Its issues are those of its own form: no other one is tried. */
+/** A value of one of several forms. The JSON type decides which form is checked and whose issues are reported. */
 export function oneOf<Given extends Forms>(
   forms: Given,
   message: string,
@@ -94,7 +93,7 @@ function addIssue(context: Context, message: string): never {
   return z.NEVER;
 }
 
-/** Passes on what is wrong with a part, and counts all that is wrong. */
+/** Adds the issues of a part to those of the whole, and returns how many there are. */
 function addIssues(issues: readonly z.core.$ZodIssue[], at: PropertyKey | null, context: Context): number {
   for (const issue of issues) {
     const path = at === null ? issue.path : [at, ...issue.path];
