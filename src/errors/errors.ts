@@ -48,7 +48,7 @@ abstract class InputError extends HostedError {
 
 /**
  * An option of the client is invalid, or its signer or clock failed: all problems at once. A signer fails when it
- * throws or signs with anything but a string, a clock when it gives no finite number.
+ * throws or returns anything but a string, a clock when it does not return a finite number.
  */
 export class HostedConfigError extends InputError {
   static {
@@ -111,8 +111,8 @@ export class HostedTimeoutError extends HostedError {
 /**
  * The response cannot be used: it is not JSON (`malformed`), of another shape (`shape`), about something
  * other than the request (`mismatch`), larger than `maxResponseBytes`, or than `maxBytes` where it is a callback
- * (`too_large`), a redirect (never followed: whoever receives a signature can use it), or a page that
- * does not come after the one before (`paging`).
+ * (`too_large`), a redirect (never followed: its target could use the signature), or a page that
+ * does not follow the one before (`paging`).
  *
  * @see §4.4 and §5 of docs/protocol.md
  */
@@ -126,7 +126,7 @@ export class HostedResponseError extends HostedError {
   readonly reason: UnusableReason;
   /** The HTTP status; null of a callback. */
   readonly status: number | null;
-  /** Where the response is wrong, by paths, never by values; of more than 20 places, the first 20. */
+  /** What is wrong, by paths, never by values; of more than 20 problems, the first 20. */
   readonly issues: readonly Issue[];
 
   /** @internal */
@@ -148,7 +148,7 @@ export class HostedResponseError extends HostedError {
   /**
    * Gives the body as received, as far as it was read. It may hold personal data: not for logs.
    *
-   * @returns The text; empty for a redirect and for a callback.
+   * @returns The body as a string; empty for a redirect and for a callback.
    */
   rawBody(): string {
     return this.#response?.text ?? '';
@@ -162,11 +162,11 @@ export class HostedResponseError extends HostedError {
 }
 
 /**
- * The signature of a response or a callback cannot be trusted: it has none (`missing`), one that cannot be
- * verified (`malformed`), one by another key or over another timestamp or partner id (`mismatch`), a
- * digest without a key that anyone can compute (`unkeyed`), one that is too old or too new (`stale`), the one
- * of our own request (`reflected`), or one that was received before (`replayed`): with another body, for more
- * jobs than one signature may be about, or with the same body that is still being handled.
+ * A response or a callback cannot be trusted. Its signature is missing (`missing`), cannot be verified
+ * (`malformed`), is by another key or over another timestamp or partner id (`mismatch`), is a digest that
+ * anyone can compute without a key (`unkeyed`), is too old or too new (`stale`), is that of our own request
+ * (`reflected`), or was received before (`replayed`): with another body, for more jobs than one signature may
+ * be about, or with the same body that is still being handled.
  *
  * @see §5 of docs/protocol.md
  */
@@ -190,7 +190,7 @@ export class HostedSignatureError extends HostedError {
   }
 }
 
-/** The job was still pending at the deadline. `job` is all that is needed to go on waiting later. */
+/** The job was still pending at the deadline. `job` is all that is needed to wait again later. */
 export class HostedPollTimeoutError extends HostedError {
   static {
     nameClass(HostedPollTimeoutError, 'HostedPollTimeoutError');
@@ -229,7 +229,7 @@ export class HostedPollTimeoutError extends HostedError {
   }
 }
 
-/** Any error of this package; `code` tells which, and narrows the type. */
+/** Any error of this package; `code` says which, and narrows the type. */
 export type AnyHostedError =
   | HostedConfigError
   | HostedValidationError
@@ -248,12 +248,12 @@ export type AnyHostedError =
 export type HostedErrorCode = AnyHostedError['code'];
 
 /**
- * Tells whether a caught value is an error of this package; `code` then narrows it.
+ * Whether a caught value is an error of this package; `code` then narrows it.
  *
- * @param value - Whatever was caught.
+ * @param value - The caught value.
  * @returns True for an error of this copy of the package; another copy has classes of its own.
  *
- * @example Tell a link that was not made from one that may have been
+ * @example Distinguish a link that was not created from one that may have been
  * ```ts
  * try {
  *   await client.links.create(newLink);

@@ -1,7 +1,7 @@
 /**
- * What all errors have in common. An error tells a program what happened by its `code` and `outcome`,
- * a person by its message; keys, signatures, bodies and personal data are in neither. What a caller may
- * want of an answer is behind methods, over private fields that neither inspection nor JSON reaches.
+ * What all errors have in common. `code` and `outcome` say to a program what happened, the message to a
+ * person; none of them has keys, signatures, bodies or personal data. The response is kept in private
+ * fields, which neither inspection nor JSON reaches, and is read by methods.
  *
  * @module
  */
@@ -11,15 +11,15 @@ import { type OperationName, routes } from '../protocol/routes.js';
 /**
  * What became of the request:
  * - `'not_sent'`: the service cannot have seen it;
- * - `'refused'`: it answered with an error;
- * - `'answered'`: it answered with something that cannot be used;
+ * - `'refused'`: it responded with an error;
+ * - `'answered'`: it responded with something that cannot be used;
  * - `'unknown'`: it may or may not have acted.
  *
- * Whether the operation may have taken effect all the same, `mayHaveActed` of the error says.
+ * `mayHaveActed` of the error says whether the operation may have taken effect all the same.
  */
 export type Outcome = 'not_sent' | 'refused' | 'answered' | 'unknown';
 
-/** One problem with one member; never its value where that may be personal or secret. */
+/** One problem with one property; never its value where that may be personal or secret. */
 export interface Issue {
   /** Where: `idTypes[0].country`; empty for the whole. */
   readonly path: string;
@@ -27,13 +27,13 @@ export interface Issue {
   readonly message: string;
 }
 
-/** How many issues an error has at most: what is judged is judged no further. */
+/** How many issues an error has at most; a check ends when it has found this many. */
 export const maxIssues = 20;
 
 /** The facts every error carries. */
 export interface ErrorFacts {
   readonly operation?: OperationName | null;
-  /** What failed. Default: what the operation does. */
+  /** What failed, where it is not an operation: `receive a callback`. */
   readonly task?: Task;
   readonly outcome?: Outcome;
   readonly attempts?: number;
@@ -43,7 +43,7 @@ export interface ErrorFacts {
   readonly mayHaveActed?: boolean;
 }
 
-/** What can fail beside the operations, as messages say it: `Cannot receive a callback: …`. */
+/** What can fail beside the operations, as in messages: `Cannot receive a callback: …`. */
 export type Task =
   | 'create HostedClient'
   | 'read the time'
@@ -61,8 +61,8 @@ export interface ReceivedResponse {
 const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as typeof nodeInspect;
 
 /**
- * What every error of this package is. JSON and inspection show an allow-list of members: no key,
- * signature, body or personal datum, hidden members counted.
+ * The base of every error of this package. JSON and inspection show an allow-list of properties: no key,
+ * signature, body or personal data, not even in hidden properties.
  */
 export abstract class HostedError extends Error {
   /** The kind of error, stable across versions and minification. */
@@ -71,7 +71,7 @@ export abstract class HostedError extends Error {
   readonly operation: OperationName | null;
   /** What became of the request. */
   readonly outcome: Outcome;
-  /** How many attempts were made; of a wait, how many polls. 0 where nothing was tried. */
+  /** How many attempts were made; of a wait, how many polls. 0 where none was made. */
   readonly attempts: number;
   /** The id the service gave the last request; null where it gave none. */
   readonly requestId: string | null;
@@ -99,17 +99,17 @@ export abstract class HostedError extends Error {
   }
 
   /**
-   * Gives the allow-list of members that JSON and log lines show.
+   * Gives the allow-list of properties that JSON and log lines show.
    *
    * @returns Name, code, message, operation, outcome, attempts, request id, `retryable` and
-   *   `mayHaveActed`; each class adds what is its own and fit to be shown.
+   *   `mayHaveActed`; each class adds its own properties that are safe to show.
    */
   toJSON(): object {
     const { name, code, message, operation, outcome, attempts, requestId, retryable, mayHaveActed } = this;
     return { name, code, message, operation, outcome, attempts, requestId, retryable, mayHaveActed };
   }
 
-  // Node's inspect can be told to call getters; those of an error may answer with personal data.
+  // Node's inspect can be configured to call getters; those of an error may return personal data.
   /** @internal */
   [nodeInspect](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
     const { name: _name, message: _message, ...facts } = this.toJSON() as Record<string, unknown>;
@@ -118,15 +118,7 @@ export abstract class HostedError extends Error {
   }
 }
 
-/**
- * Gives the errors of a class their `name`, in minified code too. On the prototype, as the stack is written before
- * the fields of an error are set; by definition, as `Error.prototype` may be frozen.
- */
-export function nameClass(errorClass: { readonly prototype: HostedError }, name: string): void {
-  Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true });
-}
-
-// Spread, so that only what the facts themselves say is read.
+// Spread, so that only own properties of the given facts are read.
 function completeFacts(given: ErrorFacts): CompleteFacts {
   const facts = { ...defaultFacts, ...given };
   const isOpen = facts.outcome === 'unknown' || facts.outcome === 'answered';

@@ -1,5 +1,5 @@
 /**
- * The texts of errors: why a response is rejected, and what is wrong with input.
+ * The messages of errors: why a response is rejected, and what is wrong with input.
  *
  * @module
  */
@@ -41,10 +41,10 @@ export const unusableMessages: Readonly<Record<UnusableReason, string>> = {
   paging: 'it is not the next page',
 };
 
-/** How many characters of a message the issues may take: with what stands around them it stays below 2,000. */
+/** How many characters of a message the issues may take: the whole message stays below 2,000. */
 const maxIssuesLength = 1_500;
 
-/** One line of issues: `"page" must be …; "limit" must be …; and 3 more`. */
+/** Writes issues in one line: `"page" must be …; "limit" must be …; and 3 more`. */
 export function listIssues(issues: readonly Issue[]): string {
   const named: string[] = [];
   let length = 0;

@@ -40,7 +40,7 @@ abstract class ServiceError extends HostedError {
   /**
    * Gives a header of the response.
    *
-   * @param name - The header's name, in small or capital letters.
+   * @param name - The header's name, in any case.
    * @returns Its value; null where the response has no such header.
    */
   header(name: string): string | null {
@@ -51,7 +51,7 @@ abstract class ServiceError extends HostedError {
    * Gives the response's body as received, up to 64 KiB of it where the status is an error's. It may hold
    * personal data: not for logs.
    *
-   * @returns The text, as far as it was read.
+   * @returns The body as a string, as far as it was read.
    */
   rawBody(): string {
     return this.#response.text;
