@@ -1,5 +1,5 @@
 /**
- * The client: options in, namespaces out.
+ * The client: checks its options and creates the namespaces.
  *
  * @module
  */
@@ -19,8 +19,8 @@ import { type CheckedOptions, checkOptions, createSettings, readOverrides } from
 /**
  * A client of one environment of the service. It holds a secret key: keep it on the server.
  *
- * One client serves any number of calls at once. They share a budget of retries, and what is learnt
- * of the service's clock.
+ * One client is safe to share between concurrent calls. They share a token bucket of retries, and what is
+ * learnt of the service's clock.
  *
  * @example The sandbox, with a key from the process's environment
  * ```ts
@@ -34,7 +34,7 @@ import { type CheckedOptions, checkOptions, createSettings, readOverrides } from
  * @see §1 of docs/protocol.md
  */
 export class HostedClient {
-  /** The environment this client talks to. */
+  /** The environment this client sends its requests to. */
   readonly environment: Environment;
   /** Hosted verification links. */
   readonly links: Links;
@@ -47,10 +47,10 @@ export class HostedClient {
   readonly #options: CheckedOptions;
 
   /**
-   * Checks the options and makes a client; nothing is sent.
+   * Checks the options and creates a client; nothing is sent.
    *
-   * @param options - Who asks, where, and with which key; the rest has defaults.
-   * @throws {HostedConfigError} when the options do not make a client, with every problem at once; in a browser always.
+   * @param options - The partner id, a key and a base URL; the rest has defaults.
+   * @throws {HostedConfigError} when options are invalid, with every problem at once; in a browser always.
    */
   constructor(options: HostedClientOptions) {
     assertNotBrowser();
@@ -67,13 +67,13 @@ export class HostedClient {
   }
 
   /**
-   * Makes a client from the process's environment: `HOSTED_PARTNER_ID`, `HOSTED_API_KEY` (or
+   * Creates a client from environment variables: `HOSTED_PARTNER_ID`, `HOSTED_API_KEY` (or
    * `HOSTED_SECRET_KEY` and `HOSTED_SERVICE_PUBLIC_KEY` for Ed25519), `HOSTED_ENVIRONMENT`,
    * `HOSTED_SANDBOX_BASE_URL`, `HOSTED_PRODUCTION_BASE_URL`.
    *
-   * @param overrides - Options that count before the environment's; one that is undefined does not.
+   * @param overrides - Options that replace those of the variables; one that is undefined replaces nothing.
    * @returns A client, of the sandbox unless `HOSTED_ENVIRONMENT` is `production`.
-   * @throws {HostedConfigError} when what is there does not make a client; it names the variables that are missing.
+   * @throws {HostedConfigError} when variables are missing, which it names, or an option is invalid.
    *
    * @example With a logger
    * ```ts
@@ -86,13 +86,13 @@ export class HostedClient {
   }
 
   /**
-   * Makes a client with other options. `signer` replaces `apiKey`, and the reverse; a member that is
+   * Creates a client with other options. `signer` replaces `apiKey`, and the reverse; an option that is
    * undefined changes nothing. The new client shares nothing with this one: not the retries, not what
    * was learnt of the service's clock, not which callbacks were received.
    *
-   * @param overrides - The options that differ. Each replaces the whole member: `baseUrls` too.
+   * @param overrides - The options that differ. Each replaces the whole option: `baseUrls` too.
    * @returns Another client; this one stays as it is.
-   * @throws {HostedConfigError} when the options do not go together.
+   * @throws {HostedConfigError} when an option is invalid, or options contradict each other.
    *
    * @example Production beside the sandbox
    * ```ts

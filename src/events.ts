@@ -1,6 +1,6 @@
 /**
- * What a client tells about its calls while they run: events for metrics and traces, and the same
- * facts as log lines. Nothing here names a person, a job, a link or a key.
+ * What a client reports about its calls while they run: events for metrics and traces, and the same facts
+ * as log lines. Nothing here names a person, a job, a link or a key.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import type { JobStatus } from './jobs/types.js';
 import type { OperationName } from './protocol/routes.js';
 
 /**
- * Where log lines go. `console` is one, and so are winston's loggers; one that wants the details
- * before the message, as pino does, needs a few lines in between. What it throws is ignored.
+ * Where log lines go. `console` and winston's loggers fit; one that takes the details before the message,
+ * as pino does, needs a few lines in between. What it throws is ignored.
  */
 export interface Logger {
   /**
@@ -29,8 +29,8 @@ export interface Logger {
    */
   info(message: string, details?: object): void;
   /**
-   * Receives what works but is likely a mistake; a line for each callback that failed, and at most one a
-   * minute that counts those that were refused.
+   * Receives what works but is likely a mistake; a line for each callback that failed, and at most one line a
+   * minute with the number of callbacks that were rejected.
    *
    * @param message - What happened.
    * @param details - Not given so far.
@@ -46,8 +46,8 @@ export interface Logger {
 }
 
 /**
- * Something that happened during a call, or a callback that was delivered; `type` tells what. No event names a person, a job or a link,
- * and none has a body, a key or a signature. New members and types may come with minor versions.
+ * Something that happened during a call, or a delivered callback; `type` says what. No event names a person,
+ * a job or a link, and none has a body, a key or a signature. Minor versions may add properties and types.
  */
 export type HostedEvent =
   | {
@@ -61,7 +61,7 @@ export type HostedEvent =
       attempt: number;
     }
   | {
-      /** An answer came, whatever it says. */
+      /** A response was received, whatever its status. */
       type: 'response';
       /** The same in all events of one call. */
       callId: number;
@@ -77,7 +77,7 @@ export type HostedEvent =
       durationMs: number;
     }
   | {
-      /** An attempt failed, and another one follows. */
+      /** An attempt failed and will be retried. */
       type: 'retry';
       /** The same in all events of one call. */
       callId: number;
@@ -91,7 +91,7 @@ export type HostedEvent =
       reason: string;
     }
   | {
-      /** A job that is waited for was asked about. */
+      /** The status of a job was polled during a wait. */
       type: 'poll';
       /** The same in all polls of one wait. The request of each poll has a call id of its own. */
       callId: number;
@@ -101,11 +101,11 @@ export type HostedEvent =
       elapsedMs: number;
       /** Milliseconds until the next poll; null when this was the last one. */
       nextDelayMs: number | null;
-      /** What the service says of the job; `'error'` where the poll failed. */
+      /** The state of the job; `'error'` where the poll failed. */
       state: JobStatus['state'] | 'error';
     }
   | {
-      /** A call failed. An abort is no failure, and a wait that ran out of time is no call. */
+      /** A call failed. Not for an abort, nor for a wait that reached its deadline. */
       type: 'error';
       /** The same in all events of one call. */
       callId: number;
@@ -117,25 +117,25 @@ export type HostedEvent =
       attempts: number;
     }
   | {
-      /** A callback was delivered to a handler, and answered. */
+      /** A handler responded to a callback. */
       type: 'callback';
       /**
-       * `'accepted'` it was handed over; `'repeat'` it was handed over before; `'refused'` it was answered
-       * with a 4xx; `'failed'` with a 5xx.
+       * `'accepted'`: passed to `onEvent`; `'repeat'`: passed to it before; `'refused'`: rejected with a 4xx;
+       * `'failed'`: with a 5xx.
        */
       result: 'accepted' | 'repeat' | 'refused' | 'failed';
-      /** A short code that says why it was refused, or failed; null where it did not. */
+      /** A short code that says why it was rejected or failed; null otherwise. */
       reason: string | null;
-      /** The HTTP status that the service was answered. */
+      /** The HTTP status of our response. */
       status: number;
-      /** Milliseconds from the request to the answer, `onEvent` included. */
+      /** Milliseconds from the request to the response, `onEvent` included. */
       durationMs: number;
     };
 
-/** Passes an event on. */
+/** Reports an event. */
 export type Report = (event: HostedEvent) => void;
 
-// What listener and logger throw is ignored: reporting a call must not change how it ends.
+// Errors of listener and logger are ignored: reporting a call must not change its result.
 function createReport(listener: Report | undefined, logger: Logger | undefined): Report | null {
   if (!listener && !logger) return null;
   return (event) => {
@@ -144,17 +144,17 @@ function createReport(listener: Report | undefined, logger: Logger | undefined):
   };
 }
 
-/** Passes events on, and gives what ties them together. */
+/** Reports events, and counts calls. */
 export interface Telemetry {
-  /** Null where nothing listens: no event has to be created then. */
+  /** Null where there is neither listener nor logger: no event has to be created then. */
   readonly report: Report | null;
   /** Writes a log line about something that works but is likely a mistake. */
   readonly warn: (message: string) => void;
-  /** How many calls and waits were begun: the id of the latest. */
+  /** The number of calls and waits so far, which is the id of the latest. */
   calls: number;
 }
 
-/** Makes a client's {@link Telemetry}. */
+/** Creates a client's {@link Telemetry}. */
 export function createTelemetry(listener: Report | undefined, logger: Logger | undefined): Telemetry {
   return {
     calls: 0,
@@ -165,7 +165,7 @@ export function createTelemetry(listener: Report | undefined, logger: Logger | u
   };
 }
 
-/** Runs what belongs to the user; an asynchronous failure is ignored as well. */
+/** Runs a caller's function and ignores its errors, asynchronous ones too. */
 export function ignoreErrors(run: () => unknown): void {
   try {
     Promise.resolve(run()).catch(() => undefined);

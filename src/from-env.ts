@@ -1,5 +1,5 @@
 /**
- * Options from the process's environment.
+ * Options from environment variables.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { oneOfEnvironments, readOverrides } from './settings.js';
 import { ed25519 } from './signing/ed25519.js';
 
 /**
- * Reads the options of a client from environment variables; `overrides` count before them.
+ * Reads the options of a client from environment variables; `overrides` replace them.
  *
  * @throws {HostedConfigError} naming the variables that are missing.
  */
@@ -38,7 +38,7 @@ type Read = (name: string) => string | undefined;
 
 type Options = Partial<Record<keyof HostedClientOptions, unknown>>;
 
-/** What is checked here, so that it is read from the options themselves. */
+/** Own properties for the options that are checked here, so that inherited ones are never read. */
 const noOptions: Options = { apiKey: undefined, signer: undefined };
 
 function keyOf(read: Read) {
@@ -56,7 +56,7 @@ function baseUrlsOf(read: Read): HostedClientOptions['baseUrls'] {
   return Object.fromEntries(urls.filter(([, url]) => url));
 }
 
-// The options' own check knows properties; here the variables they come from are what a reader knows.
+// Checked here too, so that the messages name the variables and not the options.
 function findMissing({ partnerId, apiKey, signer, environment, baseUrls }: Options): readonly Issue[] {
   const issues: Issue[] = [];
   if (!partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });

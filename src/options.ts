@@ -17,63 +17,61 @@ export type Environment = (typeof environments)[number];
 
 /** Options of {@link HostedClient}. `apiKey` or `signer`: exactly one of the two. */
 export interface HostedClientOptions {
-  /** The partner id, as text and exactly as the service wrote it: leading zeros are signed. */
+  /** The partner id as a string, exactly as the service wrote it: leading zeros are significant. */
   partnerId: string;
   /** The key of the chosen environment; short for `signer: hmacSha256({ apiKey })`. */
   apiKey?: string;
-  /** Anything that signs and verifies: `hmacSha256`, `ed25519`, or your own. §5 does not show the scheme. */
+  /** Signs requests and verifies responses: `hmacSha256`, `ed25519`, or your own. §5 does not show the scheme. */
   signer?: Signer;
-  /** Default `'sandbox'`: production is never reached by leaving something out. */
+  /** The environment to send requests to. Default `'sandbox'`: production is never the default. */
   environment?: Environment;
   /**
-   * The base address of each environment; the chosen one's must be there. `https`, or `http` on
-   * loopback; a path is kept, and the version (`/v1`) is added by the client. `http` is refused where the
-   * platform's fetch would send it to a proxy of the environment: put the host into `NO_PROXY`.
+   * The base URL of each environment; that of the chosen one is required. `https`, or `http` on loopback; a
+   * path is kept, and the client adds the version (`/v1`). `http` is rejected where environment variables
+   * make the platform's fetch use a proxy for it: put the host into `NO_PROXY`.
    */
   baseUrls: Partial<Record<Environment, string | URL>>;
-  /** Base addresses for job status alone. Default `baseUrls`: the protocol shows no production address (§4.5). */
+  /** Base URLs for job status alone. Default `baseUrls`: the protocol shows no production URL (§4.5). */
   jobStatusBaseUrls?: Partial<Record<Environment, string | URL>>;
-  /** An absolute http(s) address, used by `links.create` when `callbackUrl` is left out. Default: none. */
+  /** The callback URL of `links.create` when its `callbackUrl` is left out: absolute http(s). Default: none. */
   defaultCallbackUrl?: string;
   /** Milliseconds one attempt may take, its body included. Default 30,000. */
   timeoutMs?: number;
   /** Milliseconds all attempts and waits of one call may take together. Default 120,000. */
   totalTimeoutMs?: number;
   /**
-   * How often a call is retried at most, 0 to 100; only where that is safe. Default 2; 0 means one
-   * request, whatever happens: one that is signed anew is a retry too.
+   * How often a call is retried at most, 0 to 100; only where that is safe. Default 2; 0 always means one
+   * request: sending it again with a new signature is a retry too.
    */
   maxRetries?: number;
   /**
-   * Sends the requests: it is given the address as text, and method, headers, body, `redirect` and
-   * signal. It must fail for the request's own reasons alone: one that sends, and then fails to reach
-   * something else, looks as if nothing had been sent. Default: the platform's `fetch`, looked up at
-   * each call.
+   * Custom fetch. It is given the URL as a string, and method, headers, body, `redirect` and signal. It must
+   * reject only when the request itself fails: an error thrown after sending (for example by a logging call)
+   * may be taken for "not sent" and be retried. Default: the platform's `fetch`, looked up at each call.
    */
   fetch?: typeof globalThis.fetch;
   /**
-   * Tells the time, and sleeps. What is fresh is judged by it alone, so it should be right to the minute.
-   * Default: the platform's time and timers; durations and time limits are then counted by its monotonic
-   * clock.
+   * The time, and a way to sleep. The age of signatures is checked by it alone, so it should be right to the
+   * minute. Default: the platform's time and timers; durations and time limits then use its monotonic clock.
    */
   clock?: Clock;
   /**
-   * `'auto'` corrects the time that is signed by the `Date` header of a response that rejects our
-   * authentication, by more than a minute and at most a day, and then repeats the call once; `'off'` never
-   * does. What is fresh is judged by `clock` alone. Default `'auto'`.
+   * `'auto'`: when the service rejects our authentication and its `Date` header differs by more than a minute
+   * and at most a day, requests are signed with its time, and the call is retried once. `'off'`: never. The
+   * age of responses is checked by `clock` alone. Default `'auto'`.
    */
   clockSkew?: 'auto' | 'off';
   /**
    * How far, in milliseconds and both ways, the timestamp of a signed response may be from now, by `clock`.
-   * One that is more than half of it away is a warning in the log, at most once an hour. Default 300,000;
-   * `false` accepts any age. §5 shows no window.
+   * More than half of it logs a warning, at most once an hour. Default 300,000; `false` accepts any age. §5
+   * shows no window.
    */
   maxResponseAgeMs?: number | false;
   /** The largest body accepted, in bytes after decompression. Default 8 MiB; of an error 64 KiB are read. */
   maxResponseBytes?: number;
   /** Corrections to what is assumed where the protocol is silent. Default: none. */
   wire?: WireOptions;
-  /** Receives log lines: no bodies or keys, no ids of people, jobs or links, no addresses. Default: none. */
+  /** Receives log lines: no bodies or keys, no ids of people, jobs or links, no URLs. Default: none. */
   logger?: Logger;
   /**
    * Receives what happens during calls, for metrics and traces. What it throws is ignored.
@@ -95,6 +93,6 @@ export interface CallOptions {
   totalTimeoutMs?: number;
   /** How often the call may be retried, where that is safe; 0 means one request. Default: the client's. */
   maxRetries?: number;
-  /** Headers to add; not those that the client or the platform owns (`content-type`, `host`, …). Default: none. */
+  /** Headers to add; not those that the client or the platform sets (`content-type`, `host`, …). Default: none. */
   headers?: Record<string, string>;
 }

@@ -1,6 +1,6 @@
 /**
- * The options of a client, as checked: either every problem in one error, or settings that nothing has to
- * check again. `options.ts` has them as given.
+ * The options of a client, as checked: either one error with every problem, or settings that need no more
+ * checks. `options.ts` has them as given.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import type { Signer } from './signing/signer.js';
 import { check } from './validation/check.js';
 import { choice, copyOf, duration, httpUrl, inputObject, integer, maxTimer } from './validation/input.js';
 
-/** The package's version, as its requests name it. */
+/** The package's version, as in the `user-agent` header. */
 export const version = '1.0.0';
 
 /** Everything a call needs to know of its client. */
@@ -48,13 +48,13 @@ export interface Settings {
   readonly userAgent: string;
 }
 
-/** A client's options once they are checked: a copy of their own, down to the addresses in them. */
+/** A client's options after the check: a deep copy of the caller's. */
 export type CheckedOptions = z.output<typeof clientOptions>;
 
 /**
  * Checks the options of a client.
  *
- * @throws {HostedConfigError} with every problem, and no text of a key or an address.
+ * @throws {HostedConfigError} with every problem, and no part of a key or a URL.
  */
 export function checkOptions(options: unknown): CheckedOptions {
   const given = check(copyOf(optionNames), options);
@@ -66,7 +66,7 @@ export function checkOptions(options: unknown): CheckedOptions {
   throw new HostedConfigError(issues, { task: 'create HostedClient' });
 }
 
-/** The options that `overrides` gives; one that is undefined is not given. */
+/** Copies the options of `overrides`, without those that are undefined. */
 export function readOverrides(overrides: unknown): Readonly<Record<string, unknown>> {
   const given = tryCopyProperties(Object(overrides ?? {}), optionNames);
   if (given === null) {
@@ -86,7 +86,7 @@ export function createSettings(checked: CheckedOptions): Settings {
     partnerId: checked.partnerId,
     signer: checked.signer ?? hmacSha256({ apiKey: checked.apiKey ?? '' }),
     environment,
-    // §4.5 shows no production address for job status: that of the links is taken.
+    // §4.5 shows no production URL for job status: that of links is used.
     baseUrls: { links, jobs: checked.jobStatusBaseUrls?.[environment] ?? links },
     defaultCallbackUrl: checked.defaultCallbackUrl,
     timeoutMs: checked.timeoutMs ?? 30_000,
@@ -148,7 +148,7 @@ const wireOptions = inputObject({
   namesJob: z.optional(z.boolean('must be true or false')),
 });
 
-const mustReturnTime = 'must tell the time as a finite number of milliseconds';
+const mustReturnTime = 'must return the time as a finite number of milliseconds';
 
 const optionShape = {
   partnerId: z
@@ -192,7 +192,7 @@ function createWire(given: z.output<typeof wireOptions>): Wire {
   return Object.freeze({ ...assumedWire, ...overrides });
 }
 
-/** What is wrong with options beside one another; any of them may be of the wrong type. */
+/** Finds what is wrong with options together; each of them may be of the wrong type. */
 function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: OptionsAsGiven): readonly Issue[] {
   const issues: Issue[] = [];
   if ((apiKey === undefined) === (signer === undefined)) {
@@ -210,14 +210,14 @@ function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: Op
   return issues;
 }
 
-// http is for this machine alone: a proxy would carry the signature away from it, for anyone to read.
+// http is for loopback alone: a proxy would send the signature over the network, where it can be read.
 function findProxyIssues({
   environment = 'sandbox',
   fetch,
   baseUrls,
   jobStatusBaseUrls,
 }: CheckedOptions): readonly Issue[] {
-  // A caller's own fetch goes where the caller wants.
+  // How a custom fetch connects is the caller's choice.
   if (fetch !== undefined && fetch !== globalThis.fetch) return [];
   return Object.entries({ baseUrls, jobStatusBaseUrls })
     .filter(([, urls]) => urls?.[environment]?.startsWith('http:') && usesEnvProxy(urls[environment]))
@@ -225,7 +225,7 @@ function findProxyIssues({
 }
 
 const mustNotBeProxied =
-  'must not be sent through the proxy that the environment names: put its host into NO_PROXY, or use https';
+  'must not be sent through the proxy that environment variables name: put its host into NO_PROXY, or use https';
 
 type OptionsAsGiven = { readonly [Name in keyof HostedClientOptions]?: unknown };
 
@@ -238,8 +238,7 @@ function baseUrlProblemOf(url: URL): string | null {
   return null;
 }
 
-// Not by a regular expression: one that looks for slashes at the end takes a time that grows with the square of
-// their number.
+// Without a regular expression: one for slashes at the end takes time that grows with the square of their number.
 function trimTrailingSlashes(path: string): string {
   let end = path.length;
   while (path.endsWith('/', end)) end -= 1;
@@ -257,7 +256,7 @@ function isClock(value: unknown): boolean {
   );
 }
 
-// With a "sleep" of its own, also where the given one has none: whatever stands on a prototype is none.
+// Always with an own "sleep", undefined where the caller's clock has none: a polluted prototype must not add one.
 function toClock(clock: Clock): Clock {
   const sleep = (ms: number, signal?: AbortSignal) => clock.sleep?.(ms, signal);
   return { now: () => clock.now(), sleep: hasMethods(clock, 'sleep') ? sleep : undefined } as Clock;
@@ -271,7 +270,7 @@ function returnsTime(clock: Clock): boolean {
   }
 }
 
-// A clock may fail later, too. Every comparison with NaN is false: a deadline would never come, and no
+// A clock may fail later, too. Every comparison with NaN is false: a deadline would never be reached, and no
 // response would be too old.
 function createFiniteNow(clock: Clock): () => number {
   return () => {

@@ -286,7 +286,7 @@ test.each(untimely)('a clock that tells %o is refused with everything else that 
   expect(error).toBeInstanceOf(HostedConfigError);
   expect(error).toMatchObject({
     issues: expect.arrayContaining([
-      { path: 'clock', message: 'must tell the time as a finite number of milliseconds' },
+      { path: 'clock', message: 'must return the time as a finite number of milliseconds' },
       expect.objectContaining({ path: 'timeoutMs' }),
     ]),
   });
@@ -348,7 +348,7 @@ test.each([create, status])(
       outcomes.push(outcome);
       expect(error).toBeInstanceOf(HostedConfigError);
       expect(error).toMatchObject({ operation: operation.name, outcome, retryable: false });
-      expect(error?.message).toContain('"clock" must tell the time as a finite number of milliseconds');
+      expect(error?.message).toContain('"clock" must return the time as a finite number of milliseconds');
       if (operation === create) expect(/links\.list\(\)/.test(error?.message ?? '')).toBe(outcome !== 'not_sent');
       expect(clock.sleeping()).toBe(0);
       // It tells the time again.
