@@ -66,7 +66,7 @@ export class HostedValidationError extends InputError {
 }
 
 /**
- * No connection could be made, or it broke: `outcome` tells whether the request may have arrived. Where the
+ * No connection could be made, or it broke: `outcome` says whether the request may have arrived. Where the
  * platform names the reason, `cause.code` has that name: `ECONNREFUSED` or the like.
  */
 export class HostedConnectionError extends HostedError {

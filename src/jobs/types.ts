@@ -135,8 +135,8 @@ export interface FailedJob extends JobStatusBase {
   readonly success: false;
 }
 
-/** A job with a final status; `success` tells which. */
+/** A job with a final status; `success` says which. */
 export type CompletedJob = SucceededJob | FailedJob;
 
-/** A job's status, verified; `state` tells which. */
+/** A job's status, verified; `state` says which. */
 export type JobStatus = PendingJob | CompletedJob;
