@@ -44,10 +44,7 @@ export const wireHistoryEntry = record({
   ExpirationDate: wireString,
 });
 
-const wireHistory = list(wireHistoryEntry, {
-  message: 'must be a list of results',
-  maxEntries: assumedMaxEntries.results,
-});
+const wireHistory = list(wireHistoryEntry, { message: 'must be a list of results', max: assumedMaxEntries.results });
 
 /** The response to job status, without its signature (`signing/verify.ts`). */
 export const wireJobStatus = record({

@@ -97,7 +97,7 @@ export interface PageSource {
  * @internal
  */
 export function createLinkList({ options, firstPage, fetch }: PageSource): LinkList {
-  const { paging, query, call } = splitOptions(options);
+  const { paging, query, call } = split(options);
   const { page } = paging;
   const signal = call?.signal;
   let sharedPage: Promise<FetchedPage> | undefined;
@@ -195,11 +195,7 @@ const listProperties = ['page', 'prefetch', 'maxPages', ...Object.keys(callOptio
 
 // Copied once, so that nothing the caller changes later is sent. Input that is no object, or cannot be read,
 // becomes a query of null, which the check of the first request rejects.
-function splitOptions(options: ListOptions | undefined): {
-  paging: Paging;
-  query: unknown;
-  call: CallOptions | undefined;
-} {
+function split(options: ListOptions | undefined): { paging: Paging; query: unknown; call: CallOptions | undefined } {
   try {
     if (options === undefined || isRecord(options)) {
       const { page, prefetch, maxPages, ...call }: ListOptions = copyProperties(options ?? {}, listProperties);

@@ -16,7 +16,7 @@ const namedFields: ReadonlySet<string> = new Set([...Object.keys(linkFields), 's
 /** Reads a link, or says which of its URL and its id is missing. */
 export function normaliseLink(wire: WireLink): { value: Link } | { issues: readonly Issue[] } {
   const link = readLink(wire, { callbackUrl: toUrl, dataPrivacyPolicyUrl: toUrl, logoUrl: toUrl });
-  return link === null ? { issues: missingIssuesOf(wire) } : { value: link };
+  return link === null ? { issues: missingIn(wire) } : { value: link };
 }
 
 /** Reads the links of a page, or says what is missing in them. */
@@ -28,8 +28,7 @@ export function normaliseLinks(wires: readonly WireLink[]): { value: readonly Li
   for (const [index, wire] of wires.entries()) {
     const link = readLink(wire, read);
     if (link !== null) links.push(link);
-    else
-      issues.push(...missingIssuesOf(wire).map(({ path, message }) => ({ path: `links[${index}].${path}`, message })));
+    else issues.push(...missingIn(wire).map(({ path, message }) => ({ path: `links[${index}].${path}`, message })));
     if (issues.length >= maxIssues) break;
   }
   return issues.length > 0 ? { issues } : { value: links };
@@ -92,18 +91,16 @@ function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }
 }
 
 /** Why a record is no link. */
-function missingIssuesOf(wire: WireLink): readonly Issue[] {
+function missingIn(wire: WireLink): readonly Issue[] {
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
-  return createMissingIssues(toUrl(wire.link_url || wire.link), 'link_url', refId);
+  return listMissing(toUrl(wire.link_url || wire.link), 'link_url', refId);
 }
 
 /** Reads the response to creating a link. */
 export function normaliseCreatedLink(wire: WireCreatedLink): { value: CreatedLink } | { issues: readonly Issue[] } {
   const url = toUrl(wire.link || wire.link_url);
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
-  return url === null || refId === null
-    ? { issues: createMissingIssues(url, 'link', refId) }
-    : { value: { url, refId } };
+  return url === null || refId === null ? { issues: listMissing(url, 'link', refId) } : { value: { url, refId } };
 }
 
 /** Reads the response to changing the link `refId`; a response about another link was rejected before. */
@@ -112,7 +109,7 @@ export function normaliseUpdatedLink(
   refId: string,
 ): { value: UpdatedLink } | { issues: readonly Issue[] } {
   const url = toUrl(wire.link_url || wire.link);
-  if (url === null) return { issues: createMissingIssues(url, 'link_url', refId) };
+  if (url === null) return { issues: listMissing(url, 'link_url', refId) };
   return {
     value: {
       refId,
@@ -153,9 +150,9 @@ function stateOf(disabledAt: unknown): Link['state'] {
   return disabledAt === undefined || disabledAt === null || disabledAt === '' ? 'active' : 'disabled';
 }
 
-function createMissingIssues(url: string | null, urlMember: string, refId: string | null): readonly Issue[] {
+function listMissing(url: string | null, urlField: string, refId: string | null): readonly Issue[] {
   return [
-    ...(url === null ? [{ path: urlMember, message: 'must be an http(s) URL' }] : []),
+    ...(url === null ? [{ path: urlField, message: 'must be an http(s) URL' }] : []),
     ...(refId === null ? [{ path: 'ref_id', message: 'must be there' }] : []),
   ];
 }

@@ -12,9 +12,7 @@ import { list, oneOf, record } from '../validation/structure.js';
 import { isOrdinaryIdType, isOrdinaryLink } from './quick-page-check.js';
 
 const wireIdType = record({ country: wireString, id_type: wireString, verification_method: wireString });
-const wireIdTypes = z.nullish(
-  list(wireIdType, { maxEntries: assumedMaxEntries.idTypes, isOrdinary: isOrdinaryIdType }),
-);
+const wireIdTypes = z.nullish(list(wireIdType, { max: assumedMaxEntries.idTypes, isOrdinary: isOrdinaryIdType }));
 
 /** The fields of {@link wireLink}. */
 export const linkFields = {
@@ -31,7 +29,7 @@ export const linkFields = {
   user_id: wireCode,
   user_ids: z.nullish(
     oneOf(
-      { string: z.string(), list: list(wireCode, { maxEntries: assumedMaxEntries.users }) },
+      { string: z.string(), list: list(wireCode, { max: assumedMaxEntries.users }) },
       'must be a string or a list of strings',
     ),
   ),
@@ -64,7 +62,7 @@ export const wireUpdatedLink = record({
 
 /** A page of links (§4.4) and its place in the list (§2.3). */
 export const wireLinkPage = record({
-  links: list(wireLink, { maxEntries: assumedMaxEntries.links, isOrdinary: isOrdinaryLink }),
+  links: list(wireLink, { max: assumedMaxEntries.links, isOrdinary: isOrdinaryLink }),
   meta: record({ currentPage: wireCount, limit: wireCount, totalCount: wireCount, totalPages: wireCount }),
 });
 

@@ -23,7 +23,7 @@ export interface ListRules {
   /** The message for a value that is not a list. Default `'must be a list'`. */
   readonly message?: string;
   /** A list of more entries is rejected before any of them is checked. Default: any number. */
-  readonly maxEntries?: number;
+  readonly max?: number;
   /** A quick check of entries of parsed JSON, instead of the one that is derived from their schema. */
   readonly isOrdinary?: (entry: unknown) => boolean;
 }
@@ -172,12 +172,9 @@ function acceptsAbsence(schema: z.core.$ZodType): boolean {
   return success && data === undefined;
 }
 
-function listRule(element: Rule, { maxEntries = Number.POSITIVE_INFINITY, isOrdinary }: ListRules = {}): Rule {
+function listRule(element: Rule, { max = Number.POSITIVE_INFINITY, isOrdinary }: ListRules = {}): Rule {
   const accepts = isOrdinary ?? ((entry: unknown) => isAccepted(entry, element));
-  return {
-    ...composite,
-    accepts: (value) => Array.isArray(value) && value.length <= maxEntries && value.every(accepts),
-  };
+  return { ...composite, accepts: (value) => Array.isArray(value) && value.length <= max && value.every(accepts) };
 }
 
 // The JSON type of a value decides which form is checked.

@@ -12,11 +12,11 @@ import { describeStructure, type Fields, type Forms, isAcceptedAsIs, type ListRu
 
 /** A list, checked entry by entry until {@link maxIssues} issues were found. */
 export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMiniType<T[]> {
-  const { message = 'must be a list', maxEntries = Number.POSITIVE_INFINITY } = rules;
+  const { message = 'must be a list', max = Number.POSITIVE_INFINITY } = rules;
   const { isOrdinary = (given: unknown) => isAcceptedAsIs(entry, given) } = rules;
   const schema = createSchema<T[]>((value, context) => {
     if (!Array.isArray(value)) return addIssue(context, message);
-    if (value.length > maxEntries) return addIssue(context, `must have at most ${maxEntries} entries`);
+    if (value.length > max) return addIssue(context, `must have at most ${max} entries`);
     const entries: T[] = [];
     const before = context.issues.length;
     for (let index = 0; index < value.length; index++) {

@@ -166,7 +166,7 @@ test.each<[string, z.ZodMiniType, readonly unknown[], readonly unknown[]]>([
   ['list', z.array(text), [[], ['a', 'b']], [['a', 1], {}, 'a', null]],
   ['record', ofZod, [{}, { a: null, b: 1, c: [] }], [{ a: 1 }, { b: 'x' }, [], null, 'x']],
   ['record of one\u2019s own', own, [{}, { a: null, b: 1, c: [] }], [{ a: 1 }, { b: 'x' }, [], null, 'x']],
-  ['list of one\u2019s own', list(text, { maxEntries: 2 }), [[], ['a', 'b']], [['a', 1], ['a', 'b', 'c'], {}, null]],
+  ['list of one\u2019s own', list(text, { max: 2 }), [[], ['a', 'b']], [['a', 1], ['a', 'b', 'c'], {}, null]],
   [
     'forms of one\u2019s own',
     oneOf({ string: text, record: own }, 'no'),

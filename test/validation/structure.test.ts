@@ -83,7 +83,7 @@ test('list() in a list stops both', () => {
 });
 
 test('list() refuses more entries than it may have without a look at any', () => {
-  const three = list(z.string(), { maxEntries: 3 });
+  const three = list(z.string(), { max: 3 });
   const { proxy, reads } = counted(['a', 'b', 'c', 'd']);
 
   expect(check(three, proxy)).toEqual({ issues: [{ path: '', message: 'must have at most 3 entries' }] });
