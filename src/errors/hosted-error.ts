@@ -33,7 +33,7 @@ export const maxIssues = 20;
 /** The facts every error carries. */
 export interface ErrorFacts {
   readonly operation?: OperationName | null;
-  /** What failed, where it is not an operation: `receive a callback`. */
+  /** What failed. Default: what the operation does. */
   readonly task?: Task;
   readonly outcome?: Outcome;
   readonly attempts?: number;
@@ -116,6 +116,14 @@ export abstract class HostedError extends Error {
     const cause = this.cause === undefined ? {} : { cause: this.cause };
     return `${this.stack ?? `${this.name}: ${this.message}`} ${inspect({ ...facts, ...cause }, options)}`;
   }
+}
+
+/**
+ * Gives the errors of a class their `name`, in minified code too. On the prototype, as the stack is written before
+ * the fields of an error are set; by definition, as `Error.prototype` may be frozen.
+ */
+export function nameClass(errorClass: { readonly prototype: HostedError }, name: string): void {
+  Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true });
 }
 
 // Spread, so that only own properties of the given facts are read.

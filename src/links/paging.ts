@@ -97,7 +97,7 @@ export function placePage(
   const base = knownBase ?? (page === undefined ? meta.currentPage : firstPage.current());
   // Where pages are counted otherwise than when the walk began, it would miss one, or stop too early.
   if (knownBase !== null && firstPage.current() !== knownBase) {
-    const now = `must be counted from ${knownBase}, as on the first page, and is counted from ${firstPage.current()} now`;
+    const now = `must be counted from ${knownBase}, as when the walk began, and is counted from ${firstPage.current()} now`;
     throw createPagingError(fetched, 'meta.currentPage', now);
   }
   const next = isFollowed(meta, base) ? meta.currentPage + 1 : null;

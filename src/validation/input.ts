@@ -68,10 +68,9 @@ function isInteger(value: unknown, least: number, most: number): boolean {
 }
 
 /** A time in milliseconds that a timer accepts. */
-export const duration = z.custom<number>(
-  (value) => typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= maxTimer,
-  { error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimer}, got ${kindOf(issue.input)}` },
-);
+export const duration = z.custom<number>((value) => isInteger(value, 1, maxTimer), {
+  error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimer}, got ${kindOf(issue.input)}`,
+});
 
 /** An absolute http(s) URL, as it will be sent: a string as written. */
 export const httpUrl = z.pipe(

@@ -33,7 +33,7 @@ test.each([
 
     reports.report(createFailure(phase, 503, 'code', error), 0, undefined);
 
-    expect(lines).toEqual([`a callback was answered 503 (code), so that it is delivered again: ${why}`]);
+    expect(lines).toEqual([`a callback ended in 503 (code), to be redelivered: ${why}`]);
   },
 );
 
@@ -45,5 +45,5 @@ test.each([
 
   reports.report(createFailure('read', 400, 'code', error), 0, undefined);
 
-  expect(lines).toEqual([`1 deliveries of callbacks were refused (1 with 400)${latest}`]);
+  expect(lines).toEqual([`1 deliveries of callbacks were rejected (1 with 400)${latest}`]);
 });

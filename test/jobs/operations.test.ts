@@ -6,7 +6,7 @@ import { clientOf, rejection, signed } from '../support/fake-fetch.js';
 
 const job = { userId: 'user-1', jobId: 'job-1' };
 
-const notAsked = 'must be that of the job that was asked for';
+const notAsked = 'must be that of the requested job';
 
 test.each([
   [{ user_id: 'user-2', job_id: 'job-1' }, 'user_id', notAsked],

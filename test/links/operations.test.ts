@@ -89,7 +89,7 @@ test('methods are compared for each country and ID type alone, and the same entr
 });
 
 const url = 'https://links.hosted.test/1';
-const otherLink = 'must be the id of the link that was asked for';
+const otherLink = 'must be the id of the requested link';
 
 type Mismatch = [string, (client: HostedClient) => Promise<unknown>, object, string, string];
 

@@ -148,7 +148,9 @@ test.each([
   for (const error of errors) {
     expectStuck(error);
     expect(error).toMatchObject({
-      message: expect.stringContaining(`must be counted from ${from}, as this walk began, and is counted from ${to}`),
+      message: expect.stringContaining(
+        `must be counted from ${from}, as when the walk began, and is counted from ${to}`,
+      ),
       issues: [{ path: 'meta.currentPage' }],
     });
   }

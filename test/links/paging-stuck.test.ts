@@ -122,11 +122,15 @@ test('a service that answers beyond its end with its last page ends loudly after
 
 /** What is wrong, in which member; the service that does it, and what its client was told. */
 const stuckServices: readonly [string, string, Pager, Partial<HostedClientOptions>?][] = [
-  ['meta.currentPage', 'must be 2, the page that was asked for', (_page, before) => wirePage([`${before}`], 1, 5)],
+  ['meta.currentPage', 'must be 2, the requested page', (_page, before) => wirePage([`${before}`], 1, 5)],
   ['meta.currentPage', 'must be 0 or 1 on the first page', () => wirePage(['a'], 2, 5)],
   ['meta.currentPage', 'must be 0 on the first page', () => wirePage(['a'], 1, 5), { wire: { firstPage: 0 } }],
   ['meta.currentPage', 'must be 1 on the first page', () => wirePage(['a'], 0, 5), { wire: { firstPage: 1 } }],
-  ['meta.totalPages', 'must be 1 or more where more links are counted than came', () => wirePage(['a'], 1, 0)],
+  [
+    'meta.totalPages',
+    'must be 1 or more where "meta.totalCount" is more than the links of the page',
+    () => wirePage(['a'], 1, 0),
+  ],
   ['links', 'must not be those of the page before', (page = 1) => wirePage(['a', 'b'], page, 5)],
   ['links', 'must not be those of an earlier page', (page = 1) => wirePage([`a${page % 3}`, `b${page % 3}`], page, 9)],
   ['links', 'must not stay empty page after page', (page = 1) => wirePage([], page, 1e15)],
