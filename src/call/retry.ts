@@ -148,7 +148,7 @@ function chooseNewSignature(error: AnyHostedError, attempt: Attempt): Retry | nu
 }
 
 function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
-  if (isLast(attempt) || !error.retryable || isReflected(error) || isEndOfCall(error)) return null;
+  if (isLast(attempt) || !error.retryable || isReflected(error)) return null;
   const longestMs = Math.min(backOff.longestMs, backOff.firstMs * 2 ** (attempt.number - 1));
   const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
   // An earlier request would be rejected, and so long a sleep looks like a call that hangs: the caller decides.
@@ -164,10 +164,6 @@ function isLast({ number, call }: Attempt): boolean {
 
 function isReflected(error: AnyHostedError): boolean {
   return error.code === 'signature' && error.reason === 'reflected';
-}
-
-function isEndOfCall(error: AnyHostedError): boolean {
-  return error.code === 'timeout' && error.phase === 'total';
 }
 
 /** The first wait, and the longest, in ms: doubled each time, and drawn at random from 0 (full jitter). */
