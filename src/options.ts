@@ -35,9 +35,9 @@ export interface HostedClientOptions {
   jobStatusBaseUrls?: Partial<Record<Environment, string | URL>>;
   /** The callback URL of `links.create` when its `callbackUrl` is left out: absolute http(s). Default: none. */
   defaultCallbackUrl?: string;
-  /** Milliseconds one attempt may take, its body included. Default 30,000. */
+  /** The time limit of one attempt, including its body, in milliseconds. Default 30,000. */
   timeoutMs?: number;
-  /** Milliseconds all attempts and waits of one call may take together. Default 120,000. */
+  /** The time limit of all attempts of one call and the pauses between them, in milliseconds. Default 120,000. */
   totalTimeoutMs?: number;
   /**
    * How often a call is retried at most, 0 to 100; only where that is safe. Default 2; 0 always means one
@@ -87,9 +87,9 @@ export interface HostedClientOptions {
 export interface CallOptions {
   /** Ends the call at once; it then rejects with `signal.reason` itself. */
   signal?: AbortSignal;
-  /** Milliseconds one attempt may take, its body included. Default: the client's. */
+  /** The time limit of one attempt, including its body, in milliseconds. Default: the client's. */
   timeoutMs?: number;
-  /** Milliseconds all attempts and waits may take together. Default: the client's. */
+  /** The time limit of all attempts and the pauses between them, in milliseconds. Default: the client's. */
   totalTimeoutMs?: number;
   /** How often the call may be retried, where that is safe; 0 means one request. Default: the client's. */
   maxRetries?: number;

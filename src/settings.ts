@@ -127,7 +127,7 @@ const baseUrlMap = inputObject(
     Environment,
     z.ZodMiniOptional<typeof baseUrl>
   >,
-  `must be an object with ${oneOfEnvironments}`,
+  'must be an object with URLs by environment',
 );
 
 const timestampFormat = choice(['iso', 'epoch-ms', 'epoch-s'], 'must be "iso", "epoch-ms" or "epoch-s"');
@@ -225,7 +225,7 @@ function findProxyIssues({
 }
 
 const mustNotBeProxied =
-  'must not be sent through the proxy that environment variables name: put its host into NO_PROXY, or use https';
+  'is http, and the environment variables would send it through a proxy: add its host to NO_PROXY, or use https';
 
 type OptionsAsGiven = { readonly [Name in keyof HostedClientOptions]?: unknown };
 

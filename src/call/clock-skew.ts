@@ -10,7 +10,7 @@ import { parseHttpDate } from '../protocol/date-time.js';
 
 /** A round trip this long, in ms, says too little about when the response was dated. */
 const longestRoundTripMs = 10_000;
-/** A difference up to this, in ms, is tolerated by every window of validity. */
+/** A difference of up to this many ms is not corrected: signatures are expected to be valid for longer. */
 const tolerableMs = 60_000;
 /** A difference beyond this, in ms, is not adopted: no request is signed for a time further away. */
 const largestOffsetMs = 24 * 60 * 60 * 1000;

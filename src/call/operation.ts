@@ -51,7 +51,7 @@ export type Decoded<Output> =
   | { readonly value: Output }
   | { readonly reason: 'shape' | 'mismatch'; readonly issues: readonly Issue[] };
 
-/** Whether something was decoded: by an own property, as other code may have put one on all objects. */
+/** Whether decoding gave a value: by its own property, as other code may have added one to `Object.prototype`. */
 export function hasValue<Value, Failure extends object>(
   read: { readonly value: Value } | Failure,
 ): read is { readonly value: Value } {

@@ -141,6 +141,6 @@ function urlOf({ route }: OperationFacts, { linkId }: Encoded, { baseUrls, wire 
 }
 
 function createSignerError(attempt: Attempt): HostedConfigError {
-  const issues = [{ path: 'signer', message: 'must sign with a string, and failed to' }];
+  const issues = [{ path: 'signer', message: 'must sign with a string, but did not' }];
   return new HostedConfigError(issues, { ...factsOf(attempt, outcomeWithoutResponse(attempt)), retryable: false });
 }

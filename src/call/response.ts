@@ -173,7 +173,7 @@ export type Verified = Extract<Verdict, { readonly isVerified: true }>;
 export function assertVerified(verdict: Verdict, source: Source): Verified {
   if (verdict.isVerified) return verdict;
   if (verdict.reason !== 'signer threw') throw source.createUntrusted(verdict.reason);
-  throw source.createConfigError([{ path: 'signer', message: 'must verify without throwing, and threw' }]);
+  throw source.createConfigError([{ path: 'signer', message: 'must not throw when it verifies, but it did' }]);
 }
 
 function decode<Input, WireResponse, Output>(

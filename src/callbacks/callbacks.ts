@@ -167,7 +167,7 @@ export interface Callbacks {
 // Many clients never receive a callback: the code for it is loaded with the first one.
 const loadReceiverModule = lazy(async () => {
   try {
-    return await import('./receiving.js');
+    return await import('./receiver.js');
   } catch {
     const why = 'the code for callbacks could not be loaded';
     throw new HostedConnectionError(why, { task: 'receive a callback', outcome: 'answered', retryable: true });

@@ -24,7 +24,7 @@ export interface Turns {
 
 interface Waiting {
   readonly atOnce: number;
-  /** Starts its turn. */
+  /** Lets the waiting work start. */
   start(): void;
 }
 

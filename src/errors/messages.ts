@@ -38,7 +38,7 @@ export const unusableMessages: Readonly<Record<UnusableReason, string>> = {
   mismatch: 'it is about something other than the request',
   too_large: 'it is larger than "maxResponseBytes"',
   redirect: 'it is a redirect, which is not followed',
-  paging: 'it is not the next page',
+  paging: 'it is not the expected page',
 };
 
 /** How many characters of a message the issues may take: the whole message stays below 2,000. */

@@ -92,7 +92,7 @@ interface JobStatusBase extends JobRef {
   readonly result: JobResult | null;
   /** Links to pictures; null where the response has none, for example as they were not requested. */
   readonly imageLinks: {
-    /** The URL of the selfie, which expires; null where it is not an http(s) URL: it is then in `extra`, as sent. */
+    /** The URL of the selfie, which expires. Null if it is not an http(s) URL: then `extra` has it, unchanged. */
     readonly selfieImage: string | null;
     /** When the URL expires, where it is a presigned one and says so (§8); null elsewhere. */
     readonly expiresAt: Date | null;

@@ -54,7 +54,7 @@ export const wireJobStatus = record({
   job_success: wireAnything,
   code: wireCode,
   result: z.nullish(
-    oneOf({ string: z.string(), record: wireResult, list: wireEmptyList }, 'must be a result or a string'),
+    oneOf({ string: z.string(), record: wireResult, list: wireEmptyList }, 'must be an object or a string'),
   ),
   history: z.nullish(oneOf({ list: wireHistory, record: wireHistoryEntry }, 'must be a list of results')),
   image_links: objectOr(record({ selfie_image: wireAnything })),

@@ -44,7 +44,7 @@ export interface FirstPage {
   learn(page: FetchedPage): void;
 }
 
-/** Creates the memory of the first page's number. */
+/** Creates what remembers the number of the first page. */
 export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
   const configured = given === 'auto' ? null : given;
   let learnt: number | null = null;

@@ -79,10 +79,10 @@ export function comparePage(
     // As many new links as a page has push all of its links onto the next page. Once, that is a
     // coincidence; twice in a row, or on the last page, the service does not advance.
     const isWhole = isRepeat && links.length >= before.refIds.size;
-    if (repeats > 1 || (isWhole && isLast)) return 'must not be those of the page before';
+    if (repeats > 1 || (isWhole && isLast)) return 'must not be the same links as on the page before';
     // New links may shift a single one here again from anywhere, but hardly over and over.
     if (isCheckpoint && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats)) {
-      return 'must not be those of an earlier page';
+      return 'must not be the same links as on an earlier page';
     }
     return pagesWithoutNew > maxPagesWithoutNew ? 'must not stay empty page after page' : null;
   }

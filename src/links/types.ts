@@ -72,7 +72,7 @@ export interface LinkChanges {
 
 /** A link that was changed (§4.2). */
 export interface UpdatedLink {
-  /** The reference id; that of the call where the service sends none. */
+  /** The reference id. If the service sends none, it is the one that was passed to the call. */
   readonly refId: string;
   /** The URL for the end user. */
   readonly url: string;
@@ -98,11 +98,11 @@ export interface Link {
   readonly idTypes: readonly IdType[];
   /** Whether the link serves one user once. */
   readonly isSingleUse: boolean | null;
-  /** Where results are posted; null where there is none or it is not an http(s) URL: it is then in `extra`, as sent. */
+  /** The URL that results are posted to. Null if there is none, or if it is not an http(s) URL: then `extra` has it, unchanged. */
   readonly callbackUrl: string | null;
-  /** The privacy policy; null where there is none or it is not an http(s) URL: it is then in `extra`, as sent. */
+  /** The URL of the privacy policy. Null if there is none, or if it is not an http(s) URL: then `extra` has it, unchanged. */
   readonly dataPrivacyPolicyUrl: string | null;
-  /** The logo; null where there is none or it is not an http(s) URL: it is then in `extra`, as sent. */
+  /** The URL of the logo. Null if there is none, or if it is not an http(s) URL: then `extra` has it, unchanged. */
   readonly logoUrl: string | null;
   /** The users of the link: `user_id` and `user_ids` of the wire together, without duplicates. */
   readonly userIds: readonly string[];

@@ -1,7 +1,7 @@
 /**
  * Every default that fills a gap of the protocol. A guess is changed here, or by a user through
- * `WireOptions` and the client's options; no other file makes one. Section numbers are those of
- * docs/protocol.md.
+ * `WireOptions` and the client's options. One is structural: `settings.ts` takes the links' URL for job status
+ * where none is given (§4.5). Section numbers are those of docs/protocol.md.
  *
  * @module
  */

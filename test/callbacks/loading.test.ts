@@ -3,7 +3,7 @@
 import { createMockService } from 'hosted-client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
 
-const code = '../../src/callbacks/receiving.js';
+const code = '../../src/callbacks/receiver.js';
 
 afterEach(() => {
   vi.doUnmock(code);

@@ -131,8 +131,12 @@ const stuckServices: readonly [string, string, Pager, Partial<HostedClientOption
     'must be 1 or more where "meta.totalCount" is more than the links of the page',
     () => wirePage(['a'], 1, 0),
   ],
-  ['links', 'must not be those of the page before', (page = 1) => wirePage(['a', 'b'], page, 5)],
-  ['links', 'must not be those of an earlier page', (page = 1) => wirePage([`a${page % 3}`, `b${page % 3}`], page, 9)],
+  ['links', 'must not be the same links as on the page before', (page = 1) => wirePage(['a', 'b'], page, 5)],
+  [
+    'links',
+    'must not be the same links as on an earlier page',
+    (page = 1) => wirePage([`a${page % 3}`, `b${page % 3}`], page, 9),
+  ],
   ['links', 'must not stay empty page after page', (page = 1) => wirePage([], page, 1e15)],
 ];
 
@@ -143,7 +147,7 @@ test.each(stuckServices)('what ends a walk loudly says: "%s" %s', async (path, m
 
   expectStuck(error);
   expect(error).toMatchObject({
-    message: `Cannot list links: the response cannot be used: it is not the next page ("${path}" ${message})`,
+    message: `Cannot list links: the response cannot be used: it is not the expected page ("${path}" ${message})`,
     issues: [{ path, message }],
     outcome: 'answered',
     retryable: false,
