@@ -9,11 +9,14 @@ import type { WireOptions } from './protocol/assumptions.js';
 import type { Clock } from './runtime/clock.js';
 import type { Signer } from './signing/signer.js';
 
-/** The environments of the service. */
-export const environments = ['sandbox', 'production'] as const;
-
 /** An environment of the service. Keys, links and jobs of one are unknown to the other. */
-export type Environment = (typeof environments)[number];
+export type Environment = 'sandbox' | 'production';
+
+// A record, so that the compiler refuses one that is left out.
+const everyEnvironment: Readonly<Record<Environment, true>> = { sandbox: true, production: true };
+
+/** Every environment, by name. */
+export const environments = Object.keys(everyEnvironment) as readonly Environment[];
 
 /** Options of {@link HostedClient}. `apiKey` or `signer`: exactly one of the two. */
 export interface HostedClientOptions {
