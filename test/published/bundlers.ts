@@ -25,9 +25,9 @@ const bundlers: Readonly<Record<string, Bundler>> = {
 /** Texts that survive minifying, and tell who is in a bundle. */
 const marks = {
   tweetnacl: 'bad public key size',
-  'the Ed25519 signer': 'Cannot sign with Ed25519',
-  'the HMAC signer': 'Cannot sign with HMAC-SHA256',
-  'the client': 'Cannot create HostedClient',
+  'the Ed25519 signer': 'sign with Ed25519',
+  'the HMAC signer': 'sign with HMAC-SHA256',
+  'the client': 'create HostedClient',
   'the errors': 'HostedPollTimeoutError',
 } as const;
 

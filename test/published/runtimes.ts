@@ -17,7 +17,7 @@ import { type ContractServer, startContractServer } from './contract-server.ts';
 import { installFrom, makeProject, mustRun, packTarball, run, writeFiles } from './project.ts';
 
 /** The folder of the manifest, and of what starts the contracts. */
-const folder = fileURLToPath(new URL('./runtimes.ts', import.meta.url));
+const folder = fileURLToPath(new URL('./runtimes/', import.meta.url));
 const installed = (path: string) => join(folder, 'node_modules', path);
 
 /** What one contract came to: null, or what is wrong. */
