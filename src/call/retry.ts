@@ -46,8 +46,9 @@ export async function runAttempts<Call extends CallFacts, Output>(
 async function waitForRetry(error: unknown, failed: Attempt): Promise<FailedAttempt> {
   const { call, number } = failed;
   call.options.signal?.throwIfAborted();
-  const retry = isHostedError(error) ? chooseRetry(error, failed) : null;
-  if (retry === null || !isHostedError(error)) throw error;
+  if (!isHostedError(error)) throw error;
+  const retry = chooseRetry(error, failed);
+  if (retry === null) throw error;
   const { delayMs } = retry;
   const { id: callId, operation, shared } = call;
   shared.telemetry.report?.({
