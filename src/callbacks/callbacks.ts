@@ -13,11 +13,11 @@ import type { CallOptions } from '../options.js';
 import { lazy } from '../runtime/lazy.js';
 import { readProperty } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
-import { createDeliveryReports } from './delivery.js';
-import { createHandler } from './handler.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
 import { createReplayGuard } from './replay-guard.js';
+import { createDeliveryReports } from './reports.js';
 import type { CallbackEvent, ConfirmedEvent, HandlerOptions, ReceiveOptions } from './types.js';
+import { createHandler } from './web-handler.js';
 
 /**
  * Receives the results that the service posts. The signature of a callback covers its time and the partner,

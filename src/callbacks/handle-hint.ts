@@ -11,15 +11,15 @@ import { assumedMaxJobs } from '../protocol/assumptions.js';
 import { writeJson } from '../runtime/prototype.js';
 import { sha256Hex } from '../runtime/sha256.js';
 import { createConfirmedEvent, fetchStatus } from './confirm.js';
-import { createFailure, type DeliveryResult } from './delivery.js';
-import { beginDelivery, createBusyError, type Handle, runOnEvent, toKnownResult } from './handle.js';
-import type { Handling } from './handler.js';
+import { beginDelivery, createBusyError, type Handle, runOnEvent, toKnownResult } from './handle-unconfirmed.js';
 import type { Hint, HintLimits, Permit } from './hint-limits.js';
 import type { Begun, Lease } from './lease.js';
-import type { ReceivedCallback } from './receive.js';
+import type { VerifiedCallback } from './read-callback.js';
+import { createFailure, type DeliveryResult } from './reports.js';
 import type { ResultMemory } from './result-memory.js';
 import type { Turns } from './turns.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
+import type { Handling } from './web-handler.js';
 
 /** What the confirming handlers of one client share. */
 export interface ConfirmContext {
@@ -133,7 +133,7 @@ function joinLeases(one: Lease, other: Lease): Lease {
 
 const noLease: Lease = { commit: async () => undefined, forget: async () => undefined };
 
-async function hintOf({ event, timestamp, bodyDigest }: ReceivedCallback, { settings }: Handling): Promise<Hint> {
+async function hintOf({ event, timestamp, bodyDigest }: VerifiedCallback, { settings }: Handling): Promise<Hint> {
   const { perTime, perSecond } = assumedMaxJobs;
   return {
     timestamp,

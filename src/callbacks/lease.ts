@@ -6,7 +6,7 @@
 
 import type { WaitingClock } from '../runtime/clock.js';
 import type { ReceiveSettings } from './options.js';
-import type { ReceivedCallback } from './receive.js';
+import type { VerifiedCallback } from './read-callback.js';
 
 /** The right to handle a callback. Its methods never reject. */
 export interface Lease {
@@ -32,7 +32,7 @@ export interface LeaseContext {
  * @throws what the guard throws.
  */
 export async function begin(
-  { key, bodyDigest, expiresAt }: Pick<ReceivedCallback, 'key' | 'bodyDigest' | 'expiresAt'>,
+  { key, bodyDigest, expiresAt }: Pick<VerifiedCallback, 'key' | 'bodyDigest' | 'expiresAt'>,
   { replayGuard, leaseMs }: Pick<ReceiveSettings, 'replayGuard' | 'leaseMs'>,
   { clock, warn }: LeaseContext,
 ): Promise<Begun> {

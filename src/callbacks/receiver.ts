@@ -7,18 +7,18 @@
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import type { Settings } from '../settings.js';
 import { callbackSource } from './callback-errors.js';
-import { deliver } from './deliver.js';
-import type { DeliveryReports, DeliveryResult } from './delivery.js';
-import { createBusyError, handleUnconfirmed } from './handle.js';
 import { createHintHandling } from './handle-hint.js';
-import type { Handling } from './handler.js';
+import { createBusyError, handleUnconfirmed } from './handle-unconfirmed.js';
 import { createHintLimits } from './hint-limits.js';
 import { begin } from './lease.js';
 import type { ReceiveSettings } from './options.js';
-import { receiveCallback } from './receive.js';
+import { processDelivery } from './process-delivery.js';
+import { readCallback } from './read-callback.js';
+import type { DeliveryReports, DeliveryResult } from './reports.js';
 import { createResultMemory } from './result-memory.js';
 import { createTurns } from './turns.js';
 import type { CallbackEvent } from './types.js';
+import type { Handling } from './web-handler.js';
 
 /** Receives the callbacks of one client. */
 export interface CallbackReceiver {
@@ -44,7 +44,7 @@ export function createReceiver(
 
   return {
     async receive(body, settings) {
-      const callback = await receiveCallback(body, settings, client);
+      const callback = await readCallback(body, settings, client);
       const { event, key } = callback;
       const begun = await begin(callback, settings, { clock, warn });
       if (begun.known === 'conflict') throw callbackSource.createUntrusted('replayed');
@@ -60,7 +60,7 @@ export function createReceiver(
       return event;
     },
     deliver(request, handling) {
-      return deliver(request, handling.settings.confirms ? handleHint : handleUnconfirmed, handling);
+      return processDelivery(request, handling.settings.confirms ? handleHint : handleUnconfirmed, handling);
     },
   };
 }

@@ -27,7 +27,7 @@ import { type Pair, pairNames, scanBody } from './scan-body.js';
 import type { CallbackEvent } from './types.js';
 
 /** A callback whose signature is verified, and what a guard identifies it by. */
-export interface ReceivedCallback {
+export interface VerifiedCallback {
   readonly event: CallbackEvent;
   /** The timestamp as it was signed. */
   readonly timestamp: string;
@@ -49,11 +49,11 @@ const maxIdCharacters = 1_024;
  * @throws {HostedResponseError} when the body is too large, is not JSON, or does not name a job.
  * @throws {HostedSignatureError} when it is not authentic, or stale.
  */
-export async function receiveCallback(
+export async function readCallback(
   body: string | Uint8Array,
   { maxAgeMs, maxBytes, confirms }: ReceiveSettings,
   { signer, partnerId, environment, wire, clock }: Settings,
-): Promise<ReceivedCallback> {
+): Promise<VerifiedCallback> {
   // Before anything is awaited: the caller may reuse the bytes.
   const { text, scanned } = decodeBody(body, maxBytes);
   const now = clock.now();

@@ -1,7 +1,7 @@
 /** What the log says of deliveries that did not end in 200. */
 
 import { expect, test } from 'vitest';
-import { createDeliveryReports, createFailure } from '../../src/callbacks/delivery.js';
+import { createDeliveryReports, createFailure } from '../../src/callbacks/reports.js';
 import { HostedConnectionError } from '../../src/errors/errors.js';
 
 function start() {

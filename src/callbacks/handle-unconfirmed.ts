@@ -6,14 +6,14 @@
 
 import { HostedSignatureError } from '../errors/errors.js';
 import { callbackFacts, callbackSource } from './callback-errors.js';
-import { createFailure, type DeliveryResult } from './delivery.js';
-import type { Handling } from './handler.js';
 import { type Begun, begin, type Lease } from './lease.js';
-import type { ReceivedCallback } from './receive.js';
+import type { VerifiedCallback } from './read-callback.js';
+import { createFailure, type DeliveryResult } from './reports.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
+import type { Handling } from './web-handler.js';
 
 /** Handles a callback. */
-export type Handle = (callback: ReceivedCallback, handling: Handling) => Promise<DeliveryResult>;
+export type Handle = (callback: VerifiedCallback, handling: Handling) => Promise<DeliveryResult>;
 
 /** Passes a callback to `onEvent` as it is, without confirming it. */
 export const handleUnconfirmed: Handle = async (callback, handling) => {
@@ -32,7 +32,7 @@ export const handleUnconfirmed: Handle = async (callback, handling) => {
 };
 
 /** Asks the replay guard whether this delivery may handle the callback. */
-export function beginDelivery(callback: ReceivedCallback, { settings, client, reports }: Handling): Promise<Begun> {
+export function beginDelivery(callback: VerifiedCallback, { settings, client, reports }: Handling): Promise<Begun> {
   return begin(callback, settings, { clock: client.clock, warn: reports.warn });
 }
 

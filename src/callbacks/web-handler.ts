@@ -7,8 +7,8 @@
 import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
 import { shadowPollution } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
-import { codeOf, createFailure, type DeliveryReports, type DeliveryResult } from './delivery.js';
 import type { HandlerSettings } from './options.js';
+import { codeOf, createFailure, type DeliveryReports, type DeliveryResult } from './reports.js';
 
 /** The settings of a handler and its client, and its reports. */
 export interface Handling {

@@ -15,14 +15,14 @@ import { withTimeout } from '../runtime/clock.js';
 import { readBytes } from '../runtime/read-body.js';
 import type { Settings } from '../settings.js';
 import { callbackFacts, callbackSource } from './callback-errors.js';
-import { codeOf, createFailure, type DeliveryFailure, type DeliveryResult } from './delivery.js';
-import type { Handle } from './handle.js';
-import type { Handling } from './handler.js';
+import type { Handle } from './handle-unconfirmed.js';
 import type { HandlerSettings } from './options.js';
-import { type ReceivedCallback, receiveCallback } from './receive.js';
+import { readCallback, type VerifiedCallback } from './read-callback.js';
+import { codeOf, createFailure, type DeliveryFailure, type DeliveryResult } from './reports.js';
+import type { Handling } from './web-handler.js';
 
 /** Processes a delivery from its request to its result. */
-export async function deliver(request: Request, handle: Handle, handling: Handling): Promise<DeliveryResult> {
+export async function processDelivery(request: Request, handle: Handle, handling: Handling): Promise<DeliveryResult> {
   const { settings, client } = handling;
   if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError());
   let body: Uint8Array;
@@ -31,9 +31,9 @@ export async function deliver(request: Request, handle: Handle, handling: Handli
   } catch (error) {
     return toReadFailure(error);
   }
-  let callback: ReceivedCallback;
+  let callback: VerifiedCallback;
   try {
-    callback = await receiveCallback(body, settings, client);
+    callback = await readCallback(body, settings, client);
   } catch (error) {
     return toVerifyFailure(error);
   }
