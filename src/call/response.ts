@@ -14,9 +14,9 @@ import { checkJson } from '../validation/check.js';
 import type { CallResult, ResponseInfo } from './api-promise.js';
 import type { Attempt, RunningCall } from './attempt.js';
 import { describeOffset, describeSkew } from './clock-skew.js';
+import { createServiceError, requestIdIn } from './error-from-response.js';
 import { hasValue } from './operation.js';
 import { wasSent, wasSentRespelled } from './sent-signatures.js';
-import { createServiceError, requestIdIn } from './service-error.js';
 import type { TransportResponse } from './transport.js';
 
 /** The properties of a JSON object. */

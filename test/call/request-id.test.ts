@@ -3,7 +3,7 @@
 import { inspect } from 'node:util';
 import type { HostedEvent, Signer } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { requestIdIn } from '../../src/call/service-error.js';
+import { requestIdIn } from '../../src/call/error-from-response.js';
 import { clientOf, operations, type Reply, rejection, sign } from '../support/fake-fetch.js';
 
 const [, , get] = operations;
