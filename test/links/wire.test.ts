@@ -3,8 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import * as z from 'zod/mini';
-import { isOrdinaryLink } from '../../src/links/quick-page-check.js';
-import { linkFields, wireLinkPage } from '../../src/links/wire.js';
+import { isOrdinaryLink, linkFields, wireLinkPage } from '../../src/links/wire.js';
 import { wireString } from '../../src/protocol/scalars.js';
 import { check, checkJson } from '../../src/validation/check.js';
 import { list, record } from '../../src/validation/structure.js';
