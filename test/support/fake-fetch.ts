@@ -4,7 +4,7 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { type CallOptions, HostedClient, type HostedClientOptions } from 'hosted-client';
+import { type CallOptions, HostedClient, type HostedClientOptions, type OperationName } from 'hosted-client';
 
 export const partnerId = '085';
 export const apiKey = 'test-key';
@@ -120,6 +120,10 @@ export const operations = [
       client.jobs.status({ userId: 'user-1', jobId: 'job-1' }, options),
   },
 ] as const;
+
+/** Does not compile for an operation that has no row above. */
+type Complete<Missing extends never> = Missing;
+export type NoOperation = Complete<Exclude<OperationName, (typeof operations)[number]['name']>>;
 
 /** A clock that stands still, whose sleeps never end by themselves but obey their signal. */
 export function stillClock(at = now): { now(): number; sleep(ms: number, signal?: AbortSignal): Promise<void> } {
