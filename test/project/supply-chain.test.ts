@@ -170,7 +170,7 @@ test('the package holds its build, its source and its papers, and nothing else',
 
   const strangers = paths.filter(
     (path) =>
-      !/^(?:dist|src)\/.+\.(?:js|ts|map)$|^docs\/(?:moving|protocol)\.md$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|sbom\.cdx\.json)$/.test(
+      !/^(?:dist|src)\/.+\.(?:js|ts|map)$|^docs\/(?:moving\.md|openapi\.yaml|protocol\.md)$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|sbom\.cdx\.json)$/.test(
         path,
       ),
   );
@@ -183,6 +183,7 @@ test('the package holds its build, its source and its papers, and nothing else',
       'THIRD-PARTY-NOTICES.md',
       'sbom.cdx.json',
       'src/index.ts',
+      'docs/openapi.yaml',
     ]),
   );
   expect(paths.filter((path) => path.includes('test/') && !path.includes('testing/'))).toEqual([]);
