@@ -22,6 +22,7 @@ function isLoadedAtOnce(id: string, graph: Graph): boolean {
 export default defineConfig({
   input: {
     index: main,
+    'node/index': resolve('src/node/index.ts'),
     'testing/index': resolve('src/testing/index.ts'),
     'testing/msw': resolve('src/testing/msw.ts'),
   },

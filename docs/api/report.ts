@@ -1,5 +1,5 @@
 /**
- * The public surface as text: what the built declarations of the three entries offer, rolled up into
+ * The public surface as text: what the built declarations of the entries offer, rolled up into
  * one file each. `npm run api` writes these files; `npm run api:check` fails where they and the
  * declarations differ, so that a change of the surface is a diff in review.
  */
@@ -28,6 +28,12 @@ const entries: readonly Entry[] = [
     specifier: 'hosted-client',
     declarations: 'dist/index.d.ts',
     report: 'docs/api/hosted-client.api.md',
+    showsAll: true,
+  },
+  {
+    specifier: 'hosted-client/node',
+    declarations: 'dist/node/index.d.ts',
+    report: 'docs/api/hosted-client-node.api.md',
     showsAll: true,
   },
   {

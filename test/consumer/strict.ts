@@ -16,6 +16,7 @@ import {
   type NewLink,
   type Signer,
 } from 'hosted-client';
+import { lambdaHandler, nodeHandler } from 'hosted-client/node';
 import { createMockService, createTestClock, type MockService } from 'hosted-client/testing';
 
 const service: MockService = createMockService({ clock: createTestClock(), spelling: 'random' });
@@ -81,6 +82,9 @@ export async function particulars(): Promise<number> {
   const page: LinkPage = data;
   return page.meta.totalPages + response.attempts;
 }
+
+const handle = client.callbacks.handler({ onEvent: (event) => console.log(event.id) });
+export const receivers = { node: nodeHandler(handle), lambda: lambdaHandler(handle) };
 
 // @ts-expect-error A partner id is a text: leading zeros are part of it.
 export const numeric = new HostedClient({ ...options, partnerId: 85 });

@@ -78,7 +78,7 @@ test('no imports run in a circle, types counted', () => {
 });
 
 /** The folders from top to bottom; `''` is the root. What stands in one line may import what stands below it. */
-const order = ['', 'callbacks', 'links jobs', 'call', 'signing', 'validation', 'errors', 'protocol', 'runtime'];
+const order = ['', 'node', 'callbacks', 'links jobs', 'call', 'signing', 'validation', 'errors', 'protocol', 'runtime'];
 
 const levelOf = (path: string) => {
   const folder = path.includes('/') ? path.slice(0, path.indexOf('/')) : '';
@@ -171,6 +171,17 @@ test('no other package is imported', () => {
   const known = ['ky', 'msw', 'tweetnacl', 'zod/mini'];
 
   expect([...new Set(sources.flatMap(({ packages }) => packages))].sort()).toEqual(known);
+});
+
+test('nothing outside the node entry imports it, and it reaches neither calls nor handlers', () => {
+  const importers = sources.filter(
+    ({ path, files }) => !path.startsWith('node/') && files.some((file) => file.startsWith('node/')),
+  );
+  const reached = [...reachedFrom(...within('node'))].map((path) => path.split('/')[0]);
+
+  expect(importers.map(({ path }) => path)).toEqual([]);
+  expect(reached).not.toContain('call');
+  expect(reached).not.toContain('callbacks');
 });
 
 test('nothing outside testing imports it', () => {

@@ -1,4 +1,4 @@
-// What the public surface says of itself: every symbol of the three entries has a doc comment, every member of it
+// What the public surface says of itself: every symbol of the entries has a doc comment, every member of it
 // too, in the order a reader expects, and the examples in these comments compile.
 
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const source = `${root}src/`;
-const entries = ['index.ts', 'testing/index.ts', 'testing/msw.ts'].map((path) => source + path);
+const entries = ['index.ts', 'node/index.ts', 'testing/index.ts', 'testing/msw.ts'].map((path) => source + path);
 
 const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent({ ...config, files: [], include: [] }, ts.sys, root);
@@ -188,6 +188,10 @@ declare global {
   const createTestClock: typeof Testing.createTestClock;
   const mswHandlers: typeof import('hosted-client/testing/msw').mswHandlers;
   const setupServer: typeof import('msw/node').setupServer;
+  const express: typeof import('express').default;
+  const app: import('express').Express;
+  const lambdaHandler: typeof import('hosted-client/node').lambdaHandler;
+  const nodeHandler: typeof import('hosted-client/node').nodeHandler;
   const client: Main.HostedClient;
   const service: Testing.MockService;
   const newKey: string, oldKey: string, productionKey: string, refId: string, userId: string, jobId: string;

@@ -40,7 +40,7 @@ test('the one runtime dependency is tweetnacl, which has none of its own', () =>
 
 test('what is bundled is ky and zod, and their licences come along', async () => {
   const { metafile } = await build({
-    entryPoints: ['src/index.ts', 'src/testing/index.ts', 'src/testing/msw.ts'],
+    entryPoints: ['src/index.ts', 'src/node/index.ts', 'src/testing/index.ts', 'src/testing/msw.ts'],
     external: ['tweetnacl', 'msw'],
     format: 'esm',
     bundle: true,

@@ -1,0 +1,86 @@
+/**
+ * Receives callbacks on AWS Lambda.
+ *
+ * @module
+ */
+
+import { isRecord } from '../protocol/json.js';
+import { readProperty } from '../runtime/prototype.js';
+import { rawBytesOf, rewriteParsed } from './given-body.js';
+import { assertHandler, createBrokenBody, createRequest } from './web-request.js';
+
+/**
+ * Adapts a handler of callbacks to AWS Lambda, behind an HTTP API (payload 1.0 and 2.0), a REST API or a function
+ * URL; the events of a load balancer are read, too.
+ *
+ * The body may be text or base64, or the object that a middleware made of it. A load balancer takes 1 MB at most,
+ * which is less than callbacks grow to (1.5 MB).
+ *
+ * @param handle - What `callbacks.handler` returns.
+ * @returns A function from an event to status, headers and body. It never rejects: where `handle` does, the status
+ *   is 500.
+ * @throws {HostedConfigError} when `handle` is not a function.
+ *
+ * @example A function of its own
+ * ```ts
+ * export const handler = lambdaHandler(client.callbacks.handler({ onEvent: (event) => console.log(event.id) }));
+ * ```
+ *
+ * @see §6 of docs/protocol.md
+ */
+export function lambdaHandler(handle: (request: Request) => Promise<Response>): (event: object) => Promise<{
+  /** The HTTP status. */
+  statusCode: number;
+  /** The headers, by name. */
+  headers: Record<string, string>;
+  /** The body; empty for a handler of callbacks. */
+  body: string;
+}> {
+  assertHandler(handle);
+  return async (event) => {
+    try {
+      const answer = await handle(toRequest(event));
+      return { statusCode: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() };
+    } catch {
+      return { statusCode: 500, headers: {}, body: '' };
+    }
+  };
+}
+
+function toRequest(event: unknown): Request {
+  const context = read(event, 'requestContext');
+  // Payload 2.0 and function URLs have `requestContext.http`, all others `httpMethod`.
+  const method = read(read(context, 'http'), 'method') ?? read(event, 'httpMethod') ?? read(context, 'httpMethod');
+  return createRequest({
+    method,
+    path: read(event, 'rawPath') ?? read(event, 'path'),
+    headers: { ...toRecord(read(event, 'multiValueHeaders')), ...toRecord(read(event, 'headers')) },
+    body: bodyOf(read(event, 'body'), read(event, 'isBase64Encoded') === true),
+  });
+}
+
+function bodyOf(body: unknown, isBase64: boolean): Uint8Array | ReadableStream<Uint8Array> {
+  if (body === undefined || body === null) return new Uint8Array();
+  const decoded = isBase64 && typeof body === 'string' ? decode(body) : null;
+  return decoded ?? rawBytesOf(body) ?? rewriteParsed(body) ?? createBrokenBody();
+}
+
+// As lenient as gateways are: canonical or not, it is the body that counts.
+function decode(base64: string): Uint8Array | null {
+  try {
+    const binary = atob(base64);
+    const bytes = new Uint8Array(binary.length);
+    for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+    return bytes;
+  } catch {
+    return null;
+  }
+}
+
+function read(holder: unknown, name: string): unknown {
+  return isRecord(holder) ? readProperty(holder, name) : undefined;
+}
+
+function toRecord(headers: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(headers) ? headers : {};
+}

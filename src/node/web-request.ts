@@ -1,0 +1,99 @@
+/**
+ * Creates the web-standard request that a handler of callbacks takes, from what a framework has of it.
+ *
+ * @module
+ */
+
+import { HostedConfigError } from '../errors/errors.js';
+import { shadowPollution } from '../runtime/prototype.js';
+
+/** A handler of web-standard requests: what `callbacks.handler` returns. */
+export type WebHandler = (request: Request) => Promise<Response>;
+
+/**
+ * Checks that there is a handler, when an adapter is created and not with the first callback.
+ *
+ * @throws {HostedConfigError} when it is not a function.
+ */
+export function assertHandler(handle: unknown): asserts handle is WebHandler {
+  if (typeof handle === 'function') return;
+  const issues = [{ path: 'handle', message: 'must be a function: what callbacks.handler() returns' }];
+  throw new HostedConfigError(issues, { task: 'receive a callback' });
+}
+
+/** A request as a framework has it. */
+export interface GivenRequest {
+  readonly method: unknown;
+  /** Path and query. */
+  readonly path: unknown;
+  /** By name; a value may be a list. */
+  readonly headers: Readonly<Record<string, unknown>>;
+  /** All bytes, or a stream of them. */
+  readonly body: Uint8Array | ReadableStream<Uint8Array>;
+}
+
+/** Creates a web-standard request. */
+export function createRequest({ method, path, headers, body }: GivenRequest): Request {
+  const given = toMethod(method);
+  const init = { ...shadowPollution(), method: given, headers: toHeaders(headers, body) };
+  if (given === 'GET' || given === 'HEAD') return new Request(toUrl(path), init);
+  const stream = body instanceof ReadableStream ? body : streamOf(body);
+  // Node demands `duplex` for streams; the type of lib.dom does not know it.
+  return new Request(toUrl(path), Object.assign(init, { body: stream, duplex: 'half' }));
+}
+
+/** A body that cannot be read: handlers report it, and respond that the callback is to be redelivered. */
+export function createBrokenBody(): ReadableStream<Uint8Array> {
+  return createStream((controller) => controller.error(new TypeError('the body was read before')));
+}
+
+/** Creates a stream that does nothing before it is read, whatever is on `Object.prototype`. */
+export function createStream(
+  pull: (controller: ReadableStreamDefaultController<Uint8Array>) => void,
+  cancel: () => void = () => undefined,
+): ReadableStream<Uint8Array> {
+  const shadows = shadowPollution();
+  return new ReadableStream<Uint8Array>({ ...shadows, pull, cancel }, { ...shadows, highWaterMark: 0 });
+}
+
+// A stream, as a request copies the bytes that it is given.
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return createStream((controller) => {
+    if (bytes.length > 0) controller.enqueue(bytes);
+    controller.close();
+  });
+}
+
+// The platform's Request accepts no CONNECT and no TRACE; a handler accepts nothing but POST, so GET stands for them.
+function toMethod(method: unknown): string {
+  const name = String(method).toUpperCase();
+  return ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'].includes(name) ? name : 'GET';
+}
+
+// Host and scheme are a client's or a gateway's word, and nothing depends on them.
+function toUrl(path: unknown): string {
+  const url = URL.parse(`http://localhost/${String(path ?? '').replace(/^\/+/, '')}`);
+  return url?.href ?? 'http://localhost/';
+}
+
+/** Headers that say how a body travelled: not how long it is by now. */
+const ofTransfer = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
+
+function toHeaders(given: Readonly<Record<string, unknown>>, body: GivenRequest['body']): Headers {
+  const headers = new Headers();
+  const isStream = body instanceof ReadableStream;
+  for (const [name, value] of Object.entries(given)) {
+    if (!isStream && ofTransfer.has(name.toLowerCase())) continue;
+    for (const one of Array.isArray(value) ? value : [value]) appendHeader(headers, name, one);
+  }
+  if (!isStream) headers.set('content-length', String(body.length));
+  return headers;
+}
+
+// What the platform refuses as a header (HTTP/2 has `:method`) is left out: handlers read none of these.
+function appendHeader(headers: Headers, name: string, value: unknown): void {
+  if (typeof value !== 'string') return;
+  try {
+    headers.append(name, value);
+  } catch {}
+}

@@ -1,0 +1,336 @@
+/** The handler in real servers of each framework, over HTTP on this machine, with whatever stands in front of it. */
+
+import 'reflect-metadata';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { Controller, Module, Post, Req, Res } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import express from 'express';
+import fastify from 'fastify';
+import { HostedClient } from 'hosted-client';
+import { nodeHandler } from 'hosted-client/node';
+import { createMockService } from 'hosted-client/testing';
+import { afterEach, describe, expect, test } from 'vitest';
+
+// Its types are those of Express 5.
+const express4 = createRequire(import.meta.url)('express-4') as typeof express;
+
+const service = createMockService();
+const { sandbox } = service;
+const client = new HostedClient({ ...sandbox.clientOptions, fetch: service.fetch });
+const seen: string[] = [];
+const failures: { phase: string; status: number; name: unknown }[] = [];
+
+const receive = nodeHandler(
+  client.callbacks.handler({
+    onEvent: ({ jobId }, { state }) => void seen.push(`${jobId} ${state}`),
+    onError: (error, { phase, status }) => void failures.push({ phase, status, name: (error as Error).name }),
+  }),
+);
+
+type Receive = typeof receive;
+
+/** Starts a server; gives where callbacks go, and what stops it. */
+type Start = () => Promise<{ url: string; stop(): Promise<unknown> }>;
+
+async function listening(server: Server) {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/callbacks`,
+    stop: () => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function withExpress(make: typeof express, ...inFront: readonly express.RequestHandler[]): Start {
+  return () => {
+    const app = make();
+    for (const handler of inFront) app.use(handler);
+    app.post('/callbacks', receive);
+    app.get('/callbacks', receive);
+    return listening(createServer(app));
+  };
+}
+
+const keepRawBody = (request: IncomingMessage & { rawBody?: unknown }, _response: unknown, body: Buffer) => {
+  request.rawBody = body;
+};
+
+/** Nest's decorators are functions: called, they need no options of the compiler. */
+function nestModule(): object {
+  class Callbacks {
+    receive(request: Parameters<Receive>[0], response: Parameters<Receive>[1]) {
+      return receive(request, response);
+    }
+  }
+  const property = Object.getOwnPropertyDescriptor(Callbacks.prototype, 'receive') ?? {};
+  Req()(Callbacks.prototype, 'receive', 0);
+  Res()(Callbacks.prototype, 'receive', 1);
+  Post()(Callbacks.prototype, 'receive', property);
+  Controller('callbacks')(Callbacks);
+  class App {}
+  Module({ controllers: [Callbacks] })(App);
+  return App;
+}
+
+function withNest(options: { rawBody?: boolean; bodyParser?: boolean }): Start {
+  return async () => {
+    const app = await NestFactory.create<NestExpressApplication>(nestModule(), { ...options, logger: false });
+    if (options.bodyParser !== false) app.useBodyParser('json', { limit: '8mb' });
+    await app.listen(0, '127.0.0.1');
+    const { port } = app.getHttpServer().address() as AddressInfo;
+    return { url: `http://127.0.0.1:${port}/callbacks`, stop: () => app.close() };
+  };
+}
+
+function withFastify(parsing: 'its own parser' | 'no parser'): Start {
+  return async () => {
+    const app = fastify({ bodyLimit: 8 * 1024 * 1024, forceCloseConnections: true });
+    if (parsing === 'no parser') {
+      app.removeAllContentTypeParsers();
+      app.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null));
+    }
+    app.post('/callbacks', async (request, reply) => {
+      reply.hijack();
+      await receive(Object.assign(request.raw, { body: request.body }), reply.raw);
+    });
+    return { url: `${await app.listen({ port: 0, host: '127.0.0.1' })}/callbacks`, stop: () => app.close() };
+  };
+}
+
+const limit = '8mb';
+
+const starts: Readonly<Record<string, Start>> = {
+  'node:http': () => listening(createServer(receive)),
+  'node:http, the body kept as a string': () =>
+    listening(
+      createServer(async (request, response) => {
+        const body = (await buffer(request)).toString();
+        await receive(Object.assign(request, { body }), response);
+      }),
+    ),
+  'Express 5': withExpress(express),
+  'Express 5, behind express.json()': withExpress(express, express.json({ limit })),
+  'Express 5, behind express.json() that keeps the raw body': withExpress(
+    express,
+    express.json({ limit, verify: keepRawBody }),
+  ),
+  'Express 5, behind express.raw()': withExpress(express, express.raw({ limit, type: () => true })),
+  'Express 5, behind express.text()': withExpress(express, express.text({ limit, type: () => true })),
+  'Express 4': withExpress(express4),
+  'Express 4, behind express.json()': withExpress(express4, express4.json({ limit })),
+  'Express 4, behind express.raw()': withExpress(express4, express4.raw({ limit, type: () => true })),
+  'Nest, which parses': withNest({}),
+  'Nest with rawBody': withNest({ rawBody: true }),
+  'Nest without a parser': withNest({ bodyParser: false }),
+  'Fastify, which parses': withFastify('its own parser'),
+  'Fastify without a parser': withFastify('no parser'),
+};
+
+const completedJob = () => {
+  const job = sandbox.jobs.start();
+  sandbox.jobs.complete(job, 'approved');
+  return job;
+};
+
+function overHttp(url: string, headers: Record<string, string> = {}): (request: Request) => Promise<Response> {
+  return async (request) =>
+    fetch(url, {
+      method: 'POST',
+      headers: { ...Object.fromEntries(request.headers), ...headers },
+      body: await request.arrayBuffer(),
+    });
+}
+
+afterEach(() => {
+  seen.length = 0;
+  failures.length = 0;
+});
+
+describe.each(Object.entries(starts))('%s', (_name, start) => {
+  test('a callback of 1.5 MB is accepted and a forged one refused', async () => {
+    const { url, stop } = await start();
+    const job = completedJob();
+    const to = overHttp(url);
+
+    const genuine = await sandbox.jobs.deliverCallback(job, { to, padBytes: 1_500_000 });
+    const again = await sandbox.jobs.deliverCallback(job, { to, padBytes: 1_500_000 });
+    const forged = await sandbox.jobs.deliverCallback(job, { to, variant: 'forged' });
+
+    await stop();
+    expect([genuine.status, again.status, forged.status]).toEqual([200, 200, 401]);
+    expect(seen).toEqual([`${job.jobId} succeeded`]);
+    expect(failures).toEqual([{ phase: 'verify', status: 401, name: 'HostedSignatureError' }]);
+  });
+});
+
+// Behind a parser that runs by content type, the stream is there unread, and Express 4 has an empty object beside it.
+describe.each(Object.entries(starts).filter(([name]) => !/^Fastify, which parses/.test(name)))(
+  '%s, behind a gateway',
+  (_name, start) => {
+    test('a wrong content type and headers of the way do not matter', async () => {
+      const { url, stop } = await start();
+      const headers = {
+        'content-type': 'text/plain',
+        'x-forwarded-for': '203.0.113.7, 10.0.0.1',
+        'x-forwarded-host': 'partner.test',
+        via: '1.1 gateway',
+        authorization: 'Basic Zm9yOnRoZSBnYXRld2F5',
+      };
+
+      const answer = await sandbox.jobs.deliverCallback(completedJob(), { to: overHttp(url, headers) });
+
+      await stop();
+      expect(answer.status).toBe(200);
+      expect(failures).toEqual([]);
+    });
+  },
+);
+
+test('a body that was read before, and not kept, ends in 503, and onError is told', async () => {
+  const app = express();
+  app.use((request, _response, next) => {
+    request.on('data', () => undefined).on('end', () => next());
+  });
+  app.post('/callbacks', receive);
+  const { url, stop } = await listening(createServer(app));
+
+  const answer = await sandbox.jobs.deliverCallback(completedJob(), { to: overHttp(url) });
+
+  await stop();
+  expect(answer.status).toBe(503);
+  expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+  expect(failures).toEqual([{ phase: 'read', status: 503, name: 'HostedConnectionError' }]);
+  expect(seen).toEqual([]);
+});
+
+test.each(['GET', 'HEAD', 'PUT', 'OPTIONS', 'TRACE', 'PROPFIND'])('%s ends in 405', async (method) => {
+  const { url, stop } = await listening(createServer(receive));
+
+  const { port } = new URL(url);
+  const { request } = await import('node:http');
+  const asked = request({ host: '127.0.0.1', port, path: '/callbacks', method }).end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  answer.resume();
+
+  await stop();
+  expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'POST']);
+  expect(failures).toEqual([{ phase: 'read', status: 405, name: 'HostedResponseError' }]);
+});
+
+test('express.json() with its usual limit refuses a callback of 1.5 MB before the handler runs', async () => {
+  const app = express();
+  app.use(express.json());
+  app.post('/callbacks', receive);
+  app.use((_error: unknown, _request: unknown, response: express.Response, _next: unknown) => {
+    response.status(413).end();
+  });
+  const { url, stop } = await listening(createServer(app));
+
+  const answer = await sandbox.jobs.deliverCallback(completedJob(), { to: overHttp(url), padBytes: 1_500_000 });
+
+  await stop();
+  expect([answer.status, failures]).toEqual([413, []]);
+});
+
+test.each([
+  ['with its length', (bytes: Uint8Array) => ({ body: bytes })],
+  [
+    'in chunks',
+    (bytes: Uint8Array) => ({
+      body: new ReadableStream({
+        start(controller) {
+          for (let at = 0; at < bytes.length; at += 65_536) controller.enqueue(bytes.subarray(at, at + 65_536));
+          controller.close();
+        },
+      }),
+      duplex: 'half',
+    }),
+  ],
+])('a body above maxBytes, sent %s, ends in 413, and the connection serves the next request', async (_how, init) => {
+  const refused: string[] = [];
+  const small = nodeHandler(
+    client.callbacks.handler({
+      maxBytes: 100_000,
+      onEvent: ({ jobId }) => void seen.push(jobId),
+      onError: (_error, { phase, status }) => void refused.push(`${phase} ${status}`),
+    }),
+  );
+  const server = createServer(small);
+  const { url, stop } = await listening(server);
+  let connections = 0;
+  server.on('connection', () => {
+    connections += 1;
+  });
+  const job = completedJob();
+
+  const large = await fetch(url, { method: 'POST', ...init(new Uint8Array(3_000_000)) } as RequestInit);
+  await large.arrayBuffer();
+  const next = await sandbox.jobs.deliverCallback(job, { to: overHttp(url) });
+
+  await stop();
+  expect([large.status, next.status]).toEqual([413, 200]);
+  expect([refused, seen]).toEqual([['read 413'], [job.jobId]]);
+  expect(connections).toBe(1);
+});
+
+test('what a parser made of a body above maxBytes ends in 413', async () => {
+  const refused: number[] = [];
+  const app = express();
+  app.use(express.json({ limit }));
+  const handle = client.callbacks.handler({
+    maxBytes: 100_000,
+    onEvent: () => undefined,
+    onError: (_error, { status }) => void refused.push(status),
+  });
+  app.post('/callbacks', nodeHandler(handle));
+  const { url, stop } = await listening(createServer(app));
+
+  const answer = await sandbox.jobs.deliverCallback(completedJob(), { to: overHttp(url), padBytes: 1_500_000 });
+
+  await stop();
+  expect([answer.status, refused]).toEqual([413, [413]]);
+});
+
+test('a client that goes away in the middle of its body is reported, and nothing is thrown', async () => {
+  let handled = Promise.resolve();
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    handled = receive(request, response);
+  });
+  const { url, stop } = await listening(server);
+  const { request } = await import('node:http');
+  const asked = request(url, { method: 'POST', headers: { 'content-length': '1000' } });
+  asked.on('error', () => undefined);
+  asked.write('{"timestamp":');
+  await once(server, 'request');
+
+  asked.destroy();
+  await handled;
+
+  await stop();
+  expect(failures).toEqual([{ phase: 'read', status: 503, name: 'HostedConnectionError' }]);
+});
+
+test('a body that does not come ends in 408, which closes the connection', async () => {
+  const hasty = nodeHandler(client.callbacks.handler({ bodyTimeoutMs: 20, onEvent: () => undefined }));
+  const { url, stop } = await listening(createServer(hasty));
+  const { request } = await import('node:http');
+  const asked = request(url, { method: 'POST', headers: { 'content-length': '1000' } });
+  asked.on('error', () => undefined);
+  asked.write('{');
+
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  answer.resume();
+  await once(answer, 'close');
+
+  await stop();
+  expect([answer.statusCode, answer.headers.connection]).toEqual([408, 'close']);
+});
