@@ -46,6 +46,7 @@ export interface ErrorFacts {
 /** What can fail beside the operations, as in messages: `Cannot receive a callback: …`. */
 export type Task =
   | 'create HostedClient'
+  | 'find a link'
   | 'read the time'
   | 'receive a callback'
   | 'sign with Ed25519'

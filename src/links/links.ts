@@ -6,11 +6,14 @@
 
 import type { ApiPromise } from '../call/api-promise.js';
 import type { Call } from '../call/call.js';
+import { HostedConnectionError } from '../errors/errors.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../protocol/json.js';
-import { copyProperties } from '../runtime/prototype.js';
+import { lazy } from '../runtime/lazy.js';
+import { copyProperties, tryCopyProperties } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
+import { callOptions } from '../validation/input.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
 import { createLink, getLink, linkChangesProperties, listLinks, newLinkProperties, updateLink } from './operations.js';
 import { createFirstPage, type FetchedPage } from './paging.js';
@@ -126,7 +129,63 @@ export interface Links {
    * @see §2.3 and §4.4 of docs/protocol.md, and "What is not known" there on list marker and first page
    */
   list(options?: ListOptions): LinkList;
+
+  /**
+   * Finds a link by what its creator knows of it: after a `create` that failed with `mayHaveActed`, look for the
+   * link before creating it again. Pages are read from the end where the newest links are, and no further than
+   * needed.
+   *
+   * Null means that none of the pages read has it. Where the list is longer than `maxPages`, an older link may
+   * be on a page that was not read.
+   *
+   * @param query - At least one criterion, compared exactly; a link has to fit all of them. `createdAfter` is a
+   *   time of the service's clock, and inclusive: take a minute less than when the create began. Give it where a
+   *   name or user id is used for several links.
+   * @param options - How far to read, and the options of any call; `totalTimeoutMs` counts for each page.
+   * @returns The newest link that fits, or null.
+   * @throws {HostedValidationError} when there is no criterion, or an invalid one; nothing was sent.
+   * @throws {HostedResponseError} when the pages do not advance (`paging`).
+   *
+   * @example Before creating it again
+   * ```ts
+   * const begun = new Date();
+   * try {
+   *   await client.links.create(newLink);
+   * } catch (error) {
+   *   if (!isHostedError(error) || !error.mayHaveActed) throw error;
+   *   const createdAfter = new Date(begun.getTime() - 60_000);
+   *   const link = await client.links.find({ userId, createdAfter });
+   *   console.log(link === null ? 'not created' : link.url);
+   * }
+   * ```
+   *
+   * @see §4.4 of docs/protocol.md, and "What is not known" there on the order of the list
+   */
+  find(
+    query: {
+      /** The link's name. */
+      name?: string;
+      /** A user of the link. */
+      userId?: string;
+      /** When the link was created at the earliest, by the service's clock. */
+      createdAfter?: Date;
+    },
+    options?: CallOptions & {
+      /** At most this many pages are read: 1 or more. Default 10. */
+      maxPages?: number;
+    },
+  ): Promise<Link | null>;
 }
+
+// Most clients never look for a link: the code for it is loaded with the first search.
+const loadSearch = lazy(async () => {
+  try {
+    return await import('./find-link.js');
+  } catch {
+    const why = 'the code for it could not be loaded';
+    throw new HostedConnectionError(why, { operation: 'links.list', task: 'find a link', retryable: true });
+  }
+});
 
 /**
  * Creates the namespace.
@@ -144,6 +203,11 @@ export function createLinks(call: Call, { defaultCallbackUrl, logger, wire }: Se
     disable: (refId, options) => call(updateLink, () => ({ refId, isDisabled: true }), options),
     get: (refId, options) => call(getLink, () => ({ refId }), options),
     list: (options) => createLinkList({ options, firstPage, fetch: fetchPage }),
+    async find(query, options = {}) {
+      // Copied before anything is awaited: what the caller changes later is not looked for.
+      const given = { query: copyGiven(query, searchProperties), options: copyGiven(options, findOptionNames) };
+      return (await loadSearch()).findLink({ ...given, firstPage, fetch: fetchPage });
+    },
   };
 
   function fetchPage(query: () => unknown, options: CallOptions | undefined): Promise<FetchedPage> {
@@ -156,6 +220,14 @@ function addDefaultCallbackUrl(link: unknown, defaultCallbackUrl: string | undef
   if (defaultCallbackUrl === undefined || !isRecord(link)) return link;
   const given = copyProperties(link, newLinkProperties);
   return given.callbackUrl === undefined ? { ...given, callbackUrl: defaultCallbackUrl } : given;
+}
+
+const searchProperties = ['name', 'userId', 'createdAfter'];
+const findOptionNames = ['maxPages', ...Object.keys(callOptions)];
+
+// Input that is no object is passed on, and null where it cannot be read: the check rejects both.
+function copyGiven(given: unknown, names: readonly string[]): unknown {
+  return isRecord(given) ? tryCopyProperties(given, names) : given;
 }
 
 function copyChanges(changes: object): object {

@@ -30,7 +30,7 @@ export const routes: Readonly<Record<OperationName, Route>> = {
     host: 'links',
     title: 'create a link',
     afterFailure:
-      'the link may exist all the same: look for it with links.list(), by its name or user id, before creating it again',
+      'the link may exist all the same: look for it with links.find(), by its name or user id, before creating it again',
   },
   /** §4.2 */
   'links.update': {

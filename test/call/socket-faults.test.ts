@@ -607,7 +607,7 @@ test('links.create() whose answer is lost tells how to look for the link, on any
     const server = await serving((exchange) => fault.answer(exchange, create));
     const { client } = clientAt(server.origin, fault.timeoutMs ? { timeoutMs: fault.timeoutMs } : {}, server.onHead);
     const error = await rejection(create.call(client));
-    expect((error as Error).message, fault.what).toContain('links.list()');
+    expect((error as Error).message, fault.what).toContain('links.find()');
   }
 });
 

@@ -22,7 +22,7 @@ const once = { maxRetries: 0 };
 
 /** What every error of a create adds after which the link may exist. */
 const lookForIt =
-  '; the link may exist all the same: look for it with links.list(), by its name or user id, before creating it again';
+  '; the link may exist all the same: look for it with links.find(), by its name or user id, before creating it again';
 
 const json = (status: number, body: object = {}) => Response.json(body, { status });
 

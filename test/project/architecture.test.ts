@@ -142,6 +142,7 @@ const mayCheckShapes = [
   'jobs/operations.ts',
   'jobs/wait-options.ts',
   'jobs/wire.ts',
+  'links/find-link.ts',
   'links/id-types.ts',
   'links/operations.ts',
   'links/wire.ts',

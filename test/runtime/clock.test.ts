@@ -349,7 +349,7 @@ test.each([create, status])(
       expect(error).toBeInstanceOf(HostedConfigError);
       expect(error).toMatchObject({ operation: operation.name, outcome, retryable: false });
       expect(error?.message).toContain('"clock" must return the time as a finite number of milliseconds');
-      if (operation === create) expect(/links\.list\(\)/.test(error?.message ?? '')).toBe(outcome !== 'not_sent');
+      if (operation === create) expect(/links\.find\(\)/.test(error?.message ?? '')).toBe(outcome !== 'not_sent');
       expect(clock.sleeping()).toBe(0);
       // It tells the time again.
       await operation.call(client);

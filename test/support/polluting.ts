@@ -125,6 +125,11 @@ export const deeds: Readonly<Record<string, Deed>> = {
     replies: [page(1, link), page(2, { ...link, ref_id: 'ref-2', total_jobs: '1' })],
     run: ({ client }) => client.links.list({}).toArray({ limit: 5 }),
   },
+  'find a link': {
+    replies: [page(1, { ...link, name: 'wanted' })],
+    run: ({ client }) => client.links.find({ name: 'wanted' }),
+  },
+  'find nothing': { run: ({ client }) => client.links.find({}) },
   'read a page without meta': { replies: [text({ links: [link] })], run: ({ client }) => client.links.list() },
   'read the next page': {
     replies: [page(1, link), page(2, { ...link, ref_id: 'ref-2' })],
