@@ -7,13 +7,17 @@
 import { createCall } from './call/call.js';
 import { createClockSkew } from './call/clock-skew.js';
 import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
+import { createLazyCallbacks } from './callbacks/lazy-callbacks.js';
 import { HostedConfigError } from './errors/errors.js';
-import { createTelemetry } from './events.js';
-import { readEnvironment } from './from-env.js';
+import { createTelemetry, type Logger, type Report } from './events.js';
+import { readEnvironment, readSource } from './from-env.js';
 import { createJobs, type Jobs } from './jobs/jobs.js';
+import { createLazyJobs } from './jobs/lazy-jobs.js';
+import { createLazyLinks } from './links/lazy-links.js';
 import { createLinks, type Links } from './links/links.js';
 import type { Environment, HostedClientOptions } from './options.js';
 import { isBrowser } from './runtime/browser.js';
+import { hasMethods } from './runtime/prototype.js';
 import { type CheckedOptions, checkOptions, createSettings, readOverrides } from './settings.js';
 
 /**
@@ -34,8 +38,8 @@ import { type CheckedOptions, checkOptions, createSettings, readOverrides } from
  * @see §1 of docs/protocol.md
  */
 export class HostedClient {
-  /** The environment this client sends its requests to. */
-  readonly environment: Environment;
+  /** The environment this client sends its requests to. Reading it of a lazy client throws what a call rejects with. */
+  declare readonly environment: Environment;
   /** Hosted verification links. */
   readonly links: Links;
   /** Verification jobs. */
@@ -44,7 +48,9 @@ export class HostedClient {
   readonly callbacks: Callbacks;
 
   // Private, so that no inspection, spread or JSON of a client shows a key.
-  readonly #options: CheckedOptions;
+  readonly #start: () => Started;
+  /** Undefined where the options were checked when the client was created. */
+  readonly #lazy: LazyOptions | undefined;
 
   /**
    * Checks the options and creates a client; nothing is sent.
@@ -54,41 +60,73 @@ export class HostedClient {
    */
   constructor(options: HostedClientOptions) {
     assertNotBrowser();
-    this.#options = checkOptions(options);
-    const settings = createSettings(this.#options);
-    const telemetry = createTelemetry(settings.onEvent, settings.logger);
-    const skew = createClockSkew(settings.clockSkew);
-    const random = Math.random;
-    const call = createCall(settings, { telemetry, skew, random });
-    this.environment = settings.environment;
-    this.links = createLinks(call, settings);
-    this.jobs = createJobs(call, settings, { telemetry, random });
-    this.callbacks = createCallbacks(call, settings, telemetry);
+    const lazy: unknown = options;
+    if (lazy instanceof LazyOptions) {
+      const start = onceItSucceeds(() => startClient(lazy.read()));
+      this.#start = start;
+      this.#lazy = lazy;
+      this.links = createLazyLinks(() => start().links);
+      this.jobs = createLazyJobs(() => start().jobs);
+      this.callbacks = createLazyCallbacks(() => start().callbacks, lazy.createTelemetry());
+      // Not enumerable: neither JSON nor inspection reads it.
+      Object.defineProperty(this, 'environment', { get: () => start().environment });
+      return;
+    }
+    const started = startClient(options);
+    this.#start = () => started;
+    this.environment = started.environment;
+    this.links = started.links;
+    this.jobs = started.jobs;
+    this.callbacks = started.callbacks;
   }
 
   /**
    * Creates a client from environment variables: `HOSTED_PARTNER_ID`, `HOSTED_API_KEY` (or
    * `HOSTED_SECRET_KEY` and `HOSTED_SERVICE_PUBLIC_KEY` for Ed25519), `HOSTED_ENVIRONMENT`,
-   * `HOSTED_SANDBOX_BASE_URL`, `HOSTED_PRODUCTION_BASE_URL`.
+   * `HOSTED_SANDBOX_BASE_URL`, `HOSTED_PRODUCTION_BASE_URL`, and for job status alone
+   * `HOSTED_SANDBOX_JOB_STATUS_BASE_URL` and `HOSTED_PRODUCTION_JOB_STATUS_BASE_URL`.
+   *
+   * A lazy client reads and checks them with its first call, so that a program builds, and a module is imported,
+   * where its secrets are not. While they are missing or invalid, each call reads them again and rejects as the
+   * constructor would throw; a handler of callbacks responds with 503, and reports the error to its `onError`
+   * and to the `logger` of `overrides`.
    *
    * @param overrides - Options that replace those of the variables; one that is undefined replaces nothing.
+   * @param from - Where variables are read from, and when.
    * @returns A client, of the sandbox unless `HOSTED_ENVIRONMENT` is `production`.
-   * @throws {HostedConfigError} when variables are missing, which it names, or an option is invalid.
+   * @throws {HostedConfigError} when variables are missing, which it names, or an option is invalid; in a browser
+   *   always. Of a lazy client only in a browser, and when `from` is invalid.
    *
-   * @example With a logger
+   * @example In a module that is also imported where there are no secrets, as when Next builds
    * ```ts
-   * const client = HostedClient.fromEnv({ logger: console });
+   * export const client = HostedClient.fromEnv({}, { lazy: true });
+   * ```
+   *
+   * @example In a Worker, with its bindings
+   * ```ts
+   * const client = HostedClient.fromEnv({}, { env: bindings });
    * ```
    */
-  static fromEnv(overrides: Partial<HostedClientOptions> = {}): HostedClient {
+  static fromEnv(
+    overrides: Partial<HostedClientOptions> = {},
+    from: {
+      /** The variables, by name; other properties are not read. Default: those of the process. */
+      env?: object;
+      /** Whether they are read with the first call. Default `false`. */
+      lazy?: boolean;
+    } = {},
+  ): HostedClient {
     assertNotBrowser();
-    return new HostedClient(readEnvironment(overrides));
+    const source = readSource(from);
+    if (!source.lazy) return new HostedClient(readEnvironment(overrides, source));
+    const given = readOverrides(overrides);
+    return createLazyClient(new LazyOptions(() => readEnvironment(given, source), given));
   }
 
   /**
    * Creates a client with other options. `signer` replaces `apiKey`, and the reverse; an option that is
    * undefined changes nothing. The new client shares nothing with this one: not the retries, not what
-   * was learnt of the service's clock, not which callbacks were received.
+   * was learnt of the service's clock, not which callbacks were received. That of a lazy client is lazy.
    *
    * @param overrides - The options that differ. Each replaces the whole option: `baseUrls` too.
    * @returns Another client; this one stays as it is.
@@ -101,11 +139,73 @@ export class HostedClient {
    */
   withOptions(overrides: Partial<HostedClientOptions>): HostedClient {
     const given = readOverrides(overrides);
-    const kept = Object.entries(this.#options).filter(
-      ([name]) => !(name === 'apiKey' && 'signer' in given) && !(name === 'signer' && 'apiKey' in given),
-    );
-    return new HostedClient({ ...Object.fromEntries(kept), ...given } as unknown as HostedClientOptions);
+    const read = () => mergeOptions(this.#start().options, given);
+    if (!this.#lazy) return new HostedClient(read());
+    return createLazyClient(new LazyOptions(read, { ...this.#lazy.known, ...given }));
   }
+}
+
+/** What a client has once its options are checked. */
+interface Started extends Pick<HostedClient, 'environment' | 'links' | 'jobs' | 'callbacks'> {
+  readonly options: CheckedOptions;
+}
+
+/** @throws {HostedConfigError} when options are invalid. */
+function startClient(given: unknown): Started {
+  const options = checkOptions(given);
+  const settings = createSettings(options);
+  const telemetry = createTelemetry(settings.onEvent, settings.logger);
+  const skew = createClockSkew(settings.clockSkew);
+  const random = Math.random;
+  const call = createCall(settings, { telemetry, skew, random });
+  return {
+    options,
+    environment: settings.environment,
+    links: createLinks(call, settings),
+    jobs: createJobs(call, settings, { telemetry, random }),
+    callbacks: createCallbacks(call, settings, telemetry),
+  };
+}
+
+function mergeOptions(options: CheckedOptions, given: Readonly<Record<string, unknown>>): HostedClientOptions {
+  const kept = Object.entries(options).filter(
+    ([name]) => !(name === 'apiKey' && 'signer' in given) && !(name === 'signer' && 'apiKey' in given),
+  );
+  return { ...Object.fromEntries(kept), ...given } as unknown as HostedClientOptions;
+}
+
+/** Options that are read with the first call. */
+class LazyOptions {
+  readonly read: () => HostedClientOptions;
+  /** Those that are known before, unchecked. */
+  readonly known: Readonly<Record<string, unknown>>;
+
+  constructor(read: () => HostedClientOptions, known: Readonly<Record<string, unknown>>) {
+    this.read = read;
+    this.known = known;
+  }
+
+  /** For what has to be reported before the options can be read. */
+  createTelemetry(): ReturnType<typeof createTelemetry> {
+    const { onEvent, logger } = this.known;
+    return createTelemetry(
+      typeof onEvent === 'function' ? (onEvent as Report) : undefined,
+      hasMethods(logger, 'debug', 'info', 'warn', 'error') ? (logger as Logger) : undefined,
+    );
+  }
+}
+
+function createLazyClient(options: LazyOptions): HostedClient {
+  return new HostedClient(options as unknown as HostedClientOptions);
+}
+
+// A failure is not kept: the variables may be set later.
+function onceItSucceeds<T extends object>(create: () => T): () => T {
+  let value: T | undefined;
+  return () => {
+    value ??= create();
+    return value;
+  };
 }
 
 function assertNotBrowser(): void {

@@ -4,27 +4,54 @@
  * @module
  */
 
+import * as z from 'zod/mini';
 import { HostedConfigError } from './errors/errors.js';
 import type { Issue } from './errors/hosted-error.js';
 import { type Environment, environments, type HostedClientOptions } from './options.js';
 import { readProperty } from './runtime/prototype.js';
 import { oneOfEnvironments, readOverrides } from './settings.js';
 import { ed25519 } from './signing/ed25519.js';
+import { check } from './validation/check.js';
+import { flag, inputObject } from './validation/input.js';
+
+/** Where variables are read from, and when. */
+export interface Source {
+  /** Undefined: those of the process. */
+  readonly env?: object | undefined;
+  readonly lazy?: boolean | undefined;
+}
+
+const source = inputObject({
+  env: z.optional(z.custom<object>((value) => Object(value) === value, 'must be an object with the variables')),
+  lazy: z.optional(flag),
+});
+
+/**
+ * Checks where variables are to be read from.
+ *
+ * @throws {HostedConfigError} with every problem.
+ */
+export function readSource(given: unknown): Source {
+  const { data, issues } = check(source, given);
+  if (!data) throw new HostedConfigError(issues, { task: 'create HostedClient' });
+  return data;
+}
 
 /**
  * Reads the options of a client from environment variables; `overrides` replace them.
  *
  * @throws {HostedConfigError} naming the variables that are missing.
  */
-export function readEnvironment(overrides: Partial<HostedClientOptions>): HostedClientOptions {
-  const env = (globalThis as { process?: { env?: object } }).process?.env ?? {};
-  const read = (name: string) => readProperty(env, name) as string | undefined;
+export function readEnvironment(overrides: Partial<HostedClientOptions>, { env }: Source): HostedClientOptions {
+  const variables = env ?? (globalThis as { process?: { env?: object } }).process?.env ?? {};
+  const read = (name: string) => readProperty(variables, name) as string | undefined;
   const given = readOverrides(overrides);
   const options: Options = {
     ...noOptions,
     partnerId: read('HOSTED_PARTNER_ID'),
     environment: read('HOSTED_ENVIRONMENT') || 'sandbox',
-    baseUrls: baseUrlsOf(read),
+    baseUrls: urlsOf(read, baseUrlVariable),
+    jobStatusBaseUrls: urlsOf(read, jobStatusBaseUrlVariable),
     ...(given.apiKey === undefined && given.signer === undefined ? keyOf(read) : {}),
     ...given,
   };
@@ -51,8 +78,8 @@ function keyOf(read: Read) {
   };
 }
 
-function baseUrlsOf(read: Read): HostedClientOptions['baseUrls'] {
-  const urls = environments.map((name) => [name, read(baseUrlVariable(name))]);
+function urlsOf(read: Read, variableOf: (environment: Environment) => string): Partial<Record<Environment, string>> {
+  const urls = environments.map((name) => [name, read(variableOf(name))]);
   return Object.fromEntries(urls.filter(([, url]) => url));
 }
 
@@ -75,4 +102,8 @@ function findMissing({ partnerId, apiKey, signer, environment, baseUrls }: Optio
 
 function baseUrlVariable(environment: Environment): string {
   return `HOSTED_${environment.toUpperCase()}_BASE_URL`;
+}
+
+function jobStatusBaseUrlVariable(environment: Environment): string {
+  return `HOSTED_${environment.toUpperCase()}_JOB_STATUS_BASE_URL`;
 }

@@ -68,6 +68,19 @@ export function createApiPromise<T>(result: Promise<CallResult<T>>): ApiPromise<
   return new CallPromise(result);
 }
 
+/**
+ * Begins a call; where that throws, the call rejects.
+ *
+ * @internal
+ */
+export function beginOrReject<T>(begin: () => ApiPromise<T>): ApiPromise<T> {
+  try {
+    return begin();
+  } catch (error) {
+    return createApiPromise<T>(Promise.reject(error));
+  }
+}
+
 class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
   // then() and catch() give plain promises: the constructor below takes a call, not an executor.
   static override get [Symbol.species](): PromiseConstructor {

@@ -73,18 +73,28 @@ export function readReceiveOptions(options: ReceiveOptions | undefined, memory: 
 }
 
 /**
- * Checks the options of a handler.
+ * Checks the options of a handler, and copies them.
+ *
+ * @throws {HostedValidationError} with every problem, except that of `onEvent`.
+ * @throws {HostedConfigError} when `onEvent` is not a function.
+ */
+export function copyHandlerOptions(options: HandlerOptions | undefined) {
+  const given = checkOptions(options);
+  const { onEvent } = given;
+  if (isFunction(onEvent)) return { ...given, onEvent };
+  const issues = [{ path: 'onEvent', message: 'must be a function' }];
+  throw new HostedConfigError(issues, { task: 'receive a callback' });
+}
+
+/**
+ * Checks the options of a handler, and fills in their defaults.
  *
  * @throws {HostedValidationError} with every problem, except that of `onEvent`.
  * @throws {HostedConfigError} when `onEvent` is not a function.
  */
 export function readHandlerOptions(options: HandlerOptions | undefined, memory: ReplayGuard): HandlerSettings {
-  const given = checkOptions(options);
+  const given = copyHandlerOptions(options);
   const { onEvent, confirm = true } = given;
-  if (!isFunction(onEvent)) {
-    const issues = [{ path: 'onEvent', message: 'must be a function' }];
-    throw new HostedConfigError(issues, { task: 'receive a callback' });
-  }
   const { maxAgeMs = assumedMaxCallbackAgeMs, maxHintAgeMs = assumedMaxHintAgeMs } = given;
   return {
     // A hint may be late: job status decides.

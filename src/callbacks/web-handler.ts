@@ -17,10 +17,17 @@ export interface Handling {
   readonly reports: DeliveryReports;
 }
 
+/** What a handler needs to report and respond. */
+export interface Reporting {
+  readonly settings: Pick<HandlerSettings, 'onError'>;
+  readonly client: Pick<Settings, 'clock'>;
+  readonly reports: DeliveryReports;
+}
+
 /** Creates a handler that never rejects, from the function that processes a delivery. */
 export function createHandler(
   deliver: (request: Request) => Promise<DeliveryResult>,
-  { settings, client, reports }: Handling,
+  { settings, client, reports }: Reporting,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     let startedAt = Number.NaN;
@@ -37,7 +44,7 @@ export function createHandler(
   };
 }
 
-function durationSince(startedAt: number, { clock }: Settings): number {
+function durationSince(startedAt: number, { clock }: Pick<Settings, 'clock'>): number {
   try {
     return clock.elapsed() - startedAt || 0;
   } catch {

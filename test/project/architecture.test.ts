@@ -137,6 +137,7 @@ test.each([
 
 const mayCheckShapes = [
   'callbacks/options.ts',
+  'from-env.ts',
   'validation/input.ts',
   'validation/check.ts',
   'jobs/operations.ts',

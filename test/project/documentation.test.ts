@@ -192,6 +192,7 @@ declare global {
   const app: import('express').Express;
   const lambdaHandler: typeof import('hosted-client/node').lambdaHandler;
   const nodeHandler: typeof import('hosted-client/node').nodeHandler;
+  const bindings: { HOSTED_API_KEY: string; cache: Map<string, string> };
   const client: Main.HostedClient;
   const service: Testing.MockService;
   const newKey: string, oldKey: string, productionKey: string, refId: string, userId: string, jobId: string;

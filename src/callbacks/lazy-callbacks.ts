@@ -1,0 +1,40 @@
+/**
+ * The `callbacks` namespace of a client whose options are read with the first call.
+ *
+ * @module
+ */
+
+import type { Telemetry } from '../events.js';
+import { createPlatformClock } from '../runtime/clock.js';
+import type { Callbacks } from './callbacks.js';
+import { copyHandlerOptions } from './options.js';
+import { createDeliveryReports } from './reports.js';
+import type { HandlerOptions } from './types.js';
+import { createHandler } from './web-handler.js';
+
+/**
+ * Creates a namespace that gets the real one with each call, and each handler with its first delivery. Where
+ * `start` throws, a call rejects, and a handler reports it and responds with 503.
+ */
+export function createLazyCallbacks(start: () => Callbacks, telemetry: Telemetry): Callbacks {
+  const clock = createPlatformClock();
+  const reports = createDeliveryReports(telemetry, clock);
+  return {
+    receive: async (...given) => start().receive(...given),
+    confirm: async (...given) => start().confirm(...given),
+    handler(options: HandlerOptions) {
+      // Checked and copied now, as in any other client: only the client's own options may come later.
+      const given = copyHandlerOptions(options);
+      let handle: ((request: Request) => Promise<Response>) | undefined;
+      return async (request) => {
+        try {
+          handle ??= start().handler(given as Parameters<Callbacks['handler']>[0]);
+        } catch (error) {
+          const handling = { settings: { onError: given.onError }, client: { clock }, reports };
+          return createHandler(() => Promise.reject(error), handling)(request);
+        }
+        return handle(request);
+      };
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * The `jobs` namespace of a client whose options are read with the first call.
+ *
+ * @module
+ */
+
+import { beginOrReject } from '../call/api-promise.js';
+import { createAbortableIterable } from '../runtime/abortable-iterable.js';
+import type { Jobs } from './jobs.js';
+
+/** Creates a namespace that gets the real one with each call; what `start` throws is the call's rejection. */
+export function createLazyJobs(start: () => Jobs): Jobs {
+  return {
+    status: (...given) => beginOrReject(() => start().status(...given)),
+    watch: (...given) => throwWhenIterated(() => start().watch(...given)),
+    waitForCompletion: async (...given) => start().waitForCompletion(...given),
+    waitForAll: (...given) => throwWhenIterated(() => start().waitForAll(...given)),
+  };
+}
+
+function throwWhenIterated<T>(begin: () => AsyncIterable<T>): AsyncIterable<T> {
+  try {
+    return begin();
+  } catch (error) {
+    // biome-ignore lint/correctness/useYield: there is nothing to yield, and an iteration must throw all the same.
+    return createAbortableIterable<T>(async function* () {
+      throw error;
+    });
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * The `links` namespace of a client whose options are read with the first call.
+ *
+ * @module
+ */
+
+import { beginOrReject } from '../call/api-promise.js';
+import { createLinkList } from './link-list.js';
+import type { Links } from './links.js';
+import { createFirstPage } from './paging.js';
+
+/** Creates a namespace that gets the real one with each call; what `start` throws is the call's rejection. */
+export function createLazyLinks(start: () => Links): Links {
+  return {
+    create: (...given) => beginOrReject(() => start().create(...given)),
+    update: (...given) => beginOrReject(() => start().update(...given)),
+    disable: (...given) => beginOrReject(() => start().disable(...given)),
+    get: (...given) => beginOrReject(() => start().get(...given)),
+    list(options) {
+      try {
+        return start().list(options);
+      } catch (error) {
+        const fetch = () => Promise.reject(error);
+        return createLinkList({ options: undefined, firstPage: createFirstPage('auto'), fetch });
+      }
+    },
+    find: async (...given) => start().find(...given),
+  };
+}
