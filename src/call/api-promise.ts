@@ -81,6 +81,10 @@ export function beginOrReject<T>(begin: () => ApiPromise<T>): ApiPromise<T> {
   }
 }
 
+function dataOf<T>({ data }: CallResult<T>): T {
+  return data;
+}
+
 class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
   // then() and catch() give plain promises: the constructor below takes a call, not an executor.
   static override get [Symbol.species](): PromiseConstructor {
@@ -90,15 +94,15 @@ class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
   readonly #result: Promise<CallResult<T>>;
 
   constructor(result: Promise<CallResult<T>>) {
+    // Both functions as they are: V8 follows them from one promise to the next, to find the caller's frames.
     super((resolve, reject) => {
-      result.then(({ data }) => resolve(data), reject);
+      result.then(dataOf).then(resolve, reject);
     });
     this.#result = result;
   }
 
   withResponse(): Promise<{ data: T; response: ResponseInfo }> {
-    // A failure is reported by the promise that is returned: this one must not be an unhandled rejection, too.
-    this.catch(() => undefined);
-    return this.#result.then(({ data, response }) => ({ data, response }));
+    // Derived from this promise, and not beside it: V8 follows a promise that has one reaction.
+    return this.then(() => this.#result);
   }
 }

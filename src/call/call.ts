@@ -62,12 +62,17 @@ interface Given {
   readonly part: PartOf | undefined;
 }
 
-async function run<Input, WireResponse, Output>(
+function run<Input, WireResponse, Output>(
   shared: SharedState,
   operation: Operation<Input, WireResponse, Output>,
   given: Given,
 ): Promise<CallResult<Output>> {
-  const call = beginCall(shared, operation, given);
+  let call: RunningCall<Input, WireResponse, Output>;
+  try {
+    call = beginCall(shared, operation, given);
+  } catch (error) {
+    return Promise.reject(error);
+  }
   return runAttempts(call, runAttempt);
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { addCallerFrames } from '../errors/caller-frames.js';
 import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors/errors.js';
 import { assumedMaxRetryAfterMs } from '../protocol/assumptions.js';
 import { parseHttpDate } from '../protocol/date-time.js';
@@ -38,7 +39,7 @@ export async function runAttempts<Call extends CallFacts, Output>(
   } catch (error) {
     // `signal.reason` may itself be a HostedError, and an abort is no failure.
     call.options.signal?.throwIfAborted();
-    throw reportFailure(error, call, attempt);
+    throw addCallerFrames(reportFailure(error, call, attempt));
   }
 }
 

@@ -5,6 +5,7 @@
  */
 
 import type { Call } from '../call/call.js';
+import { addCallerFrames } from '../errors/caller-frames.js';
 import { HostedConnectionError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
@@ -193,7 +194,11 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
       const receiveSettings = readReceiveOptions(options, memory);
       // Copied before anything is awaited: the caller may reuse the bytes.
       const kept = body instanceof Uint8Array && body.length <= receiveSettings.maxBytes ? new Uint8Array(body) : body;
-      return (await loadReceiver()).receive(kept, receiveSettings);
+      try {
+        return await (await loadReceiver()).receive(kept, receiveSettings);
+      } catch (error) {
+        throw addCallerFrames(error);
+      }
     },
     handler(options: HandlerOptions) {
       const handling = { settings: readHandlerOptions(options, memory), client: settings, reports };

@@ -7,6 +7,7 @@
 import type { ApiPromise } from '../call/api-promise.js';
 import type { Call } from '../call/call.js';
 import { createSentSignatures } from '../call/sent-signatures.js';
+import { addCallerFrames } from '../errors/caller-frames.js';
 import { HostedConnectionError, HostedValidationError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
@@ -153,7 +154,7 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
     const ids = copyIds(job);
     return createAbortableIterable(async function* (stop) {
       const plan = readWaitOptions(options);
-      const { createPoller, watchJob } = await loadWaiting();
+      const { createPoller, watchJob } = await loadWaiting().catch(rethrow);
       if (stop.aborted) return;
       const poller = createPoller(polling, plan);
       yield* watchJob(poller.begin(job, ids), { poller, clock, signal: plan.signal, stop });
@@ -172,12 +173,16 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
         const plan = readWaitOptions(options);
         const { concurrency, signal } = plan;
         assertIterable(jobs);
-        const { createPoller, waitForEach } = await loadWaiting();
+        const { createPoller, waitForEach } = await loadWaiting().catch(rethrow);
         if (stop.aborted) return;
         const poller = createPoller(polling, plan);
         yield* waitForEach(jobs, { poller, clock, concurrency, signal, stop });
       }),
   };
+}
+
+function rethrow(error: unknown): never {
+  throw addCallerFrames(error);
 }
 
 function assertIterable(jobs: unknown): void {

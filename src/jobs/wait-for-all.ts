@@ -5,6 +5,7 @@
  * @module
  */
 
+import { addCallerFrames } from '../errors/caller-frames.js';
 import type { HostedError } from '../errors/hosted-error.js';
 import type { WaitingClock } from '../runtime/clock.js';
 import { createDueQueue, type DueEntry } from '../runtime/due-queue.js';
@@ -84,6 +85,7 @@ export async function* waitForEach<J extends JobRef>(
       ended = [];
       for (const entry of entries) {
         throwFailure();
+        addCallerFrames(entry.error);
         yield entry;
       }
       throwFailure();

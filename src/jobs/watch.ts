@@ -4,6 +4,7 @@
  * @module
  */
 
+import { addCallerFrames } from '../errors/caller-frames.js';
 import { type WaitingClock, withSignals } from '../runtime/clock.js';
 import type { Poller, Wait } from './poller.js';
 import type { JobStatus } from './types.js';
@@ -36,7 +37,7 @@ export async function* watchJob(
       return poller.poll(wait, combined);
     });
     if (status) yield status;
-    if (error) throw error;
+    if (error) throw addCallerFrames(error);
     if (over) return;
   }
 

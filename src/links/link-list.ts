@@ -5,6 +5,7 @@
  */
 
 import { type ApiPromise, createApiPromise } from '../call/api-promise.js';
+import { addCallerFrames } from '../errors/caller-frames.js';
 import { HostedValidationError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../protocol/json.js';
@@ -103,6 +104,7 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
   let sharedPage: Promise<FetchedPage> | undefined;
   let firstPagePromise: ApiPromise<LinkPage> | undefined;
   let isShared = false;
+  let delivered: unknown;
 
   function fetchSharedPage(): Promise<FetchedPage> {
     sharedPage ??= fetch(() => query, call);
@@ -129,18 +131,30 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
   async function* walk(stop: AbortSignal): AsyncGenerator<PlacedPage, void, undefined> {
     const first = isShared ? fetchOwnPage(stop) : fetchSharedPage();
     isShared = true;
-    // Rejects where the options are invalid, before they are used below.
-    await first;
-    yield* walkPages({
-      fetch: (number, ending) => fetch(() => ({ page: number }), { ...call, signal: ending }),
-      firstPage,
-      first,
-      page,
-      prefetch: paging.prefetch ?? 0,
-      maxPages: paging.maxPages ?? Number.POSITIVE_INFINITY,
-      signal,
-      stop,
-    });
+    try {
+      // Rejects where the options are invalid, before they are used below.
+      await first;
+      yield* walkPages({
+        fetch: (number, ending) => fetch(() => ({ page: number }), { ...call, signal: ending }),
+        firstPage,
+        first,
+        page,
+        prefetch: paging.prefetch ?? 0,
+        maxPages: paging.maxPages ?? Number.POSITIVE_INFINITY,
+        signal,
+        stop,
+      });
+    } catch (error) {
+      return deliver(error);
+    }
+  }
+
+  // Whoever shares the first page gets one error: its stack names the first of them. An abort's reason is the caller's.
+  function deliver(error: unknown): never {
+    const isAbort = isAbortSignal(signal) && signal?.aborted;
+    if (!isAbort && error !== delivered) addCallerFrames(error);
+    delivered = error;
+    throw error;
   }
 
   async function* iteratePages(stop: AbortSignal): AsyncGenerator<LinkPage, void, undefined> {
@@ -171,10 +185,10 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
 
   return {
     // biome-ignore lint/suspicious/noThenProperty: a list is a promise that sends nothing before it is awaited.
-    then: (onFulfilled, onRejected) => readFirstPage().then(onFulfilled, onRejected),
-    catch: (onRejected) => readFirstPage().catch(onRejected),
-    finally: (onFinally) => readFirstPage().finally(onFinally),
-    withResponse: () => readFirstPage().withResponse(),
+    then: (onFulfilled, onRejected) => readFirstPage().catch(deliver).then(onFulfilled, onRejected),
+    catch: (onRejected) => readFirstPage().catch(deliver).catch(onRejected),
+    finally: (onFinally) => readFirstPage().catch(deliver).finally(onFinally),
+    withResponse: () => readFirstPage().withResponse().catch(deliver),
     pages: () => createAbortableIterable(iteratePages),
     async toArray(given) {
       const limit = parseLimit(given);

@@ -37,6 +37,8 @@ interface Runtime {
   readonly args?: readonly string[];
   /** For which reasons its errors say that a request did not leave. */
   readonly tells: readonly ('refused' | 'no name' | 'no TLS')[];
+  /** Whether the caller's function is in the stack of every error. */
+  readonly showsCallers?: boolean;
   /** Said behind its line. */
   readonly note?: string;
 }
@@ -47,6 +49,7 @@ const node = (line: string): Runtime => ({
   binary: installed(`node-${line}/bin/node`),
   args: ['run.js'],
   tells: ['refused', 'no name', 'no TLS'],
+  showsCallers: true,
 });
 
 const runtimes: readonly Runtime[] = [
@@ -55,6 +58,7 @@ const runtimes: readonly Runtime[] = [
     ...node('24.21'),
     name: 'jsdom in Node',
     args: ['run-in-jsdom.js'],
+    showsCallers: false,
   },
   {
     name: 'Bun',
@@ -62,7 +66,7 @@ const runtimes: readonly Runtime[] = [
     binary: installed('bun/bin/bun.exe'),
     args: ['run.js'],
     tells: ['refused', 'no name'],
-    note: 'a TLS handshake that fails counts as unknown',
+    note: 'a TLS handshake that fails counts as unknown; stacks do not name the caller',
   },
   {
     name: 'Deno',
@@ -70,6 +74,7 @@ const runtimes: readonly Runtime[] = [
     binary: installed('deno/deno'),
     args: ['run', '--no-prompt', '--cached-only', '--allow-net', '--allow-env', 'run.js'],
     tells: ['refused', 'no name', 'no TLS'],
+    showsCallers: true,
   },
   {
     name: 'workerd',
@@ -94,8 +99,9 @@ async function installPackage(): Promise<string> {
   const project = await makeProject('runtimes', { 'package.json': '{ "private": true, "type": "module" }' });
   const tarball = await packTarball();
   await mustRun('npm', ['install', '--no-save', '--loglevel=error', tarball], { cwd: project });
-  const own = ['run.js', 'run-in-jsdom.js', 'worker.js', 'workerd.capnp'].map((file) => join(folder, file));
-  for (const path of [fileURLToPath(new URL('./contract.js', import.meta.url)), ...own]) {
+  const files = ['run.js', 'run-stacks.js', 'run-in-jsdom.js', 'worker.js', 'workerd.capnp'];
+  const shared = ['contract.js', 'stacks.js'].map((file) => fileURLToPath(new URL(file, import.meta.url)));
+  for (const path of [...shared, ...files.map((file) => join(folder, file))]) {
     await copyFile(path, join(project, path.slice(path.lastIndexOf('/') + 1)));
   }
   return project;
@@ -132,12 +138,25 @@ async function runOn(runtime: Runtime, version: string, project: string): Promis
     const count = `${results.length - problems.length} of ${results.length}`;
     const details = problems.map((each) => `${each.name}: ${each.problem}`);
     note(problems.length === 0, `${title}: ${count}${remark ? ` (${remark})` : ''}`, details);
+    if (runtime.showsCallers) await runStacksOn(runtime, title, project);
   } catch (error) {
     failed += 1;
     note(false, `${title}: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
     await server.close();
   }
+}
+
+/** Looks for the caller's function in the stack of every error. */
+async function runStacksOn(runtime: Runtime, title: string, project: string): Promise<void> {
+  const args = (runtime.args ?? []).map((arg) => (arg === 'run.js' ? 'run-stacks.js' : arg));
+  const results = await contractsBy({ ...runtime, args }, '{}', project);
+  const problems = results.filter(({ problem }) => problem !== null);
+  const ok = problems.length === 0 && results.length > 500;
+  if (ok) passed += 1;
+  else failed += 1;
+  const details = problems.map((each) => `${each.name}: ${each.problem}`);
+  note(ok, `${title}: the caller is in ${results.length - problems.length} of ${results.length} stacks`, details);
 }
 
 async function checkVersion({ name, binary }: Runtime, version: string): Promise<void> {

@@ -1,0 +1,21 @@
+// The caller's own function in the stack of every error: every method, in every way that it is called, with every
+// kind of error. `npm run check:runtimes` runs the same on other versions of Node, and on Deno.
+
+import { expect, test } from 'vitest';
+
+interface Result {
+  readonly name: string;
+  readonly problem: string | null;
+  readonly stack: string;
+}
+
+const { runStacks } = (await import(new URL('../published/stacks.js', import.meta.url).href)) as {
+  runStacks: () => Promise<readonly Result[]>;
+};
+
+test("every error of every call has the caller's function in its stack", async () => {
+  const results = await runStacks();
+
+  expect(results.filter(({ problem }) => problem !== null)).toEqual([]);
+  expect(results.length).toBeGreaterThan(500);
+});

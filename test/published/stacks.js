@@ -1,0 +1,362 @@
+// Every method, in every way that it is called, with every kind of error that it can give: whether the stack has
+// the caller's function. One file that runs unchanged on each runtime, over what `hosted-client` is there.
+
+import { HostedClient, isHostedError } from 'hosted-client';
+
+// The service ---------------------------------------------------------------
+
+const partnerId = '085';
+const signer = { name: 'constant', sign: () => 'signature', verify: (signature) => signature === 'signature' };
+
+/** An answer of the service, signed now. */
+const signed = (record) => ({ ...record, timestamp: new Date().toISOString(), sec_key: 'signature' });
+
+const refusedBy = (status, body = {}) => ({ code: null, answer: () => Response.json(body, { status }) });
+
+/**
+ * The kinds of error: what the service answers, or which options of the client cause them. `when` says which
+ * methods have it; without it, all that send a request.
+ */
+const failures = {
+  config: { options: { signer: { ...signer, sign: () => 1 } } },
+  connection: {
+    answer: () => {
+      throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } });
+    },
+  },
+  timeout: { answer: () => new Promise(() => undefined), options: { timeoutMs: 1 } },
+  'timeout (of the call)': { answer: () => new Promise(() => undefined), options: { totalTimeoutMs: 1 } },
+  'timeout (status 408)': refusedBy(408),
+  api: refusedBy(400),
+  authentication: refusedBy(401),
+  not_found: refusedBy(404),
+  rate_limit: refusedBy(429),
+  server: refusedBy(500),
+  response: { answer: () => new Response('<html></html>') },
+  signature: {
+    answer: () => Response.json({ job_complete: false }),
+    when: ({ signs }) => signs,
+  },
+  poll_timeout: {
+    answer: () => Response.json(signed({ job_complete: false })),
+    when: ({ waits }) => waits,
+  },
+  validation: { when: ({ input }) => input !== undefined },
+};
+
+/** A client of a service that fails so: at once, or a turn of the event loop later. */
+function clientOf({ answer, options }, isLate) {
+  const fetch = async () => {
+    if (isLate) await new Promise((resolve) => setTimeout(resolve));
+    return answer();
+  };
+  return new HostedClient({
+    partnerId,
+    signer,
+    baseUrls: { sandbox: 'https://service.example' },
+    fetch,
+    maxRetries: 0,
+    wire: { echoesTimestamp: true },
+    ...options,
+  });
+}
+
+const page = (currentPage) => {
+  const links = [{ ref_id: `ref-${currentPage}`, link_url: 'https://links.example/1' }];
+  return Response.json({ links, meta: { currentPage, limit: 1, totalCount: 9, totalPages: 9 } });
+};
+
+/** Answers the first page, and then fails. */
+function afterFirstPage({ answer, options }) {
+  let count = 0;
+  const answerAfter = () => {
+    count += 1;
+    return count === 1 ? page(1) : answer();
+  };
+  return { answer: answerAfter, options };
+}
+
+// The ways to call ----------------------------------------------------------
+
+const newLink = {
+  companyName: 'Example Ltd',
+  dataPrivacyPolicyUrl: 'https://partner.example/privacy',
+  callbackUrl: 'https://partner.example/callback',
+};
+const job = { userId: 'user-1', jobId: 'job-1' };
+const waiting = { deadlineMs: 1, notFoundGraceMs: 0, maxConsecutiveErrors: 0 };
+
+/** A delivery of a callback, which the service posted. */
+const posted = (record) => JSON.stringify(signed(record));
+
+/**
+ * Each is called as `theCaller`, whose name is looked for. `input`: what makes it invalid. `signs`: its answers
+ * must be signed. `waits`: it polls. `after`: the service answers one page before it fails.
+ */
+export const shapes = {
+  'links.create': {
+    input: {},
+    theCaller: async (client, input = newLink) => void (await client.links.create(input)),
+  },
+  'links.create, withResponse()': {
+    input: {},
+    theCaller: async (client, input = newLink) => void (await client.links.create(input).withResponse()),
+  },
+  'links.update': {
+    input: '',
+    theCaller: async (client, input = 'ref-1') => void (await client.links.update(input, { isDisabled: true })),
+  },
+  'links.disable': {
+    input: '',
+    theCaller: async (client, input = 'ref-1') => void (await client.links.disable(input)),
+  },
+  'links.get': {
+    input: '',
+    theCaller: async (client, input = 'ref-1') => void (await client.links.get(input)),
+  },
+  'links.get, withResponse()': {
+    input: '',
+    theCaller: async (client, input = 'ref-1') => void (await client.links.get(input).withResponse()),
+  },
+  'links.get, held and awaited later': {
+    input: '',
+    theCaller: async (client, input = 'ref-1') => {
+      const call = client.links.get(input);
+      await Promise.resolve();
+      await call;
+    },
+  },
+  'links.get, returned': {
+    input: '',
+    theCaller: async (client, input = 'ref-1') => {
+      const inner = async () => client.links.get(input);
+      await inner();
+    },
+  },
+  'links.get, in Promise.all': {
+    input: '',
+    theCaller: async (client, input = 'ref-1') => void (await Promise.all([client.links.get(input), 1])),
+  },
+  'links.get, in Promise.race': {
+    input: '',
+    theCaller: async (client, input = 'ref-1') => void (await Promise.race([client.links.get(input)])),
+  },
+  'links.get, with then()': {
+    input: '',
+    theCaller: async (client, input = 'ref-1') => void (await client.links.get(input).then((link) => link)),
+  },
+  'links.get, with catch()': {
+    input: '',
+    theCaller: async (client, input = 'ref-1') => {
+      await client.links.get(input).catch((error) => {
+        throw error;
+      });
+    },
+  },
+  'links.get, with finally()': {
+    input: '',
+    theCaller: async (client, input = 'ref-1') => void (await client.links.get(input).finally(() => undefined)),
+  },
+  'links.list, awaited': {
+    input: -1,
+    theCaller: async (client, page = 1) => void (await client.links.list({ page })),
+  },
+  'links.list, withResponse()': {
+    input: -1,
+    theCaller: async (client, page = 1) => void (await client.links.list({ page }).withResponse()),
+  },
+  'links.list, with then()': {
+    theCaller: async (client) => void (await client.links.list().then((list) => list)),
+  },
+  'links.list, with catch()': {
+    theCaller: async (client) => {
+      await client.links.list().catch((error) => {
+        throw error;
+      });
+    },
+  },
+  'links.list, with finally()': {
+    theCaller: async (client) => void (await client.links.list().finally(() => undefined)),
+  },
+  'links.list, in Promise.all': {
+    theCaller: async (client) => void (await Promise.all([client.links.list()])),
+  },
+  'links.list, iterated': {
+    input: -1,
+    theCaller: async (client, page = 1) => {
+      for await (const _ of client.links.list({ page }));
+    },
+  },
+  'links.list, iterated to the second page': {
+    after: 'a page',
+    theCaller: async (client) => {
+      for await (const _ of client.links.list());
+    },
+  },
+  'links.list, iterated with prefetch': {
+    after: 'a page',
+    theCaller: async (client) => {
+      for await (const _ of client.links.list({ prefetch: 4 })) await new Promise((resolve) => setTimeout(resolve));
+    },
+  },
+  'links.list, iterated by hand': {
+    theCaller: async (client) => void (await client.links.list()[Symbol.asyncIterator]().next()),
+  },
+  'links.list, pages()': {
+    input: -1,
+    theCaller: async (client, page = 1) => {
+      for await (const _ of client.links.list({ page }).pages());
+    },
+  },
+  'links.list, pages() with prefetch': {
+    after: 'a page',
+    theCaller: async (client) => {
+      for await (const _ of client.links.list({ prefetch: 4 }).pages());
+    },
+  },
+  'links.list, nextPage()': {
+    after: 'a page',
+    theCaller: async (client) => {
+      const first = await client.links.list();
+      await first.nextPage();
+    },
+  },
+  'links.list, toArray()': {
+    input: -1,
+    theCaller: async (client, limit = 10) => void (await client.links.list().toArray({ limit })),
+  },
+  'jobs.status': {
+    signs: true,
+    input: {},
+    theCaller: async (client, query = job) => void (await client.jobs.status(query)),
+  },
+  'jobs.status, withResponse()': {
+    signs: true,
+    input: {},
+    theCaller: async (client, query = job) => void (await client.jobs.status(query).withResponse()),
+  },
+  'jobs.waitForCompletion': {
+    signs: true,
+    waits: true,
+    input: {},
+    theCaller: async (client, query = job) => void (await client.jobs.waitForCompletion(query, waiting)),
+  },
+  'jobs.watch': {
+    signs: true,
+    waits: true,
+    input: {},
+    theCaller: async (client, query = job) => {
+      for await (const _ of client.jobs.watch(query, waiting));
+    },
+  },
+  'jobs.waitForAll, thrown': {
+    sends: false,
+    input: 5,
+    theCaller: async (client, jobs = [job]) => {
+      for await (const _ of client.jobs.waitForAll(jobs, waiting));
+    },
+  },
+  'jobs.waitForAll, an entry': {
+    signs: true,
+    waits: true,
+    input: {},
+    theCaller: async (client, query = job) => {
+      for await (const { error } of client.jobs.waitForAll([query], waiting)) if (error) throw error;
+    },
+  },
+  'jobs.waitForAll, the second entry': {
+    signs: true,
+    waits: true,
+    theCaller: async (client) => {
+      let last;
+      for await (const { error } of client.jobs.waitForAll([job, { userId: 'user-2', jobId: 'job-2' }], waiting)) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        last = error;
+      }
+      throw last;
+    },
+  },
+  'callbacks.confirm': {
+    signs: true,
+    input: {},
+    theCaller: async (client, event = job) => void (await client.callbacks.confirm(event)),
+  },
+  'callbacks.receive': {
+    sends: false,
+    input: {},
+    theCaller: async (client, body = '') => void (await client.callbacks.receive(body)),
+  },
+  'callbacks.receive, not JSON': {
+    sends: false,
+    only: 'response',
+    theCaller: async (client) => void (await client.callbacks.receive('<html></html>')),
+  },
+  'callbacks.receive, of another shape': {
+    sends: false,
+    only: 'response',
+    theCaller: async (client) => void (await client.callbacks.receive(posted({ PartnerParams: {} }))),
+  },
+  'callbacks.receive, not signed': {
+    sends: false,
+    only: 'signature',
+    theCaller: async (client) => void (await client.callbacks.receive('{}')),
+  },
+  'callbacks.receive, replayed': {
+    sends: false,
+    only: 'signature',
+    theCaller: async (client) => {
+      const body = posted({ PartnerParams: { user_id: 'user-1', job_id: 'job-1', job_type: 1 } });
+      await client.callbacks.receive(body);
+      await client.callbacks.receive(body.replace('user-1', 'user-2'));
+    },
+  },
+  'callbacks.receive, a signer that fails': {
+    sends: false,
+    only: 'config',
+    theCaller: async (client) => {
+      const failing = { ...signer, verify: () => Promise.reject(new Error('no')) };
+      await client.withOptions({ signer: failing }).callbacks.receive(posted({}));
+    },
+  },
+};
+
+// What comes of them --------------------------------------------------------
+
+function* combinations() {
+  for (const [shapeName, shape] of Object.entries(shapes)) {
+    if (shape.only !== undefined) yield [shapeName, shape, shape.only, { answer: () => new Response() }];
+    for (const [failureName, failure] of Object.entries(failures)) {
+      const isOfInput = failureName === 'validation';
+      if (!isOfInput && shape.sends === false) continue;
+      if (shape.after !== undefined && failure.answer === undefined) continue;
+      if (failure.when === undefined || failure.when(shape)) yield [shapeName, shape, failureName, failure];
+    }
+  }
+}
+
+async function runOne([shapeName, shape, failureName, failure], isLate) {
+  const given = { answer: () => new Response(), ...failure };
+  const client = clientOf(shape.after === undefined ? given : afterFirstPage(given), isLate);
+  const { theCaller, input } = shape;
+  const code = failureName.replace(/ .*/, '');
+  const name = `${shapeName}: ${failureName}${isLate ? ', later' : ''}`;
+  try {
+    await theCaller(client, ...(failureName === 'validation' ? [input] : []));
+    return { name, problem: 'it resolves', stack: '' };
+  } catch (error) {
+    const { stack } = error;
+    if (!isHostedError(error) || error.code !== code) return { name, problem: `it rejects with ${error}`, stack };
+    const [first] = stack.split('\n');
+    if (first !== `${error.name}: ${error.message}`) return { name, problem: `it begins with ${first}`, stack };
+    return { name, problem: /^\s+at .*\btheCaller\b/m.test(stack) ? null : 'the caller is not in the stack', stack };
+  }
+}
+
+/** Runs every shape with every failure: what is wrong with each, or null. */
+export async function runStacks() {
+  const results = [];
+  for (const combination of combinations()) {
+    for (const isLate of [false, true]) results.push(await runOne(combination, isLate));
+  }
+  return results;
+}
