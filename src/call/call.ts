@@ -135,7 +135,9 @@ function limitsOf(attempt: Attempt, only?: 'total'): Limits {
 }
 
 function createTimeoutError(attempt: Attempt, phase: 'attempt' | 'total'): HostedTimeoutError {
+  const { options, shared } = attempt.call;
   const option = phase === 'attempt' ? 'timeoutMs' : 'totalTimeoutMs';
+  const timeoutMs = options[option] ?? shared.settings[option];
   const facts = factsOf(attempt, outcomeWithoutResponse(attempt));
-  return new HostedTimeoutError(`no response came within "${option}"`, phase, facts);
+  return new HostedTimeoutError(`no response came within "${option}" (${timeoutMs} ms)`, { phase, timeoutMs }, facts);
 }

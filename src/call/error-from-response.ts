@@ -75,7 +75,11 @@ export function createServiceError(
     case 'not_found':
       return new HostedNotFoundError(`the service knows no such link or job (${said})`, error, facts);
     case 'timeout':
-      return new HostedTimeoutError(`the service timed out (${said})`, 'attempt', facts, retryAfterMs);
+      return new HostedTimeoutError(
+        `the service timed out (${said})`,
+        { phase: 'attempt', timeoutMs: null, retryAfterMs },
+        facts,
+      );
     case 'server':
       return new HostedServerError(`the service failed (${said})`, error, facts);
     case 'api':

@@ -49,7 +49,11 @@ async function readBody(
   const contentLength = Number(request.headers.get('content-length') ?? 0);
   if (contentLength > maxBytes) throw callbackSource.createUnusable('too_large');
   const timedOut = () =>
-    new HostedTimeoutError('its body did not arrive within "bodyTimeoutMs"', 'attempt', callbackFacts);
+    new HostedTimeoutError(
+      'its body did not arrive within "bodyTimeoutMs"',
+      { phase: 'attempt', timeoutMs: bodyTimeoutMs },
+      callbackFacts,
+    );
   const read = (signal: AbortSignal) => readBytes(request.body, { limit: maxBytes, signal });
   const { bytes, isWhole } = await withTimeout({ clock, ms: bodyTimeoutMs, timedOut }, read);
   if (!isWhole) throw callbackSource.createUnusable('too_large');

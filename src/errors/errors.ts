@@ -76,6 +76,13 @@ export class HostedConnectionError extends HostedError {
   readonly code = 'connection';
 }
 
+/** The time limit that was reached. */
+interface Limit {
+  readonly phase: 'attempt' | 'total';
+  readonly timeoutMs: number | null;
+  readonly retryAfterMs?: number | null;
+}
+
 /** A time limit was reached: that of an attempt (also where the service responds with status 408), or of the call. */
 export class HostedTimeoutError extends HostedError {
   static {
@@ -84,13 +91,16 @@ export class HostedTimeoutError extends HostedError {
   readonly code = 'timeout';
   /** Which limit: `'attempt'` is `timeoutMs`, `'total'` is `totalTimeoutMs`. */
   readonly phase: 'attempt' | 'total';
+  /** The limit, in milliseconds; null where it is the service's own: it responded with status 408. */
+  readonly timeoutMs: number | null;
   readonly #retryAfterMs: number | null;
 
   /** @internal */
-  constructor(why: string, phase: 'attempt' | 'total', facts: ErrorFacts, retryAfterMs: number | null = null) {
+  constructor(why: string, limit: Limit, facts: ErrorFacts) {
     super(why, facts);
-    this.phase = phase;
-    this.#retryAfterMs = retryAfterMs;
+    this.phase = limit.phase;
+    this.timeoutMs = limit.timeoutMs;
+    this.#retryAfterMs = limit.retryAfterMs ?? null;
   }
 
   /**
@@ -102,9 +112,10 @@ export class HostedTimeoutError extends HostedError {
     return this.#retryAfterMs;
   }
 
-  /** Adds `phase` to what every error shows. */
+  /** Adds `phase` and `timeoutMs` to what every error shows. */
   override toJSON(): object {
-    return { ...super.toJSON(), phase: this.phase };
+    const { phase, timeoutMs } = this;
+    return { ...super.toJSON(), phase, timeoutMs };
   }
 }
 

@@ -273,7 +273,7 @@ test('a service that stopped waiting is the timeout of an attempt', async () => 
 
   const error = await rejection(client.links.get('ref-1'));
 
-  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'refused' });
+  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', timeoutMs: null, outcome: 'refused' });
 });
 
 // RFC 9110 §5.5. `Headers` that were not read off a socket cannot have any.

@@ -211,6 +211,7 @@ test('links.create() is not repeated after the timeout of an attempt', async () 
   const error = await call;
   expect(error).toBeInstanceOf(HostedTimeoutError);
   expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'unknown', retryable: false, attempts: 1 });
+  expect(error).toMatchObject({ timeoutMs: 30_000 });
   expect((error as Error).message).toMatch(lookForIt);
   expect(sent).toHaveLength(1);
 });
@@ -355,7 +356,9 @@ test('a call rejects with the timeout of its last attempt', async () => {
   const error = await call;
   expect(error).toBeInstanceOf(HostedTimeoutError);
   expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'unknown', retryable: true, attempts: 2 });
-  expect((error as Error).message).toContain('timeoutMs');
+  expect(error).toMatchObject({ timeoutMs: 5_000 });
+  expect((error as Error).message).toContain('"timeoutMs" (5000 ms)');
+  expect(JSON.parse(JSON.stringify(error))).toMatchObject({ phase: 'attempt', timeoutMs: 5_000 });
   expect(clock.sleeping()).toBe(0);
 });
 
@@ -401,7 +404,8 @@ test('totalTimeoutMs ends a call over all its attempts', async () => {
   const error = await call;
   expect(error).toBeInstanceOf(HostedTimeoutError);
   expect(error).toMatchObject({ code: 'timeout', phase: 'total', outcome: 'unknown', attempts: 2 });
-  expect((error as Error).message).toContain('totalTimeoutMs');
+  expect(error).toMatchObject({ timeoutMs: 8_000 });
+  expect((error as Error).message).toContain('"totalTimeoutMs" (8000 ms)');
   expect(clock.sleeping()).toBe(0);
   expect(sent).toHaveLength(2);
 });

@@ -97,6 +97,7 @@ test('a delivery whose body does not arrive is an error that says so', async () 
     {
       message: 'Cannot receive a callback: its body did not arrive within "bodyTimeoutMs"',
       phase: 'attempt',
+      timeoutMs: 10_000,
       outcome: 'answered',
     },
   ]);

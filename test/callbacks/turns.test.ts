@@ -53,7 +53,13 @@ test('one that waits gives up after ten seconds, and its turn goes to the next',
   await holding;
 
   expect(error).toBeInstanceOf(HostedTimeoutError);
-  expect(error).toMatchObject({ code: 'timeout', phase: 'total', outcome: 'not_sent', retryable: true });
+  expect(error).toMatchObject({
+    code: 'timeout',
+    phase: 'total',
+    timeoutMs: 10_000,
+    outcome: 'not_sent',
+    retryable: true,
+  });
   expect(String(error)).toMatch(/Cannot receive a callback: too many confirmations are in flight/);
   expect(await turns.take(1, async () => 'next')).toBe('next');
 });
