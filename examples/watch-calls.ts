@@ -2,7 +2,7 @@
 
 import { HostedClient } from 'hosted-client';
 
-const counts = { request: 0, response: 0, retry: 0, poll: 0, error: 0, callback: 0 };
+const counts = { request: 0, response: 0, retry: 0, poll: 0, error: 0, call: 0, callback: 0 };
 
 const client = HostedClient.fromEnv({
   logger: console,

@@ -83,8 +83,10 @@ export class HostedClient {
   /**
    * Creates a client from environment variables: `HOSTED_PARTNER_ID`, `HOSTED_API_KEY` (or
    * `HOSTED_SECRET_KEY` and `HOSTED_SERVICE_PUBLIC_KEY` for Ed25519), `HOSTED_ENVIRONMENT`,
-   * `HOSTED_SANDBOX_BASE_URL`, `HOSTED_PRODUCTION_BASE_URL`, and for job status alone
-   * `HOSTED_SANDBOX_JOB_STATUS_BASE_URL` and `HOSTED_PRODUCTION_JOB_STATUS_BASE_URL`.
+   * `HOSTED_SANDBOX_BASE_URL`, `HOSTED_PRODUCTION_BASE_URL`, for job status alone
+   * `HOSTED_SANDBOX_JOB_STATUS_BASE_URL` and `HOSTED_PRODUCTION_JOB_STATUS_BASE_URL`, and `HOSTED_LOG` for what is
+   * shown on the console where no `logger` is given: `debug`, `info` (warnings, retries, calls that failed), `warn`
+   * (the default: warnings) or `off`.
    *
    * A lazy client reads and checks them with its first call, so that a program builds, and a module is imported,
    * where its secrets are not. While they are missing or invalid, each call reads them again and rejects as the

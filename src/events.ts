@@ -6,8 +6,10 @@
  */
 
 import type { HostedErrorCode } from './errors/errors.js';
+import type { Outcome } from './errors/hosted-error.js';
 import type { JobStatus } from './jobs/types.js';
 import type { OperationName } from './protocol/routes.js';
+import { silentLogger, warningLogger } from './runtime/console-log.js';
 
 /**
  * Where log lines go. `console` and winston's loggers fit; one that takes the details before the message,
@@ -15,7 +17,7 @@ import type { OperationName } from './protocol/routes.js';
  */
 export interface Logger {
   /**
-   * Receives every request, response, poll and delivery of a callback.
+   * Receives every request, response, poll, end of a call and delivery of a callback.
    *
    * @param message - What happened.
    * @param details - The event: see {@link HostedEvent}.
@@ -117,6 +119,20 @@ export type HostedEvent =
       attempts: number;
     }
   | {
+      /** A call has ended: the last event of every call, each poll of a wait and each page of a list included. */
+      type: 'call';
+      /** The same in all events of one call. */
+      callId: number;
+      /** What was called. */
+      operation: OperationName;
+      /** `'ok'`; `'aborted'` by the caller's signal; otherwise the `outcome` of the error. */
+      outcome: 'ok' | Outcome | 'aborted';
+      /** How many attempts were made; 0 where the input was invalid. */
+      attempts: number;
+      /** Milliseconds the call took, pauses between its attempts included. */
+      durationMs: number;
+    }
+  | {
       /** A handler responded to a callback. */
       type: 'callback';
       /**
@@ -158,10 +174,8 @@ export interface Telemetry {
 export function createTelemetry(listener: Report | undefined, logger: Logger | undefined): Telemetry {
   return {
     calls: 0,
-    report: createReport(listener, logger),
-    warn: (message) => {
-      if (logger) ignoreErrors(() => logger.warn(`hosted-client: ${message}`));
-    },
+    report: createReport(listener, logger === silentLogger || logger === warningLogger ? undefined : logger),
+    warn: (message) => ignoreErrors(() => (logger ?? warningLogger).warn(`hosted-client: ${message}`)),
   };
 }
 
@@ -178,5 +192,6 @@ const levels = {
   retry: 'info',
   poll: 'debug',
   error: 'error',
+  call: 'debug',
   callback: 'debug',
 } as const;

@@ -8,6 +8,7 @@ import * as z from 'zod/mini';
 import { HostedConfigError } from './errors/errors.js';
 import type { Issue } from './errors/hosted-error.js';
 import { type Environment, environments, type HostedClientOptions } from './options.js';
+import { consoleLoggers, oneOfLogLevels } from './runtime/console-log.js';
 import { readProperty } from './runtime/prototype.js';
 import { oneOfEnvironments, readOverrides } from './settings.js';
 import { ed25519 } from './signing/ed25519.js';
@@ -53,6 +54,7 @@ export function readEnvironment(overrides: Partial<HostedClientOptions>, { env }
     baseUrls: urlsOf(read, baseUrlVariable),
     jobStatusBaseUrls: urlsOf(read, jobStatusBaseUrlVariable),
     ...(given.apiKey === undefined && given.signer === undefined ? keyOf(read) : {}),
+    logger: readProperty(consoleLoggers, read('HOSTED_LOG') || 'warn'),
     ...given,
   };
   const issues = findMissing(options);
@@ -84,7 +86,7 @@ function urlsOf(read: Read, variableOf: (environment: Environment) => string): P
 }
 
 // Checked here too, so that the messages name the variables and not the options.
-function findMissing({ partnerId, apiKey, signer, environment, baseUrls }: Options): readonly Issue[] {
+function findMissing({ partnerId, apiKey, signer, environment, baseUrls, logger }: Options): readonly Issue[] {
   const issues: Issue[] = [];
   if (!partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });
   if (!apiKey && !signer) {
@@ -97,6 +99,7 @@ function findMissing({ partnerId, apiKey, signer, environment, baseUrls }: Optio
   } else if (!readProperty(Object(baseUrls), name)) {
     issues.push({ path: baseUrlVariable(name), message: 'must be set' });
   }
+  if (!logger) issues.push({ path: 'HOSTED_LOG', message: `must be ${oneOfLogLevels}` });
   return issues;
 }
 

@@ -74,7 +74,11 @@ export interface HostedClientOptions {
   maxResponseBytes?: number;
   /** Corrections to what is assumed where the protocol is silent. Default: none. */
   wire?: WireOptions;
-  /** Receives log lines: no bodies or keys, no ids of people, jobs or links, no URLs. Default: none. */
+  /**
+   * Receives log lines: no bodies or keys, no ids of people, jobs or links, no URLs. Default: warnings go to the
+   * platform's `console.warn`, each at most once a minute in a process; see `HOSTED_LOG` at
+   * {@link HostedClient.fromEnv}.
+   */
   logger?: Logger;
   /**
    * Receives what happens during calls, for metrics and traces. What it throws is ignored.

@@ -59,7 +59,9 @@ export interface CallFacts {
   readonly id: number;
   readonly operation: OperationFacts;
   readonly options: CallOptions;
-  /** When `totalTimeoutMs` is over, by the monotonic clock. */
+  /** By the monotonic clock, as is what follows. */
+  readonly startedAt: number;
+  /** When `totalTimeoutMs` is over. */
   readonly endsAt: number;
   readonly part: PartOf | undefined;
   /** Every signature that was sent, of the call or of the whole that it is part of. */

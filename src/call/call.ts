@@ -103,13 +103,15 @@ function beginCall<Input, WireResponse, Output>(
   const id = telemetry.calls;
   try {
     const { input, options } = checkInput(operation, { readInput, options: givenOptions, wire: settings.wire });
+    const startedAt = settings.clock.elapsed();
     return {
       shared,
       id,
       operation,
       input,
       options,
-      endsAt: settings.clock.elapsed() + (options.totalTimeoutMs ?? settings.totalTimeoutMs),
+      startedAt,
+      endsAt: startedAt + (options.totalTimeoutMs ?? settings.totalTimeoutMs),
       part,
       sent: sharedSignatures(part) ?? createSentSignatures(settings.maxResponseAgeMs),
     };

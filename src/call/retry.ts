@@ -12,6 +12,7 @@ import { parseHttpDate } from '../protocol/date-time.js';
 import { sleepAbortably } from '../runtime/clock.js';
 import { readProperty } from '../runtime/prototype.js';
 import { type Attempt, type CallFacts, factsOf, outcomeWithoutResponse, type TokenBucket } from './attempt.js';
+import { type EndedCall, reportEnd } from './call-end.js';
 
 /**
  * Runs attempts of a call until one succeeds, or fails with an error that is not worth another one.
@@ -31,6 +32,7 @@ export async function runAttempts<Call extends CallFacts, Output>(
         const output = await runAttempt(attempt);
         call.options.signal?.throwIfAborted();
         if (call.part === undefined) call.shared.retryTokens.earn();
+        reportEnd(call, 'ok', attempt);
         return output;
       } catch (error) {
         before = await waitForRetry(error, attempt);
@@ -38,7 +40,10 @@ export async function runAttempts<Call extends CallFacts, Output>(
     }
   } catch (error) {
     // `signal.reason` may itself be a HostedError, and an abort is no failure.
-    call.options.signal?.throwIfAborted();
+    if (call.options.signal?.aborted) {
+      reportEnd(call, 'aborted', attempt);
+      throw call.options.signal.reason;
+    }
     throw addCallerFrames(reportFailure(error, call, attempt));
   }
 }
@@ -100,8 +105,7 @@ function mayHaveHadEffect({ outcome, code }: AnyHostedError): boolean {
 }
 
 // A clock that gives no time knows nothing of the call in which it fails.
-function completeError(caught: unknown, { operation }: Pick<CallFacts, 'operation'>, attempt: Attempt | null) {
-  if (!isHostedError(caught)) throw caught;
+function completeError(caught: AnyHostedError, { operation }: EndedCall, attempt: Attempt | null): AnyHostedError {
   if (caught.code !== 'config' || caught.operation !== null) return caught;
   if (attempt === null) return new HostedConfigError(caught.issues, { operation: operation.name });
   const outcome = attempt.progress === 'answered' ? 'answered' : outcomeWithoutResponse(attempt);
@@ -109,15 +113,16 @@ function completeError(caught: unknown, { operation }: Pick<CallFacts, 'operatio
 }
 
 /** Reports that a call failed, and gives the error to throw: one that names the operation. */
-export function reportFailure(
-  caught: unknown,
-  call: Pick<CallFacts, 'id' | 'operation' | 'shared'>,
-  attempt: Attempt | null,
-): AnyHostedError {
+export function reportFailure(caught: unknown, call: EndedCall, attempt: Attempt | null): AnyHostedError {
+  if (!isHostedError(caught)) {
+    reportEnd(call, attempt === null ? 'not_sent' : outcomeWithoutResponse(attempt), attempt);
+    throw caught;
+  }
   const error = completeError(caught, call, attempt);
   const { id: callId, operation, shared } = call;
   const attempts = attempt?.number ?? 0;
   shared.telemetry.report?.({ type: 'error', callId, operation: operation.name, code: error.code, attempts });
+  reportEnd(call, error.outcome, attempt);
   return error;
 }
 

@@ -195,8 +195,10 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     const { status, error } = poll;
     telemetry.report?.({ type: 'poll', callId, attempt, elapsedMs, nextDelayMs, state: status?.state ?? 'error' });
     const { onPoll } = plan;
+    // A copy: what the caller does to it must not change the job that is polled.
+    const job = { ...wait.ids };
     // Stryker disable next-line OptionalChaining: what calling no function throws is ignored
-    ignoreErrors(() => onPoll?.({ attempt, elapsedMs, nextDelayMs, status, error }));
+    ignoreErrors(() => onPoll?.({ job, attempt, elapsedMs, nextDelayMs, status, error }));
   }
 }
 

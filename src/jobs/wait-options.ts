@@ -10,7 +10,7 @@ import type { HostedError, Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import { check } from '../validation/check.js';
 import { callOptions, choice, flag, inputObject, integer, maxTimer } from '../validation/input.js';
-import type { JobStatus } from './types.js';
+import type { JobRef, JobStatus } from './types.js';
 
 /**
  * What `onPoll` receives after each poll.
@@ -18,6 +18,8 @@ import type { JobStatus } from './types.js';
  * @inline
  */
 export interface PollReport {
+  /** The ids of the job that was polled. */
+  job: JobRef;
   /** Which poll of the wait, from 1. */
   attempt: number;
   /** Milliseconds since the wait began. */

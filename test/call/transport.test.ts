@@ -94,7 +94,7 @@ test('an abort by the error of another call is an abort: no failure is told, and
 
   await expect(client.links.get('ref-1', { signal: ending.signal })).rejects.toBe(failed);
 
-  expect(told).toEqual(['request']);
+  expect(told).toEqual(['request', 'call']);
 });
 
 test.each<[string, () => Promise<void>]>([

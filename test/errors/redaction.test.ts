@@ -607,6 +607,7 @@ const eventMembers: Readonly<Record<HostedEvent['type'], readonly string[]>> = {
   retry: ['attempt', 'callId', 'delayMs', 'operation', 'reason', 'type'],
   poll: ['attempt', 'callId', 'elapsedMs', 'nextDelayMs', 'state', 'type'],
   error: ['attempts', 'callId', 'code', 'operation', 'type'],
+  call: ['attempts', 'callId', 'durationMs', 'operation', 'outcome', 'type'],
   callback: ['durationMs', 'reason', 'result', 'status', 'type'],
 };
 
@@ -626,6 +627,7 @@ test('events and log lines carry the members they are described with, and no oth
     'request',
     'response',
     'error',
+    'call',
   ]);
   for (const event of events) expect(Object.keys(event).sort()).toEqual(eventMembers[event.type]);
   expect(new Set(events.map(callIdOf)).size).toBe(1);

@@ -22,14 +22,15 @@ test('onPoll is told of every poll what came of it and when the next one is', as
 
   expect(told).toEqual([
     {
+      job,
       attempt: 1,
       elapsedMs: 0,
       nextDelayMs: 2_000,
       status: expect.objectContaining({ state: 'pending' }),
       error: null,
     },
-    { attempt: 2, elapsedMs: 2_000, nextDelayMs: 7_000, status: null, error: expect.any(HostedServerError) },
-    { attempt: 3, elapsedMs: 9_000, nextDelayMs: null, status, error: null },
+    { job, attempt: 2, elapsedMs: 2_000, nextDelayMs: 7_000, status: null, error: expect.any(HostedServerError) },
+    { job, attempt: 3, elapsedMs: 9_000, nextDelayMs: null, status, error: null },
   ]);
 });
 
@@ -41,7 +42,7 @@ test('onPoll is told of the error that ends a wait, with no next poll', async ()
   const failed = rejection(client.jobs.waitForCompletion(job, { onPoll: (poll) => told.push(poll) }));
   await clock.advance(0);
 
-  expect(told).toEqual([{ attempt: 1, elapsedMs: 0, nextDelayMs: null, status: null, error: await failed }]);
+  expect(told).toEqual([{ job, attempt: 1, elapsedMs: 0, nextDelayMs: null, status: null, error: await failed }]);
 });
 
 test('onPoll is told of the poll at the deadline as the last one', async () => {
@@ -79,6 +80,30 @@ test.each<[string, OnPoll]>([
 
   expect((await waited).state).toBe('succeeded');
   expect(polledAt()).toEqual([0, 2_000, 5_000]);
+});
+
+test('onPoll is told which of many jobs was polled, in an object of its own', async () => {
+  const { client, clock, job, sandbox } = start();
+  const other = sandbox.jobs.start({ userId: 'user-4712', jobId: 'job-0816' });
+  const told: Poll[] = [];
+  const onPoll = (poll: Poll) => {
+    told.push({ ...poll, job: { ...poll.job } });
+    // What a listener does to it changes no later poll.
+    Object.assign(poll.job, { userId: 'changed', jobId: 'changed' });
+  };
+
+  const rows = [
+    { ...job, row: 1 },
+    { ...other, row: 2 },
+  ];
+  const waits = client.jobs.waitForAll(rows, { ...steady, deadlineMs: 2_000, onPoll });
+  const waited = (async () => {
+    for await (const { error } of waits) expect(error?.code).toBe('poll_timeout');
+  })();
+  await clock.advance(2_000);
+  await waited;
+
+  expect(told.map((poll) => poll.job)).toEqual([job, other, job, other]);
 });
 
 test('poll events tell of every poll of a wait, under one call id', async () => {

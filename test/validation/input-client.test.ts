@@ -335,6 +335,7 @@ const variables = {
   HOSTED_ENVIRONMENT: '',
   HOSTED_SANDBOX_BASE_URL: 'https://sandbox.env.test',
   HOSTED_PRODUCTION_BASE_URL: 'https://production.env.test',
+  HOSTED_LOG: '',
 };
 
 function stubEnvironment(changes: Partial<typeof variables> = {}): void {
@@ -417,6 +418,7 @@ test.each<[string, Partial<typeof variables>, readonly string[]]>([
   ],
   ['half a pair of keys', { HOSTED_API_KEY: '', HOSTED_SECRET_KEY: 'planted' }, ['HOSTED_API_KEY']],
   ['an unknown environment', { HOSTED_ENVIRONMENT: 'planted' }, ['HOSTED_ENVIRONMENT']],
+  ['an unknown level of logging', { HOSTED_LOG: 'planted' }, ['HOSTED_LOG']],
   [
     'no production address',
     { HOSTED_ENVIRONMENT: 'production', HOSTED_PRODUCTION_BASE_URL: '' },

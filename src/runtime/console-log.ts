@@ -1,0 +1,58 @@
+/**
+ * Log lines on the platform's console, for clients without a logger.
+ *
+ * @module
+ */
+
+type Log = (message: string, details?: object) => void;
+
+interface ConsoleLogger {
+  readonly debug: Log;
+  readonly info: Log;
+  readonly warn: Log;
+  readonly error: Log;
+}
+
+const ignore = () => undefined;
+
+/** Shows nothing. */
+export const silentLogger: ConsoleLogger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** Shows warnings alone: a call that fails rejects, and is the caller's to log. */
+export const warningLogger: ConsoleLogger = { ...silentLogger, warn: warnOnConsole };
+
+// The console is looked up for each line, so that a later replacement is used.
+const infoLogger: ConsoleLogger = {
+  ...warningLogger,
+  info: (message, details) => console.info(message, details),
+  error: (message, details) => console.error(message, details),
+};
+
+/** What `HOSTED_LOG` may be: the logger for each level. */
+export const consoleLoggers: Readonly<Record<string, ConsoleLogger>> = {
+  debug: { ...infoLogger, debug: (message, details) => console.debug(message, details) },
+  info: infoLogger,
+  warn: warningLogger,
+  off: silentLogger,
+};
+
+/** The levels, as error messages name them. */
+export const oneOfLogLevels = Object.keys(consoleLoggers)
+  .map((level) => `"${level}"`)
+  .join(' or ');
+
+/** How often, in ms, one warning is shown. */
+const warnEveryMs = 60_000;
+const maxWarnings = 1_000;
+
+/** When each warning was shown last, by all clients of the process, the oldest first. */
+const shownAt = new Map<string, number>();
+
+function warnOnConsole(message: string): void {
+  const now = globalThis.performance?.now() ?? Date.now();
+  if (now < (shownAt.get(message) ?? Number.NEGATIVE_INFINITY) + warnEveryMs) return;
+  shownAt.delete(message);
+  shownAt.set(message, now);
+  if (shownAt.size > maxWarnings) shownAt.delete(shownAt.keys().next().value ?? '');
+  console.warn(message);
+}
