@@ -5,7 +5,7 @@
  */
 
 import type { ErrorFacts, Outcome } from '../errors/hosted-error.js';
-import type { Telemetry } from '../events.js';
+import type { HostedEvent, Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import type { Settings } from '../settings.js';
 import type { AgeNotice, ClockSkew } from './clock-skew.js';
@@ -64,8 +64,25 @@ export interface CallFacts {
   /** When `totalTimeoutMs` is over. */
   readonly endsAt: number;
   readonly part: PartOf | undefined;
+  /** To be completed at its end; null where nobody traces it. */
+  readonly traced: CallTrace | null;
   /** Every signature that was sent, of the call or of the whole that it is part of. */
   readonly sent: SentSignatures;
+}
+
+/** What became of a call. */
+export type CallOutcome = Extract<HostedEvent, { type: 'call' }>['outcome'];
+
+/** What is known of a call once it has ended, for those who trace it. */
+export interface CallTrace {
+  /** The HTTP status of the last response; null where there is none. */
+  status: number | null;
+  /** How many attempts were made. */
+  attempts: number;
+  /** Null until it has ended. */
+  outcome: CallOutcome | null;
+  /** The `code` of the error; null where there is none, and for an abort. */
+  errorCode: string | null;
 }
 
 /** One attempt of a call. */
@@ -86,6 +103,8 @@ export interface Attempt<Call extends CallFacts = CallFacts> {
   /** The time that it is signed for; null before that. */
   signedFor: SigningTime | null;
   progress: 'not sent' | 'sent' | 'answered';
+  /** The HTTP status of its response; null before that. */
+  status: number | null;
 }
 
 /** What an error says of the attempt that it ended. */

@@ -1,28 +1,32 @@
 /**
- * The end of a call, as its last event.
+ * The end of a call: its last event, and what those who trace it see.
  *
  * @module
  */
 
-import type { HostedEvent } from '../events.js';
 import type { WaitingClock } from '../runtime/clock.js';
-import type { Attempt, CallFacts } from './attempt.js';
+import type { Attempt, CallFacts, CallOutcome } from './attempt.js';
 
 /** What is known of a call that has ended; one whose input was invalid has no start. */
-export type EndedCall = Pick<CallFacts, 'id' | 'operation' | 'shared'> & Partial<Pick<CallFacts, 'startedAt'>>;
+export type EndedCall = Pick<CallFacts, 'id' | 'operation' | 'shared' | 'traced'> &
+  Partial<Pick<CallFacts, 'startedAt'>>;
 
-/** What became of a call. */
-export type CallOutcome = Extract<HostedEvent, { type: 'call' }>['outcome'];
-
-/** Reports that a call has ended, after `attempt`. */
-export function reportEnd(call: EndedCall, outcome: CallOutcome, attempt: Attempt | null): void {
-  const { id: callId, operation, shared } = call;
+/** Reports that a call has ended after `attempt`, and completes its trace. `errorCode` is null without an error. */
+export function reportEnd(
+  call: EndedCall,
+  outcome: CallOutcome,
+  attempt: Attempt | null,
+  errorCode: string | null = null,
+): void {
+  const { id: callId, operation, shared, traced } = call;
+  const attempts = attempt?.number ?? 0;
+  if (traced) Object.assign(traced, { status: attempt?.status ?? null, attempts, outcome, errorCode });
   shared.telemetry.report?.({
     type: 'call',
     callId,
     operation: operation.name,
     outcome,
-    attempts: attempt?.number ?? 0,
+    attempts,
     durationMs: durationSince(call.startedAt, shared.settings.clock),
   });
 }

@@ -25,6 +25,7 @@ import { readResponse } from './response.js';
 import { createTokenBucket, reportFailure, runAttempts } from './retry.js';
 import { createSentSignatures } from './sent-signatures.js';
 import { createSigningTimes } from './signing-times.js';
+import { traceCall } from './tracing.js';
 import { send } from './transport.js';
 
 /**
@@ -67,13 +68,17 @@ function run<Input, WireResponse, Output>(
   operation: Operation<Input, WireResponse, Output>,
   given: Given,
 ): Promise<CallResult<Output>> {
-  let call: RunningCall<Input, WireResponse, Output>;
-  try {
-    call = beginCall(shared, operation, given);
-  } catch (error) {
-    return Promise.reject(error);
-  }
-  return runAttempts(call, runAttempt);
+  shared.telemetry.calls += 1;
+  const begun = { id: shared.telemetry.calls, shared, operation };
+  return traceCall(begun, (traced) => {
+    let call: RunningCall<Input, WireResponse, Output>;
+    try {
+      call = beginCall({ ...begun, traced }, given);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return runAttempts(call, runAttempt);
+  });
 }
 
 async function runAttempt<Input, WireResponse, Output>(
@@ -94,20 +99,16 @@ async function runAttempt<Input, WireResponse, Output>(
 
 /** @throws {HostedValidationError} when the input or the options are invalid. */
 function beginCall<Input, WireResponse, Output>(
-  shared: SharedState,
-  operation: Operation<Input, WireResponse, Output>,
+  begun: Pick<RunningCall<Input, WireResponse, Output>, 'id' | 'shared' | 'operation' | 'traced'>,
   { readInput, options: givenOptions, part }: Given,
 ): RunningCall<Input, WireResponse, Output> {
-  const { settings, telemetry } = shared;
-  telemetry.calls += 1;
-  const id = telemetry.calls;
+  const { shared, operation } = begun;
+  const { settings } = shared;
   try {
     const { input, options } = checkInput(operation, { readInput, options: givenOptions, wire: settings.wire });
     const startedAt = settings.clock.elapsed();
     return {
-      shared,
-      id,
-      operation,
+      ...begun,
       input,
       options,
       startedAt,
@@ -116,7 +117,7 @@ function beginCall<Input, WireResponse, Output>(
       sent: sharedSignatures(part) ?? createSentSignatures(settings.maxResponseAgeMs),
     };
   } catch (error) {
-    throw reportFailure(error, { shared, id, operation }, null);
+    throw reportFailure(error, begun, null);
   }
 }
 

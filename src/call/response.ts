@@ -34,6 +34,7 @@ export function readResponse<Input, WireResponse, Output>(
   attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
 ): CallResult<Output> | Promise<CallResult<Output>> {
   attempt.progress = 'answered';
+  attempt.status = response.status;
   // What is fresh is judged by this machine's own clock: a response must not vouch for its own age.
   const now = attempt.call.shared.settings.clock.now();
   reportResponse(response, attempt);

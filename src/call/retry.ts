@@ -13,6 +13,7 @@ import { sleepAbortably } from '../runtime/clock.js';
 import { readProperty } from '../runtime/prototype.js';
 import { type Attempt, type CallFacts, factsOf, outcomeWithoutResponse, type TokenBucket } from './attempt.js';
 import { type EndedCall, reportEnd } from './call-end.js';
+import { traceAttempt } from './tracing.js';
 
 /**
  * Runs attempts of a call until one succeeds, or fails with an error that is not worth another one.
@@ -29,7 +30,7 @@ export async function runAttempts<Call extends CallFacts, Output>(
     for (;;) {
       attempt = beginAttempt(call, before);
       try {
-        const output = await runAttempt(attempt);
+        const output = await traceAttempt(attempt, runAttempt);
         call.options.signal?.throwIfAborted();
         if (call.part === undefined) call.shared.retryTokens.earn();
         reportEnd(call, 'ok', attempt);
@@ -96,6 +97,7 @@ function beginAttempt<Call extends CallFacts>(call: Call, before: FailedAttempt 
     met: before?.isResigned && before.error.code === 'signature' ? before.failed.signedFor : null,
     signedFor: null,
     progress: 'not sent',
+    status: null,
   };
 }
 
@@ -115,14 +117,14 @@ function completeError(caught: AnyHostedError, { operation }: EndedCall, attempt
 /** Reports that a call failed, and gives the error to throw: one that names the operation. */
 export function reportFailure(caught: unknown, call: EndedCall, attempt: Attempt | null): AnyHostedError {
   if (!isHostedError(caught)) {
-    reportEnd(call, attempt === null ? 'not_sent' : outcomeWithoutResponse(attempt), attempt);
+    reportEnd(call, attempt === null ? 'not_sent' : outcomeWithoutResponse(attempt), attempt, 'error');
     throw caught;
   }
   const error = completeError(caught, call, attempt);
   const { id: callId, operation, shared } = call;
   const attempts = attempt?.number ?? 0;
   shared.telemetry.report?.({ type: 'error', callId, operation: operation.name, code: error.code, attempts });
-  reportEnd(call, error.outcome, attempt);
+  reportEnd(call, error.outcome, attempt, error.code);
   return error;
 }
 

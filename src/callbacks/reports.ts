@@ -6,7 +6,7 @@
  */
 
 import { isHostedError } from '../errors/errors.js';
-import { ignoreErrors, type Telemetry } from '../events.js';
+import { type HostedEvent, ignoreErrors, type Telemetry } from '../events.js';
 import type { WaitingClock } from '../runtime/clock.js';
 import type { HandlerSettings } from './options.js';
 import type { HandlerOptions } from './types.js';
@@ -50,9 +50,13 @@ export function codeOf(error: unknown): string {
   return isHostedError(error) ? error.code : 'error';
 }
 
+/** What is reported of a delivery. */
+export type Delivery = Omit<Extract<HostedEvent, { type: 'callback' }>, 'type'>;
+
 /** Reports deliveries. */
 export interface DeliveryReports {
-  report(outcome: DeliveryResult, durationMs: number, onError: HandlerSettings['onError']): void;
+  /** Reports a delivery, and gives what it reported. */
+  report(outcome: DeliveryResult, durationMs: number, onError: HandlerSettings['onError']): Delivery;
   /** Logs a problem that does not change the result of a delivery. */
   warn(message: string): void;
 }
@@ -91,18 +95,20 @@ export function createDeliveryReports(
     report(outcome, durationMs, onError) {
       const { status } = outcome;
       if (isSuccess(outcome)) {
-        report?.({ type: 'callback', result: outcome.result, reason: null, status, durationMs });
+        const delivery: Delivery = { result: outcome.result, reason: null, status, durationMs };
+        report?.({ type: 'callback', ...delivery });
         ignoreErrors(logRejections);
-        return;
+        return delivery;
       }
       const { phase, event, error, reason } = outcome;
-      const result = status < 500 ? 'refused' : 'failed';
-      report?.({ type: 'callback', result, reason, status, durationMs });
+      const delivery: Delivery = { result: status < 500 ? 'refused' : 'failed', reason, status, durationMs };
+      report?.({ type: 'callback', ...delivery });
       // Stryker disable next-line OptionalChaining: what calling no function throws is ignored
       ignoreErrors(() => onError?.(error, { phase, status, event }));
       if (status < 500) countRejection(outcome);
       else warn(describeFailure(outcome));
       ignoreErrors(logRejections);
+      return delivery;
     },
   };
 }

@@ -8,7 +8,8 @@ import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
 import { shadowPollution } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import type { HandlerSettings } from './options.js';
-import { codeOf, createFailure, type DeliveryReports, type DeliveryResult } from './reports.js';
+import { codeOf, createFailure, type Delivery, type DeliveryReports, type DeliveryResult } from './reports.js';
+import { traceDelivery } from './tracing.js';
 
 /** The settings of a handler and its client, and its reports. */
 export interface Handling {
@@ -29,7 +30,9 @@ export function createHandler(
   deliver: (request: Request) => Promise<DeliveryResult>,
   { settings, client, reports }: Reporting,
 ): (request: Request) => Promise<Response> {
-  return async (request) => {
+  return async (request) => respond(await traceDelivery(() => process(request)));
+
+  async function process(request: Request): Promise<Delivery> {
     let startedAt = Number.NaN;
     let outcome: DeliveryResult;
     try {
@@ -39,9 +42,8 @@ export function createHandler(
     } catch (error) {
       outcome = createFailure('verify', 503, codeOf(error), error);
     }
-    reports.report(outcome, durationSince(startedAt, client), settings.onError);
-    return respond(outcome.status);
-  };
+    return reports.report(outcome, durationSince(startedAt, client), settings.onError);
+  }
 }
 
 function durationSince(startedAt: number, { clock }: Pick<Settings, 'clock'>): number {
@@ -52,7 +54,7 @@ function durationSince(startedAt: number, { clock }: Pick<Settings, 'clock'>): n
   }
 }
 
-function respond(status: number): Response {
+function respond({ status }: Delivery): Response {
   const headers: Record<string, string> = {};
   if (status === 405) headers.allow = 'POST';
   if (status === 503) headers['retry-after'] = String(assumedRedeliverySeconds);

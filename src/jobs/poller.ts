@@ -12,6 +12,7 @@ import type { CallOptions } from '../options.js';
 import { readProperty } from '../runtime/prototype.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-options.js';
+import { beginWaitTrace, endTrace, type WaitTrace } from './wait-trace.js';
 
 /** The state of a wait for one job. Times are those of the monotonic clock. */
 export interface Wait<J = unknown> {
@@ -37,6 +38,8 @@ export interface Wait<J = unknown> {
   lastStatus: PendingJob | null;
   /** The signatures of all polls; null before the first. */
   sent: SentSignatures | null;
+  /** Null where nobody traces it, and once it has ended. */
+  trace: WaitTrace | null;
 }
 
 /** What a poll led to: the end of the wait, or another poll at `wait.dueAt`. */
@@ -74,8 +77,10 @@ export interface Poller {
   poll(wait: Wait, signal: AbortSignal): Promise<Step>;
   /** When the wait ends at the latest. */
   deadlineOf(wait: Wait): number;
-  /** Creates the error of a wait whose deadline is over. */
-  createDeadlineError(wait: Wait): AnyHostedError;
+  /** Ends a wait whose deadline is over while it was not polled, and gives its error. */
+  expire(wait: Wait): AnyHostedError;
+  /** Ends a wait that nobody waits for any longer. One that has ended stays as it is. */
+  leave(wait: Wait): void;
 }
 
 /** A poll at the deadline itself may take this long, in ms: with no time left it could not be sent. */
@@ -88,7 +93,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   const { fetchStatus, elapsed, random, telemetry, createSent } = polling;
   const pollLimitMs = plan.call.totalTimeoutMs ?? polling.totalTimeoutMs;
 
-  return { begin, poll, deadlineOf, createDeadlineError: (wait) => createTimeoutError(wait, elapsed()) };
+  return { begin, poll, deadlineOf, expire, leave: (wait) => endTrace(wait, 'aborted') };
 
   function begin<J>(job: J, ids: JobRef): Wait<J> {
     const startedAt = elapsed();
@@ -107,10 +112,27 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
       wasFound: false,
       lastStatus: null,
       sent: null,
+      trace: beginWaitTrace(telemetry.calls),
     };
   }
 
-  async function poll(wait: Wait, signal: AbortSignal): Promise<Step> {
+  function expire(wait: Wait): AnyHostedError {
+    const error = createTimeoutError(wait, elapsed());
+    endTrace(wait, error);
+    return error;
+  }
+
+  function poll(wait: Wait, signal: AbortSignal): Promise<Step> {
+    return wait.trace ? wait.trace.inside(() => pollOnce(wait, signal)) : pollOnce(wait, signal);
+  }
+
+  async function pollOnce(wait: Wait, signal: AbortSignal): Promise<Step> {
+    const step = await fetchStep(wait, signal);
+    if (step.over) endTrace(wait, step.error);
+    return step;
+  }
+
+  async function fetchStep(wait: Wait, signal: AbortSignal): Promise<Step> {
     const startedAt = elapsed();
     if (wait.isExpiring) return createExpiredStep(wait, null, startedAt);
     wait.polls += 1;

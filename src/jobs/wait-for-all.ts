@@ -99,6 +99,7 @@ export async function* waitForEach<J extends JobRef>(
   } finally {
     release();
     stopPolls.abort();
+    for (const wait of waits.keys()) poller.leave(wait);
     source.close();
   }
 
@@ -159,7 +160,7 @@ export async function* waitForEach<J extends JobRef>(
       if (poller.deadlineOf(wait) > now) return;
       if (place === null || inFlight < concurrency) continue;
       waiting.remove(place);
-      finish(wait, { job: wait.job, error: poller.createDeadlineError(wait) });
+      finish(wait, { job: wait.job, error: poller.expire(wait) });
     }
   }
 

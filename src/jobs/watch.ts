@@ -29,16 +29,20 @@ export async function* watchJob(
   wait: Wait,
   { poller, clock, signal, stop }: WatchContext,
 ): AsyncGenerator<JobStatus, void, undefined> {
-  for (;;) {
-    const { status, error, over } = await withSignals([signal, stop], async (combined) => {
-      // The delay counts from the last poll: a caller who reads a status slowly does not poll less often.
-      for (let delayMs = msUntilDue(); delayMs > 0; delayMs = msUntilDue()) await clock.sleep(delayMs, combined);
-      combined.throwIfAborted();
-      return poller.poll(wait, combined);
-    });
-    if (status) yield status;
-    if (error) throw addCallerFrames(error);
-    if (over) return;
+  try {
+    for (;;) {
+      const { status, error, over } = await withSignals([signal, stop], async (combined) => {
+        // The delay counts from the last poll: a caller who reads a status slowly does not poll less often.
+        for (let delayMs = msUntilDue(); delayMs > 0; delayMs = msUntilDue()) await clock.sleep(delayMs, combined);
+        combined.throwIfAborted();
+        return poller.poll(wait, combined);
+      });
+      if (status) yield status;
+      if (error) throw addCallerFrames(error);
+      if (over) return;
+    }
+  } finally {
+    poller.leave(wait);
   }
 
   function msUntilDue(): number {

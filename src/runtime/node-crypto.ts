@@ -5,6 +5,8 @@
  * @module
  */
 
+import { builtinModule } from './builtin-module.js';
+
 /** A key object. */
 export interface PlatformKey {
   export(options: { format: 'jwk' }): { readonly x: string };
@@ -27,19 +29,9 @@ export interface PlatformCrypto {
   verify(algorithm: null, data: Uint8Array, key: PlatformKey, signature: Uint8Array): boolean;
 }
 
-interface Platform {
-  readonly process?: { readonly getBuiltinModule?: (name: string) => PlatformCrypto | undefined };
-}
-
 /**
- * Node's crypto module; null if the platform has none. It is looked up by name, as bundlers would follow an
- * import. Callers check that its functions give correct results.
+ * Node's crypto module; null if the platform has none. Callers check that its functions give correct results.
  */
-export function platformCrypto({ process }: Platform = globalThis as Platform): PlatformCrypto | null {
-  try {
-    return process?.getBuiltinModule?.('crypto') ?? null;
-  } catch {
-    // In Next's Edge runtime every function of `process` exists and throws.
-    return null;
-  }
+export function platformCrypto(platform?: Parameters<typeof builtinModule>[1]): PlatformCrypto | null {
+  return builtinModule('crypto', platform) as PlatformCrypto | null;
 }

@@ -95,7 +95,11 @@ test('the call event of a call with invalid input says that nothing was sent', a
 });
 
 test('a call that its caller aborts ends with a call event and no error event, whatever the reason is', async () => {
-  for (const reason of [new Error('of the caller'), new HostedTimeoutError('x', 'total', {}), undefined]) {
+  for (const reason of [
+    new Error('of the caller'),
+    new HostedTimeoutError('x', { phase: 'total', timeoutMs: 1 }, {}),
+    undefined,
+  ]) {
     const { client, events, arrived } = recording(() => new Promise<Response>(() => undefined));
     const stopping = new AbortController();
 

@@ -1,0 +1,91 @@
+/**
+ * Calls and attempts as messages on the tracing channels. No message names a person, a job or a link: a URL is
+ * its origin and its template.
+ *
+ * @module
+ */
+
+import { isHostedError } from '../errors/errors.js';
+import type { OperationName } from '../protocol/routes.js';
+import { findObserved, type TraceMessage, trace } from '../runtime/tracing-channel.js';
+import type { Attempt, CallFacts, CallOutcome, CallTrace } from './attempt.js';
+
+/** A call, before its input is read. */
+type CallToTrace = Pick<CallFacts, 'id' | 'operation' | 'shared'>;
+
+/** What the messages of calls and attempts have in common. */
+export interface RequestMessage extends TraceMessage {
+  readonly callId: number;
+  readonly operation: OperationName;
+  readonly method: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** The path, with `{linkId}` in place of an id. */
+  readonly route: string;
+  /** The HTTP status of the last response; null where there is none. */
+  status: number | null;
+  /** Null until it has ended. */
+  outcome: CallOutcome | null;
+}
+
+/** The message of the channel `hosted-client:call`. */
+export interface CallMessage extends RequestMessage, CallTrace {}
+
+/** The message of the channel `hosted-client:attempt`. */
+export interface AttemptMessage extends RequestMessage {
+  /** Which attempt of the call, from 1. */
+  readonly attempt: number;
+}
+
+/** Runs a call, as a message on its channel where somebody subscribes to it. */
+export function traceCall<T>(call: CallToTrace, run: (traced: CallTrace | null) => Promise<T>): Promise<T> {
+  const channel = findObserved('call');
+  if (channel === null) return run(null);
+  const message: CallMessage = { ...describeRequest(call), attempts: 0 };
+  return trace(channel, message, () => run(message));
+}
+
+/** Runs an attempt, as a message on its channel where somebody subscribes to it. */
+export function traceAttempt<Traced extends Attempt, T>(
+  attempt: Traced,
+  run: (attempt: Traced) => Promise<T>,
+): Promise<T> {
+  const channel = findObserved('attempt');
+  if (channel === null) return run(attempt);
+  const message: AttemptMessage = { ...describeRequest(attempt.call), attempt: attempt.number };
+  return trace(channel, message, async () => {
+    try {
+      const output = await run(attempt);
+      message.outcome = 'ok';
+      return output;
+    } catch (error) {
+      const isAborted = attempt.call.options.signal?.aborted === true;
+      message.outcome = isAborted ? 'aborted' : isHostedError(error) ? error.outcome : 'unknown';
+      message.errorCode = isAborted ? null : codeOf(error);
+      throw error;
+    } finally {
+      message.status = attempt.status;
+    }
+  });
+}
+
+/** A short code for an error. */
+function codeOf(error: unknown): string {
+  return isHostedError(error) ? error.code : 'error';
+}
+
+function describeRequest({ id, operation, shared }: CallToTrace): RequestMessage {
+  const { name, route } = operation;
+  const { baseUrls, wire } = shared.settings;
+  return {
+    callId: id,
+    operation: name,
+    method: route.method,
+    // Without the path of the base URL, which is the caller's and may be a secret.
+    origin: new URL(baseUrls[route.host]).origin,
+    route: route.path.replace('{brand}', wire.brand).replace('{list}', wire.listMarker),
+    status: null,
+    outcome: null,
+    errorCode: null,
+  };
+}

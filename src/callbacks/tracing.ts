@@ -1,0 +1,29 @@
+/**
+ * Deliveries as messages on their tracing channel. No message has anything of a callback in it.
+ *
+ * @module
+ */
+
+import { findObserved, type TraceMessage, trace } from '../runtime/tracing-channel.js';
+import type { Delivery } from './reports.js';
+
+/** The message of the channel `hosted-client:callback`. */
+export interface CallbackMessage extends TraceMessage {
+  /** Null until the delivery was handled. */
+  result: Delivery['result'] | null;
+  /** The HTTP status of our response; null until then. */
+  status: number | null;
+}
+
+/** Runs the handling of a delivery, as a message on its channel where somebody subscribes to it. */
+export function traceDelivery(process: () => Promise<Delivery>): Promise<Delivery> {
+  const channel = findObserved('callback');
+  if (channel === null) return process();
+  const message: CallbackMessage = { result: null, status: null, errorCode: null };
+  return trace(channel, message, async () => {
+    const delivery = await process();
+    const { result, reason, status } = delivery;
+    Object.assign(message, { result, status, errorCode: reason });
+    return delivery;
+  });
+}

@@ -1,0 +1,48 @@
+/**
+ * Waits as messages on their tracing channel. No message names a job.
+ *
+ * @module
+ */
+
+import type { AnyHostedError } from '../errors/errors.js';
+import type { Outcome } from '../errors/hosted-error.js';
+import type { OperationName } from '../protocol/routes.js';
+import { beginTrace, findObserved, type Trace, type TraceMessage } from '../runtime/tracing-channel.js';
+
+/** The message of the channel `hosted-client:wait`. */
+export interface WaitMessage extends TraceMessage {
+  /** The same in the poll events of the wait. */
+  readonly callId: number;
+  readonly operation: OperationName;
+  /** How many polls were made. */
+  polls: number;
+  /** `'ok'` with a final status, whatever it says; null until the wait has ended. */
+  outcome: 'ok' | Outcome | 'aborted' | null;
+}
+
+/** A wait that is traced. */
+export interface WaitTrace extends Trace {
+  readonly message: WaitMessage;
+}
+
+/** Begins to trace a wait; null where nobody subscribes to the channel. */
+export function beginWaitTrace(callId: number): WaitTrace | null {
+  const channel = findObserved('wait');
+  if (channel === null) return null;
+  const message: WaitMessage = { callId, operation: 'jobs.status', polls: 0, outcome: null, errorCode: null };
+  return { message, ...beginTrace(channel, message) };
+}
+
+/** Ends the trace of a wait, unless it has ended: with an error, with a final status (null), or without either. */
+export function endTrace(
+  wait: { trace: WaitTrace | null; readonly polls: number },
+  end: AnyHostedError | null | 'aborted',
+): void {
+  const { trace, polls } = wait;
+  if (trace === null) return;
+  wait.trace = null;
+  const isError = end !== null && end !== 'aborted';
+  const outcome = isError ? end.outcome : (end ?? 'ok');
+  Object.assign(trace.message, { polls, outcome, errorCode: isError ? end.code : null });
+  trace.end();
+}

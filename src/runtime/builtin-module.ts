@@ -1,0 +1,19 @@
+/**
+ * Modules that Node, Bun, Deno and Workers have built in, on platforms that have them.
+ *
+ * @module
+ */
+
+interface Platform {
+  readonly process?: { readonly getBuiltinModule?: (name: string) => unknown };
+}
+
+/** The module; null if the platform has none. It is looked up by name, as bundlers would follow an import. */
+export function builtinModule(name: string, { process }: Platform = globalThis as Platform): unknown {
+  try {
+    return process?.getBuiltinModule?.(name) ?? null;
+  } catch {
+    // In Next's Edge runtime every function of `process` exists and throws.
+    return null;
+  }
+}

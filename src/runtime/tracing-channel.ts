@@ -1,0 +1,121 @@
+/**
+ * Tracing channels of `node:diagnostics_channel`, on platforms that have the module: what is called is published as
+ * it starts and ends, and runs within the subscribers' stores. Without subscribers nothing is created.
+ *
+ * @module
+ */
+
+import { builtinModule } from './builtin-module.js';
+
+/** The channels; the name of each begins with `hosted-client:`. */
+export type ChannelName = 'call' | 'attempt' | 'wait' | 'callback';
+
+/** One step of a tracing channel. */
+interface Channel {
+  readonly hasSubscribers: boolean;
+  publish(message: object): void;
+  runStores(message: object, run: () => void): void;
+}
+
+/** The five steps of what is traced, named as by Node's `tracingChannel`. */
+export type TracingChannel = Readonly<Record<'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error', Channel>>;
+
+/** What is published: the same object at every step, and completed until the last one. */
+export interface TraceMessage {
+  /** A short code of what went wrong; null until then, and where nothing did. */
+  errorCode: string | null;
+  /** Set by a subscriber of `start` that has no store to bind: runs what is traced, at once, in its own context. */
+  [runInside]?: (run: () => void) => void;
+}
+
+/** The name of {@link TraceMessage}'s function, the same in every copy of this package. */
+export const runInside: unique symbol = Symbol.for('hosted-client:runInside') as typeof runInside;
+
+let channels: Readonly<Record<ChannelName, TracingChannel>> | null | undefined;
+
+/** The channel of this name; null while nothing subscribes to it. */
+export function findObserved(name: ChannelName): TracingChannel | null {
+  if (channels === undefined) channels = openChannels();
+  const channel = channels?.[name];
+  if (!channel) return null;
+  const { start, end, asyncStart, asyncEnd, error } = channel;
+  const isObserved =
+    start.hasSubscribers ||
+    asyncEnd.hasSubscribers ||
+    end.hasSubscribers ||
+    asyncStart.hasSubscribers ||
+    error.hasSubscribers;
+  return isObserved ? channel : null;
+}
+
+function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
+  const module = builtinModule('diagnostics_channel') as { channel?(name: string): Channel } | null;
+  const open = (name: ChannelName): TracingChannel => {
+    const step = (step: keyof TracingChannel) => module?.channel?.(`tracing:hosted-client:${name}:${step}`) as Channel;
+    return {
+      start: step('start'),
+      end: step('end'),
+      asyncStart: step('asyncStart'),
+      asyncEnd: step('asyncEnd'),
+      error: step('error'),
+    };
+  };
+  if (typeof module?.channel !== 'function') return null;
+  return { call: open('call'), attempt: open('attempt'), wait: open('wait'), callback: open('callback') };
+}
+
+/** Runs `run` within the subscribers' contexts, and publishes its steps. `message` has to be complete when it settles. */
+export async function trace<T>(channel: TracingChannel, message: TraceMessage, run: () => T | Promise<T>): Promise<T> {
+  let running: Promise<T> | undefined;
+  enter(channel, message, () => {
+    running ??= (async () => run())();
+  });
+  try {
+    return await (running ?? run());
+  } finally {
+    publishEnd(channel, message);
+  }
+}
+
+/** Something traced that is no single function. */
+export interface Trace {
+  /** Runs a part of it within the subscribers' contexts. */
+  inside<T>(run: () => T): T;
+  /** Publishes its end; `message` is complete. */
+  end(): void;
+}
+
+/** Publishes the start of something that is no single function. */
+export function beginTrace(channel: TracingChannel, message: TraceMessage): Trace {
+  let inside: Trace['inside'] = (run) => run();
+  enter(channel, message, () => {
+    inside = snapshot() ?? inside;
+  });
+  return { inside, end: () => publishEnd(channel, message) };
+}
+
+// Whatever a subscriber does, what is traced runs, and once.
+function enter({ start, end }: TracingChannel, message: TraceMessage, run: () => void): void {
+  try {
+    start.runStores(message, () => {
+      if (Object.hasOwn(message, runInside)) message[runInside]?.(run);
+      else run();
+    });
+  } catch {}
+  end.publish(message);
+}
+
+function publishEnd({ error, asyncStart, asyncEnd }: TracingChannel, message: TraceMessage): void {
+  if (message.errorCode !== null) error.publish(message);
+  asyncStart.publish(message);
+  asyncEnd.publish(message);
+}
+
+interface AsyncHooks {
+  readonly AsyncLocalStorage?: { snapshot?(): Trace['inside'] };
+}
+
+function snapshot(): Trace['inside'] | undefined {
+  const { AsyncLocalStorage } = (builtinModule('async_hooks') ?? {}) as AsyncHooks;
+  return AsyncLocalStorage?.snapshot?.();
+}

@@ -1,0 +1,117 @@
+// Tracing on platforms and with subscribers that do not what they should.
+
+import { tracingChannel } from 'node:diagnostics_channel';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  beginTrace,
+  findObserved,
+  runInside,
+  type TraceMessage,
+  type TracingChannel,
+  trace,
+} from '../../src/runtime/tracing-channel.js';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.resetModules();
+});
+
+const message = (): TraceMessage => ({ errorCode: null });
+
+/** A channel whose first step does this with what it is to run. */
+function channelOf(runStores: (message: object, run: () => void) => void): TracingChannel {
+  const step = { hasSubscribers: true, publish: vi.fn(), runStores };
+  return { start: step, end: step, asyncStart: step, asyncEnd: step, error: step };
+}
+
+test.each<[string, (message: object, run: () => void) => void]>([
+  ['runs it', (_message, run) => run()],
+  ['runs it twice', (_message, run) => [run(), run()]],
+  ['does not run it', () => undefined],
+  [
+    'throws before',
+    () => {
+      throw new Error('before');
+    },
+  ],
+  [
+    'throws afterwards',
+    (_message, run) => {
+      run();
+      throw new Error('afterwards');
+    },
+  ],
+])('what is traced runs once where a store %s', async (_what, runStores) => {
+  const run = vi.fn(async () => 'its value');
+
+  expect(await trace(channelOf(runStores), message(), run)).toBe('its value');
+  expect(run).toHaveBeenCalledTimes(1);
+  expect(beginTrace(channelOf(runStores), message()).inside(() => 'a part of it')).toBe('a part of it');
+});
+
+test('what is traced and throws rejects, and runs once', async () => {
+  const error = new Error('of its own');
+  const run = vi.fn(() => {
+    throw error;
+  });
+
+  await expect(
+    trace(
+      channelOf((_message, start) => start()),
+      message(),
+      run,
+    ),
+  ).rejects.toBe(error);
+  expect(run).toHaveBeenCalledTimes(1);
+});
+
+test('a subscriber of the start may run what is traced in a context of its own', async () => {
+  const order: string[] = [];
+  const channel = tracingChannel('hosted-client:call');
+  const subscriber = (given: unknown) => {
+    (given as TraceMessage)[runInside] = (run) => {
+      order.push('before');
+      run();
+      order.push('after');
+    };
+  };
+  channel.start.subscribe(subscriber);
+  onTestFinished(() => channel.start.unsubscribe(subscriber));
+
+  const observed = findObserved('call');
+  await trace(observed as TracingChannel, message(), async () => void order.push('run'));
+
+  expect(order).toEqual(['before', 'run', 'after']);
+});
+
+test('nothing is observed before a subscription, after its end, and on a platform without the module', async () => {
+  expect(findObserved('wait')).toBeNull();
+  const channel = tracingChannel('hosted-client:wait');
+  const subscriber = () => undefined;
+  channel.asyncEnd.subscribe(subscriber);
+  expect(findObserved('wait')).not.toBeNull();
+  expect(findObserved('call')).toBeNull();
+
+  vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
+  const { findObserved: findOnPlatform } = await importAnew();
+  expect(findOnPlatform('wait')).toBeNull();
+
+  channel.asyncEnd.unsubscribe(subscriber);
+  expect(findObserved('wait')).toBeNull();
+});
+
+test('without async_hooks the parts of a trace run all the same', async () => {
+  vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
+
+  expect(
+    beginTrace(
+      channelOf((_message, run) => run()),
+      message(),
+    ).inside(() => 1),
+  ).toBe(1);
+});
+
+function importAnew(): Promise<typeof import('../../src/runtime/tracing-channel.js')> {
+  vi.resetModules();
+  return import('../../src/runtime/tracing-channel.js');
+}
