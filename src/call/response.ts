@@ -46,7 +46,7 @@ export function readResponse<Input, WireResponse, Output>(
   if (flaw === 'redirect' || flaw === 'too_large') throw source.createUnusable(flaw);
   const properties = assertObject(flaw === 'not_utf8' ? undefined : json, source);
   const finish = (signedAt: Date | null): CallResult<Output> => {
-    if (signedAt !== null) attempt.call.shared.noticeAge(signedAt, now);
+    attempt.call.shared.noticeAge(signedAt, now);
     return { data: decode(properties, signedAt, { attempt, source }), response: infoOf(response, attempt) };
   };
   const signedAt = verifyResponse(properties, { attempt, now, source });

@@ -369,6 +369,33 @@ test('a call rejected in its old time is repeated when another call has learnt t
   expectAhead(sent[3], hour);
 });
 
+test('an error of another kind is not repeated because another call has learnt the time meanwhile', async () => {
+  const gate = deferred<void>();
+  const failing: Reply = async () => {
+    await gate.promise;
+    return Response.json({}, { status: 400 });
+  };
+  const { client, sent } = clientOf([failing, rejectedAt(hour), get.answer()]);
+
+  const failed = rejection(create.call(client));
+  await get.call(client);
+  gate.resolve();
+
+  expect(await failed).toMatchObject({ code: 'api', status: 400, attempts: 1 });
+  expect(sent).toHaveLength(3);
+});
+
+test('a client learns the time as well once it has run for hours', async () => {
+  const clock = manualClock();
+  const { client, sent } = clientOf([() => rejectedAt(4 * hour), get.answer()], { clock });
+  clock.advance(3 * hour);
+
+  const { response } = await client.links.get('ref-1').withResponse();
+
+  expect(response.attempts).toBe(2);
+  expectAhead(sent[1], 4 * hour);
+});
+
 test('the repeat in a corrected time is not waited for', async () => {
   const clock = recordingClock();
   const { client } = clientOf([rejectedAt(hour), get.answer()], { clock });
@@ -439,6 +466,15 @@ test('a stale response says how far the clocks are apart, and what to do', async
     reason: 'stale',
     message: `Cannot get the status of a job: the response cannot be trusted: this machine's clock is 6 min behind the service's "Date": set it (NTP), or raise "maxResponseAgeMs"`,
   });
+});
+
+test('a response under another signature does not speak of the time, though the clocks are apart', async () => {
+  const { client } = clientOf(dated({ ...signedAhead(0), sec_key: sign('another text') }, 6 * minute));
+
+  const error = await rejection(client.jobs.status(job));
+
+  expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
+  expect((error as Error).message).not.toContain('clock');
 });
 
 test('a stale response of a clock that agrees says what is accepted', async () => {

@@ -2,7 +2,7 @@
 
 import { generateKeyPairSync, sign as nodeSign } from 'node:crypto';
 import fc from 'fast-check';
-import { ed25519, type HostedEvent, HostedSignatureError, hmacSha256 } from 'hosted-client';
+import { ed25519, type HostedEvent, HostedSignatureError, hmacSha256, type Signer } from 'hosted-client';
 import { expect, test } from 'vitest';
 import type { PartOf } from '../../src/call/attempt.js';
 import { createSentSignatures, rememberSent, wasSent } from '../../src/call/sent-signatures.js';
@@ -125,29 +125,55 @@ test('a reflection is no matter of which member carries the signature of the req
   expect(sent).toHaveLength(2);
 });
 
-test('our own signature in a spelling that a signer of the caller’s own accepts is reflected', async () => {
-  const bytesOf = (text: string) => Buffer.from(text, 'base64');
-  const signer = {
-    name: 'lenient',
-    sign: ({ timestamp }: { timestamp: string }) => sign(timestamp),
-    verify: (signature: string, { timestamp }: { timestamp: string }) =>
-      bytesOf(signature).equals(bytesOf(sign(timestamp))),
-  };
-  const spellings: readonly ((text: string) => string)[] = [
-    (text) => text.replace(/=$/, ''),
-    (text) => ` ${text}`,
-    (text) => text.replaceAll('+', '-').replaceAll('/', '_'),
-    // The Kelvin sign: no base64, which a decoder skips, and in lower case a letter that is.
-    (text) => `\u212a${text}`,
-  ];
+const bytesOf = (text: string) => Buffer.from(text, 'base64');
 
-  for (const spell of spellings) {
+/** A caller's own signer, which verifies what a signature decodes to. */
+const lenient: Signer = {
+  name: 'lenient',
+  sign: ({ timestamp }) => sign(timestamp),
+  verify: (signature, { timestamp }) => bytesOf(signature).equals(bytesOf(sign(timestamp))),
+};
+
+const accepted: readonly ((text: string) => string)[] = [
+  (text) => text.replace(/=$/, ''),
+  (text) => ` ${text}`,
+  (text) => text.replaceAll('+', '-').replaceAll('/', '_'),
+  // The Kelvin sign: no base64, which a decoder skips, and in lower case a letter that is.
+  (text) => `\u212a${text}`,
+];
+
+test('our own signature in a spelling that a signer of the caller’s own accepts is reflected', async () => {
+  for (const spell of accepted) {
     const { client } = clientOf(
       mirror(({ sec_key }) => ({ sec_key: spell(String(sec_key)) })),
-      { ...strictly, signer, clock: passingClock(), maxRetries: 0 },
+      { ...strictly, signer: lenient, clock: passingClock(), maxRetries: 0 },
     );
     expect(await rejection(client.jobs.status(job))).toMatchObject({ code: 'signature', reason: 'reflected' });
   }
+});
+
+test('in such a spelling it is honest where the service echoes the timestamp', async () => {
+  for (const spell of accepted) {
+    const reply = mirror(({ sec_key }) => ({ sec_key: spell(String(sec_key)) }));
+    const { client } = clientOf(reply, { wire: { echoesTimestamp: true }, signer: lenient, maxRetries: 0 });
+    expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded' });
+  }
+});
+
+test('in such a spelling it is reflected beside a good signature, too', async () => {
+  // Each signature has a salt of its own before a stop, so that two over one text differ.
+  const signer: Signer = {
+    name: 'salted',
+    sign: ({ timestamp }) => `1.${sign(timestamp)}`,
+    verify: (signature, { timestamp }) => signature.trim().replace(/^\d\./, '') === sign(timestamp),
+  };
+  const reply = mirror(({ sec_key, timestamp }) => ({
+    sec_key: ` ${sec_key}`,
+    signature: `2.${sign(String(timestamp))}`,
+  }));
+  const { client } = clientOf(reply, { ...strictly, signer, maxRetries: 0 });
+
+  expect(await rejection(client.jobs.status(job))).toMatchObject({ code: 'signature', reason: 'reflected' });
 });
 
 test('our own signature in another spelling is not trusted either', async () => {
@@ -271,6 +297,16 @@ test('signing anew is one of the repeats that maxRetries allows', async () => {
 
   expect(errors[0]).toMatchObject({ code: 'server', attempts: 3 });
   expect(errors[1]).toMatchObject({ code: 'signature', reason: 'reflected', attempts: 2 });
+});
+
+test('a request is signed anew after an attempt that failed, too', async () => {
+  const { client, sent } = clientOf([unavailable, mirrorsKey, honest], { ...strictly, clock: recordingClock() });
+
+  const { data, response } = await client.jobs.status(job).withResponse();
+
+  expect(data.state).toBe('pending');
+  expect(response.attempts).toBe(3);
+  expect(sent[2]?.body.timestamp).not.toBe(sent[1]?.body.timestamp);
 });
 
 test('signing anew is left out where it would outlast the call', async () => {

@@ -524,6 +524,13 @@ test('maxResponseAgeMs of false accepts any age, and verifies all the same', asy
   expect(error).toMatchObject({ code: 'signature', reason: 'mismatch' });
 });
 
+test('maxResponseAgeMs of false accepts a signed timestamp that is no time', async () => {
+  const body = signed({ job_complete: false }, { timestamp: 'tomorrow' });
+  const { client } = clientOf(body, { maxResponseAgeMs: false, wire: { echoesTimestamp: false } });
+
+  await expect(client.jobs.status(job)).resolves.toMatchObject({ state: 'pending' });
+});
+
 test('a forged timestamp is a mismatch before it is stale', async () => {
   const { client } = clientOf(answered({ timestamp: iso(-400_000), signature: sign(isoNow) }));
 

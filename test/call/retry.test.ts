@@ -89,6 +89,22 @@ test('a call that succeeds at last tells how many attempts it took', async () =>
   expect(response.attempts).toBe(3);
 });
 
+test('the event of a call that failed says how many attempts it made', async () => {
+  const failures: unknown[] = [];
+  const { client } = clientOf(unavailable(), {
+    clock: recordingClock(),
+    onEvent: (event) => event.type === 'error' && failures.push(event),
+  });
+
+  await rejection(client.links.get('ref-1'));
+  await rejection(client.links.get(''));
+
+  expect(failures).toMatchObject([
+    { code: 'server', attempts: 3 },
+    { code: 'validation', attempts: 0 },
+  ]);
+});
+
 // Waits ---------------------------------------------------------------------
 
 async function waits(replies: Reply | readonly Reply[], maxRetries = 2): Promise<readonly number[]> {
@@ -126,6 +142,20 @@ test('what earlier attempts took counts in what is left of totalTimeoutMs', asyn
   expect(error).toMatchObject({ code: 'server', status: 503, attempts: 1 });
   expect(sent).toHaveLength(1);
   expect(clock.sleeping()).toBe(0);
+});
+
+test('a clock that cannot sleep between two attempts ends the call with the error of the first one', async () => {
+  const sleeping = manualClock();
+  const sleep = (ms: number, signal?: AbortSignal) =>
+    ms === 7_000 ? Promise.reject(new Error('no timers here')) : sleeping.sleep(ms, signal);
+  const { client, sent } = clientOf([unavailable({ 'retry-after': '7' }), get.answer()], {
+    clock: { now: sleeping.now, sleep },
+  });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toMatchObject({ code: 'server', status: 503, attempts: 1 });
+  expect(sent).toHaveLength(1);
 });
 
 // Create --------------------------------------------------------------------
@@ -293,6 +323,17 @@ test('an attempt that was answered is not forgotten when the next one cannot lea
 
   expect(error).toMatchObject({ code: 'connection', attempts: 3 });
   expect(error).not.toMatchObject({ outcome: 'not_sent' });
+});
+
+test('an attempt that was rejected with 401 had no effect: when the next one cannot leave, nothing was sent', async () => {
+  const date = new Date(now + 3_600_000).toUTCString();
+  const rejected = Response.json({}, { status: 401, headers: { date } });
+  const { client, sent } = clientOf([rejected, broken('ECONNREFUSED')], { clock: recordingClock(), maxRetries: 1 });
+
+  const error = await rejection(create.call(client));
+
+  expect(error).toMatchObject({ code: 'connection', outcome: 'not_sent', mayHaveActed: false, attempts: 2 });
+  expect(sent).toHaveLength(2);
 });
 
 test('a fetch that throws before it gives a promise counts as one that rejects', async () => {

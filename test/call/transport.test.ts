@@ -3,7 +3,7 @@
 import { HostedClient, HostedConnectionError, HostedTimeoutError } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
-import { clientOf, rejection } from '../support/fake-fetch.js';
+import { clientOf, recordingClock, rejection } from '../support/fake-fetch.js';
 
 afterEach(() => {
   vi.doUnmock('ky');
@@ -77,6 +77,28 @@ test.each<[string, unknown]>([
   expect(error).toBeInstanceOf(HostedConnectionError);
   expect(error).toMatchObject({ outcome: 'unknown', attempts: 1 });
   expect(sent).toHaveLength(1);
+});
+
+test('an error that only looks like ours is passed on as it is, and nothing is repeated', async () => {
+  const foreign = Object.assign(new Error('not ours'), {
+    code: 'config',
+    operation: null,
+    issues: [],
+    retryable: true,
+  });
+  const get = () => {
+    throw foreign;
+  };
+  const types: string[] = [];
+  const { client, sent } = clientOf(() => ({ status: 200, headers: { get } }) as never, {
+    clock: recordingClock(),
+    onEvent: ({ type }) => types.push(type),
+  });
+
+  expect(await rejection(client.links.get('ref-1'))).toBe(foreign);
+
+  expect(sent).toHaveLength(1);
+  expect(types).not.toContain('retry');
 });
 
 test('an abort by the error of another call is an abort: no failure is told, and nothing repeated', async () => {

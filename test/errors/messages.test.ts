@@ -219,7 +219,8 @@ test('a signer that throws as it verifies is named as what is wrong', async () =
       throw new Error('the key service is away');
     },
   };
-  const { client } = clientOf(signed(create.answer()), { signer });
+  const answer = Response.json(signed(create.answer()), { headers: { 'x-request-id': 'req-1' } });
+  const { client } = clientOf(answer, { signer });
 
   const error = await rejection(create.call(client));
 
@@ -227,7 +228,25 @@ test('a signer that throws as it verifies is named as what is wrong', async () =
   expect(error).toMatchObject({
     code: 'config',
     outcome: 'answered',
+    requestId: 'req-1',
     message: `Cannot create a link: "signer" ${message}${lookForIt}`,
     issues: [{ path: 'signer', message }],
   });
+});
+
+test('an error of this package that a signer throws is passed on as it is', async () => {
+  const { client } = clientOf({});
+  const untrusted = await rejection(client.callbacks.receive(JSON.stringify({ ResultCode: '0810' })));
+  const signer: HostedClientOptions['signer'] = {
+    name: 'remote',
+    sign: () => {
+      throw untrusted;
+    },
+    verify: () => true,
+  };
+
+  const error = await rejection(create.call(clientOf({}, { signer }).client));
+
+  expect(error).toBe(untrusted);
+  expect(error).toMatchObject({ code: 'signature', operation: null });
 });

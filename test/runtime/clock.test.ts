@@ -274,6 +274,25 @@ test('the duration of a response is what has passed, though the clock was set ba
   expect(durations).toEqual([0]);
 });
 
+test('the duration of a response counts from its request, however long the client has run', async () => {
+  const clock = settableClock();
+  const durations: number[] = [];
+  const slow: Reply = () => {
+    clock.pass(1_500.4);
+    return Response.json(get.answer());
+  };
+  const { client } = clientOf(slow, {
+    clock,
+    onEvent: (event) => event.type === 'response' && durations.push(event.durationMs),
+  });
+  clock.pass(hour);
+
+  await client.links.get('ref-1');
+  await client.links.get('ref-1');
+
+  expect(durations).toEqual([1_500, 1_500]);
+});
+
 // Clocks that tell no time --------------------------------------------------
 
 const untimely = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, '5', null, undefined, 5n];
