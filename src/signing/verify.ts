@@ -56,7 +56,7 @@ export function verifySigned(
   }
   try {
     // The usual case: one signature, over the timestamp as it is written.
-    const [signature = ''] = signatures;
+    const signature = signatures[0] as string;
     const first = verification.signer.verify(signature, { partnerId: verification.partnerId, timestamp: text });
     if (first === true && signatures.length === 1) return checkAge(sentTimestamp, text, verification);
     const verify = (other: string, timestamp: string) =>
@@ -111,8 +111,8 @@ function checkAge(timestamp: unknown, signed: string, { now, maxAgeMs }: Verific
 // milliseconds.
 function candidatesOf(timestamp: unknown): readonly string[] {
   if (typeof timestamp === 'string' && timestamp !== '') return [timestamp];
-  if (typeof timestamp !== 'number' || !Number.isSafeInteger(timestamp)) return [];
-  const date = new Date(timestamp);
+  if (!Number.isSafeInteger(timestamp)) return [];
+  const date = new Date(timestamp as number);
   return Number.isNaN(date.getTime()) ? [String(timestamp)] : [String(timestamp), date.toISOString()];
 }
 

@@ -67,6 +67,21 @@ const rows = [
     verdict: mismatch,
   },
   {
+    what: 'an empty timestamp',
+    answer: { timestamp: '', signature: 'a' },
+    good: ['a over '],
+    asked: [],
+    verdict: { isVerified: false, reason: 'malformed' },
+  },
+  {
+    // ECMA-262 §21.4.1.1: a Date ends at 8.64e15 ms.
+    what: 'a number that is no time any more',
+    answer: { timestamp: 8_640_000_000_000_001, signature: 'a' },
+    good: ['a over 8640000000000001'],
+    asked: ['a over 8640000000000001'],
+    verdict: { isVerified: false, reason: 'malformed' },
+  },
+  {
     what: 'a signature of long ago',
     answer: { timestamp: '2026-01-01T03:04:05.678Z', signature: 'a' },
     good: ['a over 2026-01-01T03:04:05.678Z'],
@@ -90,6 +105,23 @@ test('verifySigned() waits for nothing where the signer verifies the one signatu
   const { by } = signerOf([`a over ${timestamp}`], (verdict) => verdict());
 
   expect(verifySigned({ timestamp, signature: 'a' }, by)).toEqual(believed);
+});
+
+test.each([
+  ['1767323045', '2026-01-02T03:04:05.000Z'],
+  ['99999999999', '5138-11-16T09:46:39.000Z'],
+  ['100000000000', '1973-03-03T09:46:40.000Z'],
+  ['1767323045678', '2026-01-02T03:04:05.678Z'],
+])('verifySigned() reads %s as %s: up to eleven digits count seconds', async (text, iso) => {
+  for (const written of [text, Number(text)]) {
+    const { by } = signerOf([`a over ${text}`], (verdict) => verdict());
+
+    expect(verifySigned({ timestamp: written, signature: 'a' }, { ...by, maxAgeMs: false })).toEqual({
+      isVerified: true,
+      signedAt: new Date(iso),
+      timestamp: text,
+    });
+  }
 });
 
 const fail = () => {
