@@ -49,8 +49,10 @@ export type Task =
   | 'find a link'
   | 'read the time'
   | 'receive a callback'
+  | 'restore the mock service'
   | 'sign with Ed25519'
-  | 'sign with HMAC-SHA256';
+  | 'sign with HMAC-SHA256'
+  | 'start a job';
 
 /** A response as it was received, for errors that keep it behind methods. */
 export interface ReceivedResponse {

@@ -21,11 +21,21 @@ export interface AuthContext {
 /** Requests older or newer than this are rejected. The window is not documented; the client's is as wide. */
 const windowMs = assumedMaxResponseAgeMs;
 
+/**
+ * The property that has the signature of a request: the one that the operation expects, or the other one where
+ * only that is there, as deployments differ (§4, §5).
+ */
+export function signaturePropertyOf(body: Body, operation: OperationName, wire: Wire): 'sec_key' | 'signature' {
+  const expected = operation === 'jobs.status' ? wire.jobSignatureMember : 'signature';
+  const other = expected === 'sec_key' ? 'signature' : 'sec_key';
+  return body[expected] === undefined && body[other] !== undefined ? other : expected;
+}
+
 /** Why a request is not the partner's, as the service puts it; null where it is. */
 export async function findAuthProblem(body: Body, operation: OperationName, auth: AuthContext): Promise<string | null> {
   const { partnerId, wire, keys, now } = auth;
   const isJobStatus = operation === 'jobs.status';
-  const signatureProperty = isJobStatus ? wire.jobSignatureMember : 'signature';
+  const signatureProperty = signaturePropertyOf(body, operation, wire);
   for (const property of ['partner_id', signatureProperty, 'timestamp']) {
     if (body[property] === undefined) return `Missing ${property}`;
   }

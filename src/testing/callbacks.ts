@@ -18,38 +18,53 @@ export type CallbackOptions = NonNullable<Parameters<MockEnvironment['jobs']['ca
 export interface CallbackWriter {
   /** Writes the callback of one result, as a request to `url`. */
   write(job: StoredJob, url: string, options: CallbackOptions): Promise<Request>;
+  /** What of a result was written before; null where nothing was. */
+  signedResultOf(result: StoredResult): SignedResult | null;
+  /** When the latest callback was signed; null where none was. */
+  readonly lastSignedAt: number | null;
 }
 
 export interface CallbackWriterSettings {
   readonly keys: Keys;
   readonly spelling: JobSpelling;
+  /** What was written before, by another writer. */
+  readonly saved?: SignedResults;
   now(): number;
+  /** Called when a callback is written for the first time. */
+  onChange(): void;
+}
+
+/** Callbacks that were written, and the latest time that one was signed for. */
+export interface SignedResults {
+  readonly results: readonly (readonly [StoredResult, SignedResult])[];
+  readonly lastSignedAt: number | null;
 }
 
 /** What stays the same when a result is redelivered. */
-interface SignedResult {
+export interface SignedResult {
   readonly properties: Readonly<Record<string, unknown>>;
   readonly signedAt: number;
 }
 
 /** Creates what writes the callbacks of one environment. */
-export function createCallbackWriter({ keys, spelling, now }: CallbackWriterSettings): CallbackWriter {
-  const signedResults = new WeakMap<StoredResult, SignedResult>();
-  let lastSignedAt = -Infinity;
+export function createCallbackWriter({ keys, spelling, saved, now, onChange }: CallbackWriterSettings): CallbackWriter {
+  const signedResults = new WeakMap<StoredResult, SignedResult>(saved?.results);
+  let lastSignedAt = saved?.lastSignedAt ?? -Infinity;
 
-  function signedResultOf(job: StoredJob, result: StoredResult): SignedResult {
+  function signResult(job: StoredJob, result: StoredResult): SignedResult {
     const known = signedResults.get(result);
     if (known !== undefined) return known;
     // The signature covers the timestamp, not the body: two results of one millisecond would share a signature.
     lastSignedAt = Math.max(now(), lastSignedAt + 1);
     const signedResult = { properties: writeEntry(job, result, spelling), signedAt: lastSignedAt };
     signedResults.set(result, signedResult);
+    onChange();
     return signedResult;
   }
 
   async function write(job: StoredJob, url: string, options: CallbackOptions): Promise<Request> {
     const { variant, padBytes = 0 } = options;
-    const { properties, signedAt } = signedResultOf(job, findResult(job, options.entry));
+    const { properties, signedAt } = signResult(job, findResult(job, options.entry));
     const timestamp = writeTime(variant === 'stale' ? signedAt - staleByMs : signedAt);
     const signature = await (variant === 'forged' ? keys.forge(timestamp) : keys.sign(timestamp));
     const body = {
@@ -62,7 +77,13 @@ export function createCallbackWriter({ keys, spelling, now }: CallbackWriterSett
     return new Request(url, { method: 'POST', headers, body: writeJson(body) });
   }
 
-  return { write };
+  return {
+    write,
+    signedResultOf: (result) => signedResults.get(result) ?? null,
+    get lastSignedAt() {
+      return lastSignedAt === -Infinity ? null : lastSignedAt;
+    },
+  };
 }
 
 function findResult(job: StoredJob, entry: number = job.results.length - 1): StoredResult {

@@ -4,13 +4,15 @@
  * @module
  */
 
+import { HostedValidationError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { copyProperties } from '../runtime/prototype.js';
 import type { CallbackOptions, CallbackWriter } from './callbacks.js';
 import { spellTable } from './dialect.js';
 import { writeLink } from './link-records.js';
 import type { Random } from './random.js';
-import type { Store, StoredJob, StoredResult } from './store.js';
+import type { Store, StoredJob, StoredLink, StoredResult, WireIdType } from './store.js';
+import { parseIsoTime } from './timestamps.js';
 import type { MockEnvironment } from './types.js';
 
 /** What the controls change and read. */
@@ -19,10 +21,11 @@ export interface ControlContext {
   readonly ids: Random;
   readonly callbacks: CallbackWriter;
   readonly partnerId: string;
+  now(): number;
 }
 
 type JobControls = MockEnvironment['jobs'];
-type JobStart = NonNullable<Parameters<JobControls['start']>[0]>;
+export type JobStart = NonNullable<Parameters<JobControls['start']>[0]>;
 type Outcome = Parameters<JobControls['complete']>[1];
 
 /** Where callbacks go for a link that has no callback URL: the partner's default (§6). */
@@ -53,7 +56,7 @@ export function createJobControls(getContext: () => ControlContext): JobControls
     return callbacks.write(stored, url, copyProperties(options, callbackOptionNames));
   };
   return {
-    start: (job = {}) => startJob(job, getContext()),
+    start: (job = {}) => startJob(copyProperties(job, startNames), getContext()),
     report(job, entry) {
       const { store } = getContext();
       const { resultCode, resultText, resultType = null, final = false } = { ...noResult, ...entry };
@@ -77,20 +80,49 @@ const noResult = { resultType: undefined, final: undefined };
 
 const callbackOptionNames = ['entry', 'variant', 'padBytes'];
 
-function startJob(given: JobStart, { store, ids }: ControlContext): JobRef {
-  const { userId, jobId, linkRefId }: JobStart = copyProperties(given, ['userId', 'jobId', 'linkRefId']);
+const startNames = ['userId', 'jobId', 'linkRefId'];
+
+/** Starts a job. `idType` is what the end user chose. */
+export function startJob(
+  { userId, jobId, linkRefId }: JobStart,
+  context: ControlContext,
+  idType: WireIdType | null = null,
+): JobRef {
+  const { store, ids } = context;
   const link = linkRefId === undefined ? undefined : store.findLink(linkRefId);
   if (linkRefId !== undefined && link === undefined) {
     throw new Error('Cannot start a job: this environment has no link of that reference id');
+  }
+  const closed = link === undefined ? null : closedStateOf(link, context);
+  if (closed !== null) {
+    const message = `must be a link that is open, and this one ${closedTexts[closed]}`;
+    throw new HostedValidationError([{ path: 'linkRefId', message }], { task: 'start a job' });
   }
   const linkUserId = link?.isSingleUse ? link.userId : undefined;
   const job = { userId: userId ?? linkUserId ?? ids.uuid(), jobId: jobId ?? ids.uuid() };
   if (store.findJob(job) !== undefined) {
     throw new Error('Cannot start a job: this environment has one of that user id and job id already');
   }
-  store.addJob(job, link?.refId ?? null);
+  store.addJob(job, { linkRefId: link?.refId ?? null, idType });
   return job;
 }
+
+/** Why no job begins on a link; null where one may. §3 shows none of it but that links are disabled, expire and are used once. */
+export function closedStateOf(
+  link: StoredLink,
+  { store, now }: Pick<ControlContext, 'store' | 'now'>,
+): 'disabled' | 'expired' | 'used' | null {
+  if (link.disabledAt !== null) return 'disabled';
+  const expiresAt = link.expiresAt === null ? null : parseIsoTime(link.expiresAt);
+  if (expiresAt !== null && expiresAt <= now()) return 'expired';
+  return link.isSingleUse === true && store.jobsOf(link.refId).length > 0 ? 'used' : null;
+}
+
+const closedTexts = {
+  disabled: 'is disabled',
+  expired: 'has expired',
+  used: 'is for a single use and was used',
+} as const;
 
 function findJob(store: Store, job: JobRef): StoredJob {
   const stored = store.findJob(job);

@@ -15,6 +15,7 @@ import { handleRequest, type ServerState } from './handle-request.js';
 import type { Keys } from './keys.js';
 import { createRandom } from './random.js';
 import { createRequestTimes } from './responses.js';
+import { readEnvironment, type SavedEnvironment, writeEnvironment } from './saved-state.js';
 import { createStore } from './store.js';
 import type { MockEnvironment, MockServiceOptions } from './types.js';
 
@@ -31,12 +32,20 @@ export interface EnvironmentSettings {
   readonly pageSize: number;
   readonly firstPage: 0 | 1;
   readonly latencyMs: number;
+  readonly linkBaseUrl: string;
+  readonly keepRequests: number;
+  /** Called after every change of links, jobs, results and faults. */
+  onChange(): void;
 }
 
 /** An environment, and what handles requests to it. */
 export interface RunningEnvironment {
   readonly environment: MockEnvironment;
   handle(request: Request, signal: AbortSignal | undefined): Promise<Response>;
+  /** What the controls work on; another one after a reset. */
+  context(): ControlContext;
+  save(): SavedEnvironment;
+  restore(saved: SavedEnvironment): void;
 }
 
 /** Creates an environment without links and jobs. */
@@ -45,6 +54,12 @@ export function createEnvironment(settings: EnvironmentSettings): RunningEnviron
   const controls = (): ControlContext => state.controls;
   return {
     handle: (request, signal) => handleRequest(request, signal, state.server),
+    context: controls,
+    save: () => state.save(),
+    restore(saved) {
+      state = createState(settings, saved);
+      settings.onChange();
+    },
     environment: {
       baseUrl: settings.baseUrl,
       clientOptions: settings.clientOptions,
@@ -56,36 +71,60 @@ export function createEnvironment(settings: EnvironmentSettings): RunningEnviron
       failNext: (operation, fault, times = 1) => state.server.faults.add(operation, fault, times),
       reset() {
         state = createState(settings);
+        settings.onChange();
       },
     },
   };
 }
 
-/** Creates everything that a reset replaces. */
-function createState(settings: EnvironmentSettings): { server: ServerState; controls: ControlContext } {
-  const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs } = settings;
+interface EnvironmentState {
+  readonly server: ServerState;
+  readonly controls: ControlContext;
+  save(): SavedEnvironment;
+}
+
+/** Creates everything that a reset replaces: empty, or as it was saved. */
+function createState(settings: EnvironmentSettings, given?: SavedEnvironment): EnvironmentState {
+  const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs, keepRequests, onChange } = settings;
+  const saved = given && readEnvironment(given);
   const now = (): number => clock.now();
-  const ids = createRandom(seed, `${name} ids`);
+  const ids = createRandom(seed, `${name} ids`, saved?.ids);
   // A sequence of its own: the spelling changes no id.
-  const spell = createSpell(settings.spelling, createRandom(seed, `${name} spelling`));
-  const store = createStore({ linkBaseUrl: `https://links.hosted.test/${name}/${partnerId}`, ids, now });
-  let requestCount = 0;
+  const spelling = createRandom(seed, `${name} spelling`, saved?.spelling);
+  const spell = createSpell(settings.spelling, spelling);
+  const store = createStore({ linkBaseUrl: settings.linkBaseUrl, ids, now, onChange }, saved?.store);
+  const callbacks = createCallbackWriter({
+    keys,
+    spelling: { brand: wire.brand, spell },
+    now,
+    onChange,
+    ...(saved && { saved: saved.signed }),
+  });
+  const faults = createFaultQueue(onChange);
+  for (const { operation, fault, left } of saved?.faults ?? []) faults.add(operation, fault, left);
+  let requestCount = saved?.requestCount ?? 0;
   return {
     server: {
       auth: { partnerId, wire, keys, now },
       context: { store, spell, wire, partnerId, pageSize, firstPage, now },
-      faults: createFaultQueue(),
+      faults,
       requests: [],
+      keepRequests,
+      basePath: new URL(settings.baseUrl).pathname.replace(/^\/$/, ''),
       requestTimes: createRequestTimes(),
       clock,
       latencyMs,
       nextRequestId: () => `${name}-${++requestCount}`,
     },
-    controls: {
-      store,
-      ids,
-      partnerId,
-      callbacks: createCallbackWriter({ keys, spelling: { brand: wire.brand, spell }, now }),
-    },
+    controls: { store, ids, partnerId, callbacks, now },
+    save: () =>
+      writeEnvironment({
+        store: store.state(),
+        callbacks,
+        faults: faults.all(),
+        ids: ids.position,
+        spelling: spelling.position,
+        requestCount,
+      }),
   };
 }

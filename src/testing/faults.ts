@@ -14,16 +14,26 @@ export interface FaultQueue {
   add(operation: OperationName, fault: MockFault, times: number): void;
   /** The fault of the request that has just arrived; null where it has none. */
   take(operation: OperationName): MockFault | null;
+  /** The faults to come. */
+  all(): readonly ComingFault[];
 }
 
-/** Creates an empty queue. */
-export function createFaultQueue(): FaultQueue {
+/** A fault to come, and how many requests it is for. */
+export interface ComingFault {
+  readonly operation: OperationName;
+  readonly fault: MockFault;
+  readonly left: number;
+}
+
+/** Creates an empty queue. `onChange` is called after every change. */
+export function createFaultQueue(onChange: () => void): FaultQueue {
   const queues = new Map<OperationName, { readonly fault: MockFault; left: number }[]>();
 
   function add(operation: OperationName, fault: MockFault, times: number): void {
     if (!(times >= 0)) throw new RangeError(`Cannot fail requests: "times" must be 0 or more, got ${times}`);
     const queue = queues.get(operation) ?? [];
     queues.set(operation, [...queue, { fault: copyFault(fault), left: times }]);
+    onChange();
   }
 
   function take(operation: OperationName): MockFault | null {
@@ -32,10 +42,17 @@ export function createFaultQueue(): FaultQueue {
     const [next] = queue;
     if (next === undefined) return null;
     next.left -= 1;
+    onChange();
     return next.fault;
   }
 
-  return { add, take };
+  function all(): readonly ComingFault[] {
+    return [...queues].flatMap(([operation, queue]) =>
+      queue.flatMap(({ fault, left }) => (left > 0 ? [{ operation, fault, left }] : [])),
+    );
+  }
+
+  return { add, take, all };
 }
 
 function copyFault(fault: MockFault): MockFault {

@@ -7,7 +7,7 @@
 import type { OperationName } from '../protocol/routes.js';
 import type { Clock } from '../runtime/clock.js';
 import { detachFromPrototype } from '../runtime/prototype.js';
-import { type AuthContext, findAuthProblem } from './authenticate.js';
+import { type AuthContext, findAuthProblem, signaturePropertyOf } from './authenticate.js';
 import { sleepOn, whileBusy } from './clock.js';
 import {
   chooseSigning,
@@ -38,6 +38,7 @@ export interface LogLine {
   readonly body: unknown;
   status: number;
   readonly at: number;
+  problem: string | null;
 }
 
 /** The state of one environment. */
@@ -46,6 +47,10 @@ export interface ServerState {
   readonly context: RequestContext;
   readonly faults: FaultQueue;
   readonly requests: LogLine[];
+  /** How many lines the log holds. */
+  readonly keepRequests: number;
+  /** The path below which the operations are; empty where the base URL has none. */
+  readonly basePath: string;
   readonly clock: Clock;
   readonly latencyMs: number;
   /** The timestamps of the latest requests: no response is signed with one of them. */
@@ -67,24 +72,26 @@ export async function handleRequest(
   signal: AbortSignal | undefined,
   server: ServerState,
 ): Promise<Response> {
-  const { auth, clock, requests } = server;
+  const { auth, clock } = server;
   signal?.throwIfAborted();
-  const route = matchRoute(request.method, new URL(request.url).pathname, auth.wire);
+  const route = matchRoute(request.method, new URL(request.url).pathname.slice(server.basePath.length), auth.wire);
   if (route.operation === null) return send(createRouteError(route), server);
 
   const { operation, linkId } = route;
   const body = parseJson(await request.text());
-  const line: LogLine = { operation, body, status: 0, at: clock.now() };
-  requests.push(line);
+  const line: LogLine = { operation, body, status: 0, at: clock.now(), problem: null };
+  addLine(line, server);
   if (isObject(body)) server.requestTimes.add(body.timestamp);
 
   const fault = server.faults.take(operation);
+  if (fault !== null) line.problem = `Fault "${fault.kind}" of failNext()`;
   if (fault?.kind === 'network') throw createNetworkError();
   if (fault?.kind === 'stall') return stall(signal);
 
   const parsed: ParsedRequest = { operation, linkId, body, fault };
   const data = await whileBusy(clock, () => createResponse(parsed, server));
   line.status = data.status;
+  line.problem ??= problemOf(data);
   if (server.latencyMs > 0) await sleepOn(clock, server.latencyMs, signal);
   const signed = await whileBusy(clock, () => sign(data, parsed, server));
   signal?.throwIfAborted();
@@ -109,19 +116,36 @@ async function serve(request: ParsedRequest, { auth, context }: ServerState): Pr
 
 /** §4.5: responses of job status are signed; those of links only where a fault signs them. */
 function sign(data: ResponseData, request: ParsedRequest, server: ServerState): Promise<ResponseData> {
-  const { auth, context, clock } = server;
+  const { auth, clock } = server;
   const { operation, body, fault } = request;
   const isJobStatus = operation === 'jobs.status';
   const isSigned = isJobStatus && data.status === 200 && fault?.kind !== 'status';
   const usual: Signing = isSigned ? 'fresh' : 'not at all';
   return signResponse(data, chooseSigning(fault, usual), {
     keys: auth.keys,
-    property: isJobStatus ? context.spell('sec_key', 'signature') : 'signature',
+    property: isJobStatus ? chooseSignatureProperty(request, server) : 'signature',
     requestTimestamp: isObject(body) ? body.timestamp : undefined,
     requestTimes: server.requestTimes,
     echoes: auth.wire.echoesTimestamp,
     nowMs: clock.now(),
   });
+}
+
+/** Where the request has the other property than expected, the response has that one, too. */
+function chooseSignatureProperty({ operation, body }: ParsedRequest, { auth, context }: ServerState): string {
+  const spelled = context.spell('sec_key', 'signature');
+  const given = isObject(body) ? signaturePropertyOf(body, operation, auth.wire) : auth.wire.jobSignatureMember;
+  return given === auth.wire.jobSignatureMember ? spelled : given;
+}
+
+/** Why a request was refused, in the service's words. */
+function problemOf({ status, body }: ResponseData): string | null {
+  return status >= 400 && isObject(body) && typeof body.error === 'string' ? body.error : null;
+}
+
+function addLine(line: LogLine, { requests, keepRequests }: ServerState): void {
+  requests.push(line);
+  if (requests.length > keepRequests) requests.splice(0, requests.length - keepRequests);
 }
 
 function send(data: ResponseData, { clock, nextRequestId }: ServerState): Response {

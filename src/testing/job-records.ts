@@ -71,7 +71,7 @@ export function writeEntry(job: StoredJob, result: StoredResult, spelling: JobSp
       ...writePartnerParams(job, spelling.spell<string | number>('1', '1', 1)),
       ...(job.linkRefId !== null && { link_id: job.linkRefId }),
     },
-    ...(result.type === 'ID Verification' && identity),
+    ...(result.type === 'ID Verification' && { ...identity, ...writeIdType(job) }),
   };
 }
 
@@ -84,6 +84,11 @@ const identity = {
   Country: 'ZZ',
   ExpirationDate: 'Not Available',
 };
+
+/** What the end user chose, where that is known. */
+function writeIdType({ idType }: StoredJob): object {
+  return idType === null ? {} : { IDType: idType.id_type, Country: idType.country };
+}
 
 function writeResult(result: StoredResult, job: StoredJob, { brand, spell }: JobSpelling): object {
   return {

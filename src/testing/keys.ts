@@ -48,27 +48,28 @@ const keyPairs: Readonly<Record<Environment, { readonly partner: KeyPair; readon
 };
 const forgerSeedByte = 5;
 
-/** Creates the keys of `environment` in `scheme`. */
+/** Creates the keys of `environment` in `scheme`; `apiKey` replaces the fixed one of HMAC. */
 export function createKeys(
   scheme: NonNullable<MockServiceOptions['scheme']>,
   environment: Environment,
   partnerId: string,
+  apiKey: string = apiKeys[environment],
 ): Keys {
   const messageOf = (timestamp: string): Uint8Array<ArrayBuffer> =>
     new TextEncoder().encode(timestamp + partnerId + assumedSignatureContext);
-  return scheme === 'ed25519' ? createEd25519Keys(environment, messageOf) : createHmacKeys(environment, messageOf);
+  return scheme === 'ed25519' ? createEd25519Keys(environment, messageOf) : createHmacKeys(apiKey, messageOf);
 }
 
 type MessageOf = (timestamp: string) => Uint8Array<ArrayBuffer>;
 
 // Keys are imported at first use, as Workers allow no cryptography while a module is evaluated.
-function createHmacKeys(environment: Environment, messageOf: MessageOf): Keys {
-  const key = lazy(() => importHmacKey(apiKeys[environment]));
+function createHmacKeys(apiKey: string, messageOf: MessageOf): Keys {
+  const key = lazy(() => importHmacKey(apiKey));
   const forgerKey = lazy(() => importHmacKey(apiKeys.forger));
   const signWith = async (signingKey: () => Promise<CryptoKey>, timestamp: string): Promise<string> =>
     toBase64(await crypto.subtle.sign('HMAC', await signingKey(), messageOf(timestamp)));
   return {
-    clientOptions: { apiKey: apiKeys[environment] },
+    clientOptions: { apiKey },
     verify: async (signature, timestamp) => signature === (await signWith(key, timestamp)),
     sign: (timestamp) => signWith(key, timestamp),
     forge: (timestamp) => signWith(forgerKey, timestamp),

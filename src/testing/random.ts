@@ -6,6 +6,10 @@
 
 /** A sequence of random numbers. */
 export interface Random {
+  /** How far the sequence has come; it goes on from there when it is created with this position. */
+  readonly position: number;
+  /** A number from 0, and below 1. */
+  fraction(): number;
   /** One of `choices`. */
   pick<T>(choices: readonly [T, ...T[]]): T;
   /** `length` hexadecimal digits. */
@@ -15,9 +19,8 @@ export interface Random {
 }
 
 /** Creates a sequence; each `stream` of one seed is a sequence of its own. */
-export function createRandom(seed: number, stream: string): Random {
-  let state = 0;
-  for (const character of `${seed}/${stream}`) state = mix(state ^ character.charCodeAt(0));
+export function createRandom(seed: number, stream: string, position?: number): Random {
+  let state = position ?? startOf(`${seed}/${stream}`);
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0;
     return mix(state);
@@ -28,10 +31,20 @@ export function createRandom(seed: number, stream: string): Random {
     return digits.slice(0, length);
   };
   return {
+    get position() {
+      return state;
+    },
+    fraction: () => next() / 2 ** 32,
     pick: (choices) => choices[next() % choices.length] ?? choices[0],
     hex,
     uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`,
   };
+}
+
+function startOf(name: string): number {
+  let state = 0;
+  for (const character of name) state = mix(state ^ character.charCodeAt(0));
+  return state;
 }
 
 /** Mixes 32 bits, as Tommy Ettinger's mulberry32 does. */

@@ -6,13 +6,15 @@
 
 import { type Environment, environments } from '../options.js';
 import { assumedWire, type Wire } from '../protocol/assumptions.js';
-import { copyProperties, shadowPollution } from '../runtime/prototype.js';
+import { isHttpUrl } from '../protocol/http-url.js';
+import { copyProperties, shadowPollution, writeJson } from '../runtime/prototype.js';
 import { createEnvironment, type RunningEnvironment } from './environment.js';
 import { createKeys } from './keys.js';
+import { parseService } from './saved-state.js';
 import type { MockService, MockServiceOptions } from './types.js';
 
 /** RFC 6761 §6.4: no host under .test exists. */
-const baseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
+const defaultBaseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
 
 /**
  * Creates a complete service for tests, without a network: it checks every request as the real one
@@ -20,7 +22,7 @@ const baseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
  *
  * @param options - Partner, scheme, spelling and the rest; every one has a default.
  * @returns The service, without links and jobs.
- * @throws {RangeError} when `pageSize` is not an integer of 1 or more.
+ * @throws {RangeError} when an option is out of its range, an address is not absolute http(s), or a key blank.
  *
  * @example Test against it
  * ```ts
@@ -39,8 +41,21 @@ const baseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
  * @see §§2 to 7 and "What is not known" of docs/protocol.md
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
-  const given: MockServiceOptions = copyProperties(options, optionNames);
-  const running = forEachEnvironment((name) => createOne(name, given));
+  return createRunningService(copyProperties(options, optionNames)).service;
+}
+
+/** The service, and what works beside it on the same links and jobs. */
+export interface RunningService {
+  readonly service: MockService;
+  readonly wire: Wire;
+  readonly environments: Readonly<Record<Environment, Pick<RunningEnvironment, 'context'>>>;
+}
+
+/** Creates the service. `onChange` is called after every change of links, jobs, results and faults. */
+export function createRunningService(options: MockServiceOptions, onChange: () => void = () => {}): RunningService {
+  const settings = checkOptions(options);
+  const { baseUrls } = settings;
+  const running = forEachEnvironment((name) => createOne(name, settings, onChange));
 
   // async, so that an invalid URL rejects, as it does from the platform's fetch.
   const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
@@ -48,22 +63,28 @@ export function createMockService(options: MockServiceOptions = {}): MockService
     const signal = ownSignal === undefined && input instanceof Request ? input.signal : ownSignal;
     // Without the signal: a Request that is given one listens to it until it is garbage-collected.
     const request = new Request(input, rest);
-    return findEnvironment(new URL(request.url).origin).handle(request, signal ?? undefined);
+    return findEnvironment(request.url).handle(request, signal ?? undefined);
   };
 
-  function findEnvironment(origin: string): RunningEnvironment {
-    const name = environments.find((known) => origin === baseUrls[known]);
-    if (name === undefined) throw createHostError(origin);
+  function findEnvironment(url: string): RunningEnvironment {
+    const name = environments.find((known) => url.startsWith(`${baseUrls[known]}/`));
+    if (name === undefined) throw createHostError(new URL(url).origin, baseUrls);
     return running[name];
   }
 
-  return {
+  const service: MockService = {
     ...forEachEnvironment((name) => running[name].environment),
     fetch,
     reset() {
       for (const name of environments) running[name].environment.reset();
     },
+    save: () => writeJson({ version: 1, ...forEachEnvironment((name) => running[name].save()) }),
+    restore(state) {
+      const saved = parseService(state);
+      for (const name of environments) running[name].restore(saved[name]);
+    },
   };
+  return { service, wire: settings.wire, environments: running };
 }
 
 function forEachEnvironment<T>(create: (name: Environment) => T): Readonly<Record<Environment, T>> {
@@ -80,15 +101,66 @@ const optionNames: readonly (keyof MockServiceOptions)[] = [
   'seed',
   'latencyMs',
   'clock',
+  'baseUrls',
+  'linkBaseUrl',
+  'keepRequests',
+  'apiKeys',
 ];
 
-function createOne(name: Environment, options: MockServiceOptions): RunningEnvironment {
-  const { partnerId = '085', pageSize = 20, clock } = options;
+interface ServiceSettings {
+  readonly options: MockServiceOptions;
+  readonly wire: Wire;
+  readonly pageSize: number;
+  readonly keepRequests: number;
+  /** Without a slash at the end. */
+  readonly baseUrls: Readonly<Record<Environment, string>>;
+  readonly linkBaseUrl: string | undefined;
+}
+
+function checkOptions(options: MockServiceOptions): ServiceSettings {
+  const { pageSize = 20, keepRequests = 1_000, baseUrls = defaultBaseUrls, linkBaseUrl, apiKeys = {} } = options;
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
-    throw new RangeError(`Cannot create the mock service: "pageSize" must be an integer of 1 or more, got ${pageSize}`);
+    throw createRangeError('pageSize', `must be an integer of 1 or more, got ${pageSize}`);
   }
-  const wire: Wire = { ...assumedWire, ...options.wire };
-  const keys = createKeys(options.scheme ?? 'hmac-sha256', name, partnerId);
+  if (!Number.isSafeInteger(keepRequests) || keepRequests < 0) {
+    throw createRangeError('keepRequests', `must be an integer of 0 or more, got ${keepRequests}`);
+  }
+  const isDifferent = baseUrls.sandbox !== baseUrls.production;
+  if (!isDifferent || !environments.every((name) => isHttpUrl(baseUrls[name]))) {
+    throw createRangeError('baseUrls', 'must have two different absolute http(s) URLs');
+  }
+  if (linkBaseUrl !== undefined && !isHttpUrl(linkBaseUrl)) {
+    throw createRangeError('linkBaseUrl', 'must be an absolute http(s) URL');
+  }
+  const given = environments.map((name) => apiKeys[name]).filter((key) => key !== undefined);
+  if (!given.every((key) => typeof key === 'string' && key.trim() !== '')) {
+    throw createRangeError('apiKeys', 'must have keys that are not blank');
+  }
+  if (options.scheme === 'ed25519' && given.length > 0) {
+    throw createRangeError('apiKeys', 'must be left out with the scheme "ed25519"');
+  }
+  return {
+    options,
+    wire: { ...assumedWire, ...options.wire },
+    pageSize,
+    keepRequests,
+    baseUrls: forEachEnvironment((name) => withoutSlash(baseUrls[name])),
+    linkBaseUrl: linkBaseUrl === undefined ? undefined : withoutSlash(linkBaseUrl),
+  };
+}
+
+function createRangeError(option: keyof MockServiceOptions, problem: string): RangeError {
+  return new RangeError(`Cannot create the mock service: "${option}" ${problem}`);
+}
+
+function withoutSlash(url: string): string {
+  return url.endsWith('/') ? url.slice(0, -1) : url;
+}
+
+function createOne(name: Environment, settings: ServiceSettings, onChange: () => void): RunningEnvironment {
+  const { options, wire, pageSize, keepRequests, baseUrls } = settings;
+  const { partnerId = '085', clock } = options;
+  const keys = createKeys(options.scheme ?? 'hmac-sha256', name, partnerId, options.apiKeys?.[name]);
   return createEnvironment({
     name,
     baseUrl: baseUrls[name],
@@ -110,11 +182,14 @@ function createOne(name: Environment, options: MockServiceOptions): RunningEnvir
     pageSize,
     firstPage: options.firstPage ?? (wire.firstPage === 'auto' ? 1 : wire.firstPage),
     latencyMs: options.latencyMs ?? 0,
+    linkBaseUrl: settings.linkBaseUrl ?? `https://links.hosted.test/${name}/${partnerId}`,
+    keepRequests,
+    onChange,
   });
 }
 
 /** Creates the error with which the platform's fetch rejects where there is no such host. */
-function createHostError(origin: string): TypeError {
+function createHostError(origin: string, baseUrls: Readonly<Record<Environment, string>>): TypeError {
   const known = environments.map((name) => baseUrls[name]).join(' or ');
   const cause = Object.assign(new Error(`getaddrinfo ENOTFOUND ${origin}`), { code: 'ENOTFOUND' });
   return new TypeError(`The mock service responds at ${known}, got a request to ${origin}`, { cause });

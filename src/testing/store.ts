@@ -39,6 +39,7 @@ export interface StoredLink extends Omit<LinkDraft, 'userId'> {
 
 /** One result of a job. */
 export interface StoredResult {
+  readonly at: number;
   readonly code: string;
   readonly text: string;
   readonly type: string | null;
@@ -50,10 +51,19 @@ export interface StoredJob extends JobRef {
   /** The service's own id of the job. */
   readonly hostedJobId: string;
   readonly linkRefId: string | null;
+  /** What the end user chose; null where that is not known. */
+  readonly idType: WireIdType | null;
+  readonly startedAt: number;
   /** Every result sent to the callback, oldest first. */
   readonly results: readonly StoredResult[];
   /** Null until the job is complete. */
   readonly outcome: { readonly result: StoredResult; readonly success: boolean } | null;
+}
+
+/** What is written down of a store: everything that cannot be derived. */
+export interface StoredState {
+  readonly links: readonly Omit<StoredLink, 'url'>[];
+  readonly jobs: readonly StoredJob[];
 }
 
 /** The store of one environment. Records are replaced, never changed. */
@@ -64,24 +74,50 @@ export interface Store {
   countLinks(): number;
   /** At most `length` links in order of creation, from the `start`th. */
   sliceLinks(start: number, length: number): readonly StoredLink[];
-  addJob(job: JobRef, linkRefId: string | null): StoredJob;
+  addJob(job: JobRef, origin: Pick<StoredJob, 'linkRefId' | 'idType'>): StoredJob;
   findJob(job: JobRef): StoredJob | undefined;
   jobsOf(linkRefId: string): readonly StoredJob[];
-  addResult(job: StoredJob, result: StoredResult, outcome?: { success: boolean }): void;
+  /** Every job in order of creation. */
+  jobs(): readonly StoredJob[];
+  addResult(job: StoredJob, result: Omit<StoredResult, 'at'>, outcome?: { success: boolean }): void;
+  /** Everything, to be passed to another store. */
+  state(): StoredState;
 }
 
 export interface StoreSettings {
   readonly linkBaseUrl: string;
   readonly ids: Random;
   now(): number;
+  /** Called after every change. */
+  onChange(): void;
 }
 
-/** Creates an empty store. */
-export function createStore({ linkBaseUrl, ids, now }: StoreSettings): Store {
+/** Creates a store, with what another one held or empty. */
+export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, saved?: StoredState): Store {
   const links = new Map<string, StoredLink>();
   const refIds: string[] = [];
   const jobs = new Map<string, StoredJob>();
   const jobKeysOfLinks = new Map<string, string[]>();
+  for (const link of saved?.links ?? []) putLink({ ...link, url: urlOf(link.refId) });
+  for (const job of saved?.jobs ?? []) putJob(job);
+
+  function urlOf(refId: string): string {
+    return `${linkBaseUrl}/${refId}`;
+  }
+
+  function putLink(link: StoredLink): void {
+    links.set(link.refId, link);
+    refIds.push(link.refId);
+  }
+
+  function putJob(job: StoredJob): void {
+    const key = keyOf(job);
+    jobs.set(key, job);
+    if (job.linkRefId === null) return;
+    const keys = jobKeysOfLinks.get(job.linkRefId);
+    if (keys === undefined) jobKeysOfLinks.set(job.linkRefId, [key]);
+    else keys.push(key);
+  }
 
   function addLink(draft: LinkDraft): StoredLink {
     const refId = ids.hex(24);
@@ -89,33 +125,29 @@ export function createStore({ linkBaseUrl, ids, now }: StoreSettings): Store {
     const link: StoredLink = {
       ...draft,
       refId,
-      url: `${linkBaseUrl}/${refId}`,
+      url: urlOf(refId),
       userId: draft.userId ?? ids.uuid(),
       createdAt,
       updatedAt: createdAt,
       disabledAt: null,
     };
-    links.set(refId, link);
-    refIds.push(refId);
+    putLink(link);
+    onChange();
     return link;
   }
 
   function changeLink(link: StoredLink, changes: Partial<StoredLink>): StoredLink {
     const changed = { ...link, ...changes, updatedAt: now() };
     links.set(link.refId, changed);
+    onChange();
     return changed;
   }
 
-  function addJob({ userId, jobId }: JobRef, linkRefId: string | null): StoredJob {
-    const key = keyOf({ userId, jobId });
+  function addJob({ userId, jobId }: JobRef, origin: Pick<StoredJob, 'linkRefId' | 'idType'>): StoredJob {
     const hostedJobId = String(jobs.size + 1).padStart(10, '0');
-    const job: StoredJob = { userId, jobId, hostedJobId, linkRefId, results: [], outcome: null };
-    jobs.set(key, job);
-    if (linkRefId !== null) {
-      const keys = jobKeysOfLinks.get(linkRefId);
-      if (keys === undefined) jobKeysOfLinks.set(linkRefId, [key]);
-      else keys.push(key);
-    }
+    const job: StoredJob = { userId, jobId, hostedJobId, ...origin, startedAt: now(), results: [], outcome: null };
+    putJob(job);
+    onChange();
     return job;
   }
 
@@ -123,12 +155,14 @@ export function createStore({ linkBaseUrl, ids, now }: StoreSettings): Store {
     return (jobKeysOfLinks.get(linkRefId) ?? []).flatMap((key) => jobs.get(key) ?? []);
   }
 
-  function addResult(job: StoredJob, result: StoredResult, outcome?: { success: boolean }): void {
+  function addResult(job: StoredJob, given: Omit<StoredResult, 'at'>, outcome?: { success: boolean }): void {
+    const result = { ...given, at: now() };
     jobs.set(keyOf(job), {
       ...job,
       results: [...job.results, result],
       outcome: outcome === undefined ? job.outcome : { result, success: outcome.success },
     });
+    onChange();
   }
 
   return {
@@ -140,7 +174,9 @@ export function createStore({ linkBaseUrl, ids, now }: StoreSettings): Store {
     addJob,
     findJob: (job) => jobs.get(keyOf(job)),
     jobsOf,
+    jobs: () => [...jobs.values()],
     addResult,
+    state: () => ({ links: [...links.values()].map(({ url: _url, ...link }) => link), jobs: [...jobs.values()] }),
   };
 }
 

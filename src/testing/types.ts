@@ -5,7 +5,7 @@
  */
 
 import type { JobRef } from '../jobs/types.js';
-import type { HostedClientOptions } from '../options.js';
+import type { Environment, HostedClientOptions } from '../options.js';
 import type { WireOptions } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
 import type { Clock } from '../runtime/clock.js';
@@ -41,6 +41,17 @@ export interface MockServiceOptions {
   latencyMs?: number;
   /** The service's clock. Default: the platform's. */
   clock?: Clock;
+  /**
+   * Where the service responds: the base URL of each environment, absolute http(s); they must differ. A path
+   * is kept. Default: addresses under `.test`, where no host exists.
+   */
+  baseUrls?: Readonly<Record<Environment, string>>;
+  /** Where links lead: a link's URL is this, a slash and its reference id. Default: an address under `.test`. */
+  linkBaseUrl?: string;
+  /** How many requests the log of each environment holds, the latest: an integer of 0 or more. Default 1,000. */
+  keepRequests?: number;
+  /** The partner's keys, where the fixed test keys do not fit; with `'hmac-sha256'` alone. Default: fixed test keys. */
+  apiKeys?: Partial<Record<Environment, string>>;
 }
 
 /**
@@ -49,14 +60,17 @@ export interface MockServiceOptions {
  * @see §§2 to 7 of docs/protocol.md
  */
 export interface MockEnvironment {
-  /** The base URL, without a path: under `.test`, where no host exists. */
+  /** The base URL. Default: under `.test`, where no host exists. */
   readonly baseUrl: string;
   /**
    * Partner, environment, key, base URLs, `wire` and `clock` for a client of this environment.
    * Without a fetch: add `fetch: service.fetch`, or use msw.
    */
   readonly clientOptions: HostedClientOptions;
-  /** Every request for one of the five operations, in order of arrival. */
+  /**
+   * The latest requests for one of the five operations, in order of arrival: as many as `keepRequests` says. It
+   * may be emptied by setting its length.
+   */
   readonly requests: readonly {
     /** The operation. */
     operation: OperationName;
@@ -66,6 +80,8 @@ export interface MockEnvironment {
     status: number;
     /** When it arrived, in milliseconds since the epoch, on the service's clock. */
     at: number;
+    /** Why it was refused, in the service's words, or which fault it met; null where it was neither. */
+    problem: string | null;
   }[];
   /** Controls of links. */
   readonly links: {
@@ -90,6 +106,7 @@ export interface MockEnvironment {
      *
      * @param job - Its ids, and the reference id of its link, if any.
      * @returns Both ids of the job.
+     * @throws {HostedValidationError} when the link is disabled, has expired, or is for a single use and was used.
      * @throws {Error} when there is no such link, or the job exists already.
      *
      * @example A job of a link
@@ -268,4 +285,25 @@ export interface MockService {
   readonly fetch: typeof globalThis.fetch;
   /** Resets both environments. */
   reset(): void;
+  /**
+   * Writes down links, jobs, faults to come, and how far the ids of the seed have come: not the requests, and no key.
+   *
+   * @returns JSON, for {@link MockService.restore}.
+   */
+  save(): string;
+  /**
+   * Puts back what `save` wrote, in place of everything there is: the ids that follow, and the callbacks of
+   * results, are those that the saved service would have made. Links lead to this service's addresses.
+   *
+   * @param state - What `save` returned, of a service of the same partner, seed and spelling.
+   * @throws {HostedValidationError} when it is not that; nothing is changed.
+   *
+   * @example Go on where another process stopped
+   * ```ts
+   * const service = createMockService();
+   * const state = service.save();
+   * createMockService().restore(state);
+   * ```
+   */
+  restore(state: string): void;
 }

@@ -151,6 +151,7 @@ const mayCheckShapes = [
   'call/request.ts',
   'protocol/scalars.ts',
   'settings.ts',
+  'testing/saved-state.ts',
   'validation/quick-check.ts',
   'validation/structure.ts',
 ];

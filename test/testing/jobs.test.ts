@@ -284,15 +284,15 @@ test('mock wire.brand names the internal job id', async () => {
   expect(body.result).not.toHaveProperty('HostedJobID');
 });
 
-test('mock wire.jobSignatureMember signature is the member job status reads', async () => {
+test('mock wire.jobSignatureMember signature is the property that counts where both are there', async () => {
   const { sandbox, partner } = start({ wire: { jobSignatureMember: 'signature' } });
   const job = sandbox.jobs.start();
   const signature = hmac(apiKeyOf(sandbox), nowText);
 
-  const asSecKey = await partner.status(wireJob(job));
-  const asSignature = await partner.status({ ...wireJob(job), sec_key: undefined, signature });
+  const wrong = await partner.status({ ...wireJob(job), signature: 'AAAA' });
+  const right = await partner.status({ ...wireJob(job), sec_key: 'AAAA', signature });
 
-  expect([asSecKey.status, asSignature.status]).toEqual([400, 200]);
+  expect([wrong.status, right.status]).toEqual([400, 200]);
 });
 
 test.each([

@@ -43,7 +43,7 @@ test.each([
   ['no partner id', { partner_id: undefined }],
   ['another partner', { partner_id: '001' }],
   ['no sec_key', { sec_key: undefined }],
-  ['the signature under the other name', { sec_key: undefined, signature: hmac('sandbox-test-key', nowText) }],
+  ['a wrong sec_key beside a genuine signature', { sec_key: 'AAAA', signature: hmac('sandbox-test-key', nowText) }],
   ['a signature of another key', { sec_key: hmac('production-test-key', nowText) }],
   ['no timestamp', { timestamp: undefined }],
   ['a timestamp as a number', { timestamp: 1_767_323_045_000 }],

@@ -1,0 +1,172 @@
+/**
+ * The state of the service as it is written down and read back.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { HostedValidationError } from '../errors/errors.js';
+import { isRecord } from '../protocol/json.js';
+import { type OperationName, routes } from '../protocol/routes.js';
+import { detachFromPrototype } from '../runtime/prototype.js';
+import { checkJson } from '../validation/check.js';
+import { choice, flag, inputObject } from '../validation/input.js';
+import { list } from '../validation/structure.js';
+import type { CallbackWriter, SignedResult, SignedResults } from './callbacks.js';
+import type { ComingFault } from './faults.js';
+import type { StoredState } from './store.js';
+import type { MockFault } from './types.js';
+
+const text = z.string('must be a string');
+const number = z.custom<number>(Number.isFinite, 'must be a number');
+const maybeText = orNull(text);
+const maybeNumber = orNull(number);
+const properties = z.custom<Readonly<Record<string, unknown>>>(isRecord, 'must be an object');
+
+// zod's own schemas for numbers, lists, records and null make the main entry larger, which shares its code.
+function orNull<T>(schema: z.ZodMiniType<T>): z.ZodMiniType<T | null> {
+  return z.union([choice([null]), schema]);
+}
+
+const idType = inputObject({ country: text, id_type: text, verification_method: text });
+
+const link = inputObject({
+  refId: text,
+  name: maybeText,
+  idTypes: list(idType),
+  isSingleUse: orNull(flag),
+  callbackUrl: maybeText,
+  companyName: text,
+  dataPrivacyPolicyUrl: text,
+  logoUrl: maybeText,
+  userId: text,
+  expiresAt: maybeText,
+  createdAt: number,
+  updatedAt: number,
+  disabledAt: maybeNumber,
+});
+
+const result = inputObject({
+  at: number,
+  code: text,
+  text,
+  type: maybeText,
+  final: flag,
+  /** The callback that was written of it. */
+  signed: orNull(inputObject({ signedAt: number, properties })),
+});
+
+const job = inputObject({
+  userId: text,
+  jobId: text,
+  hostedJobId: text,
+  linkRefId: maybeText,
+  idType: orNull(idType),
+  startedAt: number,
+  results: list(result),
+  /** Which of the results completed it. */
+  outcome: orNull(inputObject({ entry: number, success: flag })),
+});
+
+const comingFault = inputObject({
+  operation: choice(Object.keys(routes) as OperationName[], 'must be an operation'),
+  fault: z.custom<MockFault>(isRecord, 'must be a fault'),
+  left: number,
+});
+
+const environment = inputObject({
+  links: list(link),
+  jobs: list(job),
+  faults: list(comingFault),
+  lastSignedAt: maybeNumber,
+  requestCount: number,
+  ids: number,
+  spelling: number,
+});
+
+const service = inputObject({ version: choice([1], 'must be 1'), sandbox: environment, production: environment });
+
+/** One environment, written down. */
+export type SavedEnvironment = z.output<typeof environment>;
+
+/** The service, written down. */
+export type SavedService = z.output<typeof service>;
+
+/**
+ * Parses what `save` wrote.
+ *
+ * @throws {HostedValidationError} when it is not that.
+ */
+export function parseService(state: unknown): SavedService {
+  const task = 'restore the mock service' as const;
+  const json = typeof state === 'string' ? parseSaved(state) : undefined;
+  if (json === undefined)
+    throw new HostedValidationError([{ path: 'state', message: 'must be JSON that save() wrote' }], { task });
+  const checked = checkJson(service, json);
+  if (checked.data === undefined) throw new HostedValidationError(checked.issues, { task });
+  return checked.data;
+}
+
+function parseSaved(state: string): unknown {
+  try {
+    const json: unknown = detachFromPrototype(JSON.parse(state));
+    return isRecord(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What an environment consists of, as it is written. */
+export interface EnvironmentParts {
+  readonly store: StoredState;
+  readonly callbacks: CallbackWriter;
+  readonly faults: readonly ComingFault[];
+  readonly ids: number;
+  readonly spelling: number;
+  readonly requestCount: number;
+}
+
+/** Writes an environment down. */
+export function writeEnvironment({ store, callbacks, faults, ...counts }: EnvironmentParts): SavedEnvironment {
+  return {
+    ...counts,
+    links: store.links.map((stored) => ({ ...stored, idTypes: [...stored.idTypes] })),
+    jobs: store.jobs.map((stored) => ({
+      ...stored,
+      results: stored.results.map((entry) => ({ ...entry, signed: callbacks.signedResultOf(entry) })),
+      outcome: stored.outcome && {
+        entry: stored.results.indexOf(stored.outcome.result),
+        success: stored.outcome.success,
+      },
+    })),
+    faults: [...faults],
+    lastSignedAt: callbacks.lastSignedAt,
+  };
+}
+
+/** What an environment consists of, as it is read. */
+export interface ReadEnvironment extends Omit<EnvironmentParts, 'callbacks'> {
+  readonly signed: SignedResults;
+}
+
+/** Reads what {@link writeEnvironment} wrote. */
+export function readEnvironment(saved: SavedEnvironment): ReadEnvironment {
+  const signed: (readonly [StoredState['jobs'][number]['results'][number], SignedResult])[] = [];
+  const jobs = saved.jobs.map(({ results: savedResults, outcome, ...stored }) => {
+    const results = savedResults.map(({ signed: written, ...entry }) => {
+      if (written !== null) signed.push([entry, written]);
+      return entry;
+    });
+    const final = outcome && results[outcome.entry];
+    return { ...stored, results, outcome: outcome && final ? { result: final, success: outcome.success } : null };
+  });
+  const { ids, spelling, requestCount, faults } = saved;
+  return {
+    store: { links: saved.links, jobs },
+    signed: { results: signed, lastSignedAt: saved.lastSignedAt },
+    faults,
+    ids,
+    spelling,
+    requestCount,
+  };
+}
