@@ -115,10 +115,12 @@ interface ServiceSettings {
   /** Without a slash at the end. */
   readonly baseUrls: Readonly<Record<Environment, string>>;
   readonly linkBaseUrl: string | undefined;
+  readonly apiKeys: Partial<Record<Environment, string>>;
 }
 
 function checkOptions(options: MockServiceOptions): ServiceSettings {
-  const { pageSize = 20, keepRequests = 1_000, baseUrls = defaultBaseUrls, linkBaseUrl, apiKeys = {} } = options;
+  const { pageSize = 20, keepRequests = 1_000, baseUrls = defaultBaseUrls, linkBaseUrl } = options;
+  const apiKeys = copyProperties(options.apiKeys ?? {}, environments) as Partial<Record<Environment, string>>;
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
     throw createRangeError('pageSize', `must be an integer of 1 or more, got ${pageSize}`);
   }
@@ -146,6 +148,7 @@ function checkOptions(options: MockServiceOptions): ServiceSettings {
     keepRequests,
     baseUrls: forEachEnvironment((name) => withoutSlash(baseUrls[name])),
     linkBaseUrl: linkBaseUrl === undefined ? undefined : withoutSlash(linkBaseUrl),
+    apiKeys,
   };
 }
 
@@ -158,9 +161,9 @@ function withoutSlash(url: string): string {
 }
 
 function createOne(name: Environment, settings: ServiceSettings, onChange: () => void): RunningEnvironment {
-  const { options, wire, pageSize, keepRequests, baseUrls } = settings;
+  const { options, wire, pageSize, keepRequests, baseUrls, apiKeys } = settings;
   const { partnerId = '085', clock } = options;
-  const keys = createKeys(options.scheme ?? 'hmac-sha256', name, partnerId, options.apiKeys?.[name]);
+  const keys = createKeys(options.scheme ?? 'hmac-sha256', name, partnerId, apiKeys[name]);
   return createEnvironment({
     name,
     baseUrl: baseUrls[name],

@@ -160,7 +160,7 @@ test('a clock that cannot sleep between two attempts ends the call with the erro
 
 // Create --------------------------------------------------------------------
 
-const lookForIt = /links\.list\(\)/;
+const lookForIt = /links\.find\(\)/;
 
 const unsettled: readonly [string, Reply, string, string][] = [
   ['a reset', broken('ECONNRESET'), 'connection', 'unknown'],

@@ -2,7 +2,15 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { HostedClient, HostedError, type JobRef, type Link, type NewLink, type OperationName } from 'hosted-client';
+import {
+  HostedClient,
+  HostedError,
+  HostedValidationError,
+  type JobRef,
+  type Link,
+  type NewLink,
+  type OperationName,
+} from 'hosted-client';
 import { createMockService, type MockFault } from 'hosted-client/testing';
 import { expect } from 'vitest';
 import { now, partnerId, rejection } from '../support/fake-fetch.js';
@@ -367,6 +375,12 @@ export async function live(setup: Setup, course: readonly Step[]): Promise<void>
     }
   };
 
+  // A job begins on a link that is neither disabled nor expired nor used up (§3).
+  const isClosed = ({ given, refId, disabledAt }: KnownLink) =>
+    disabledAt !== null ||
+    (given.expiresAt !== undefined && given.expiresAt.getTime() <= clock.time) ||
+    (given.isSingleUse === true && jobs.some(({ linkRefId }) => linkRefId === refId));
+
   async function perform(at: Step): Promise<void> {
     const { faults } = at;
     switch (at.kind) {
@@ -424,6 +438,10 @@ export async function live(setup: Setup, course: readonly Step[]): Promise<void>
       }
       case 'start': {
         const link = at.which === null ? undefined : links[at.which % links.length];
+        if (link !== undefined && isClosed(link)) {
+          expect(() => environment.jobs.start({ linkRefId: link.refId })).toThrow(HostedValidationError);
+          return;
+        }
         const ref = environment.jobs.start(link ? { linkRefId: link.refId } : {});
         jobs.push({ ref, linkRefId: link?.refId ?? null, codes: [], outcome: null });
         if (link?.given.isSingleUse && link.given.userId !== undefined) expect(ref.userId).toBe(link.given.userId);

@@ -193,7 +193,8 @@ async function converse(
   const client = new HostedClient({ ...sandbox.clientOptions, fetch, maxRetries: 0, ...clientOptions });
 
   const { refId } = await client.links.create(links.full);
-  await client.links.create(links.least);
+  // Beside the link for a single use, which takes one job.
+  const { refId: openRefId } = await client.links.create(links.least);
   await client.links.create(links.withoutCallback);
   await client.links.create(payloads.linkOfManyIdTypes);
   await client.links.update(refId, { idTypes: links.full.idTypes });
@@ -203,7 +204,7 @@ async function converse(
   const pending = sandbox.jobs.start({ linkRefId: refId });
   const reviewed = sandbox.jobs.start();
   sandbox.jobs.report(reviewed, { resultCode: '0814', resultText: 'Provisional Enroll - Under Review' });
-  const succeeded = sandbox.jobs.start({ linkRefId: refId });
+  const succeeded = sandbox.jobs.start({ linkRefId: openRefId });
   sandbox.jobs.report(succeeded, {
     resultCode: '1012',
     resultText: 'ID Number Validated',
@@ -211,7 +212,7 @@ async function converse(
     final: true,
   });
   sandbox.jobs.complete(succeeded, 'approved');
-  const failed = sandbox.jobs.start({ linkRefId: refId });
+  const failed = sandbox.jobs.start({ linkRefId: openRefId });
   sandbox.jobs.complete(failed, 'rejected');
 
   const states: string[] = [];
