@@ -2,20 +2,17 @@
 
 import { readFileSync } from 'node:fs';
 import { env } from 'node:process';
-import { HostedClient } from 'hosted-client';
-import { Agent, type RequestInit, fetch as undiciFetch } from 'undici';
+import { type FetchInit, HostedClient } from 'hosted-client';
+import { Agent, fetch as undiciFetch } from 'undici';
 
 // In place of the authorities that the platform trusts: a certificate by one of those is refused. While the
 // service changes its authority, give both: ca: [oldAuthority, newAuthority].
 const ca = readFileSync(env.HOSTED_CA_FILE ?? 'service-ca.pem');
 const dispatcher = new Agent({ connect: { ca } });
 
-const pinned = (url: string, init: RequestInit) => undiciFetch(url, { ...init, dispatcher });
+const pinned = (url: string, init: FetchInit) => undiciFetch(url, { ...init, dispatcher });
 
-const client = HostedClient.fromEnv({
-  // It is the same function as the platform's, under types that are not quite the same.
-  fetch: pinned as unknown as typeof fetch,
-});
+const client = HostedClient.fromEnv({ fetch: pinned });
 
 try {
   const { meta } = await client.links.list();

@@ -57,7 +57,7 @@ export type {
   UpdatedLink,
   VerificationMethod,
 } from './links/types.js';
-export type { CallOptions, Environment, HostedClientOptions } from './options.js';
+export type { CallOptions, Environment, FetchInit, FetchResponse, HostedClientOptions } from './options.js';
 export type { WireOptions } from './protocol/assumptions.js';
 export type { OperationName } from './protocol/routes.js';
 export type { Clock } from './runtime/clock.js';

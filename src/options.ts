@@ -18,22 +18,84 @@ const everyEnvironment: Readonly<Record<Environment, true>> = { sandbox: true, p
 /** Every environment, by name. */
 export const environments = Object.keys(everyEnvironment) as readonly Environment[];
 
-/** Options of {@link HostedClient}. `apiKey` or `signer`: exactly one of the two. */
-export interface HostedClientOptions {
-  /** The partner id as a string, exactly as the service wrote it: leading zeros are significant. */
-  partnerId: string;
+/**
+ * Options of {@link HostedClient}. `apiKey` or `signer`: exactly one of the two. `environment: 'production'` with
+ * the base URL of production: it is never the default.
+ */
+export type HostedClientOptions = CommonOptions &
+  (ApiKeyOption | SignerInsteadOfApiKey) &
+  (SandboxOptions | ProductionOptions);
+
+/**
+ * Signs with an API key.
+ *
+ * @inline
+ */
+interface ApiKeyOption {
   /** The key of the chosen environment; short for `signer: hmacSha256({ apiKey })`. */
-  apiKey?: string;
+  apiKey: string;
+  /** Not with an `apiKey`. */
+  signer?: undefined;
+}
+
+/**
+ * Signs otherwise.
+ *
+ * @inline
+ */
+interface SignerInsteadOfApiKey {
+  /** Not with a `signer`. */
+  apiKey?: undefined;
   /** Signs requests and verifies responses: `hmacSha256`, `ed25519`, or your own. §5 does not show the scheme. */
-  signer?: Signer;
+  signer: Signer;
+}
+
+/**
+ * The sandbox, which is the default.
+ *
+ * @inline
+ */
+interface SandboxOptions {
   /** The environment to send requests to. Default `'sandbox'`: production is never the default. */
-  environment?: Environment;
+  environment?: 'sandbox';
   /**
    * The base URL of each environment; that of the chosen one is required. `https`, or `http` on loopback; a
    * path is kept, and the client adds the version (`/v1`). `http` is rejected where environment variables
    * make the platform's fetch use a proxy for it: put the host into `NO_PROXY`.
    */
-  baseUrls: Partial<Record<Environment, string | URL>>;
+  baseUrls: {
+    /** The base URL of the sandbox. */
+    sandbox: string | URL;
+    /** The base URL of production. */
+    production?: string | URL;
+  };
+}
+
+/**
+ * Production, which has to be named.
+ *
+ * @inline
+ */
+interface ProductionOptions {
+  /** The environment to send requests to. */
+  environment: 'production';
+  /** The base URL of each environment; that of the chosen one is required. */
+  baseUrls: {
+    /** The base URL of production. */
+    production: string | URL;
+    /** The base URL of the sandbox. */
+    sandbox?: string | URL;
+  };
+}
+
+/**
+ * What is the same for each key and environment.
+ *
+ * @inline
+ */
+interface CommonOptions {
+  /** The partner id as a string, exactly as the service wrote it: leading zeros are significant. */
+  partnerId: string;
   /** Base URLs for job status alone. Default `baseUrls`: the protocol shows no production URL (§4.5). */
   jobStatusBaseUrls?: Partial<Record<Environment, string | URL>>;
   /** The callback URL of `links.create` when its `callbackUrl` is left out: absolute http(s). Default: none. */
@@ -48,11 +110,16 @@ export interface HostedClientOptions {
    */
   maxRetries?: number;
   /**
-   * Custom fetch. It is given the URL as a string, and method, headers, body, `redirect` and signal. It must
+   * Custom fetch: that of the platform or of undici, or your own. It is given the URL as a string, and method,
+   * headers, body, `redirect` and signal. It must
    * reject only when the request itself fails: an error thrown after sending (for example by a logging call)
    * may be taken for "not sent" and be retried. Default: the platform's `fetch`, looked up at each call.
+   *
+   * @param url - The URL.
+   * @param init - The request.
+   * @returns The response.
    */
-  fetch?: typeof globalThis.fetch;
+  fetch?: (url: string, init: FetchInit) => Promise<FetchResponse>;
   /**
    * The time, and a way to sleep. The age of signatures is checked by it alone, so it should be right to the
    * minute. Default: the platform's time and timers; durations and time limits then use its monotonic clock.
@@ -88,6 +155,57 @@ export interface HostedClientOptions {
   onEvent?: (event: HostedEvent) => void;
   /** Appended to the `user-agent` header: a single line of ASCII. Default: nothing. */
   userAgentSuffix?: string;
+}
+
+/** The request that a custom `fetch` is given. */
+export interface FetchInit {
+  /** `POST` or `PUT`. */
+  method: string;
+  /** The headers, by name in lower case. */
+  headers: Record<string, string>;
+  /** JSON: the text that was signed is the text to send. */
+  body: string;
+  /** A redirect is not to be followed: its target could use the signature. */
+  redirect: 'manual';
+  /** Aborts at the end of the call and at its time limits. */
+  signal: AbortSignal;
+}
+
+/** As little of a `Response` as is read of what a custom `fetch` resolves with. */
+export interface FetchResponse {
+  /** The HTTP status. */
+  readonly status: number;
+  /** Whether the status is one of the 2xx. */
+  readonly ok: boolean;
+  /** Whether a redirect was followed: it is then rejected. */
+  readonly redirected: boolean;
+  /** `'opaqueredirect'` is rejected. */
+  readonly type: string;
+  /** The URL that responded. */
+  readonly url: string;
+  /** The headers. */
+  readonly headers: {
+    /**
+     * Reads a header.
+     *
+     * @param name - Its name, in any case.
+     * @returns Its value; null where there is none.
+     */
+    get(name: string): string | null;
+  };
+  /** The body, decompressed; null where there is none. */
+  readonly body: {
+    /**
+     * Begins to read.
+     *
+     * @returns A reader of bytes.
+     */
+    getReader(): unknown;
+    /**
+     * Gives up the rest of the body.
+     */
+    cancel(): Promise<void>;
+  } | null;
 }
 
 /** Options of a single call; each one overrides the client's for it. */

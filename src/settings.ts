@@ -37,7 +37,7 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly totalTimeoutMs: number;
   readonly maxRetries: number;
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: NonNullable<HostedClientOptions['fetch']>;
   readonly clock: WaitingClock;
   readonly clockSkew: 'auto' | 'off';
   readonly maxResponseAgeMs: number | false;
@@ -81,7 +81,7 @@ export function readOverrides(overrides: unknown): Readonly<Record<string, unkno
 export function createSettings(checked: CheckedOptions): Settings {
   const environment = checked.environment ?? 'sandbox';
   const links = checked.baseUrls[environment] ?? '';
-  const given = checked.fetch as typeof globalThis.fetch | undefined;
+  const given = checked.fetch as HostedClientOptions['fetch'];
   return Object.freeze({
     partnerId: checked.partnerId,
     signer: checked.signer ?? hmacSha256({ apiKey: checked.apiKey ?? '' }),

@@ -182,7 +182,10 @@ describe('lazy', () => {
   });
 
   test('what the caller changes in the overrides later does not count', async () => {
-    const overrides = { baseUrls: { sandbox: sandbox.baseUrl }, environment: 'sandbox' as 'sandbox' | 'production' };
+    const overrides = {
+      baseUrls: { sandbox: sandbox.baseUrl, production: production.baseUrl },
+      environment: 'sandbox' as 'sandbox' | 'production',
+    };
     const client = HostedClient.fromEnv(overrides, { lazy: true, env: variables });
     overrides.environment = 'production';
 

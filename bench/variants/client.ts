@@ -19,7 +19,8 @@ export async function createClient(
   options: Partial<HostedClientOptions> = {},
 ): Promise<HostedClient> {
   const { HostedClient } = await loadBuild(dist);
-  return new HostedClient({ partnerId, apiKey, baseUrls: { sandbox: baseUrl }, fetch, ...options });
+  const given = { partnerId, apiKey, baseUrls: { sandbox: baseUrl }, fetch, ...options };
+  return new HostedClient(given as HostedClientOptions);
 }
 
 /** The calls of that client. */

@@ -7,6 +7,7 @@
 
 import { HostedConnectionError } from '../errors/errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
+import type { FetchInit } from '../options.js';
 import { type ConnectionFailure, describeConnectionFailure, platformFetch } from '../runtime/fetch.js';
 import { lazy } from '../runtime/lazy.js';
 import { shadowPollution } from '../runtime/prototype.js';
@@ -57,13 +58,15 @@ export async function send(request: SignedRequest, attempt: Attempt, signal: Abo
 function fetchWith(
   ky: Ky,
   { url, method, headers, body }: SignedRequest,
-  { fetch, signal }: { readonly fetch: typeof globalThis.fetch; readonly signal: AbortSignal },
+  { fetch, signal }: { readonly fetch: Settings['fetch']; readonly signal: AbortSignal },
 ): Promise<Response> {
   const shadows = shadowPollution();
   const fetchOnce = () => {
     // The call may have been aborted while ky prepared the request; not every custom fetch checks `signal`.
     signal.throwIfAborted();
-    return fetch(url, { ...shadows, method, headers: new Headers(headers), body, redirect: 'manual', signal });
+    const init: FetchInit = { ...shadows, method, headers: { ...headers }, body, redirect: 'manual', signal };
+    // A response may be of any class: what is read of it is what `FetchResponse` names.
+    return fetch(url, init) as Promise<Response>;
   };
   // Without ky while `Object.prototype` is polluted: its options and hooks would be read from there.
   if (Object.keys(shadows).length > 0) return fetchOnce();

@@ -114,6 +114,9 @@ export interface Callbacks {
    * the signature covers only the time and the partner, so anyone who has seen one callback can write others.
    * Job status is not fetched.
    *
+   * Write `confirm: false` as a literal in the call: in an object of its own TypeScript widens it to `boolean`, which
+   * no form of this method takes, so that what `onEvent` receives is never a guess (`false as const` helps).
+   *
    * It responds as a handler that confirms, and also with 401 when the callback is older than `maxAgeMs`, or
    * its signature came with another body before: of two jobs whose results are signed in the same millisecond,
    * the second is rejected.

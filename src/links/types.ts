@@ -63,12 +63,19 @@ export interface CreatedLink {
 }
 
 /** Changes to a link (§4.2): at least one. */
-export interface LinkChanges {
-  /** `true` disables the link. Whether `false` enables it again is not shown; it is sent. */
-  isDisabled?: boolean;
-  /** Replaces the whole list. Entries are taken as the service sent them; `[]` is sent. */
-  idTypes?: readonly IdType[];
-}
+export type LinkChanges =
+  | {
+      /** `true` disables the link. Whether `false` enables it again is not shown; it is sent. */
+      isDisabled: boolean;
+      /** Replaces the whole list. Entries are taken as the service sent them; `[]` is sent. */
+      idTypes?: readonly IdType[];
+    }
+  | {
+      /** `true` disables the link. Whether `false` enables it again is not shown; it is sent. */
+      isDisabled?: boolean;
+      /** Replaces the whole list. Entries are taken as the service sent them; `[]` is sent. */
+      idTypes: readonly IdType[];
+    };
 
 /** A link that was changed (§4.2). */
 export interface UpdatedLink {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Environment, HostedClientOptions } from '../options.js';
+import type { Environment } from '../options.js';
 import type { Wire } from '../protocol/assumptions.js';
 import type { Clock } from '../runtime/clock.js';
 import { createCallbackWriter } from './callbacks.js';
@@ -22,7 +22,7 @@ import type { MockEnvironment, MockServiceOptions } from './types.js';
 export interface EnvironmentSettings {
   readonly name: Environment;
   readonly baseUrl: string;
-  readonly clientOptions: HostedClientOptions;
+  readonly clientOptions: object;
   readonly partnerId: string;
   readonly wire: Wire;
   readonly keys: Keys;
@@ -40,7 +40,7 @@ export interface EnvironmentSettings {
 
 /** An environment, and what handles requests to it. */
 export interface RunningEnvironment {
-  readonly environment: MockEnvironment;
+  readonly environment: MockEnvironment<object>;
   handle(request: Request, signal: AbortSignal | undefined): Promise<Response>;
   /** What the controls work on; another one after a reset. */
   context(): ControlContext;

@@ -7,4 +7,4 @@
 
 export { createTestClock } from './clock.js';
 export { createMockService } from './service.js';
-export type { MockEnvironment, MockFault, MockService, MockServiceOptions } from './types.js';
+export type { MockClientOptions, MockEnvironment, MockFault, MockService, MockServiceOptions } from './types.js';

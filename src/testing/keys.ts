@@ -6,16 +6,17 @@
  * @module
  */
 
-import type { Environment, HostedClientOptions } from '../options.js';
+import type { Environment } from '../options.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { lazy } from '../runtime/lazy.js';
 import { ed25519 } from '../signing/ed25519.js';
+import type { Signer } from '../signing/signer.js';
 import type { MockServiceOptions } from './types.js';
 
 /** What the service does with its keys. */
 export interface Keys {
   /** The partner's key, as options of a client. */
-  readonly clientOptions: Pick<HostedClientOptions, 'apiKey' | 'signer'>;
+  readonly clientOptions: { readonly apiKey: string } | { readonly signer: Signer };
   /** Whether the partner signed this timestamp. */
   verify(signature: string, timestamp: string): Promise<boolean>;
   /** The service's signature of a timestamp. */

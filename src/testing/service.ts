@@ -8,14 +8,46 @@ import { type Environment, environments } from '../options.js';
 import { assumedWire, type Wire } from '../protocol/assumptions.js';
 import { isHttpUrl } from '../protocol/http-url.js';
 import { copyProperties, shadowPollution, writeJson } from '../runtime/prototype.js';
+import type { Signer } from '../signing/signer.js';
 import { createEnvironment, type RunningEnvironment } from './environment.js';
 import { createKeys } from './keys.js';
 import { parseService } from './saved-state.js';
-import type { MockService, MockServiceOptions } from './types.js';
+import type { MockClientOptions, MockEnvironment, MockService, MockServiceOptions } from './types.js';
 
 /** RFC 6761 §6.4: no host under .test exists. */
 const defaultBaseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
 
+/**
+ * Creates a complete service for tests whose clients sign with Ed25519: their options have a `signer` in place
+ * of an `apiKey`.
+ *
+ * @param options - Partner, scheme, spelling and the rest.
+ * @returns The service, without links and jobs.
+ * @throws {RangeError} when `pageSize` is not an integer of 1 or more.
+ *
+ * @see §§2 to 7 and "What is not known" of docs/protocol.md
+ */
+export function createMockService(
+  options: MockServiceOptions & {
+    /** How requests, responses and callbacks are signed. */
+    scheme: 'ed25519';
+  },
+): Omit<MockService, 'sandbox' | 'production'> & {
+  /** The sandbox: the default environment of a client. */
+  readonly sandbox: MockEnvironment<
+    Omit<MockClientOptions<'sandbox'>, 'apiKey'> & {
+      /** The signer of the sandbox. */
+      signer: Signer;
+    }
+  >;
+  /** Production, with other keys, other links and jobs. */
+  readonly production: MockEnvironment<
+    Omit<MockClientOptions<'production'>, 'apiKey'> & {
+      /** The signer of production. */
+      signer: Signer;
+    }
+  >;
+};
 /**
  * Creates a complete service for tests, without a network: it checks every request as the real one
  * does, keeps links and jobs, signs its responses and callbacks, and fails when a test says so.
@@ -40,7 +72,8 @@ const defaultBaseUrls = forEachEnvironment((name) => `https://${name}.hosted.tes
  *
  * @see §§2 to 7 and "What is not known" of docs/protocol.md
  */
-export function createMockService(options: MockServiceOptions = {}): MockService {
+export function createMockService(options?: MockServiceOptions): MockService;
+export function createMockService(options: MockServiceOptions = {}): Omit<MockService, 'sandbox' | 'production'> {
   return createRunningService(copyProperties(options, optionNames)).service;
 }
 
@@ -72,18 +105,19 @@ export function createRunningService(options: MockServiceOptions, onChange: () =
     return running[name];
   }
 
-  const service: MockService = {
+  const service = {
     ...forEachEnvironment((name) => running[name].environment),
     fetch,
     reset() {
       for (const name of environments) running[name].environment.reset();
     },
     save: () => writeJson({ version: 1, ...forEachEnvironment((name) => running[name].save()) }),
-    restore(state) {
+    restore(state: string) {
       const saved = parseService(state);
       for (const name of environments) running[name].restore(saved[name]);
     },
-  };
+    // The options of a client are those of its environment and of the scheme, which only the overloads know.
+  } as MockService;
   return { service, wire: settings.wire, environments: running };
 }
 

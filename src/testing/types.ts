@@ -5,7 +5,7 @@
  */
 
 import type { JobRef } from '../jobs/types.js';
-import type { Environment, HostedClientOptions } from '../options.js';
+import type { Environment } from '../options.js';
 import type { WireOptions } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
 import type { Clock } from '../runtime/clock.js';
@@ -55,18 +55,41 @@ export interface MockServiceOptions {
 }
 
 /**
+ * Options of a client of the mock service. Each may be overridden in a spread:
+ * `new HostedClient({ ...service.sandbox.clientOptions, apiKey: 'wrong' })`.
+ *
+ * @typeParam Name - The environment.
+ */
+export interface MockClientOptions<Name extends Environment = Environment> {
+  /** The partner that the service knows. */
+  partnerId: string;
+  /** The key of this environment; with the scheme `'ed25519'` there is a `signer` in its place. */
+  apiKey: string;
+  /** The environment. */
+  environment: Name;
+  /** The base URLs of both environments. */
+  baseUrls: Record<Environment, string>;
+  /** As given to the service. */
+  wire?: WireOptions;
+  /** As given to the service. */
+  clock?: Clock;
+}
+
+/**
  * One environment of the service, with a key, links and jobs of its own.
+ *
+ * @typeParam Options - The options of its clients.
  *
  * @see §§2 to 7 of docs/protocol.md
  */
-export interface MockEnvironment {
+export interface MockEnvironment<Options = MockClientOptions> {
   /** The base URL. Default: under `.test`, where no host exists. */
   readonly baseUrl: string;
   /**
    * Partner, environment, key, base URLs, `wire` and `clock` for a client of this environment.
    * Without a fetch: add `fetch: service.fetch`, or use msw.
    */
-  readonly clientOptions: HostedClientOptions;
+  readonly clientOptions: Options;
   /**
    * The latest requests for one of the five operations, in order of arrival: as many as `keepRequests` says. It
    * may be emptied by setting its length.
@@ -278,9 +301,9 @@ export type MockFault =
 /** The service: two environments behind one fetch. */
 export interface MockService {
   /** The sandbox: the default environment of a client. */
-  readonly sandbox: MockEnvironment;
+  readonly sandbox: MockEnvironment<MockClientOptions<'sandbox'>>;
   /** Production, with another key, other links and jobs. */
-  readonly production: MockEnvironment;
+  readonly production: MockEnvironment<MockClientOptions<'production'>>;
   /** Responds at the base URLs of both environments; rejects for any other URL. */
   readonly fetch: typeof globalThis.fetch;
   /** Resets both environments. */

@@ -59,7 +59,7 @@ async function servingHttp(): Promise<string> {
 function clientAt(origin: string, options: Partial<HostedClientOptions> = {}, onHead?: () => void) {
   const { timeoutMs, totalTimeoutMs } = { ...limits, ...options };
   const clock = socketClock([timeoutMs, totalTimeoutMs]);
-  const given: HostedClientOptions = {
+  const given = {
     partnerId,
     apiKey,
     baseUrls: { sandbox: origin },
@@ -76,7 +76,7 @@ function clientAt(origin: string, options: Partial<HostedClientOptions> = {}, on
     ...options,
     // The clock stands still: both sides sign at one millisecond, and so alike.
     wire: { echoesTimestamp: true },
-  };
+  } as HostedClientOptions;
   // Tests run at once here, and what one draws must not depend on the others.
   const client = createWithRandom(randomFrom(1), () => new HostedClient(given));
   return { client, clock };

@@ -37,7 +37,7 @@ export function start(options: MockServiceOptions = {}, clientOptions: Partial<H
     maxRetries: 0,
     logger,
     ...clientOptions,
-  });
+  } as HostedClientOptions);
   const job = sandbox.jobs.start();
   return { clock, service, sandbox, client, job, warned, others };
 }

@@ -5,6 +5,7 @@ import {
   type HostedClientOptions,
   HostedConfigError,
   type HostedError,
+  type HostedEvent,
   hmacSha256,
   isHostedError,
   type ReceiveOptions,
@@ -66,18 +67,15 @@ function plantedReceiver(planter: Planter, options: Partial<HostedClientOptions>
   const write = (message: string, details?: object) => {
     told.push(message, details);
   };
-  const { client } = clientOf(
-    {},
-    {
-      partnerId: partner,
-      ...(options.signer ? {} : { signer: hmacSha256({ apiKey: [plant('key'), key] }) }),
-      logger: { debug: write, info: write, warn: write, error: write },
-      onEvent: (event) => {
-        told.push(event);
-      },
-      ...options,
+  const { client } = clientOf({}, {
+    partnerId: partner,
+    ...(options.signer ? {} : { signer: hmacSha256({ apiKey: [plant('key'), key] }) }),
+    logger: { debug: write, info: write, warn: write, error: write },
+    onEvent: (event: HostedEvent) => {
+      told.push(event);
     },
-  );
+    ...options,
+  } as Partial<HostedClientOptions>);
   /** A callback by the service, or by whoever has another key; its signature is planted too. */
   const signedBy = (members: object, { timestamp = nowText, signingKey = key } = {}): string => {
     const signature = sign(timestamp, signingKey, partner);

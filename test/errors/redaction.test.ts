@@ -45,12 +45,12 @@ function plantedClient({ plant, planted }: Planter, reply: Reply, options: Parti
     userAgentSuffix: plant('agent'),
     clock: recordingClock(),
     logger: { debug: write, info: write, warn: write, error: write },
-    onEvent: (event) => {
+    onEvent: (event: HostedEvent) => {
       events.push(event);
       told.push(event);
     },
     ...options,
-  });
+  } as Partial<HostedClientOptions>);
   /** All that was planted, and the signatures that were sent. */
   const secrets = () => [
     ...planted,
@@ -508,7 +508,7 @@ test('bad options say nothing of themselves', () => {
         userAgentSuffix: `${plant('agent')}\n`,
         [plant('member')]: plant('value'),
       } as never),
-    () => new HostedClient({ ...good, signer: hmacSha256({ apiKey: plant('key') }) }),
+    () => new HostedClient({ ...good, signer: hmacSha256({ apiKey: plant('key') }) } as never),
     () => new HostedClient({ ...good, apiKey: ` ${plant('key')}\r\n` }),
     () => new HostedClient({ ...good, baseUrls: { sandbox: new URL(`http://${plant('host')}.test`) } }),
     () => new HostedClient(good).withOptions({ timeoutMs: -1, apiKey: `${plant('key')}\n` }),

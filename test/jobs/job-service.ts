@@ -58,7 +58,7 @@ export function serviceOf<Clock extends Time = ReturnType<typeof createTestClock
     fetch: fetch as unknown as typeof globalThis.fetch,
     ...(byPlatform ? {} : { clock }),
     ...options,
-  });
+  } as HostedClientOptions);
   return { client, clock, asked, polledAt: () => asked.map(({ at }) => at) };
 }
 

@@ -24,9 +24,9 @@ export function start(options: Partial<HostedClientOptions> = {}) {
     signer: createImmediateSigner(apiKey),
     fetch,
     clock: counting,
-    onEvent: (event) => events.push(event),
+    onEvent: (event: HostedEvent) => events.push(event),
     ...options,
-  });
+  } as HostedClientOptions);
   const job = sandbox.jobs.start({ userId: 'user-4711', jobId: 'job-0815' });
   return {
     client,

@@ -35,7 +35,7 @@ export function serve(pager: Pager, options: Partial<HostedClientOptions> = {}, 
         inFlight -= 1;
       }
     },
-    { signer: createImmediateSigner(), clock, maxRetries: 0, ...options },
+    { signer: createImmediateSigner(), clock, maxRetries: 0, ...options } as Partial<HostedClientOptions>,
   );
   return {
     client,

@@ -156,12 +156,22 @@ function isMember(node: ts.Node): node is Member {
   );
 }
 
-// What no declaration file has: private members, static blocks, and what is marked as internal.
+/** Whether a function implements overloads, which are what a declaration file has of it. */
+function isImplementation(node: ts.Node): boolean {
+  if (!ts.isFunctionDeclaration(node) || !node.body || !ts.isSourceFile(node.parent)) return false;
+  const name = node.name?.text;
+  return node.parent.statements.some(
+    (other) => ts.isFunctionDeclaration(other) && !other.body && other.name?.text === name,
+  );
+}
+
+// What no declaration file has: private members, static blocks, implementations, and what is marked as internal.
 function isHidden(node: ts.Node): boolean {
   const isPrivate = ts.isClassElement(node) && node.name !== undefined && ts.isPrivateIdentifier(node.name);
   return (
     ts.isClassStaticBlockDeclaration(node) ||
     isPrivate ||
+    isImplementation(node) ||
     ts.getJSDocTags(node).some(({ tagName }) => tagName.text === 'internal')
   );
 }

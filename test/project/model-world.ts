@@ -8,6 +8,7 @@ import {
   HostedValidationError,
   type JobRef,
   type Link,
+  type LinkChanges,
   type NewLink,
   type OperationName,
 } from 'hosted-client';
@@ -403,7 +404,7 @@ export async function live(setup: Setup, course: readonly Step[]): Promise<void>
         if (link === undefined) return;
         const idTypes = at.kind === 'update' ? at.idTypes : undefined;
         const disables = at.kind === 'disable' || at.disables;
-        const changes = { ...(idTypes && { idTypes }), ...(disables && { isDisabled: true }) };
+        const changes = { ...(idTypes && { idTypes }), ...(disables && { isDisabled: true }) } as LinkChanges;
         const { value, acted } = await call('links.update', faults, () =>
           at.kind === 'disable' ? client.links.disable(link.refId) : client.links.update(link.refId, changes),
         );

@@ -190,7 +190,12 @@ async function converse(
   const callbacks: string[] = [];
   const { sandbox } = service;
   const fetch = recordingFetch(service.fetch, exchanges);
-  const client = new HostedClient({ ...sandbox.clientOptions, fetch, maxRetries: 0, ...clientOptions });
+  const client = new HostedClient({
+    ...sandbox.clientOptions,
+    ...clientOptions,
+    fetch,
+    maxRetries: 0,
+  } as HostedClientOptions);
 
   const { refId } = await client.links.create(links.full);
   // Beside the link for a single use, which takes one job.

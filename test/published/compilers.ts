@@ -79,7 +79,7 @@ function compilesAndRuns(consumer: Consumer, compiler: Compiler, resolution: Res
   const { name, form, options, withMsw } = resolution;
   // msw's own declarations want lib dom.
   const forMsw = withMsw && around.startsWith('lib dom') ? ['call-under-msw.ts'] : [];
-  const files = ['strict.ts', 'call.ts', 'await-import.ts', ...forMsw];
+  const files = ['strict.ts', 'accepted.ts', 'call.ts', 'await-import.ts', ...forMsw];
   return {
     name: `TypeScript ${compiler}, ${name}, ${around}`,
     look: async () => {

@@ -31,6 +31,7 @@ const programs = {
   'await-import.ts': 'test/published/consumers/await-import.ts',
   'identity.cjs': 'test/published/consumers/identity.cjs',
   'strict.ts': 'test/consumer/strict.ts',
+  'accepted.ts': 'test/consumer/accepted.ts',
 } as const;
 
 /** Installs the tarball into a new project. */

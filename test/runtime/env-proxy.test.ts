@@ -167,7 +167,12 @@ afterEach(() => {
 });
 
 const clientOf = (options: Partial<HostedClientOptions>) =>
-  new HostedClient({ partnerId, apiKey, baseUrls: { sandbox: 'http://127.0.0.1:4085' }, ...options });
+  new HostedClient({
+    partnerId,
+    apiKey,
+    baseUrls: { sandbox: 'http://127.0.0.1:4085' },
+    ...options,
+  } as HostedClientOptions);
 
 test('a client of http on loopback is refused where a proxy would be sent its requests', () => {
   const error = thrownBy(() => clientOf({})) as HostedConfigError;

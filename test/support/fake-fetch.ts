@@ -60,7 +60,7 @@ export function optionsOf(
   { fetch }: { readonly fetch: typeof globalThis.fetch },
   options: Partial<HostedClientOptions> = {},
 ): HostedClientOptions {
-  return {
+  const given = {
     partnerId,
     ...(options.signer ? {} : { apiKey }),
     baseUrls: { sandbox: 'https://sandbox.hosted.test', production: 'https://production.hosted.test' },
@@ -70,6 +70,7 @@ export function optionsOf(
     // On a clock that stands still both sides sign at one millisecond, and so alike.
     wire: { echoesTimestamp: true, ...options.wire },
   };
+  return given as HostedClientOptions;
 }
 
 /** A client of a service that gives these answers in turn, the last one again and again. */

@@ -233,7 +233,7 @@ export async function seenOf({ replies = [], run }: Deed, pollution?: Pollution)
     apiKey,
     baseUrls: { sandbox: 'https://sandbox.hosted.test' },
     fetch: (async (url: string, init: RequestInit) => {
-      const headers = [...(init.headers as Headers)];
+      const headers = Object.entries(init.headers ?? {});
       sent.push([url, init.method, init.redirect, headers, init.body]);
       const reply = queue.shift();
       if (reply instanceof Response) return reply;

@@ -1,5 +1,6 @@
 /** Jobs of the mock service, from start to final status. */
 
+import type { Signer } from 'hosted-client';
 import { createMockService, type MockServiceOptions } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import {
@@ -338,7 +339,7 @@ test('mock scheme ed25519 gives a signer whose signatures the service accepts', 
   const { service } = start({ scheme: 'ed25519' });
 
   for (const environment of [service.sandbox, service.production]) {
-    const { signer, apiKey } = environment.clientOptions;
+    const { signer, apiKey } = environment.clientOptions as { signer?: Signer; apiKey?: string };
     const job = environment.jobs.start();
     const sec_key = await signer?.sign({ partnerId: '085', timestamp: nowText });
     const { status, body } = await partnerOf(service, environment).status({ ...wireJob(job), sec_key });

@@ -43,6 +43,7 @@ export function ed25519Verifies(seedByte: number, signature: string, timestamp: 
 }
 
 export function apiKeyOf(environment: MockEnvironment): string {
+  // With Ed25519 there is none.
   return environment.clientOptions.apiKey ?? '';
 }
 
@@ -70,7 +71,7 @@ export function send(service: MockService, method: string, url: string, body: un
 }
 
 /** Calls of a partner of one environment, correctly signed. `members` may replace any member. */
-export function partnerOf(service: MockService, environment = service.sandbox) {
+export function partnerOf(service: MockService, environment: MockEnvironment = service.sandbox) {
   const links = `${environment.baseUrl}/v1/hosted_links`;
   const call = (method: string, url: string) => async (members: object, init?: RequestInit) =>
     read(await send(service, method, url, { ...signedBy(environment), ...members }, init));

@@ -103,7 +103,7 @@ test.each(forms)('jobs take both ids %s', async (_what, formed) => {
   ]);
 });
 
-const clientOptions = (fetch: HostedClientOptions['fetch']): HostedClientOptions => ({
+const clientOptions = (fetch: HostedClientOptions['fetch']) => ({
   partnerId,
   apiKey,
   baseUrls: { sandbox: 'https://sandbox.hosted.test' },

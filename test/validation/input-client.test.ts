@@ -484,7 +484,7 @@ test('withOptions() lets a signer replace the key, and a key the signer', async 
 test('withOptions() refuses what a client refuses, all at once', () => {
   const { client } = clientOf(linkAnswer);
 
-  const both = configErrorOf(() => client.withOptions({ apiKey: 'x', signer: hmacSha256({ apiKey }) }));
+  const both = configErrorOf(() => client.withOptions({ apiKey: 'x', signer: hmacSha256({ apiKey }) } as never));
   const much = configErrorOf(() => client.withOptions({ timeoutMs: 0, partnerId: '' }));
 
   expect(both.issues.map(({ path }) => path)).toEqual(['apiKey']);

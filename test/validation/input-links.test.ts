@@ -1,6 +1,6 @@
 // What callers may pass to the operations on links, and what of it is sent.
 
-import { HostedValidationError, type NewLink } from 'hosted-client';
+import { HostedValidationError, type LinkChanges, type NewLink } from 'hosted-client';
 import { expect, test, vi } from 'vitest';
 import { clientOf, now, rejection, sign } from '../support/fake-fetch.js';
 import { created, expectRefusal, newLink } from './expect-refusal.js';
@@ -405,7 +405,7 @@ test.each<[string, object, readonly string[]]>([
   ],
   ['a member of create', { isDisabled: true, name: 'x' }, ['name']],
 ])('links.update() refuses %s and names every member', async (_what, changes, paths) => {
-  await expectRefusal((client) => client.links.update('ref-1', changes), paths);
+  await expectRefusal((client) => client.links.update('ref-1', changes as LinkChanges), paths);
 });
 
 test('links.update() names a bad id and bad changes together', async () => {

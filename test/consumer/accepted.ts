@@ -1,0 +1,62 @@
+/** What has to compile, with and without lib dom: the options that tests and tools put together. */
+
+import { type FetchInit, HostedClient, type HostedClientOptions, hmacSha256, type LinkChanges } from 'hosted-client';
+import { createMockService, type MockClientOptions, type MockEnvironment } from 'hosted-client/testing';
+
+const service = createMockService();
+const kit = service.sandbox.clientOptions;
+const signer = hmacSha256({ apiKey: 'key' });
+declare const environment: 'sandbox' | 'production';
+
+export const overridden: readonly HostedClientOptions[] = [
+  kit,
+  service.production.clientOptions,
+  { ...kit },
+  { ...kit, partnerId: '001' },
+  { ...kit, apiKey: 'wrong' },
+  { ...kit, environment: 'production' },
+  { ...kit, environment },
+  { ...kit, baseUrls: { sandbox: 'http://127.0.0.1:4085' } },
+  { ...kit, baseUrls: { sandbox: new URL('http://127.0.0.1:4085'), production: 'https://hosted.test' } },
+  { ...kit, environment: 'production', baseUrls: { production: 'https://hosted.test' } },
+  { ...kit, wire: { firstPage: 0 } },
+  { ...kit, clock: { now: () => 0 } },
+  { ...kit, fetch: service.fetch, maxRetries: 0, logger: console },
+  { ...service.production.clientOptions, baseUrls: { production: 'https://hosted.test' } },
+  { ...createMockService({ scheme: 'ed25519' }).sandbox.clientOptions, fetch: service.fetch },
+];
+
+export const environments: readonly MockEnvironment[] = [service.sandbox, service.production];
+export const fromEither = (given: MockEnvironment): HostedClientOptions => ({
+  ...given.clientOptions,
+  apiKey: 'wrong',
+});
+export const named: MockClientOptions = kit;
+
+const client = new HostedClient({ ...kit, fetch });
+export const derived = [
+  client.withOptions({ environment: 'production', apiKey: 'other' }),
+  client.withOptions({ environment, apiKey: 'other' }),
+  client.withOptions({ signer }),
+  client.withOptions({ baseUrls: { production: 'https://hosted.test' } }),
+  HostedClient.fromEnv({ fetch, maxRetries: 0 }, { lazy: true }),
+  HostedClient.fromEnv({}, { env: { HOSTED_API_KEY: 'key', cache: new Map() } }),
+];
+
+export const fetches: readonly NonNullable<HostedClientOptions['fetch']>[] = [
+  fetch,
+  globalThis.fetch,
+  service.fetch,
+  (url, init) => fetch(url, init),
+  async (url, init) => fetch(new Request(url, init)),
+  (url: string, init: RequestInit) => fetch(url, init),
+  async () => new Response('{}'),
+  async (_url: string, { body, headers, signal }: FetchInit) =>
+    Response.json([body, headers['x-trace'], signal.aborted]),
+];
+
+export const changes: readonly LinkChanges[] = [
+  { isDisabled: true },
+  { idTypes: [] },
+  { isDisabled: false, idTypes: [] },
+];
