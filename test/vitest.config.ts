@@ -7,6 +7,7 @@ const source = (path: string) => fileURLToPath(new URL(`../src/${path}`, import.
 export const alias = [
   { find: /^hosted-client$/, replacement: source('index.ts') },
   { find: /^hosted-client\/node$/, replacement: source('node/index.ts') },
+  { find: /^hosted-client\/opentelemetry$/, replacement: source('opentelemetry/index.ts') },
   { find: /^hosted-client\/testing$/, replacement: source('testing/index.ts') },
   { find: /^hosted-client\/testing\/msw$/, replacement: source('testing/msw.ts') },
 ];

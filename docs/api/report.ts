@@ -37,6 +37,12 @@ const entries: readonly Entry[] = [
     showsAll: true,
   },
   {
+    specifier: 'hosted-client/opentelemetry',
+    declarations: 'dist/opentelemetry/index.d.ts',
+    report: 'docs/api/hosted-client-opentelemetry.api.md',
+    showsAll: false,
+  },
+  {
     specifier: 'hosted-client/testing',
     declarations: 'dist/testing/index.d.ts',
     report: 'docs/api/hosted-client-testing.api.md',

@@ -47,6 +47,7 @@ export interface ErrorFacts {
 export type Task =
   | 'create HostedClient'
   | 'find a link'
+  | 'instrument the client'
   | 'read the time'
   | 'receive a callback'
   | 'restore the mock service'

@@ -15,6 +15,8 @@ interface Channel {
   readonly hasSubscribers: boolean;
   publish(message: object): void;
   runStores(message: object, run: () => void): void;
+  subscribe(subscriber: (message: object) => void): void;
+  unsubscribe(subscriber: (message: object) => void): boolean;
 }
 
 /** The five steps of what is traced, named as by Node's `tracingChannel`. */
@@ -33,11 +35,16 @@ export const runInside: unique symbol = Symbol.for('hosted-client:runInside') as
 
 let channels: Readonly<Record<ChannelName, TracingChannel>> | null | undefined;
 
+/** The channel of this name; null where the platform has none. */
+export function openChannel(name: ChannelName): TracingChannel | null {
+  if (channels === undefined) channels = openChannels();
+  return channels?.[name] ?? null;
+}
+
 /** The channel of this name; null while nothing subscribes to it. */
 export function findObserved(name: ChannelName): TracingChannel | null {
-  if (channels === undefined) channels = openChannels();
-  const channel = channels?.[name];
-  if (!channel) return null;
+  const channel = openChannel(name);
+  if (channel === null) return null;
   const { start, end, asyncStart, asyncEnd, error } = channel;
   const isObserved =
     start.hasSubscribers ||

@@ -78,7 +78,19 @@ test('no imports run in a circle, types counted', () => {
 });
 
 /** The folders from top to bottom; `''` is the root. What stands in one line may import what stands below it. */
-const order = ['', 'node', 'callbacks', 'links jobs', 'call', 'signing', 'validation', 'errors', 'protocol', 'runtime'];
+const order = [
+  'opentelemetry',
+  '',
+  'node',
+  'callbacks',
+  'links jobs',
+  'call',
+  'signing',
+  'validation',
+  'errors',
+  'protocol',
+  'runtime',
+];
 
 const levelOf = (path: string) => {
   const folder = path.includes('/') ? path.slice(0, path.indexOf('/')) : '';
@@ -171,7 +183,7 @@ test('what callers give is checked as a copy: `inputObject` alone makes a schema
 });
 
 test('no other package is imported', () => {
-  const known = ['ky', 'msw', 'tweetnacl', 'zod/mini'];
+  const known = ['@opentelemetry/api', 'ky', 'msw', 'tweetnacl', 'zod/mini'];
 
   expect([...new Set(sources.flatMap(({ packages }) => packages))].sort()).toEqual(known);
 });
@@ -185,6 +197,16 @@ test('nothing outside the node entry imports it, and it reaches neither calls no
   expect(importers.map(({ path }) => path)).toEqual([]);
   expect(reached).not.toContain('call');
   expect(reached).not.toContain('callbacks');
+});
+
+test('OpenTelemetry is imported by its entry alone, which nothing imports', () => {
+  expect(importersOf('@opentelemetry').filter((path) => !path.startsWith('opentelemetry/'))).toEqual([]);
+  expect(
+    sources.filter(
+      ({ path, files }) =>
+        !path.startsWith('opentelemetry/') && files.some((file) => file.startsWith('opentelemetry/')),
+    ),
+  ).toEqual([]);
 });
 
 test('nothing outside testing imports it', () => {

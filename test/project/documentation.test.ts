@@ -7,7 +7,9 @@ import { describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const source = `${root}src/`;
-const entries = ['index.ts', 'node/index.ts', 'testing/index.ts', 'testing/msw.ts'].map((path) => source + path);
+const entries = ['index.ts', 'node/index.ts', 'opentelemetry/index.ts', 'testing/index.ts', 'testing/msw.ts'].map(
+  (path) => source + path,
+);
 
 const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent({ ...config, files: [], include: [] }, ts.sys, root);
@@ -196,6 +198,7 @@ declare global {
   type Signer = Main.Signer;
   const createMockService: typeof Testing.createMockService;
   const createTestClock: typeof Testing.createTestClock;
+  const instrument: typeof import('hosted-client/opentelemetry').instrument;
   const mswHandlers: typeof import('hosted-client/testing/msw').mswHandlers;
   const setupServer: typeof import('msw/node').setupServer;
   const express: typeof import('express').default;
@@ -249,6 +252,7 @@ describe('doc comments', { timeout: 60_000 }, () => {
         'MockEnvironment.jobs.report.resultCode',
         'createTestClock.advance',
         'mswHandlers',
+        'instrument',
       ]),
     );
     expect(reading.problems).toEqual([]);

@@ -40,8 +40,14 @@ test('the one runtime dependency is tweetnacl, which has none of its own', () =>
 
 test('what is bundled is ky and zod, and their licences come along', async () => {
   const { metafile } = await build({
-    entryPoints: ['src/index.ts', 'src/node/index.ts', 'src/testing/index.ts', 'src/testing/msw.ts'],
-    external: ['tweetnacl', 'msw'],
+    entryPoints: [
+      'src/index.ts',
+      'src/node/index.ts',
+      'src/opentelemetry/index.ts',
+      'src/testing/index.ts',
+      'src/testing/msw.ts',
+    ],
+    external: ['tweetnacl', 'msw', '@opentelemetry/api'],
     format: 'esm',
     bundle: true,
     write: false,
@@ -170,7 +176,7 @@ test('the package holds its build, its source and its papers, and nothing else',
 
   const strangers = paths.filter(
     (path) =>
-      !/^(?:dist|src)\/.+\.(?:js|ts|map)$|^docs\/(?:moving\.md|openapi\.yaml|protocol\.md)$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|sbom\.cdx\.json)$/.test(
+      !/^(?:dist|src)\/.+\.(?:js|ts|map)$|^docs\/(?:(?:moving|observability|protocol)\.md|openapi\.yaml)$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|sbom\.cdx\.json)$/.test(
         path,
       ),
   );

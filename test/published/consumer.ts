@@ -41,7 +41,7 @@ export async function makeConsumer(tarball: string): Promise<Consumer> {
     'modules/package.json': '{ "type": "module" }',
     'commonjs/package.json': '{ "type": "commonjs" }',
   });
-  const packages = [tarball, ...['msw', 'vitest', '@types/node'].map(tested)];
+  const packages = [tarball, ...['msw', '@opentelemetry/api', 'vitest', '@types/node'].map(tested)];
   await mustRun('npm', ['install', '--save-exact', '--loglevel=error', ...packages], { cwd: folder });
   for (const [name, path] of Object.entries(programs)) {
     for (const form of ['modules', 'commonjs']) await copyFile(join(root, path), join(folder, form, name));

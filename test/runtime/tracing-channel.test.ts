@@ -20,7 +20,7 @@ const message = (): TraceMessage => ({ errorCode: null });
 
 /** A channel whose first step does this with what it is to run. */
 function channelOf(runStores: (message: object, run: () => void) => void): TracingChannel {
-  const step = { hasSubscribers: true, publish: vi.fn(), runStores };
+  const step = { hasSubscribers: true, publish: vi.fn(), runStores, subscribe: vi.fn(), unsubscribe: vi.fn() };
   return { start: step, end: step, asyncStart: step, asyncEnd: step, error: step };
 }
 

@@ -3,7 +3,12 @@
 const assert = require('node:assert/strict');
 
 async function main() {
-  for (const entry of ['hosted-client', 'hosted-client/testing', 'hosted-client/testing/msw']) {
+  for (const entry of [
+    'hosted-client',
+    'hosted-client/opentelemetry',
+    'hosted-client/testing',
+    'hosted-client/testing/msw',
+  ]) {
     const required = require(entry);
     const imported = await import(entry);
     for (const name of Object.keys(imported)) assert.equal(required[name], imported[name], `${entry}: ${name}`);

@@ -1,0 +1,156 @@
+/**
+ * `hosted-client/opentelemetry`: spans and metrics of every client, from the tracing channels.
+ *
+ * @module hosted-client/opentelemetry
+ */
+
+import {
+  context,
+  type MeterProvider,
+  metrics,
+  type Span,
+  SpanStatusCode,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api';
+import type { CallMessage } from '../call/tracing.js';
+import type { CallbackMessage } from '../callbacks/tracing.js';
+import { HostedConfigError } from '../errors/errors.js';
+import type { Issue } from '../errors/hosted-error.js';
+import { ignoreErrors } from '../events.js';
+import type { WaitMessage } from '../jobs/wait-trace.js';
+import { copyProperties, hasMethods } from '../runtime/prototype.js';
+import { type ChannelName, openChannel, runInside, type TraceMessage } from '../runtime/tracing-channel.js';
+import { version } from '../settings.js';
+import { createMeasurements } from './measurements.js';
+import { callbackDescription, callDescription, type Description, waitDescription } from './spans.js';
+
+/**
+ * Makes spans of calls, waits and callbacks under the active span, and measures them, for every client of the
+ * process, also those created before. What runs within a call (the platform's fetch, with its own
+ * instrumentation) or within `onEvent` stands under its span. No attribute names a person, a job or a link.
+ *
+ * It listens to the channels of `node:diagnostics_channel`: Node, Bun, Deno, and Workers with `nodejs_compat`;
+ * elsewhere it does nothing. Call it once, at the start of the process.
+ *
+ * @param options - Where spans and measurements go.
+ * @returns A way to end it.
+ * @throws {HostedConfigError} when a provider has no `getTracer()` or `getMeter()`.
+ *
+ * @example With the SDK's global providers
+ * ```ts
+ * const { disable } = instrument();
+ * ```
+ */
+export function instrument(
+  options: {
+    /** Has `getTracer()`. Default: the one that is registered globally, at once or later. */
+    tracerProvider?: object;
+    /** Has `getMeter()`. Default: the one that is registered globally when the first measurement is taken. */
+    meterProvider?: object;
+  } = {},
+): {
+  /** Ends it: what begins from now on has no span. What is under way ends its span. */
+  disable(): void;
+} {
+  const { tracerProvider, meterProvider } = readProviders(options);
+  const tracer = (tracerProvider ?? trace).getTracer('hosted-client', version);
+  const measurements = createMeasurements(() => meterProvider ?? metrics.getMeterProvider());
+  const ends = [
+    follow<CallMessage>('call', tracer, callDescription, (message, seconds, attributes) =>
+      measurements.recordCall(seconds, Math.max(0, message.attempts - 1), attributes),
+    ),
+    follow<WaitMessage>('wait', tracer, waitDescription, (_message, seconds, attributes) =>
+      measurements.recordWait(seconds, attributes),
+    ),
+    follow<CallbackMessage>('callback', tracer, callbackDescription, (_message, seconds, attributes) =>
+      measurements.recordCallback(seconds, attributes),
+    ),
+  ];
+  return {
+    disable() {
+      for (const end of ends) end();
+    },
+  };
+}
+
+interface Providers {
+  readonly tracerProvider?: TracerProvider;
+  readonly meterProvider?: MeterProvider;
+}
+
+function readProviders(options: object): Providers {
+  const given = copyProperties(Object(options), ['tracerProvider', 'meterProvider']);
+  const issues: Issue[] = [];
+  for (const [name, method] of [
+    ['tracerProvider', 'getTracer'],
+    ['meterProvider', 'getMeter'],
+  ] as const) {
+    if (given[name] === undefined || hasMethods(given[name], method)) continue;
+    issues.push({ path: name, message: `must have ${method}()` });
+  }
+  if (issues.length > 0) throw new HostedConfigError(issues, { task: 'instrument the client' });
+  return given;
+}
+
+type Measure<Message> = (
+  message: Message,
+  seconds: number,
+  attributes: ReturnType<Description<Message>['measuredAttributes']>,
+) => void;
+
+/** Makes a span of each message of a channel; gives what ends that. */
+function follow<Message extends TraceMessage>(
+  name: ChannelName,
+  tracer: Tracer,
+  description: Description<Message>,
+  measure: Measure<Message>,
+): () => void {
+  const channel = openChannel(name);
+  if (channel === null) return () => undefined;
+  const running = new Map<object, { readonly span: Span; readonly startedAt: number }>();
+  let isEnabled = true;
+
+  // A provider that throws must not end the process, as an error of a channel's subscriber does.
+  const onStart = (given: object) => ignoreErrors(() => begin(given));
+  const onEnd = (given: object) => ignoreErrors(() => end(given));
+
+  function begin(given: object): void {
+    const message = given as Message;
+    const { kind } = description;
+    const span = tracer.startSpan(description.name(message), {
+      kind,
+      attributes: description.startAttributes(message),
+    });
+    running.set(message, { span, startedAt: performance.now() });
+    const active = trace.setSpan(context.active(), span);
+    // A context manager's store is its own affair: there is none that could be bound to the channel.
+    const before = message[runInside] ?? ((run: () => void) => run());
+    message[runInside] = (run) => before(() => context.with(active, run));
+  }
+
+  function end(given: object): void {
+    const message = given as Message;
+    const begun = running.get(message);
+    if (begun === undefined) return;
+    running.delete(message);
+    begun.span.setAttributes(description.endAttributes(message));
+    if (description.isFailure(message)) begun.span.setStatus({ code: SpanStatusCode.ERROR });
+    begun.span.end();
+    measure(message, (performance.now() - begun.startedAt) / 1_000, description.measuredAttributes(message));
+    endWhenDone();
+  }
+
+  function endWhenDone(): void {
+    if (!isEnabled && running.size === 0) channel?.asyncEnd.unsubscribe(onEnd);
+  }
+
+  channel.start.subscribe(onStart);
+  channel.asyncEnd.subscribe(onEnd);
+  return () => {
+    isEnabled = false;
+    channel.start.unsubscribe(onStart);
+    endWhenDone();
+  };
+}

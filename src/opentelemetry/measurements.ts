@@ -1,0 +1,65 @@
+/**
+ * What is measured.
+ *
+ * @module
+ */
+
+import type { Attributes, Counter, Histogram, MeterProvider } from '@opentelemetry/api';
+import { version } from '../settings.js';
+
+/** The instruments, made when the first of them is used: those of a provider that comes later would measure nothing. */
+export interface Measurements {
+  recordCall(seconds: number, retries: number, attributes: Attributes): void;
+  recordWait(seconds: number, attributes: Attributes): void;
+  recordCallback(seconds: number, attributes: Attributes): void;
+}
+
+/** Creates the measurements; `findProvider` is asked when the first is taken. */
+export function createMeasurements(findProvider: () => MeterProvider): Measurements {
+  let made: Instruments | undefined;
+  const instruments = () => {
+    made ??= createInstruments(findProvider());
+    return made;
+  };
+  return {
+    recordCall(seconds, retries, attributes) {
+      const { callDuration, retries: counter } = instruments();
+      callDuration.record(seconds, attributes);
+      const operation = attributes['hosted.operation'];
+      if (retries > 0) counter.add(retries, operation === undefined ? {} : { 'hosted.operation': operation });
+    },
+    recordWait: (seconds, attributes) => instruments().waitDuration.record(seconds, attributes),
+    recordCallback(seconds, attributes) {
+      instruments().callbackDuration.record(seconds, attributes);
+      instruments().callbacks.add(1, attributes);
+    },
+  };
+}
+
+interface Instruments {
+  readonly callDuration: Histogram;
+  readonly retries: Counter;
+  readonly waitDuration: Histogram;
+  readonly callbacks: Counter;
+  readonly callbackDuration: Histogram;
+}
+
+/** Bucket boundaries in seconds: those of OpenTelemetry's conventions for HTTP, up to the default time limit of a call. */
+const ofCalls = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120];
+const ofWaits = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
+
+function createInstruments(provider: MeterProvider): Instruments {
+  const meter = provider.getMeter('hosted-client', version);
+  const seconds = (name: string, description: string, explicitBucketBoundaries: number[]) =>
+    meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } });
+  return {
+    callDuration: seconds('hosted.client.call.duration', 'How long calls take, retries and pauses included', ofCalls),
+    retries: meter.createCounter('hosted.client.retries', { unit: '{retry}', description: 'Attempts after the first' }),
+    waitDuration: seconds('hosted.client.wait.duration', 'How long jobs are waited for', ofWaits),
+    callbacks: meter.createCounter('hosted.client.callbacks', {
+      unit: '{callback}',
+      description: 'Deliveries of callbacks',
+    }),
+    callbackDuration: seconds('hosted.client.callback.duration', 'How long deliveries take to handle', ofCalls),
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * What spans and measurements say of a message: names and attributes, after OpenTelemetry's semantic conventions
+ * for HTTP clients and messaging where these have a word. Nothing of a person, a job or a link.
+ *
+ * @module
+ */
+
+import { type Attributes, SpanKind } from '@opentelemetry/api';
+import type { CallMessage } from '../call/tracing.js';
+import type { CallbackMessage } from '../callbacks/tracing.js';
+import type { WaitMessage } from '../jobs/wait-trace.js';
+
+/** How the messages of a channel become spans and measurements. */
+export interface Description<Message> {
+  readonly kind: SpanKind;
+  name(message: Message): string;
+  /** What is known when it starts. */
+  startAttributes(message: Message): Attributes;
+  /** What is known when it has ended. */
+  endAttributes(message: Message): Attributes;
+  /** Whether its span has error status. */
+  isFailure(message: Message): boolean;
+  /** The attributes of its measurements: few values each. */
+  measuredAttributes(message: Message): Attributes;
+}
+
+/** Leaves out what is not known. */
+function known(attributes: Readonly<Record<string, string | number | null | undefined>>): Attributes {
+  return Object.fromEntries(
+    Object.entries(attributes).filter((entry): entry is [string, string | number] => entry[1] != null),
+  );
+}
+
+/** Calls. */
+export const callDescription: Description<CallMessage> = {
+  kind: SpanKind.CLIENT,
+  name: ({ operation }) => `hosted ${operation}`,
+  startAttributes: (message) =>
+    known({
+      'hosted.operation': message.operation,
+      'hosted.call_id': message.callId,
+      'http.request.method': message.method,
+      ...serverOf(message),
+      'url.scheme': new URL(message.origin).protocol.slice(0, -1),
+      'url.template': message.route,
+    }),
+  endAttributes: (message) =>
+    known({
+      ...callResultOf(message),
+      'http.request.resend_count': message.attempts > 1 ? message.attempts - 1 : null,
+    }),
+  isFailure: ({ errorCode }) => errorCode !== null,
+  measuredAttributes: (message) =>
+    known({ 'hosted.operation': message.operation, ...callResultOf(message), ...serverOf(message) }),
+};
+
+function callResultOf({ outcome, status, errorCode }: CallMessage) {
+  return { 'hosted.outcome': outcome, 'http.response.status_code': status, 'error.type': errorCode };
+}
+
+function serverOf({ origin }: CallMessage) {
+  const { hostname, port, protocol } = new URL(origin);
+  return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'http:' ? 80 : 443) };
+}
+
+/** Waits. */
+export const waitDescription: Description<WaitMessage> = {
+  kind: SpanKind.INTERNAL,
+  name: () => 'hosted jobs.wait',
+  startAttributes: ({ callId }) => ({ 'hosted.call_id': callId }),
+  endAttributes: (message) => known({ 'hosted.polls': message.polls, ...waitResultOf(message) }),
+  isFailure: ({ errorCode }) => errorCode !== null,
+  measuredAttributes: (message) => known(waitResultOf(message)),
+};
+
+function waitResultOf({ outcome, errorCode }: WaitMessage) {
+  return { 'hosted.outcome': outcome, 'error.type': errorCode };
+}
+
+/** Deliveries of callbacks. */
+export const callbackDescription: Description<CallbackMessage> = {
+  kind: SpanKind.CONSUMER,
+  name: () => 'hosted callback',
+  startAttributes: () => ({
+    'messaging.system': 'hosted',
+    'messaging.operation.name': 'callback',
+    'messaging.operation.type': 'process',
+  }),
+  endAttributes: (message) => known({ ...deliveryOf(message), 'http.response.status_code': message.status }),
+  // As for the span of an HTTP server: anyone can post what is refused.
+  isFailure: ({ result }) => result === 'failed',
+  measuredAttributes: (message) => known(deliveryOf(message)),
+};
+
+function deliveryOf({ result, errorCode }: CallbackMessage) {
+  return { 'hosted.result': result, 'error.type': errorCode };
+}
