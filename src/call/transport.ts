@@ -9,7 +9,7 @@ import { HostedConnectionError } from '../errors/errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
 import { type ConnectionFailure, describeConnectionFailure, platformFetch } from '../runtime/fetch.js';
-import { lazy } from '../runtime/lazy.js';
+import { lazyModule } from '../runtime/lazy.js';
 import { shadowPollution } from '../runtime/prototype.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import type { Settings } from '../settings.js';
@@ -23,7 +23,7 @@ export interface TransportResponse extends ReceivedResponse {
 }
 
 /** Importing ky makes Node load its fetch (about 30 ms), so it is imported with the first request. */
-const loadKy = lazy(async () => (await import('ky')).default);
+const loadKy = lazyModule('ky', async () => (await import('ky')).default);
 
 type Ky = Awaited<ReturnType<typeof loadKy>>;
 

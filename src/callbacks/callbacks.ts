@@ -11,7 +11,7 @@ import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import type { CallOptions } from '../options.js';
-import { lazy } from '../runtime/lazy.js';
+import { lazy, lazyModule } from '../runtime/lazy.js';
 import { readProperty } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
@@ -169,7 +169,7 @@ export interface Callbacks {
 }
 
 // Many clients never receive a callback: the code for it is loaded with the first one.
-const loadReceiverModule = lazy(async () => {
+const loadReceiverModule = lazyModule('receiver', async () => {
   try {
     return await import('./receiver.js');
   } catch {

@@ -12,7 +12,7 @@ import { HostedConnectionError, HostedValidationError } from '../errors/errors.j
 import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
-import { lazy } from '../runtime/lazy.js';
+import { lazyModule } from '../runtime/lazy.js';
 import type { Settings } from '../settings.js';
 import { copyIds } from './copy-ids.js';
 import { jobStatus } from './operations.js';
@@ -129,7 +129,7 @@ export interface JobsNeeds {
 }
 
 // Many clients never wait, so the code for it is loaded with the first wait.
-const loadWaiting = lazy(async () => {
+const loadWaiting = lazyModule('waiting', async () => {
   try {
     return await import('./waiting.js');
   } catch {

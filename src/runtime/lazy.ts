@@ -43,6 +43,22 @@ export function lazy<T>(create: () => Promise<T>): Lazy<T> {
   }
 }
 
+const provided = new Map<string, unknown>();
+
+/** Loads a part of this package at first use, unless it was provided before. */
+// @__NO_SIDE_EFFECTS__
+export function lazyModule<T>(name: string, load: () => Promise<T>): Lazy<T> {
+  return lazy(async () => (provided.get(name) as T | undefined) ?? load());
+}
+
+/**
+ * Provides a part of this package before its first use: loading takes real time, and a test whose timers are
+ * fake moves time on meanwhile.
+ */
+export function provideModule(name: string, module: unknown): void {
+  provided.set(name, module);
+}
+
 /** Whether anything is loading: for the test clock, a client that waits for its code is not idle. */
 export function isLoading(): boolean {
   return loading > 0;

@@ -4,9 +4,38 @@
  * @module
  */
 
+import { platformCrypto } from './node-crypto.js';
+
+type Digest = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
+
+let digest: Digest | undefined;
+
 /** The digest of bytes, or of a string as UTF-8: 64 lower-case hexadecimal digits. */
 export async function sha256Hex(data: string | Uint8Array): Promise<string> {
   const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data);
-  const digest = await crypto.subtle.digest('SHA-256', bytes);
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  digest ??= createPlatformDigest() ?? digestByWebCrypto;
+  return toHex(await digest(bytes));
+}
+
+// The examples of FIPS 180: a platform may have only a part of the module, or functions that throw.
+const known = { text: 'abc', digest: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' };
+
+/** The platform's digest where it is synchronous: several times faster, and not delayed by other work. */
+function createPlatformDigest(): Digest | null {
+  const crypto = platformCrypto();
+  try {
+    const hash: Digest | undefined =
+      crypto?.hash && ((bytes) => crypto.hash?.('sha256', bytes, 'buffer') as Uint8Array);
+    return hash && toHex(hash(new TextEncoder().encode(known.text)) as Uint8Array) === known.digest ? hash : null;
+  } catch {
+    return null;
+  }
+}
+
+async function digestByWebCrypto(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

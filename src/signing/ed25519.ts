@@ -8,7 +8,7 @@ import { HostedConfigError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
-import { lazy } from '../runtime/lazy.js';
+import { lazy, lazyModule } from '../runtime/lazy.js';
 import { tryCopyProperties } from '../runtime/prototype.js';
 import { findContextIssues, toKeyBytes } from './keys.js';
 import { toSignedText } from './message.js';
@@ -52,9 +52,8 @@ export interface Ed25519Options {
  */
 export function ed25519(options: Ed25519Options): Signer {
   const { secretKey, publicKeys, context } = checkOptions(options);
-  const importKeys = () => import('./ed25519-keys.js');
-  const loadSigningKey = lazy(async () => (await importKeys()).createSigningKey(secretKey));
-  const loadVerifier = lazy(async () => (await importKeys()).createVerifier(publicKeys));
+  const loadSigningKey = lazy(async () => (await loadKeys()).createSigningKey(secretKey));
+  const loadVerifier = lazy(async () => (await loadKeys()).createVerifier(publicKeys));
 
   return {
     name: 'ed25519',
@@ -70,6 +69,8 @@ export function ed25519(options: Ed25519Options): Signer {
     },
   };
 }
+
+const loadKeys = lazyModule('ed25519-keys', () => import('./ed25519-keys.js'));
 
 const utf8 = new TextEncoder();
 

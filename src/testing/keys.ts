@@ -9,6 +9,7 @@
 import type { Environment } from '../options.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { lazy } from '../runtime/lazy.js';
+import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
 import { ed25519 } from '../signing/ed25519.js';
 import type { Signer } from '../signing/signer.js';
 import type { MockServiceOptions } from './types.js';
@@ -63,27 +64,31 @@ export function createKeys(
 
 type MessageOf = (timestamp: string) => Uint8Array<ArrayBuffer>;
 
-// Keys are imported at first use, as Workers allow no cryptography while a module is evaluated.
+/** Signs a message; base64. */
+type Sign = (message: Uint8Array<ArrayBuffer>) => string | Promise<string>;
+
+/** Verifies the signature of a message. */
+type Verify = (message: Uint8Array<ArrayBuffer>, signature: Uint8Array<ArrayBuffer>) => boolean | Promise<boolean>;
+
+// Keys are imported at first use, as Workers allow no cryptography while a module is evaluated. Where the platform
+// signs synchronously that is used: Web Crypto takes real time, which fake timers of a test do not wait for.
 function createHmacKeys(apiKey: string, messageOf: MessageOf): Keys {
-  const key = lazy(() => importHmacKey(apiKey));
-  const forgerKey = lazy(() => importHmacKey(apiKeys.forger));
-  const signWith = async (signingKey: () => Promise<CryptoKey>, timestamp: string): Promise<string> =>
-    toBase64(await crypto.subtle.sign('HMAC', await signingKey(), messageOf(timestamp)));
+  const signer = lazy(async () => createHmacSign(apiKey));
+  const forger = lazy(async () => createHmacSign(apiKeys.forger));
+  const sign = async (timestamp: string): Promise<string> => (await signer())(messageOf(timestamp));
   return {
     clientOptions: { apiKey },
-    verify: async (signature, timestamp) => signature === (await signWith(key, timestamp)),
-    sign: (timestamp) => signWith(key, timestamp),
-    forge: (timestamp) => signWith(forgerKey, timestamp),
+    verify: async (signature, timestamp) => signature === (await sign(timestamp)),
+    sign,
+    forge: async (timestamp) => (await forger())(messageOf(timestamp)),
   };
 }
 
 function createEd25519Keys(environment: Environment, messageOf: MessageOf): Keys {
   const { partner, service } = keyPairs[environment];
-  const partnerKey = lazy(() => importPublicKey(partner.publicKey));
-  const serviceKey = lazy(() => importSeed(service.seedByte));
-  const forgerKey = lazy(() => importSeed(forgerSeedByte));
-  const signWith = async (key: () => Promise<CryptoKey>, timestamp: string): Promise<string> =>
-    toBase64(await crypto.subtle.sign('Ed25519', await key(), messageOf(timestamp)));
+  const verifier = lazy(() => createVerify(partner.publicKey));
+  const signer = lazy(() => createSign(service.seedByte));
+  const forger = lazy(() => createSign(forgerSeedByte));
   return {
     clientOptions: {
       signer: ed25519({ secretKey: new Uint8Array(32).fill(partner.seedByte), servicePublicKey: service.publicKey }),
@@ -91,33 +96,66 @@ function createEd25519Keys(environment: Environment, messageOf: MessageOf): Keys
     verify: async (signature, timestamp) => {
       const bytes = fromBase64(signature);
       if (bytes === null) return false;
-      return crypto.subtle.verify('Ed25519', await partnerKey(), bytes, messageOf(timestamp));
+      return (await verifier())(messageOf(timestamp), bytes);
     },
-    sign: (timestamp) => signWith(serviceKey, timestamp),
-    forge: (timestamp) => signWith(forgerKey, timestamp),
+    sign: async (timestamp) => (await signer())(messageOf(timestamp)),
+    forge: async (timestamp) => (await forger())(messageOf(timestamp)),
   };
 }
 
-function importHmacKey(apiKey: string): Promise<CryptoKey> {
-  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-  return crypto.subtle.importKey('raw', new TextEncoder().encode(apiKey), algorithm, false, ['sign']);
+/** What `create` makes with the platform's own module; null where it lacks the module, or what is asked of it. */
+function byPlatform<T extends Sign | Verify>(create: (crypto: PlatformCrypto) => T): T | null {
+  const crypto = platformCrypto();
+  try {
+    const made = crypto && create(crypto);
+    // Some platforms throw only when it is used.
+    void made?.(new Uint8Array(), new Uint8Array(64));
+    return made;
+  } catch {
+    return null;
+  }
 }
 
-/** RFC 8410 §7: a private key is its seed behind these bytes of PKCS #8. */
+async function createHmacSign(apiKey: string): Promise<Sign> {
+  const raw = new TextEncoder().encode(apiKey);
+  const platform = byPlatform((crypto): Sign => {
+    const key = crypto.createSecretKey(raw);
+    return (message) => crypto.createHmac('sha256', key).update(message).digest('base64');
+  });
+  if (platform) return platform;
+  const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  return async (message) => toBase64(new Uint8Array(await crypto.subtle.sign('HMAC', key, message)));
+}
+
+/** RFC 8410 §7 and §4: the bytes of PKCS #8 before a private key's seed, and those of SPKI before a public key. */
 const pkcs8Prefix = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+const spkiPrefix = [0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
 
-function importSeed(seedByte: number): Promise<CryptoKey> {
+async function createSign(seedByte: number): Promise<Sign> {
   const pkcs8 = new Uint8Array([...pkcs8Prefix, ...new Array<number>(32).fill(seedByte)]);
-  return crypto.subtle.importKey('pkcs8', pkcs8, 'Ed25519', false, ['sign']);
+  const platform = byPlatform((crypto): Sign => {
+    const key = crypto.createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
+    return (message) => toBase64(crypto.sign(null, message, key));
+  });
+  if (platform) return platform;
+  const key = await crypto.subtle.importKey('pkcs8', pkcs8, 'Ed25519', false, ['sign']);
+  return async (message) => toBase64(new Uint8Array(await crypto.subtle.sign('Ed25519', key, message)));
 }
 
-function importPublicKey(publicKey: string): Promise<CryptoKey> {
-  const bytes = fromBase64(publicKey) ?? new Uint8Array();
-  return crypto.subtle.importKey('raw', bytes, 'Ed25519', false, ['verify']);
+async function createVerify(publicKey: string): Promise<Verify> {
+  const raw = fromBase64(publicKey) ?? new Uint8Array();
+  const platform = byPlatform((crypto): Verify => {
+    const spki = new Uint8Array([...spkiPrefix, ...raw]);
+    const key = crypto.createPublicKey({ key: spki, format: 'der', type: 'spki' });
+    return (message, signature) => crypto.verify(null, message, key, signature);
+  });
+  if (platform) return platform;
+  const key = await crypto.subtle.importKey('raw', raw, 'Ed25519', false, ['verify']);
+  return (message, signature) => crypto.subtle.verify('Ed25519', key, signature, message);
 }
 
-function toBase64(bytes: ArrayBuffer): string {
-  return btoa(String.fromCharCode(...new Uint8Array(bytes)));
+function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
 }
 
 /** Null where the string is not canonical base64. */

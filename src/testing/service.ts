@@ -11,6 +11,7 @@ import { copyProperties, shadowPollution, writeJson } from '../runtime/prototype
 import type { Signer } from '../signing/signer.js';
 import { createEnvironment, type RunningEnvironment } from './environment.js';
 import { createKeys } from './keys.js';
+import { preload } from './preload.js';
 import { parseService } from './saved-state.js';
 import type { MockClientOptions, MockEnvironment, MockService, MockServiceOptions } from './types.js';
 
@@ -52,6 +53,10 @@ export function createMockService(
  * Creates a complete service for tests, without a network: it checks every request as the real one
  * does, keeps links and jobs, signs its responses and callbacks, and fails when a test says so.
  *
+ * It stands at `https://sandbox.hosted.test` and `https://production.hosted.test`, for partner `'085'` with the keys
+ * `'sandbox-test-key'` and `'production-test-key'`. It works under the fake timers of vitest, jest and node:test;
+ * {@link createTestClock} needs none. `examples/mock-preload.mjs` starts an unchanged program against it.
+ *
  * @param options - Partner, scheme, spelling and the rest; every one has a default.
  * @returns The service, without links and jobs.
  * @throws {RangeError} when an option is out of its range, an address is not absolute http(s), or a key blank.
@@ -86,6 +91,7 @@ export interface RunningService {
 
 /** Creates the service. `onChange` is called after every change of links, jobs, results and faults. */
 export function createRunningService(options: MockServiceOptions, onChange: () => void = () => {}): RunningService {
+  preload();
   const settings = checkOptions(options);
   const { baseUrls } = settings;
   const running = forEachEnvironment((name) => createOne(name, settings, onChange));

@@ -1,0 +1,20 @@
+/**
+ * Hands the client the parts of its code that it loads at first use: loading takes real time, and a test whose
+ * timers are fake moves time on meanwhile. The mock service itself uses none of them.
+ *
+ * @module
+ */
+
+import ky from 'ky';
+import { createReceiver } from '../callbacks/receiver.js';
+import { createPoller, waitForEach, watchJob } from '../jobs/waiting.js';
+import { provideModule } from '../runtime/lazy.js';
+import { createSigningKey, createVerifier } from '../signing/ed25519-keys.js';
+
+/** Provides every part that is loaded at first use. */
+export function preload(): void {
+  provideModule('ky', ky);
+  provideModule('receiver', { createReceiver });
+  provideModule('waiting', { createPoller, waitForEach, watchJob });
+  provideModule('ed25519-keys', { createSigningKey, createVerifier });
+}
