@@ -1,8 +1,14 @@
 /**
- * Tests your own code under jest 30. It loads ESM under a flag, in a package with "type": "module":
- * `node --experimental-vm-modules node_modules/jest/bin/jest.js`, for files named `*.test.js`.
+ * Tests your own code under jest 30, for files named `*.test.js`. Without a flag, with two lines in jest's
+ * configuration, as jest alone cannot load ES modules:
+ *
+ *   transform: { '^.+\\.[cm]?[jt]sx?$': '@swc/jest' },
+ *   transformIgnorePatterns: ['/node_modules/(?!hosted-client/)'],
+ *
+ * Or as ES modules, in a package with "type": "module": `node --experimental-vm-modules node_modules/jest/bin/jest.js`.
  */
 
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { HostedClient } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
 
@@ -62,4 +68,23 @@ test('a callback opens the account, and a forged one does not', async () => {
 
   const genuine = await service.sandbox.jobs.deliverCallback(job, { to });
   expect([genuine.status, accounts.get(job.userId)]).toEqual([200, 'open']);
+});
+
+// The runner's own fake timers do as well as a test clock.
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+test('an account is opened when its job is approved, a minute of fake timers later', async () => {
+  jest.useFakeTimers();
+  const service = createMockService();
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const job = service.sandbox.jobs.start();
+
+  const decided = decide(client, job);
+  await jest.advanceTimersByTimeAsync(60_000);
+  service.sandbox.jobs.complete(job, 'approved');
+  await jest.advanceTimersByTimeAsync(60_000);
+
+  expect(await decided).toBe('open');
 });

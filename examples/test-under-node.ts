@@ -1,7 +1,7 @@
 /** Tests your own code under node:test: `node --test test-under-node.ts`, with Node 22.18 or later. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { afterEach, mock, test } from 'node:test';
 import { HostedClient, type JobRef } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
 
@@ -61,4 +61,27 @@ test('a callback opens the account, and a forged one does not', async () => {
 
   const genuine = await service.sandbox.jobs.deliverCallback(job, { to });
   assert.deepEqual([genuine.status, accounts.get(job.userId)], [200, 'open']);
+});
+
+// The runner's own fake timers do as well as a test clock. A tick fires the timers that are set; what follows from
+// them, a request and its response, has to run before the next one.
+afterEach(() => mock.timers.reset());
+
+async function pass(ms: number): Promise<void> {
+  mock.timers.tick(ms);
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('an account is opened when its job is approved, ten seconds of fake timers later', async () => {
+  mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.UTC(2026, 0, 1) });
+  const service = createMockService();
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const job = service.sandbox.jobs.start();
+
+  const decided = decide(client, job);
+  await pass(0);
+  service.sandbox.jobs.complete(job, 'approved');
+  for (let second = 0; second < 10; second++) await pass(1_000);
+
+  assert.equal(await decided, 'open');
 });

@@ -83,11 +83,19 @@ export interface MockClientOptions<Name extends Environment = Environment> {
  * @see §§2 to 7 of docs/protocol.md
  */
 export interface MockEnvironment<Options = MockClientOptions> {
-  /** The base URL. Default: under `.test`, where no host exists. */
+  /**
+   * The base URL. Default: `https://sandbox.hosted.test` or `https://production.hosted.test`. Under `.test` no host
+   * exists.
+   */
   readonly baseUrl: string;
   /**
    * Partner, environment, key, base URLs, `wire` and `clock` for a client of this environment.
    * Without a fetch: add `fetch: service.fetch`, or use msw.
+   *
+   * The same in every process, for a program that reads them from its environment: partner `'085'` unless
+   * `partnerId` says otherwise; with HMAC the key `'sandbox-test-key'` or `'production-test-key'`, as `apiKey`.
+   * With Ed25519 the secret keys are 32 bytes of 1 (sandbox) or 3 (production), and the service's public keys
+   * `gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=` and `ypOsFwUYcHHWe4PH/w7+gQjo7EUwV113JoeTM9vavnw=`, as `signer`.
    */
   readonly clientOptions: Options;
   /**

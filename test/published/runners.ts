@@ -2,9 +2,9 @@
 
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Check, endsWell } from './check.ts';
+import { type Check, endsWell, printsJust } from './check.ts';
 import type { Consumer } from './consumer.ts';
-import { nodes, root, toolPath } from './project.ts';
+import { nodes, root, toolPath, writeFiles } from './project.ts';
 
 export function runnerChecks({ folder }: Consumer): readonly Check[] {
   return [
@@ -30,6 +30,25 @@ export function runnerChecks({ folder }: Consumer): readonly Check[] {
         return endsWell(process.execPath, args, { cwd });
       },
     },
+    {
+      name: 'jest runs examples/test-under-jest.js without a flag, by @swc/jest',
+      look: async () => {
+        const cwd = await copyExample(folder, 'jest-swc', 'test-under-jest.js', 'test-under-jest.test.js');
+        await writeFiles(cwd, { 'package.json': '{}', 'jest.config.json': JSON.stringify(swcConfig) });
+        return endsWell(process.execPath, [toolPath('jest/bin/jest.js'), '--rootDir', cwd], { cwd });
+      },
+    },
+    {
+      name: 'an unchanged program runs with node --import examples/mock-preload.mjs',
+      look: async () => {
+        const cwd = await copyExample(folder, 'preload', 'mock-preload.mjs');
+        await copyFile(join(root, 'examples/list-all-links.ts'), join(cwd, 'list-all-links.ts'));
+        const args = ['--import', './mock-preload.mjs', 'list-all-links.ts'];
+        return printsJust(/^25 links are active\n20 of 25 are on the first page, 5 on the next$/, nodes['24'], args, {
+          cwd,
+        });
+      },
+    },
     ...(['24', '26.10.0'] as const).map((version) => ({
       name: `node:test of Node ${version} runs examples/test-under-node.ts`,
       look: async () => {
@@ -39,6 +58,12 @@ export function runnerChecks({ folder }: Consumer): readonly Check[] {
     })),
   ];
 }
+
+/** As examples/test-under-jest.js says it; the transformer is not in the consumer's own folder. */
+const swcConfig = {
+  transform: { '^.+\\.[cm]?[jt]sx?$': toolPath('@swc/jest') },
+  transformIgnorePatterns: ['/node_modules/(?!hosted-client/)'],
+};
 
 async function copyExample(consumer: string, name: string, example: string, as = example): Promise<string> {
   const folder = join(consumer, name);
