@@ -8,6 +8,7 @@
 import * as z from 'zod/mini';
 import { type Issue, maxIssues } from '../errors/hosted-error.js';
 import { detachFromPrototype, isPolluted } from '../runtime/prototype.js';
+import { findSimilarName } from './did-you-mean.js';
 import { isAcceptedAsIs } from './quick-check.js';
 
 /** What zod reports, as far as it is used here. */
@@ -57,12 +58,18 @@ export function issuesOf(found: readonly SchemaIssue[], parentPath: readonly Pro
     // Where a value may have several forms, the issues of the form it nearly has are the most helpful.
     const nearest = issue.errors?.find((branch) => branch.every((inner) => inner.path.length > 0));
     const unknown = issue.keys?.slice(0, maxIssues);
-    if (unknown)
-      issues.push(...unknown.map((key) => ({ path: pathOf([...path, key]), message: 'is not a known property' })));
-    else if (nearest) issues.push(...issuesOf(nearest, path));
+    if (unknown) {
+      const known = issue.message.split(' ');
+      issues.push(...unknown.map((key) => ({ path: pathOf([...path, key]), message: describeUnknown(key, known) })));
+    } else if (nearest) issues.push(...issuesOf(nearest, path));
     else issues.push({ path: pathOf(path), message: issue.message });
   }
   return issues.slice(0, maxIssues);
+}
+
+function describeUnknown(key: string, known: readonly string[]): string {
+  const similar = isShown(key) ? findSimilarName(key, known) : null;
+  return similar === null ? 'is not a known property' : `is not a known property; did you mean "${similar}"?`;
 }
 
 /** Writes `['idTypes', 0, 'country']` as `idTypes[0].country`. */
@@ -76,5 +83,9 @@ export function pathOf(keys: readonly PropertyKey[]): string {
 
 // A name that does not look like an identifier may be data, so it is not shown.
 function propertyName(key: string): string {
-  return /^[A-Za-z_]{1,40}$/.test(key) ? key : '(a property)';
+  return isShown(key) ? key : '(a property)';
+}
+
+function isShown(key: string): boolean {
+  return /^[A-Za-z_]{1,40}$/.test(key);
 }

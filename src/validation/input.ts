@@ -21,7 +21,10 @@ export const maxTimer = maxTimerMs;
  * from the object or its class, and never from `Object.prototype`.
  */
 export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
-  return checkCopy(shape, z.strictObject(shape, message));
+  const known = Object.keys(shape).join(' ');
+  // The names that are known travel as the message of the unknown ones: `check.ts` writes another.
+  const error = ({ code }: { readonly code: string }) => (code === 'unrecognized_keys' ? known : message);
+  return checkCopy(shape, z.strictObject(shape, { error }));
 }
 
 /** The same for an object that may have other properties, too: those are not read. */

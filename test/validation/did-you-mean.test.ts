@@ -1,0 +1,78 @@
+// What a caller may have meant by a name that is not known.
+
+import { HostedClient, type HostedConfigError, type HostedValidationError } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { findSimilarName } from '../../src/validation/did-you-mean.js';
+import { clientOf, optionsOf, rejection, serviceOf, thrownBy } from '../support/fake-fetch.js';
+import { created, newLink } from './expect-refusal.js';
+
+const known = ['partnerId', 'apiKey', 'baseUrls', 'timeoutMs', 'maxRetries', 'callbackUrl', 'fetch', 'name'];
+
+test.each([
+  ['callback_url', 'callbackUrl'],
+  ['callbackURL', 'callbackUrl'],
+  ['apikey', 'apiKey'],
+  ['api_key', 'apiKey'],
+  ['APIKEY', 'apiKey'],
+  ['partnerID', 'partnerId'],
+  ['parnterId', 'partnerId'],
+  ['baseUrl', 'baseUrls'],
+  ['timeout', 'timeoutMs'],
+  ['retries', 'maxRetries'],
+  ['fecth', 'fetch'],
+  ['ftch', 'fetch'],
+  ['nam', 'name'],
+  ['nane', 'name'],
+  ['na', null],
+  ['x', null],
+  ['', null],
+  ['somethingElse', null],
+  ['secret', null],
+])('%s: %s', (name, expected) => {
+  expect(findSimilarName(name, known)).toBe(expected);
+});
+
+test('nothing is like a name where none is known', () => {
+  expect(findSimilarName('name', [])).toBeNull();
+});
+
+const unknown = (similar: string) => `is not a known property; did you mean "${similar}"?`;
+
+test('an option, an input, and what stands inside of them say what was meant', async () => {
+  const options = optionsOf(serviceOf(created));
+  const { client } = clientOf(created);
+  const config = thrownBy(() => new HostedClient({ ...options, wire: { firstpage: 1 } } as never));
+  const misspelt = thrownBy(() => new HostedClient({ ...options, timeOut: 1 } as never));
+  const input = await rejection(client.links.create({ ...newLink, callback_url: null } as never));
+  const inside = await rejection(client.links.create({ ...newLink, idTypes: [{ countri: 'NG' }] } as never));
+  const call = await rejection(client.links.get('ref-1', { retries: 1 } as never));
+
+  expect((config as HostedConfigError).issues).toEqual([{ path: 'wire.firstpage', message: unknown('firstPage') }]);
+  expect((misspelt as HostedConfigError).issues).toEqual([{ path: 'timeOut', message: unknown('timeoutMs') }]);
+  expect((input as HostedValidationError).issues).toEqual([{ path: 'callback_url', message: unknown('callbackUrl') }]);
+  expect((inside as HostedValidationError).issues).toContainEqual({
+    path: 'idTypes[0].countri',
+    message: unknown('country'),
+  });
+  expect((call as HostedValidationError).issues).toEqual([{ path: 'retries', message: unknown('maxRetries') }]);
+});
+
+test('a name that may be data is neither shown nor compared', async () => {
+  const { client } = clientOf(created);
+
+  const error = await rejection(client.links.create({ ...newLink, 'call back url': null } as never));
+
+  expect((error as HostedValidationError).issues).toEqual([
+    { path: '(a property)', message: 'is not a known property' },
+  ]);
+});
+
+test('a hundred thousand names are compared no further than they are named', async () => {
+  const { client } = clientOf(created);
+  const letters = (index: number) => [...String(index)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
+  const names = Array.from({ length: 100_000 }, (_, index) => [`callback_${letters(index)}`, 1]);
+
+  const error = await rejection(client.links.create({ ...newLink, ...Object.fromEntries(names) } as never));
+
+  expect((error as HostedValidationError).issues).toHaveLength(20);
+});
