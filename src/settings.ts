@@ -31,6 +31,8 @@ export interface Settings {
   readonly partnerId: string;
   readonly signer: Signer;
   readonly environment: Environment;
+  /** Other environments that have a base URL. */
+  readonly otherEnvironments: readonly Environment[];
   /** Without a slash at the end. */
   readonly baseUrls: Readonly<Record<'links' | 'jobs', string>>;
   readonly defaultCallbackUrl: string | undefined;
@@ -86,6 +88,7 @@ export function createSettings(checked: CheckedOptions): Settings {
     partnerId: checked.partnerId,
     signer: checked.signer ?? hmacSha256({ apiKey: checked.apiKey ?? '' }),
     environment,
+    otherEnvironments: environments.filter((name) => name !== environment && checked.baseUrls[name] !== undefined),
     // §4.5 shows no production URL for job status: that of links is used.
     baseUrls: { links, jobs: checked.jobStatusBaseUrls?.[environment] ?? links },
     defaultCallbackUrl: checked.defaultCallbackUrl,
@@ -196,7 +199,7 @@ function createWire(given: z.output<typeof wireOptions>): Wire {
 function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: OptionsAsGiven): readonly Issue[] {
   const issues: Issue[] = [];
   if ((apiKey === undefined) === (signer === undefined)) {
-    issues.push({ path: 'apiKey', message: 'or "signer" must be there, and only one of the two' });
+    issues.push({ path: 'apiKey', message: apiKey === undefined ? mustHaveKey : mustHaveOneKey });
   } else if (typeof apiKey === 'string') {
     issues.push(...findApiKeyIssues(apiKey, 'apiKey'));
   }
@@ -209,6 +212,9 @@ function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: Op
   }
   return issues;
 }
+
+const mustHaveKey = 'must be there, or "signer" in its place';
+const mustHaveOneKey = 'must not be there beside "signer": leave one of the two out';
 
 // http is for loopback alone: a proxy would send the signature over the network, where it can be read.
 function findProxyIssues({

@@ -55,11 +55,11 @@ export function correctTime(time: number, offsetMs: number, now: number): number
 
 /**
  * Describes for people how far the clocks are apart, by the `Date` of a response: `this machine's clock is 6
- * min behind the service's "Date"`. Null where the response does not say, or they agree within a minute.
+ * min behind the service's "Date"`. Null where the response does not say, or they agree within `leastMs`.
  */
-export function describeSkew(headers: Headers, now: number): string | null {
+export function describeSkew(headers: Headers, now: number, leastMs: number = tolerableMs): string | null {
   const ahead = measureAheadMs(headers, now);
-  return ahead === null || isTolerable(ahead) ? null : describeAhead(ahead);
+  return ahead === null || Math.abs(ahead) <= leastMs ? null : describeAhead(ahead);
 }
 
 /** Describes for people what the time that is signed was corrected by. */

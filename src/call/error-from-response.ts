@@ -24,7 +24,7 @@ import {
 } from '../protocol/assumptions.js';
 import { isRecord } from '../protocol/json.js';
 import type { Attempt } from './attempt.js';
-import { describeSkew } from './clock-skew.js';
+import { loadExplanations } from './load-explanations.js';
 import { readRetryAfter } from './retry.js';
 import type { TransportResponse } from './transport.js';
 
@@ -67,13 +67,22 @@ export function createServiceError(
       return new HostedRateLimitError(`${why} (${said})`, error, facts);
     }
     case 'authentication': {
-      const skew = describeSkew(headers, now);
-      const keys = `check that partner id and key are those of the ${shared.settings.environment} environment`;
-      const why = `the service does not accept the signature; ${keys}${skew ? `, and the time: ${skew}` : ''}`;
-      return new HostedAuthenticationError(`${why} (${said})`, error, facts);
+      const { environment, otherEnvironments } = shared.settings;
+      const others = otherEnvironments.map((name) => `, not of ${name}`).join('');
+      const keys = `check that partner id and key are those of the ${environment} environment${others}`;
+      const tookMs = shared.settings.clock.elapsed() - attempt.startedAt;
+      const hints = loadExplanations.value?.explainRejection({ headers, now, tookMs }, shared.settings) ?? [];
+      const why = [`the service does not accept the signature (${said})`, keys, ...hints].join('; ');
+      return new HostedAuthenticationError(why, error, facts);
     }
     case 'not_found':
-      return new HostedNotFoundError(`the service knows no such link or job (${said})`, error, facts);
+      return new HostedNotFoundError(
+        isWebPage(headers) && serviceCode === null
+          ? `${webPage} (${said})`
+          : `the service knows no such link or job (${said})`,
+        error,
+        facts,
+      );
     case 'timeout':
       return new HostedTimeoutError(
         `the service timed out (${said})`,
@@ -85,6 +94,14 @@ export function createServiceError(
     case 'api':
       return new HostedApiError(`the service rejected the request (${said})`, error, facts);
   }
+}
+
+/** What a response is that comes from another server than the service. */
+export const webPage = 'it is a web page: check that "baseUrls" has the address of the service';
+
+/** Whether a response is a web page, as another server or a gateway sends it. */
+export function isWebPage(headers: Headers): boolean {
+  return /^text\/html\b/i.test(headers.get('content-type') ?? '');
 }
 
 /**

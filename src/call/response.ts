@@ -5,7 +5,7 @@
  * @module
  */
 
-import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
+import { type AnyHostedError, HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
 import type { ErrorFacts, Issue } from '../errors/hosted-error.js';
 import type { SignatureReason, UnusableReason } from '../errors/messages.js';
 import { isRecord, parseJson } from '../protocol/json.js';
@@ -14,7 +14,8 @@ import { checkJson } from '../validation/check.js';
 import type { CallResult, ResponseInfo } from './api-promise.js';
 import type { Attempt, RunningCall } from './attempt.js';
 import { describeOffset, describeSkew } from './clock-skew.js';
-import { createServiceError, requestIdIn } from './error-from-response.js';
+import { createServiceError, isWebPage, requestIdIn, webPage } from './error-from-response.js';
+import { loadExplanations } from './load-explanations.js';
 import { hasValue } from './operation.js';
 import { wasSent, wasSentRespelled } from './sent-signatures.js';
 import type { TransportResponse } from './transport.js';
@@ -39,7 +40,8 @@ export function readResponse<Input, WireResponse, Output>(
   const now = attempt.call.shared.settings.clock.now();
   reportResponse(response, attempt);
   const json = parseJson(response.text);
-  throwServiceError(response, json, { attempt, now });
+  const error = createServiceError(response, json, attempt, now);
+  if (error !== null) return throwServiceError(error, response, { attempt, now, json });
 
   const source = sourceOf(response, attempt, now);
   const { flaw } = response;
@@ -67,19 +69,20 @@ function reportResponse({ status, headers }: TransportResponse, { call, number, 
 }
 
 function throwServiceError(
+  error: AnyHostedError,
   response: TransportResponse,
-  json: unknown,
-  { attempt, now }: { readonly attempt: Attempt; readonly now: number },
-): void {
-  const error = createServiceError(response, json, attempt, now);
-  if (error === null) return;
+  { attempt, now, json }: { readonly attempt: Attempt; readonly now: number; readonly json: unknown },
+): Promise<never> {
+  if (error.code !== 'authentication') throw error;
   const { settings, skew, telemetry } = attempt.call.shared;
   const trip = { receivedAt: now, tookMs: settings.clock.elapsed() - attempt.startedAt };
   // No other response may say what time it is: this one says that the service did not accept ours.
-  if (error.code === 'authentication' && skew.learn(response.headers, trip)) {
-    telemetry.warn(describeOffset(skew.offsetMs));
-  }
-  throw error;
+  if (skew.learn(response.headers, trip)) telemetry.warn(describeOffset(skew.offsetMs));
+  if (loadExplanations.value !== undefined) throw error;
+  const explain = () => {
+    throw createServiceError(response, json, attempt, now) ?? error;
+  };
+  return loadExplanations().then(explain, explain);
 }
 
 /** Creates the errors about what is read, a response or a callback: they name where it came from. */
@@ -97,7 +100,10 @@ function sourceOf(response: TransportResponse, { call, number }: Attempt, now: n
     requestId: requestIdIn(response.headers, call.sent.signatures),
   });
   return {
-    createUnusable: (reason, issues = []) => new HostedResponseError(reason, issues, facts(), response),
+    createUnusable(reason, issues = []) {
+      const why = reason === 'malformed' && isWebPage(response.headers) ? webPage : undefined;
+      return new HostedResponseError(reason, issues, facts(), response, why);
+    },
     createUntrusted(reason) {
       const skew = reason === 'stale' ? describeSkew(response.headers, now) : null;
       const why = skew ? `${skew}: set it (NTP), or raise "maxResponseAgeMs"` : undefined;

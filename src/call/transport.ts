@@ -1,6 +1,6 @@
 /**
  * Sends one request and reads its response whole: the only file that knows how requests travel. What a
- * response means is decided in `service-error.ts` and `response.ts`.
+ * response means is decided in `error-from-response.ts` and `response.ts`.
  *
  * @module
  */
@@ -8,12 +8,13 @@
 import { HostedConnectionError } from '../errors/errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
-import { type ConnectionFailure, describeConnectionFailure, platformFetch } from '../runtime/fetch.js';
 import { lazyModule } from '../runtime/lazy.js';
 import { shadowPollution } from '../runtime/prototype.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import type { Settings } from '../settings.js';
 import { type Attempt, factsOf, outcomeWithoutResponse } from './attempt.js';
+import type { ExplainedFailure } from './explanations.js';
+import { loadExplanations } from './load-explanations.js';
 import type { SignedRequest } from './request.js';
 
 /** A response, usable or not. */
@@ -41,7 +42,7 @@ export async function send(request: SignedRequest, attempt: Attempt, signal: Abo
   const { id, operation } = attempt.call;
   const ky = loadKy.value ?? (await loadKy().catch(() => null));
   signal.throwIfAborted();
-  if (ky === null) throw createConnectionError(attempt, { reason: null, isNotSent: true });
+  if (ky === null) throw createConnectionError(attempt, notLoaded);
   try {
     telemetry.report?.({ type: 'request', callId: id, operation: operation.name, attempt: attempt.number });
     attempt.progress = 'sent';
@@ -51,7 +52,10 @@ export async function send(request: SignedRequest, attempt: Attempt, signal: Abo
     return received;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw createConnectionError(attempt, describeConnectionFailure(error, settings.fetch === platformFetch));
+    const explanations = loadExplanations.value ?? (await loadExplanations().catch(() => null));
+    if (signal.aborted) throw signal.reason;
+    const { origin } = new URL(request.url);
+    throw createConnectionError(attempt, explanations?.explainFailure(error, origin, settings) ?? unexplained);
   }
 }
 
@@ -102,11 +106,26 @@ async function readWhole(
   return { status, headers, text: decodeLossy(bytes), flaw: isWhole ? 'not_utf8' : 'too_large' };
 }
 
-function createConnectionError(attempt: Attempt, { reason, isNotSent }: ConnectionFailure): HostedConnectionError {
+type Failure = Omit<ExplainedFailure, 'step'>;
+
+const notLoaded: Failure = {
+  reason: null,
+  isNotSent: true,
+  isLasting: false,
+  why: 'the code that sends requests could not be loaded',
+};
+
+// Where the code that knows more cannot be loaded.
+const unexplained: Failure = { reason: null, isNotSent: false, isLasting: false, why: 'the connection broke' };
+
+function createConnectionError(
+  attempt: Attempt,
+  { reason, isNotSent, isLasting, why }: Failure,
+): HostedConnectionError {
   const { isUnsettled } = attempt;
   const outcome = outcomeWithoutResponse({ progress: isNotSent ? 'not sent' : attempt.progress, isUnsettled });
-  const what = isNotSent ? 'no connection could be made' : 'the connection broke';
   // What the platform threw may contain the request: the name of the reason is passed on alone.
   const options = reason ? { cause: Object.assign(new Error(reason), { code: reason }) } : {};
-  return new HostedConnectionError(reason ? `${what} (${reason})` : what, factsOf(attempt, outcome), options);
+  const facts = factsOf(attempt, outcome);
+  return new HostedConnectionError(why, isLasting ? { ...facts, retryable: false } : facts, options);
 }

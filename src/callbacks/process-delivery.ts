@@ -24,7 +24,7 @@ import type { Handling } from './web-handler.js';
 /** Processes a delivery from its request to its result. */
 export async function processDelivery(request: Request, handle: Handle, handling: Handling): Promise<DeliveryResult> {
   const { settings, client } = handling;
-  if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError());
+  if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError(request));
   let body: Uint8Array;
   try {
     body = await readBody(request, settings, client);
@@ -64,7 +64,7 @@ function toReadFailure(error: unknown): DeliveryFailure {
   if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
   if (error instanceof HostedResponseError) return createFailure('read', 413, 'too_large', error);
   // Not the callback's fault: the connection broke, or a framework has read the body before.
-  const broken = new HostedConnectionError('its body broke off, or was read before', callbackFacts);
+  const broken = new HostedConnectionError(bodyBroken, callbackFacts);
   return createFailure('read', 503, 'connection', isHostedError(error) ? error : broken);
 }
 
@@ -75,6 +75,11 @@ function toVerifyFailure(error: unknown): DeliveryFailure {
   return createFailure('verify', 503, codeOf(error), error);
 }
 
-function createMethodError(): HostedResponseError {
-  return new HostedResponseError('malformed', [], callbackFacts, null, 'it was not sent by POST');
+const bodyBroken = 'its body broke off, or was read before: no parser may read the request that a handler is given';
+
+function createMethodError({ method }: Request): HostedResponseError {
+  // Anyone can send another.
+  const by = /^[A-Z]{1,7}$/.test(method) ? method : 'another method';
+  const why = `it was sent by ${by}, and callbacks come by POST: give this handler the POST requests of its route`;
+  return new HostedResponseError('malformed', [], callbackFacts, null, why);
 }

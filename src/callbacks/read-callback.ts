@@ -92,7 +92,8 @@ interface DecodedBody {
 
 function decodeBody(body: unknown, maxBytes: number): DecodedBody {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
-    const message = 'must be the string or bytes of the request, not what was parsed from them';
+    const message =
+      'must be the string or bytes of the request, not what was parsed from them: for its route, put a parser of raw bodies, such as express.raw(), in the place of the JSON parser';
     const issues = [{ path: 'body', message }];
     throw new HostedValidationError(issues, { task: 'receive a callback' });
   }

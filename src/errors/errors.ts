@@ -67,7 +67,8 @@ export class HostedValidationError extends InputError {
 
 /**
  * No connection could be made, or it broke: `outcome` says whether the request may have arrived. Where the
- * platform names the reason, `cause.code` has that name: `ECONNREFUSED` or the like.
+ * platform names the reason, `cause.code` has that name: `ECONNREFUSED` or the like. Not retryable where a
+ * certificate was rejected: it stays as it is.
  */
 export class HostedConnectionError extends HostedError {
   static {

@@ -29,8 +29,9 @@ function hasProxy(facts: ProcessFacts): boolean {
   return ['http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'].some((name) => Boolean(read(name)));
 }
 
-// Arguments override NODE_OPTIONS, and both override the variable.
-function isEnabledInNode({ read, execArgv }: ProcessFacts): boolean {
+/** Whether Node's fetch uses the proxy of its environment variables. */
+export function isEnabledInNode({ read, execArgv }: ProcessFacts): boolean {
+  // Arguments override NODE_OPTIONS, and both override the variable.
   const flags = [...(read('NODE_OPTIONS') ?? '').split(' '), ...execArgv].map((flag) => flag.replaceAll('_', '-'));
   const last = flags.findLast((flag) => flag === '--use-env-proxy' || flag === '--no-use-env-proxy');
   return last === undefined ? read('NODE_USE_ENV_PROXY') === '1' : last === '--use-env-proxy';
@@ -48,7 +49,7 @@ function isExcepted({ hostname, port }: URL, { runtime, read }: ProcessFacts): b
 }
 
 /** Reads the facts of this process; null if there is none. */
-function readProcessFacts(): ProcessFacts | null {
+export function readProcessFacts(): ProcessFacts | null {
   const { process, Deno, Bun } = globalThis as Globals;
   const env = process?.env;
   if (!env) return null;

@@ -57,7 +57,7 @@ export function hmacSha256(options: HmacSha256Options): Signer {
   const macs = apiKeys.map(createMac);
   const first = macs[0] as Mac;
 
-  return {
+  const signer: Signer = {
     name: 'hmac-sha256',
     sign: (input) => first(toSignedText(input, context)),
     verify(signature, input) {
@@ -69,6 +69,15 @@ export function hmacSha256(options: HmacSha256Options): Signer {
         : Promise.all(expected).then((known) => isOneOf(known, signature));
     },
   };
+  if (apiKeys.some((key) => /\s/.test(key))) withBlanks.add(signer);
+  return signer;
+}
+
+const withBlanks = new WeakSet<Signer>();
+
+/** Whether a key of a signer has blanks in it, as one that was copied badly does. A signer of another kind: false. */
+export function hasBlanks(signer: Signer): boolean {
+  return withBlanks.has(signer);
 }
 
 /** Computes the HMAC-SHA256 of a string, as UTF-8, with one key; the result is base64. */

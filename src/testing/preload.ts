@@ -6,6 +6,7 @@
  */
 
 import ky from 'ky';
+import { explainFailure, explainRejection } from '../call/explanations.js';
 import { createReceiver } from '../callbacks/receiver.js';
 import { createPoller, waitForEach, watchJob } from '../jobs/waiting.js';
 import { provideModule } from '../runtime/lazy.js';
@@ -14,6 +15,7 @@ import { createSigningKey, createVerifier } from '../signing/ed25519-keys.js';
 /** Provides every part that is loaded at first use. */
 export function preload(): void {
   provideModule('ky', ky);
+  provideModule('explanations', { explainFailure, explainRejection });
   provideModule('receiver', { createReceiver });
   provideModule('waiting', { createPoller, waitForEach, watchJob });
   provideModule('ed25519-keys', { createSigningKey, createVerifier });

@@ -252,13 +252,7 @@ test.each([
   ['an unknown host', ['ENOTFOUND']],
   ['a failing resolver', ['EAI_AGAIN']],
   ['a connect timeout', ['UND_ERR_CONNECT_TIMEOUT']],
-  ['a certificate that expired', ['CERT_HAS_EXPIRED']],
-  ['a self-signed certificate', ['DEPTH_ZERO_SELF_SIGNED_CERT']],
-  ['a certificate of an unknown authority', ['UNABLE_TO_VERIFY_LEAF_SIGNATURE']],
-  ['a certificate of another authority of the same name', ['CERT_SIGNATURE_FAILURE']],
-  ['a certificate of something that is no authority', ['INVALID_CA']],
-  ['a certificate that was withdrawn', ['CERT_REVOKED']],
-  ['a certificate for another name', ['ERR_TLS_CERT_ALTNAME_INVALID']],
+  ['a refused connection on one address and a bad certificate on the other', ['CERT_HAS_EXPIRED', 'ECONNREFUSED']],
 ])('links.create() is repeated after %s', async (_what, codes) => {
   const { client, sent } = clientOf([broken(...codes), broken(...codes), create.answer()], { clock: recordingClock() });
 
@@ -270,6 +264,25 @@ test.each([
 
   expect(link.refId).toBe('ref-1');
   expect(sent).toHaveLength(3);
+});
+
+test.each([
+  ['a certificate that expired', ['CERT_HAS_EXPIRED']],
+  ['a self-signed certificate', ['DEPTH_ZERO_SELF_SIGNED_CERT']],
+  ['a certificate of an unknown authority', ['UNABLE_TO_VERIFY_LEAF_SIGNATURE']],
+  ['a certificate of another authority of the same name', ['CERT_SIGNATURE_FAILURE']],
+  ['a certificate of something that is no authority', ['INVALID_CA']],
+  ['a certificate that was withdrawn', ['CERT_REVOKED']],
+  ['a certificate for another name', ['ERR_TLS_CERT_ALTNAME_INVALID']],
+])('nothing is repeated after %s, which stays as it is', async (_what, codes) => {
+  for (const { call } of operations) {
+    const { client, sent } = clientOf(broken(...codes), { clock: recordingClock() });
+
+    const error = await rejection(call(client));
+
+    expect(error).toMatchObject({ code: 'connection', outcome: 'not_sent', retryable: false, attempts: 1 });
+    expect(sent).toHaveLength(1);
+  }
 });
 
 test('links.create() that never left rejects as not_sent and may be made again', async () => {

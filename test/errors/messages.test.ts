@@ -28,16 +28,16 @@ const json = (status: number, body: object = {}) => Response.json(body, { status
 
 // Refusals ------------------------------------------------------------------
 
-const checkKeys = (environment: string) =>
-  `the service does not accept the signature; check that partner id and key are those of the ${environment} environment`;
+const checkKeys = (said: string, environment = 'sandbox', other = 'production') =>
+  `the service does not accept the signature (${said}); check that partner id and key are those of the ${environment} environment, not of ${other}`;
 
 /** What is said, and what of a create besides. */
 const refusals: readonly [string, Reply, string][] = [
   ['the service rejected the request (status 400)', json(400), ''],
   ['the service rejected the request (status 400, code 2215)', json(400, { code: '2215' }), ''],
   ['the service rejected the request (status 200)', json(200, { error: 'Peter' }), ''],
-  [`${checkKeys('sandbox')} (status 401)`, json(401), ''],
-  [`${checkKeys('sandbox')} (status 400, code 2205)`, json(400, { code: 2205 }), ''],
+  [checkKeys('status 401'), json(401), ''],
+  [checkKeys('status 400, code 2205'), json(400, { code: 2205 }), ''],
   ['the service knows no such link or job (status 404)', json(404), ''],
   ['the service knows no such link or job (status 200, code 2304)', json(200, { code: '2304' }), ''],
   ['the service has received too many requests (status 429)', json(429), ''],
@@ -120,7 +120,7 @@ test('a signature that is not accepted asks for the keys of the environment it w
 
   const error = await rejection(client.links.list());
 
-  expect(error).toHaveProperty('message', `Cannot list links: ${checkKeys('production')} (status 401)`);
+  expect(error).toHaveProperty('message', `Cannot list links: ${checkKeys('status 401', 'production', 'sandbox')}`);
 });
 
 // Answers that cannot be used -----------------------------------------------

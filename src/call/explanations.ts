@@ -1,0 +1,170 @@
+/**
+ * What is likely wrong when the service cannot be reached, or does not accept a signature, and what to do next. A
+ * message names the origin of a URL, never its path, and nothing of a key. Loaded with the first such error.
+ *
+ * @module
+ */
+
+import { type ConnectionFailure, describeConnectionFailure } from '../runtime/connection-failure.js';
+import { readProcessFacts } from '../runtime/env-proxy.js';
+import { platformFetch } from '../runtime/fetch.js';
+import { findUnusedProxy } from '../runtime/unused-proxy.js';
+import type { Settings } from '../settings.js';
+import { hasBlanks } from '../signing/hmac-sha256.js';
+import { describeSkew } from './clock-skew.js';
+
+/** What is wrong, and what to do about it: null where nothing can be said. */
+type Explanation = readonly [what: string, advice: string | null];
+
+/** What is known of a request without a response, and why there is none, in words. */
+export interface ExplainedFailure extends ConnectionFailure {
+  readonly why: string;
+}
+
+/** Explains why a request has no response, by what `fetch` threw. */
+export function explainFailure(error: unknown, origin: string, settings: Settings): ExplainedFailure {
+  const failure = describeConnectionFailure(error, settings.fetch === platformFetch);
+  return { ...failure, why: explainConnection(failure, origin, settings) };
+}
+
+function explainConnection(failure: ConnectionFailure, origin: string, { fetch }: Settings): string {
+  const [what, advice] = explain(failure, origin);
+  const reason = failure.reason === null ? '' : ` (${failure.reason})`;
+  const isPlatforms = fetch === platformFetch || fetch === globalThis.fetch;
+  const hints = isPlatforms && failure.isNotSent ? hintsAboutFetch(failure, origin) : [];
+  return [`${what}${reason}${advice ? `: ${advice}` : ''}`, ...hints].join('; ');
+}
+
+function explain({ reason, step, isNotSent }: ConnectionFailure, origin: string): Explanation {
+  const like = reason ?? codeFor(step);
+  switch (like) {
+    case 'ENOTFOUND':
+    case 'EAI_FAIL':
+    case 'EAI_NODATA':
+      return [`DNS knows no host of ${origin}`, 'check "baseUrls", and the DNS of this machine'];
+    case 'EAI_AGAIN':
+      return [`DNS did not respond for the host of ${origin}`, 'check the network of this machine, and "baseUrls"'];
+    case 'ECONNREFUSED':
+    case 'ConnectionRefused':
+      return [`${origin} refused the connection`, 'check host and port in "baseUrls"'];
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return [`there is no route to ${origin}`, 'check the network of this machine'];
+    case 'ETIMEDOUT':
+    case 'UND_ERR_CONNECT_TIMEOUT':
+      return [`the connection to ${origin} timed out`, 'check host and port in "baseUrls", and the firewall'];
+    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'UND_ERR_BODY_TIMEOUT':
+      return [`${origin} did not respond within the time limit of fetch itself`, null];
+    case 'NET_PERMISSION':
+      return [`Deno may not connect to ${origin}`, 'allow it with --allow-net'];
+    default:
+      return (
+        explainTls(like, origin) ?? [
+          isNotSent ? `no connection could be made to ${origin}` : `the connection to ${origin} broke`,
+          null,
+        ]
+      );
+  }
+}
+
+/** What Deno's messages say, by Node's codes; the first that fits. */
+const denoSteps: readonly (readonly [text: string, code: string])[] = [
+  ['Requires net access ', 'NET_PERMISSION'],
+  [': dns error: ', 'ENOTFOUND'],
+  [': Connection refused ', 'ECONNREFUSED'],
+  [': received corrupt message of type InvalidContentType', 'ERR_SSL_WRONG_VERSION_NUMBER'],
+  [': invalid peer certificate: UnknownIssuer', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+  [': certificate not valid for name ', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  [': certificate expired', 'CERT_HAS_EXPIRED'],
+  [': certificate not valid yet', 'CERT_NOT_YET_VALID'],
+  [': invalid peer certificate: ', 'CERT_REJECTED'],
+];
+
+function codeFor(step: string | null): string | null {
+  return denoSteps.find(([text]) => step?.includes(text))?.[1] ?? null;
+}
+
+function explainTls(like: string | null, origin: string): Explanation | null {
+  const certificate = `the certificate of ${origin}`;
+  switch (like) {
+    case 'CERT_HAS_EXPIRED':
+      return [`${certificate} has expired`, 'it must be renewed there, unless the clock of this machine is wrong'];
+    case 'CERT_NOT_YET_VALID':
+      return [`${certificate} is not valid yet`, 'check the clock of this machine'];
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return [`${certificate} is for another host`, 'check the host in "baseUrls"'];
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNKNOWN_CERTIFICATE_VERIFICATION_ERROR':
+    case 'CERT_UNTRUSTED':
+      return [`${certificate} is by an authority that is not trusted here`, adviceAboutAuthority()];
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
+      return [`${origin} does not speak TLS`, 'check the port in "baseUrls"'];
+    case 'ERR_SSL_UNSUPPORTED_PROTOCOL':
+    case 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE':
+    case 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION':
+      return [`${origin} and this runtime have no version of TLS in common`, 'check host and port in "baseUrls"'];
+    default:
+      return like !== null && /CERT|CA$|PURPOSE|PATH_LENGTH/.test(like)
+        ? [`${certificate} cannot be verified`, null]
+        : null;
+  }
+}
+
+function adviceAboutAuthority(): string | null {
+  const runtime = readProcessFacts()?.runtime;
+  if (runtime === undefined) return null;
+  const variable = runtime === 'deno' ? 'DENO_CERT' : 'NODE_EXTRA_CA_CERTS';
+  return `if it is your own, or that of your proxy, name its file in ${variable} before the process starts`;
+}
+
+function hintsAboutFetch(failure: ConnectionFailure, origin: string): readonly string[] {
+  const hints: string[] = [];
+  // A certificate says that there was a connection.
+  const variable = failure.isLasting ? null : findUnusedProxy(origin);
+  if (variable !== null) {
+    hints.push(
+      `${variable} is set, and Node's fetch uses it only with NODE_USE_ENV_PROXY=1 (Node 22.21, 24.5 or later)`,
+    );
+  }
+  // RFC 6761 §6.2: no real host has such a name; those of the testing kit do.
+  if (new URL(origin).hostname.endsWith('.test')) {
+    hints.push(
+      'hosts of the testing kit are reached by its own fetch alone: pass "fetch: service.fetch" to the client',
+    );
+  }
+  return hints;
+}
+
+/** How far the clocks may be apart, in ms, before it is worth a word: `Date` has whole seconds. */
+const unsuspiciousMs = 5_000;
+
+/** What is known of a response that did not accept our signature. */
+export interface Rejection {
+  readonly headers: Headers;
+  readonly now: number;
+  /** How long the response took, in ms. */
+  readonly tookMs: number;
+}
+
+/** Names what may be why the service does not accept a signature, each with what to do. */
+export function explainRejection({ headers, now, tookMs }: Rejection, settings: Settings): readonly string[] {
+  const { partnerId, signer } = settings;
+  const hints: string[] = [];
+  if (hasBlanks(signer)) hints.push('the key has a blank at one of its ends, or inside: copy it again');
+  // §8: a partner id has 3 characters.
+  if (/^\d{1,2}$/.test(partnerId)) {
+    hints.push('the partner id has fewer than 3 digits, and may have lost a zero at its start: write it as a string');
+  }
+  const skew = describeSkew(headers, now, unsuspiciousMs + tookMs);
+  if (skew !== null) hints.push(`${skew}: set it (NTP)`);
+  if (/^text\/html\b/i.test(headers.get('content-type') ?? '')) {
+    hints.push('the response is a web page: a proxy or gateway may have sent it in place of the service');
+  }
+  return hints;
+}

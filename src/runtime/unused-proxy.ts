@@ -1,0 +1,25 @@
+/**
+ * A proxy that environment variables name, and that Node's fetch does not use: it does so only if configured.
+ *
+ * @module
+ */
+
+import { isEnabledInNode, type ProcessFacts, readProcessFacts } from './env-proxy.js';
+
+/** Finds the variable that names a proxy for this URL while the platform's fetch ignores it; null if there is none. */
+export function findUnusedProxy(url: string, facts: ProcessFacts | null = readProcessFacts()): string | null {
+  if (facts?.runtime !== 'node' || isEnabledInNode(facts)) return null;
+  const { protocol, hostname } = new URL(url);
+  const names = protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
+  const name = names.find((variable) => facts.read(variable));
+  return name === undefined || isExcepted(hostname, facts) ? null : name;
+}
+
+// More generously than any runtime reads it: advice that does not apply is worse than none.
+function isExcepted(hostname: string, { read }: ProcessFacts): boolean {
+  const entries = (read('no_proxy') ?? read('NO_PROXY') ?? '').toLowerCase().split(/[,\s]/);
+  return entries.some((entry) => {
+    const host = entry.replace(/^\*?\.?/, '').split(':')[0];
+    return entry === '*' || (host && (hostname === host || hostname.endsWith(`.${host}`)));
+  });
+}

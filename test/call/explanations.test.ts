@@ -1,0 +1,231 @@
+// What is likely wrong when the service cannot be reached, in words: by the codes of Node and Bun, and by what Deno says.
+
+import { createMockService } from 'hosted-client/testing';
+import { afterEach, expect, test, vi } from 'vitest';
+import { describeConnectionFailure } from '../../src/runtime/connection-failure.js';
+import { findUnusedProxy } from '../../src/runtime/unused-proxy.js';
+import { clientOf, failed, now, rejection } from '../support/fake-fetch.js';
+
+const code = '../../src/call/explanations.js';
+
+afterEach(() => {
+  vi.doUnmock(code);
+  vi.resetModules();
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
+});
+
+const origin = 'https://sandbox.hosted.test';
+const certificate = `the certificate of ${origin}`;
+
+/** What Deno 2.9.5 was seen to say, as the cause of "fetch failed". */
+const saidByDeno = (step: string) =>
+  new TypeError('fetch failed', {
+    cause: new Error(`error sending request for url (${origin}/v1/hosted_links): client error (Connect): ${step}`),
+  });
+
+/** What fetch throws, what is said, whether the request cannot have left, and whether it would fail again. */
+const failures: readonly [unknown, string, boolean, boolean][] = [
+  [failed('ENOTFOUND'), `DNS knows no host of ${origin} (ENOTFOUND): check`, true, false],
+  [failed('EAI_AGAIN'), `DNS did not respond for the host of ${origin} (EAI_AGAIN): check`, true, false],
+  [failed('ECONNREFUSED'), `${origin} refused the connection (ECONNREFUSED): check host and port`, true, false],
+  [failed('EHOSTUNREACH'), `there is no route to ${origin} (EHOSTUNREACH): check the network`, false, false],
+  [failed('UND_ERR_CONNECT_TIMEOUT'), `the connection to ${origin} timed out (UND_ERR_CONNECT_TIMEOUT)`, true, false],
+  [failed('UND_ERR_HEADERS_TIMEOUT'), `${origin} did not respond within the time limit of fetch`, false, false],
+  [failed('CERT_HAS_EXPIRED'), `${certificate} has expired (CERT_HAS_EXPIRED): it must be renewed`, true, true],
+  [failed('CERT_NOT_YET_VALID'), `${certificate} is not valid yet (CERT_NOT_YET_VALID): check the clock`, true, true],
+  [failed('ERR_TLS_CERT_ALTNAME_INVALID'), `${certificate} is for another host`, true, true],
+  [failed('DEPTH_ZERO_SELF_SIGNED_CERT'), `${certificate} is by an authority that is not trusted here`, true, true],
+  [failed('CERT_REVOKED'), `${certificate} cannot be verified (CERT_REVOKED)`, true, true],
+  [failed('INVALID_CA'), `${certificate} cannot be verified (INVALID_CA)`, true, true],
+  [failed('ERR_SSL_WRONG_VERSION_NUMBER'), `${origin} does not speak TLS (ERR_SSL_WRONG_VERSION_NUMBER)`, false, false],
+  [failed('ERR_SSL_UNSUPPORTED_PROTOCOL'), `${origin} and this runtime have no version of TLS in common`, true, false],
+  [failed('ECONNRESET'), `the connection to ${origin} broke (ECONNRESET)`, false, false],
+  [failed('ESECRET'), `the connection to ${origin} broke`, false, false],
+  [new Error('planted'), `the connection to ${origin} broke`, false, false],
+  [failed('FailedToOpenSocket'), `no connection could be made to ${origin} (FailedToOpenSocket)`, true, false],
+  [
+    saidByDeno('dns error: failed to lookup address information: Name or service not known'),
+    `DNS knows no host of ${origin}: check`,
+    true,
+    false,
+  ],
+  [
+    saidByDeno('tcp connect error: Connection refused (os error 111)'),
+    `${origin} refused the connection: check`,
+    true,
+    false,
+  ],
+  [saidByDeno('invalid peer certificate: UnknownIssuer'), `${certificate} is by an authority that`, true, true],
+  [
+    saidByDeno(
+      'invalid peer certificate: certificate not valid for name "localhost"; certificate is only valid for IpAddress(127.0.0.1)',
+    ),
+    `${certificate} is for another host: check`,
+    true,
+    true,
+  ],
+  [saidByDeno('invalid peer certificate: BadSignature'), `${certificate} cannot be verified`, true, true],
+  [
+    saidByDeno('received corrupt message of type InvalidContentType'),
+    `${origin} does not speak TLS: check the port`,
+    true,
+    false,
+  ],
+  [saidByDeno('something else'), `no connection could be made to ${origin}`, true, false],
+  [
+    new Error('Requires net access to "sandbox.hosted.test:443", run again with the --allow-net flag'),
+    `Deno may not connect to ${origin}: allow it with --allow-net`,
+    true,
+    false,
+  ],
+];
+
+test.each(failures)('%s is explained: %s', async (thrown, says, isNotSent, isLasting) => {
+  const { client } = clientOf(
+    () => {
+      throw thrown;
+    },
+    { maxRetries: 0 },
+  );
+
+  const error = await rejection(
+    client.links.create({ companyName: 'a', dataPrivacyPolicyUrl: 'https://a.test', callbackUrl: null }),
+  );
+
+  expect((error as Error).message).toContain(`Cannot create a link: ${says}`);
+  expect((error as Error).message).not.toMatch(/planted|v1|SECRET/);
+  expect(error).toMatchObject({
+    outcome: isNotSent ? 'not_sent' : 'unknown',
+    retryable: isNotSent && !isLasting,
+  });
+});
+
+test('where one of several addresses has a good certificate, the next request may reach it', () => {
+  const failure = describeConnectionFailure(failed('CERT_HAS_EXPIRED', 'ECONNREFUSED'), true);
+
+  expect(failure).toMatchObject({ reason: 'CERT_HAS_EXPIRED', isNotSent: true, isLasting: false });
+});
+
+test('the file of an authority is named in the variable of the runtime, and in none where there is no process', async () => {
+  const say = async () => {
+    const { client } = clientOf(() => Promise.reject(failed('SELF_SIGNED_CERT_IN_CHAIN')));
+    return ((await rejection(client.links.get('ref-1'))) as Error).message;
+  };
+
+  expect(await say()).toMatch(/name its file in NODE_EXTRA_CA_CERTS/);
+  vi.stubGlobal('Deno', { permissions: { querySync: () => ({ state: 'denied' }) } });
+  expect(await say()).toMatch(/name its file in DENO_CERT/);
+  vi.unstubAllGlobals();
+  vi.stubGlobal('process', undefined);
+  expect(await say()).toMatch(/not trusted here \(SELF_SIGNED_CERT_IN_CHAIN\)$/);
+});
+
+test("a caller's own fetch is told nothing of proxies and of the kit", async () => {
+  vi.stubEnv('HTTPS_PROXY', 'http://proxy.hosted.test:3128');
+  const { client } = clientOf(() => Promise.reject(failed('ENOTFOUND')), { maxRetries: 0 });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect((error as Error).message).not.toMatch(/PROXY|kit/);
+});
+
+const withoutWords = () => {
+  vi.resetModules();
+  vi.doMock(code, () => {
+    throw new Error('EMFILE');
+  });
+};
+
+test('an error whose words cannot be loaded says what it can', async () => {
+  withoutWords();
+  const { HostedClient } = await import('hosted-client');
+  const { sandbox, fetch } = createMockService();
+  const options = { ...sandbox.clientOptions, maxRetries: 0 };
+  const broken = new HostedClient({ ...options, fetch: () => Promise.reject(failed('ECONNRESET')) });
+  const refused = new HostedClient({ ...options, fetch: () => Promise.reject(failed('ECONNREFUSED')) });
+  const rejected = new HostedClient({ ...options, fetch, apiKey: 'another' });
+
+  const errors = await Promise.all([broken, refused, rejected].map(({ links }) => rejection(links.get('ref-1'))));
+
+  // What is not known counts as sent.
+  expect(errors).toMatchObject([{ outcome: 'unknown' }, { outcome: 'unknown' }, { outcome: 'refused' }]);
+  expect(errors.map((error) => (error as Error).message)).toEqual([
+    'Cannot get a link: the connection broke',
+    'Cannot get a link: the connection broke',
+    'Cannot get a link: the service does not accept the signature (status 400, code 2205); check that partner id and key are those of the sandbox environment, not of production',
+  ]);
+});
+
+test('a call that is aborted while the words are loaded rejects with the reason', async () => {
+  vi.resetModules();
+  const { HostedClient } = await import('hosted-client');
+  const { clientOptions } = createMockService().sandbox;
+  const ending = new AbortController();
+  const reason = new Error('stop');
+  const fetch = async () => {
+    // Behind the failure, and before the words.
+    queueMicrotask(() => setImmediate(() => ending.abort(reason)));
+    throw failed('ECONNRESET');
+  };
+  const client = new HostedClient({ ...clientOptions, fetch });
+
+  await expect(client.links.get('ref-1', { signal: ending.signal })).rejects.toBe(reason);
+});
+
+// Proxies ---------------------------------------------------------------------
+
+const proxy = 'http://proxy.hosted.test:3128';
+const node = (variables: Readonly<Record<string, string>>, execArgv: readonly string[] = []) => ({
+  runtime: 'node' as const,
+  read: (name: string) => variables[name],
+  execArgv,
+});
+
+test.each([
+  ['https://api.example.com', { HTTPS_PROXY: proxy }, 'HTTPS_PROXY'],
+  ['https://api.example.com', { https_proxy: proxy, HTTPS_PROXY: proxy }, 'https_proxy'],
+  ['https://api.example.com', { HTTP_PROXY: proxy }, null],
+  ['http://127.0.0.1:8080', { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }, 'HTTP_PROXY'],
+  ['https://api.example.com', { HTTPS_PROXY: '' }, null],
+  ['https://api.example.com', {}, null],
+  ['https://api.example.com', { HTTPS_PROXY: proxy, NODE_USE_ENV_PROXY: '1' }, null],
+  ['https://api.example.com', { HTTPS_PROXY: proxy, NODE_OPTIONS: '--use-env-proxy' }, null],
+  ['https://api.example.com', { HTTPS_PROXY: proxy, NO_PROXY: 'api.example.com' }, null],
+  ['https://api.example.com', { HTTPS_PROXY: proxy, no_proxy: 'a.test,.example.com' }, null],
+  ['https://api.example.com', { HTTPS_PROXY: proxy, NO_PROXY: '*.example.com:443' }, null],
+  ['https://api.example.com', { HTTPS_PROXY: proxy, NO_PROXY: 'a.test *' }, null],
+  ['https://api.example.com', { HTTPS_PROXY: proxy, NO_PROXY: 'ample.com' }, 'HTTPS_PROXY'],
+])('a request to %s with %o leaves unused: %s', (url, variables, expected) => {
+  expect(findUnusedProxy(url, node(variables as Readonly<Record<string, string>>))).toBe(expected);
+});
+
+test('Bun and Deno use what the variables name', () => {
+  const facts = node({ HTTPS_PROXY: proxy });
+
+  for (const runtime of ['bun', 'deno'] as const) expect(findUnusedProxy(origin, { ...facts, runtime })).toBeNull();
+  expect(findUnusedProxy(origin, null)).toBeNull();
+});
+
+// Rejected signatures -----------------------------------------------------------
+
+test.each([
+  ['a partner id of two digits', { partnerId: '85' }, /lost a zero/],
+  ['a partner id of one digit', { partnerId: '5' }, /lost a zero/],
+  ['a gateway that sends a page', {}, /a proxy or gateway may have sent it/],
+])('a rejection of %s says so', async (_what, options, says) => {
+  const headers = { 'content-type': 'text/html', date: new Date(now).toUTCString() };
+  const { client } = clientOf(new Response('<html>', { status: 403, headers }), options);
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect((error as Error).message).toMatch(says);
+});
+
+test.each(['085', '0851', 'ab', '1a'])('a partner id %s has lost nothing', async (partnerId) => {
+  const { client } = clientOf(() => Response.json({}, { status: 401 }), { partnerId });
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect((error as Error).message).not.toMatch(/zero/);
+});
