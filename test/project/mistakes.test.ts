@@ -1,77 +1,330 @@
-// What the compiler says of the mistakes that people make, on each TypeScript that is promised.
+// The fifteen mistakes that people make first: each message says what is wrong and what to do next, and none shows a
+// secret. `test/published` has what other tools say of two of them: a CommonJS jest, and a bundle for browsers.
 
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { HostedClient, type HostedClientOptions, HostedError, hmacSha256 } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import ts from 'typescript';
+import { Agent, fetch as undiciFetch } from 'undici';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { createAuthority, createServerCertificate } from '../support/certificates.js';
+import { rejection, thrownBy } from '../support/fake-fetch.js';
 
-const file = 'test/consumer/mistakes.ts';
-const compilers = {
-  '5.9': 'node_modules/typescript-5.9/lib/tsc.js',
-  '6': 'node_modules/typescript/lib/tsc.js',
-  '7': 'node_modules/@typescript/native/bin/tsc',
+const secrets = {
+  key: 'planted-key-0a1b2c',
+  path: 'planted-path',
+  refId: 'planted-ref-id',
+  proxyPassword: 'planted-password',
+  body: 'planted-person',
 };
 
-/** What is to be read in the text for each mistake, by its number: what is wrong, or what would be right. */
-const texts: Readonly<Record<number, RegExp>> = {
-  1: /Types of property 'signer' are incompatible\.\s+Type 'Signer' is not assignable to type 'undefined'/,
-  2: /Property 'signer' is missing .* but required in type 'SignerInsteadOfApiKey'/,
-  3: /Property 'production' is missing in type '\{ sandbox: string; \}' but required/,
-  4: /Property '(?:environment|sandbox)' is missing/,
-  5: /Types of property 'environment' are incompatible/,
-  6: /Type '\{\}' is not assignable to type '\{ sandbox: string \| URL; production\?: string \| URL; \}/,
-  7: /Type 'number' is not assignable to type 'string'/,
-  9: /Type '"live"' is not assignable to type '"(?:sandbox|production)" \| "(?:sandbox|production)"'/,
-  10: /'apikey' does not exist .* Did you mean to write 'apiKey'\?/,
-  11: /'timeout' does not exist .* Did you mean to write 'timeoutMs'\?/,
-  12: /type '\{\}' is not assignable to parameter of type 'LinkChanges'/,
-  13: /Argument of type '\{ refId: string; \}' is not assignable to parameter of type 'string'/,
-  14: /Property 'companyName' is missing/,
-  15: /Type '"basic_kyc"' is not assignable to type '"biometric_kyc" \| "doc_verification"/,
-  16: /Type 'number' is not assignable to type 'string \| Date'/,
-  18: /Expected 1 arguments, but got 0/,
-  19: /Property 'refId' does not exist on type 'ApiPromise<Link>'/,
-  20: /Argument of type 'string' is not assignable to parameter of type 'JobQuery'/,
-  21: /types '.*"succeeded".*' and '"completed"' have no overlap/,
-  22: /Argument of type 'object' is not assignable to parameter of type 'string \| Uint8Array/,
-  23: /'event\.entry' is possibly 'null'/,
-  24: /Property 'confirm' is missing .* but required in type '\{ confirm: false;/,
-  25: /types '.*"authentication".*' and '"unauthorized"' have no overlap/,
-};
-
-const lines = readFileSync(file, 'utf8').split('\n');
-
-/** The number of the mistake on a line: that of the comment above it. */
-const numberAt = (line: number) => Number(/^\/\/ (\d+) /.exec(lines[line - 2] ?? '')?.[1]);
-
-async function complaintsOf(compiler: string): Promise<ReadonlyMap<number, string>> {
-  const args = [compiler, '-p', 'test/consumer/tsconfig.mistakes.json', '--pretty', 'false'];
-  const { stdout } = await promisify(execFile)(process.execPath, args).catch((failed: { stdout: string }) => failed);
-  const complaints = stdout.split(/^(?=\S+\(\d+,\d+\): error)/m).filter((text) => text.trim() !== '');
-  return new Map(
-    complaints.map((text) => {
-      const [, path, line] = /^(\S+)\((\d+),/.exec(text) ?? [];
-      expect(path, text).toBe(file);
-      return [numberAt(Number(line)), text];
-    }),
-  );
-}
-
-test('the file has 25 mistakes', () => {
-  const numbers = lines.flatMap((_line, index) => numberAt(index + 1) || []);
-
-  expect(numbers).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
+const servers: Server[] = [];
+afterAll(() => Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve)))));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
 });
 
-describe.each(Object.entries(compilers))('TypeScript %s', (_version, compiler) => {
-  test('finds 23 of 25 mistakes, and says what is wrong', { timeout: 120_000 }, async () => {
-    const complaints = await complaintsOf(compiler);
+async function portOf(server: Server): Promise<number> {
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
 
-    expect([...complaints.keys()]).toEqual(Object.keys(texts).map(Number));
-    for (const [number, text] of complaints) {
-      expect(text).toMatch(texts[number] as RegExp);
-      // Longer ones are not read.
-      expect(text.split('\n').length, text).toBeLessThanOrEqual(17);
-    }
+async function refusingPort(): Promise<number> {
+  const server = createHttpServer();
+  const port = await portOf(server);
+  await new Promise((resolve) => server.close(resolve));
+  servers.pop();
+  return port;
+}
+
+/** A client of the testing kit, with something wrong about it. */
+function clientOfKit(wrong: Partial<HostedClientOptions>) {
+  const { sandbox, fetch } = createMockService();
+  const { apiKey, ...options } = sandbox.clientOptions;
+  const key = wrong.signer === undefined ? { apiKey: apiKey ?? '' } : {};
+  return new HostedClient({ ...options, ...key, fetch, maxRetries: 0, ...wrong });
+}
+
+/** A client of a server on loopback. Its platform's fetch, unless another is given. */
+function clientAt(origin: string, options: Partial<HostedClientOptions> = {}) {
+  const baseUrls = { sandbox: `${origin}/${secrets.path}` };
+  return new HostedClient({ partnerId: '085', apiKey: secrets.key, baseUrls, maxRetries: 0, ...options });
+}
+
+const get = (client: HostedClient) => rejection(client.links.get(secrets.refId));
+
+const authority = createAuthority('Authority of a test');
+
+/** A fetch that trusts the authority of the test, and an origin whose certificate is by it. */
+async function servingTls(certificate: Parameters<typeof createServerCertificate>[1] = {}) {
+  const { cert, key } = createServerCertificate(authority, certificate);
+  const origin = `https://127.0.0.1:${await portOf(createHttpsServer({ cert, key }, (_request, response) => response.end('{}')))}`;
+  const dispatcher = new Agent({ connect: { ca: authority.cert } });
+  const fetch = ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher })) as never;
+  return { origin, fetch };
+}
+
+interface Mistake {
+  readonly what: string;
+  readonly make: () => unknown;
+  /** What is wrong, and what to do next. */
+  readonly says: readonly RegExp[];
+  readonly facts: object;
+}
+
+const mistakes: readonly Mistake[] = [
+  {
+    what: 'a wrong key',
+    make: () => get(clientOfKit({ apiKey: secrets.key })),
+    says: [/does not accept the signature/, /check that partner id and key are those of the sandbox environment/],
+    facts: { code: 'authentication' },
+  },
+  {
+    what: "the other environment's key",
+    make: () => get(clientOfKit({ apiKey: createMockService().production.clientOptions.apiKey ?? '' })),
+    says: [/key are those of the sandbox environment, not of production/],
+    facts: { code: 'authentication' },
+  },
+  {
+    what: 'a blank in the key',
+    make: () => get(clientOfKit({ apiKey: `${secrets.key} ` })),
+    says: [/the key has a blank at one of its ends/, /copy it again/],
+    facts: { code: 'authentication' },
+  },
+  {
+    what: 'a blank in one of several keys',
+    make: () => get(clientOfKit({ signer: hmacSha256({ apiKey: ['another', ` ${secrets.key}`] }) })),
+    says: [/the key has a blank at one of its ends/, /copy it again/],
+    facts: { code: 'authentication' },
+  },
+  {
+    what: 'a zero that the partner id has lost',
+    make: () => get(clientOfKit({ partnerId: '85' })),
+    says: [/may have lost a zero at its start/, /write it as a string/],
+    facts: { code: 'authentication' },
+  },
+  {
+    what: 'a clock that is an hour off',
+    make: () => get(clientOfKit({ clock: { now: () => Date.now() + 3_600_000 }, clockSkew: 'off' })),
+    says: [/this machine's clock is (?:59|60) min ahead of the service's "Date"/, /set it \(NTP\)/],
+    facts: { code: 'authentication' },
+  },
+  {
+    what: 'a wrong host: another server, which has no such page',
+    make: async () => {
+      const other = createHttpServer((_request, response) => {
+        response.writeHead(404, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Not found</h1>');
+      });
+      return get(clientAt(`http://127.0.0.1:${await portOf(other)}`));
+    },
+    says: [/it is a web page/, /check that "baseUrls" has the address of the service/],
+    facts: { code: 'not_found' },
+  },
+  {
+    what: 'a wrong host: another server, which has a page for everything',
+    make: async () => {
+      const other = createHttpServer((_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>');
+      });
+      return get(clientAt(`http://127.0.0.1:${await portOf(other)}`));
+    },
+    says: [/it is a web page/, /check that "baseUrls" has the address of the service/],
+    facts: { code: 'response', reason: 'malformed' },
+  },
+  {
+    what: 'a wrong host: nobody listens',
+    make: async () => get(clientAt(`http://127.0.0.1:${await refusingPort()}`)),
+    says: [/http:\/\/127\.0\.0\.1:\d+ refused the connection \(ECONNREFUSED\)/, /check host and port in "baseUrls"/],
+    facts: { code: 'connection', outcome: 'not_sent', retryable: true },
+  },
+  {
+    what: 'a host that DNS does not know',
+    make: () => get(clientAt('https://no-such-host.invalid')),
+    says: [/DNS .*host of https:\/\/no-such-host\.invalid \((?:ENOTFOUND|EAI_AGAIN)\)/, /check .*"baseUrls"/],
+    facts: { code: 'connection', outcome: 'not_sent', retryable: true },
+  },
+  {
+    what: 'a testing kit that is used without its fetch',
+    make: () => {
+      const { partnerId, baseUrls } = createMockService().sandbox.clientOptions;
+      return get(new HostedClient({ partnerId, baseUrls, apiKey: secrets.key, maxRetries: 0 }));
+    },
+    says: [/hosts of the testing kit are reached by its own fetch alone/, /pass "fetch: service\.fetch" to the client/],
+    facts: { code: 'connection', outcome: 'not_sent' },
+  },
+  {
+    what: 'a certificate for another name',
+    make: async () => {
+      const { origin, fetch } = await servingTls({ address: [127, 0, 0, 2] });
+      return get(clientAt(origin, { fetch, maxRetries: 2 }));
+    },
+    says: [
+      /the certificate of https:\/\/127\.0\.0\.1:\d+ is for another host \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
+      /check the host in "baseUrls"/,
+    ],
+    facts: { code: 'connection', outcome: 'not_sent', retryable: false, attempts: 1 },
+  },
+  {
+    what: 'a certificate that has expired',
+    make: async () => {
+      const { origin, fetch } = await servingTls({ until: '20200201000000Z' });
+      return get(clientAt(origin, { fetch, maxRetries: 2 }));
+    },
+    says: [/the certificate of https:\/\/127\.0\.0\.1:\d+ has expired \(CERT_HAS_EXPIRED\)/, /it must be renewed/],
+    facts: { code: 'connection', outcome: 'not_sent', retryable: false, attempts: 1 },
+  },
+  {
+    what: 'a certificate by an authority that nobody here knows',
+    make: async () => get(clientAt((await servingTls()).origin, { maxRetries: 2 })),
+    says: [/is by an authority that is not trusted here \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/, /NODE_EXTRA_CA_CERTS/],
+    facts: { code: 'connection', outcome: 'not_sent', retryable: false, attempts: 1 },
+  },
+  {
+    what: 'a port without TLS',
+    make: async () => {
+      const port = await portOf(createHttpServer((_request, response) => response.end('{}')));
+      return get(clientAt(`https://127.0.0.1:${port}`));
+    },
+    says: [/does not speak TLS/, /check the port in "baseUrls"/],
+    facts: { code: 'connection', outcome: 'not_sent' },
+  },
+  {
+    what: 'a variable of a proxy, which is not used',
+    make: async () => {
+      vi.stubEnv('HTTPS_PROXY', `http://user:${secrets.proxyPassword}@proxy.example:3128`);
+      vi.stubEnv('https_proxy', undefined);
+      vi.stubEnv('no_proxy', '');
+      return get(clientAt(`https://127.0.0.1:${await refusingPort()}`));
+    },
+    says: [/HTTPS_PROXY is set, and Node's fetch uses it only with NODE_USE_ENV_PROXY=1/],
+    facts: { code: 'connection', outcome: 'not_sent' },
+  },
+  {
+    what: 'a body that was parsed before',
+    make: () => {
+      const parsed = { PartnerParams: { user_id: secrets.body } };
+      return rejection(clientOfKit({}).callbacks.receive(parsed as never));
+    },
+    says: [/must be the string or bytes of the request, not what was parsed from them/, /express\.raw\(\)/],
+    facts: { code: 'validation' },
+  },
+  {
+    what: 'a request that a parser has read before',
+    make: async () => {
+      const request = new Request('https://partner.test/', { method: 'POST', body: secrets.body });
+      await request.text();
+      return deliveryError(request);
+    },
+    says: [/its body broke off, or was read before/, /no parser may read the request that a handler is given/],
+    facts: { code: 'connection' },
+  },
+  {
+    what: 'a callback that is sent to GET',
+    make: () => deliveryError(new Request(`https://partner.test/${secrets.path}`)),
+    says: [/it was sent by GET, and callbacks come by POST/, /give this handler the POST requests/],
+    facts: { code: 'response' },
+  },
+  {
+    what: 'use in the bundle of a browser',
+    make: () => {
+      const options = createMockService().sandbox.clientOptions;
+      vi.stubGlobal('window', globalThis);
+      vi.stubGlobal('document', {});
+      vi.stubGlobal('process', undefined);
+      return thrownBy(() => new HostedClient({ ...options, apiKey: secrets.key }));
+    },
+    says: [/must not run in a browser: it has a secret key, which visitors could read/, /create it on a server/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'no key',
+    make: () => thrownBy(() => clientOfKit({ apiKey: undefined as never })),
+    says: [/"apiKey" must be there, or "signer" in its place/],
+    facts: { code: 'config' },
+  },
+  {
+    what: 'two keys',
+    make: () =>
+      thrownBy(() => clientOfKit({ apiKey: secrets.key, signer: hmacSha256({ apiKey: secrets.key }) } as never)),
+    says: [/"apiKey" must not be there beside "signer": leave one of the two out/],
+    facts: { code: 'config' },
+  },
+];
+
+async function deliveryError(request: Request): Promise<unknown> {
+  const errors: unknown[] = [];
+  const handle = clientOfKit({}).callbacks.handler({
+    onEvent: () => undefined,
+    onError: (error) => errors.push(error),
   });
+  await handle(request);
+  return errors[0];
+}
+
+test.each(mistakes)('$what: the error says what is wrong, and what to do next', async ({ make, says, facts }) => {
+  const error = await make();
+  vi.unstubAllGlobals();
+
+  expect(error).toBeInstanceOf(HostedError);
+  const { message, stack } = error as HostedError;
+  expect(error).toMatchObject(facts);
+  for (const text of says) expect(message).toMatch(text);
+  const shown = [message, stack, JSON.stringify(error), inspect(error, { depth: 9, getters: true, showHidden: true })];
+  for (const secret of Object.values(secrets)) for (const text of shown) expect(text).not.toContain(secret);
+});
+
+// What other tools say --------------------------------------------------------
+
+/** What TypeScript says of an import from a CommonJS file, where the package is as it is published. */
+function compileErrors(file: string, options: ts.CompilerOptions): readonly string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'hosted-client-'));
+  try {
+    const installed = join(folder, 'node_modules/hosted-client');
+    mkdirSync(join(installed, 'dist'), { recursive: true });
+    writeFileSync(join(installed, 'package.json'), readFileSync(new URL('../../package.json', import.meta.url)));
+    writeFileSync(join(installed, 'dist/index.d.ts'), 'export declare class HostedClient {}');
+    const path = join(folder, file);
+    writeFileSync(path, `import { HostedClient } from 'hosted-client';\nexport const client = HostedClient;`);
+    const program = ts.createProgram([path], {
+      noEmit: true,
+      types: [],
+      lib: ['lib.es5.d.ts'],
+      skipLibCheck: true,
+      ...options,
+    });
+    return ts
+      .getPreEmitDiagnostics(program)
+      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test('a CommonJS file under node16: TypeScript says to import it dynamically, and nodenext takes it as it is', () => {
+  const { ModuleKind, ModuleResolutionKind } = ts;
+  const node16 = { module: ModuleKind.Node16, moduleResolution: ModuleResolutionKind.Node16 };
+  const nodeNext = { module: ModuleKind.NodeNext, moduleResolution: ModuleResolutionKind.NodeNext };
+
+  const [error = ''] = compileErrors('app.cts', node16);
+
+  expect(error).toMatch(/ECMAScript module and cannot be imported with 'require'/);
+  expect(error).toMatch(/Consider writing a dynamic 'import\("hosted-client"\)' call instead/);
+  expect(compileErrors('app.cts', nodeNext)).toEqual([]);
+  expect(compileErrors('app.mts', node16)).toEqual([]);
+});
+
+test('a moduleResolution that knows no packages: TypeScript says which to set', () => {
+  const classic = { module: ts.ModuleKind.ES2022, moduleResolution: ts.ModuleResolutionKind.Classic };
+
+  const errors = compileErrors('app.mts', { ...classic, ignoreDeprecations: '6.0' });
+
+  expect(errors.join()).toMatch(/Did you mean to set the 'moduleResolution' option to 'nodenext'/);
 });

@@ -19,17 +19,28 @@ export function createAuthority(name: string): Certified {
   const subject = nameOf(name);
   // basicConstraints: it is an authority; keyUsage: it signs certificates.
   const extensions = [extension('551d13', sequence(boolean(true))), extension('551d0f', tlv(0x03, Buffer.of(2, 0x04)))];
-  return issue({ subject, issuer: subject, publicKey, privateKey, issuerKey: privateKey, extensions });
+  return issue({
+    subject,
+    issuer: subject,
+    publicKey,
+    privateKey,
+    issuerKey: privateKey,
+    extensions,
+    until: '20991231235959Z',
+  });
 }
 
-/** Makes a server's certificate for 127.0.0.1, signed by an authority. */
-export function createServerCertificate(authority: Certified): Certified {
+/** Makes a server's certificate, signed by an authority: for 127.0.0.1 or another address, good until 2099 or before. */
+export function createServerCertificate(
+  authority: Certified,
+  { address = [127, 0, 0, 1], until = '20991231235959Z' }: { address?: readonly number[]; until?: string } = {},
+): Certified {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   // subjectAltName: the address that is connected to.
-  const extensions = [extension('551d11', sequence(tlv(0x87, Buffer.of(127, 0, 0, 1))))];
+  const extensions = [extension('551d11', sequence(tlv(0x87, Buffer.from(address))))];
   const issuerKey = createPrivateKey(authority.key);
   const subject = nameOf('Service of a test');
-  return issue({ subject, issuer: authority.subject, publicKey, privateKey, issuerKey, extensions });
+  return issue({ subject, issuer: authority.subject, publicKey, privateKey, issuerKey, extensions, until });
 }
 
 interface Issuing {
@@ -39,15 +50,17 @@ interface Issuing {
   readonly privateKey: KeyObject;
   readonly issuerKey: KeyObject;
   readonly extensions: readonly Buffer[];
+  /** As ASN.1 writes a time. */
+  readonly until: string;
 }
 
-function issue({ subject, issuer, publicKey, privateKey, issuerKey, extensions }: Issuing): Certified {
+function issue({ subject, issuer, publicKey, privateKey, issuerKey, extensions, until }: Issuing): Certified {
   const signed = sequence(
     tlv(0xa0, integer(Buffer.of(2))),
     integer(Buffer.concat([Buffer.of(1), randomBytes(8)])),
     ecdsaWithSha256,
     issuer,
-    sequence(time('20200101000000Z'), time('20991231235959Z')),
+    sequence(time('20200101000000Z'), time(until)),
     subject,
     publicKey.export({ format: 'der', type: 'spki' }),
     tlv(0xa3, sequence(...extensions)),
