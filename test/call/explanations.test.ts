@@ -121,6 +121,15 @@ test('the file of an authority is named in the variable of the runtime, and in n
   expect(await say()).toMatch(/not trusted here \(SELF_SIGNED_CERT_IN_CHAIN\)$/);
 });
 
+test('a wait ends with the first poll whose certificate is refused', async () => {
+  const { client, sent } = clientOf(() => Promise.reject(failed('CERT_HAS_EXPIRED')));
+
+  const error = await rejection(client.jobs.waitForCompletion({ userId: 'user-1', jobId: 'job-1' }));
+
+  expect(error).toMatchObject({ code: 'connection', retryable: false });
+  expect(sent).toHaveLength(1);
+});
+
 test("a caller's own fetch is told nothing of proxies and of the kit", async () => {
   vi.stubEnv('HTTPS_PROXY', 'http://proxy.hosted.test:3128');
   const { client } = clientOf(() => Promise.reject(failed('ENOTFOUND')), { maxRetries: 0 });

@@ -4,7 +4,7 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Check, endsWell, printsJust } from './check.ts';
 import type { Consumer } from './consumer.ts';
-import { nodes, root, toolPath, writeFiles } from './project.ts';
+import { nodes, root, run, toolPath, writeFiles } from './project.ts';
 
 export function runnerChecks({ folder }: Consumer): readonly Check[] {
   return [
@@ -47,6 +47,18 @@ export function runnerChecks({ folder }: Consumer): readonly Check[] {
         return printsJust(/^25 links are active\n20 of 25 are on the first page, 5 on the next$/, nodes['24'], args, {
           cwd,
         });
+      },
+    },
+    {
+      name: 'jest without flags says what to do about require()',
+      look: async () => {
+        const cwd = join(folder, 'jest-without-flags');
+        await mkdir(cwd, { recursive: true });
+        await writeFile(join(cwd, 'package.json'), '{}');
+        await writeFile(join(cwd, 'app.test.js'), "require('hosted-client');");
+        const args = [toolPath('jest/bin/jest.js'), '--rootDir', cwd, '--cacheDirectory', join(cwd, '.jest')];
+        const { output } = await run(process.execPath, args, { cwd });
+        return /import to load ES Module.*"transformIgnorePatterns"/s.test(output) ? null : output;
       },
     },
     ...(['24', '26.10.0'] as const).map((version) => ({
