@@ -106,7 +106,7 @@ function mayHaveHadEffect({ outcome, code }: AnyHostedError): boolean {
   return outcome !== 'not_sent' && code !== 'rate_limit' && code !== 'authentication';
 }
 
-// A clock that gives no time knows nothing of the call in which it fails.
+// A clock or a signer that fails knows nothing of the call.
 function completeError(caught: AnyHostedError, { operation }: EndedCall, attempt: Attempt | null): AnyHostedError {
   if (caught.code !== 'config' || caught.operation !== null) return caught;
   if (attempt === null) return new HostedConfigError(caught.issues, { operation: operation.name });
