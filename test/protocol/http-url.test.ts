@@ -59,3 +59,41 @@ test('isHttpUrl() answers for URLs of megabytes, however often their hosts could
     for (const end of ['', '!', '/x', 'com']) expect(isHttpUrl(`${text}${end}`)).toBe(URL.canParse(`${text}${end}`));
   }
 });
+
+test.each([
+  'http://partner.test',
+  'https://partner.test/callback?a=b',
+  'HTTPS://Partner.Test/Callback',
+  'https://127.0.0.1:8080/x',
+  'https://[::1]/',
+  new URL('http://partner.test/'),
+  new URL('https://partner.test/'),
+])('isHttpUrl() accepts %s', (value) => {
+  expect(isHttpUrl(value)).toBe(true);
+});
+
+test.each<[unknown]>([
+  ['ftp://partner.test/'],
+  ['javascript:alert(1)'],
+  ['https:partner.test'],
+  ['https:/partner.test'],
+  ['https://'],
+  ['partner.test'],
+  ['see https://partner.test/'],
+  [' https://partner.test/'],
+  ['https://partner.test/ '],
+  ['https://partner.test/a b'],
+  ['https://partner.test/\n'],
+  ['https://part\tner.test/'],
+  ['https://partner.test/\u0000'],
+  ['https://partner.test/\u2028'],
+  [new URL('ftp://partner.test/')],
+  [new URL('javascript:alert(1)')],
+  [['https://partner.test/']],
+  [{ href: 'https://partner.test/' }],
+  [5],
+  [null],
+  [undefined],
+])('isHttpUrl() refuses %j', (value) => {
+  expect(isHttpUrl(value)).toBe(false);
+});
