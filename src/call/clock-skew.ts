@@ -70,6 +70,7 @@ export function describeOffset(offsetMs: number): string {
 }
 
 function describeAhead(ms: number): string {
+  // Stryker disable next-line EqualityOperator: what is level is not described
   return `this machine's clock is ${describeLength(Math.abs(ms))} ${ms > 0 ? 'behind' : 'ahead of'} the service's "Date"`;
 }
 
@@ -77,8 +78,9 @@ function describeAhead(ms: number): string {
 function measureAheadMs(headers: Headers, now: number): number | null {
   // A cache keeps the date of when it was first asked.
   if (headers.get('age') !== null) return null;
+  const header = headers.get('date');
   // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
-  const date = parseHttpDate(headers.get('date')?.trim() ?? '');
+  const date = header === null ? null : parseHttpDate(header.trim());
   // `Date` is cut to the second (RFC 9110 §6.6.1): half of one is what it lacks on average.
   return date === null ? null : date + 500 - now;
 }
@@ -114,6 +116,7 @@ export function createAgeNotice(
     const aheadMs = signedAt.getTime() - now;
     if (Math.abs(aheadMs) <= maxResponseAgeMs / 2 || clock.elapsed() < quietUntil) return;
     quietUntil = clock.elapsed() + noticeEveryMs;
+    // Stryker disable next-line EqualityOperator: what is level is not noticed
     const side = aheadMs > 0 ? 'ahead of' : 'behind';
     warn(
       `a response was signed ${describeLength(Math.abs(aheadMs))} ${side} this machine's clock, and "maxResponseAgeMs" accepts ${describeLength(maxResponseAgeMs)}: set the clock (NTP)`,

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { HostedAuthenticationError, type HostedClientOptions, HostedSignatureError } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { correctTime, createAgeNotice, createClockSkew } from '../../src/call/clock-skew.js';
+import { correctTime, createAgeNotice, createClockSkew, describeOffset } from '../../src/call/clock-skew.js';
 import {
   clientOf,
   deferred,
@@ -441,6 +441,20 @@ test.each<[number, string]>([
     'message',
     `Cannot get a link: the service does not accept the signature (status 401); check that partner id and key are those of the sandbox environment, not of production; this machine's clock is ${apart} the service's "Date": set it (NTP)`,
   );
+});
+
+test.each<[number, string]>([
+  [1_999, '1999 ms'],
+  [2 * second, '2 s'],
+  [2 * minute - 1, '120 s'],
+  [2 * minute, '2 min'],
+  [2 * hour - 1, '120 min'],
+  [2 * hour, '2 h'],
+  [2 * day - 1, '48 h'],
+  [2 * day, '2 days'],
+])('a difference of %i ms is written as %s', (ms, text) => {
+  expect(describeOffset(ms)).toContain(`is ${text} behind the service's`);
+  expect(describeOffset(-ms)).toContain(`is ${text} ahead of the service's`);
 });
 
 test.each<[string, Response]>([

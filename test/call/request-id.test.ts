@@ -68,6 +68,12 @@ test('a signature of a few characters, which a signer may make, drops an id that
   expect(idOf('req-1', [''])).toBe('req-1');
 });
 
+test('a signature of eight characters drops every id that has it', () => {
+  expect(idOf('abcdefgh', ['abcdefgh'])).toBeNull();
+  expect(idOf('req-abcdefgh-1', ['abcdefgh'])).toBeNull();
+  expect(idOf('abcdefg', ['abcdefgh'])).toBe('abcdefg');
+});
+
 test('the next header with an id is taken where the first one carries our signature', () => {
   const headers = new Headers({ 'x-request-id': signature, 'x-correlation-id': 'req-1' });
 
