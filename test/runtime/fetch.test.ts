@@ -1,0 +1,195 @@
+/** Why a request has no response: which errors of a platform say that nothing was sent, and what of them is shown. */
+
+import { afterEach, expect, test, vi } from 'vitest';
+import { describeConnectionFailure, platformFetch } from '../../src/runtime/fetch.js';
+
+const withCode = (code: unknown, more: object = {}) => Object.assign(new Error('failed'), { code, ...more });
+const judge = (error: unknown) => describeConnectionFailure(error, true);
+const judgeOther = (error: unknown) => describeConnectionFailure(error, false);
+const unknown = { reason: null, isNotSent: false };
+
+/** Of Node (dns, net, tls: OpenSSL's X509 codes), undici, and Bun: no session with the service was there yet. */
+const beforeSending = [
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EAI_FAIL',
+  'EAI_NODATA',
+  'ECONNREFUSED',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_SSL_UNSUPPORTED_PROTOCOL',
+  'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
+  'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
+  'ConnectionRefused',
+  'FailedToOpenSocket',
+  'UNKNOWN_CERTIFICATE_VERIFICATION_ERROR',
+];
+
+test.each(beforeSending)('%s says that nothing was sent', (code) => {
+  for (const given of [judge, judgeOther]) expect(given(withCode(code))).toEqual({ reason: code, isNotSent: true });
+});
+
+test.each([
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'EPROTO',
+  'UND_ERR_SOCKET',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ConnectionClosed',
+])('after %s the request may have arrived', (code) => {
+  for (const given of [judge, judgeOther]) expect(given(withCode(code))).toEqual({ reason: code, isNotSent: false });
+});
+
+test.each(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])(
+  '%s says that nothing was sent while connecting alone',
+  (code) => {
+    expect(judge(withCode(code, { syscall: 'connect' }))).toEqual({ reason: code, isNotSent: true });
+    expect(judge(withCode(code, { syscall: 'read' }))).toEqual({ reason: code, isNotSent: false });
+    expect(judge(withCode(code))).toEqual({ reason: code, isNotSent: false });
+    expect(judge(withCode('ECONNRESET', { syscall: 'connect' }))).toEqual({ reason: 'ECONNRESET', isNotSent: false });
+  },
+);
+
+test.each(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])(
+  '%s says that nothing was sent where the platform’s own fetch reports it',
+  (code) => {
+    expect(judge(withCode(code))).toEqual({ reason: code, isNotSent: true });
+    expect(judgeOther(withCode(code))).toEqual({ reason: code, isNotSent: false });
+  },
+);
+
+// As Deno 2 writes them.
+test.each<[string, boolean]>([
+  ['error sending request for url (https://a.test/x): client error (Connect): tcp connect error', true],
+  ['error sending request for url (https://a.test/x): client error (Connect)', true],
+  ['error sending request for url (https://a.test/x): client error (SendRequest): connection closed', false],
+  ['error sending request for url (https://a.test/x y): client error (Connect)', false],
+  ['later: error sending request for url (https://a.test/x): client error (Connect)', false],
+  ['Requires net access to "a.test:443", run again with the --allow-net flag', true],
+  ['The service: Requires net access to "a.test:443"', false],
+  ['Requires a key', false],
+])('Deno’s "%s": nothing was sent: %s', (message, isNotSent) => {
+  expect(judge(new TypeError(message))).toEqual({ reason: null, isNotSent });
+});
+
+test.each<[string, unknown]>([
+  ['a code of its own', withCode('sk-secret')],
+  ['an empty code', withCode('')],
+  ['a code that is a number', withCode(20)],
+  ['no code', new Error('failed')],
+  ['a cause that is a string', new Error('failed', { cause: 'ECONNREFUSED' })],
+  ['a cause that is null', new Error('failed', { cause: null })],
+  ['a string', 'ECONNREFUSED'],
+  ['null', null],
+  ['nothing', undefined],
+  [
+    'properties that cannot be read',
+    new Proxy(withCode('ECONNREFUSED'), {
+      get: () => {
+        throw new Error('not yours to read');
+      },
+    }),
+  ],
+])('of an error with %s nothing is known, and nothing shown', (_what, error) => {
+  expect(judge(error)).toEqual(unknown);
+});
+
+/** An error within so many others. */
+function within(depth: number, error: unknown): unknown {
+  return depth === 0 ? error : new Error('failed', { cause: within(depth - 1, error) });
+}
+
+test('the reason may be on a cause, up to four deep', () => {
+  const refused = withCode('ECONNREFUSED');
+
+  for (const depth of [0, 1, 4])
+    expect(judge(within(depth, refused))).toEqual({ reason: 'ECONNREFUSED', isNotSent: true });
+  expect(judge(within(5, refused))).toEqual(unknown);
+});
+
+test('a code counts before the one of its cause, unless it is no string', () => {
+  const cause = withCode('ECONNREFUSED');
+
+  expect(judge(withCode('ECONNRESET', { cause }))).toEqual({ reason: 'ECONNRESET', isNotSent: false });
+  expect(judge(withCode(20, { cause }))).toEqual({ reason: 'ECONNREFUSED', isNotSent: true });
+});
+
+test('of several IP addresses that were tried, every one must say that nothing was sent', () => {
+  const tried = (...codes: readonly string[]) =>
+    new TypeError('fetch failed', { cause: new AggregateError(codes.map((code) => withCode(code))) });
+
+  expect(judge(tried('ECONNREFUSED', 'ENOTFOUND'))).toEqual({ reason: 'ECONNREFUSED', isNotSent: true });
+  expect(judge(tried('ECONNREFUSED', 'ECONNRESET'))).toEqual({ reason: 'ECONNREFUSED', isNotSent: false });
+  expect(judge(tried('sk-secret', 'ECONNRESET'))).toEqual({ reason: 'ECONNRESET', isNotSent: false });
+  expect(judge(within(3, new AggregateError([withCode('ENOTFOUND')])))).toEqual({
+    reason: 'ENOTFOUND',
+    isNotSent: true,
+  });
+  expect(judge(within(4, new AggregateError([withCode('ENOTFOUND')])))).toEqual(unknown);
+});
+
+test('an error without any addresses counts by its own code', () => {
+  expect(judge(withCode('ENOTFOUND', { errors: [] }))).toEqual({ reason: 'ENOTFOUND', isNotSent: true });
+  expect(judge(withCode('ENOTFOUND', { errors: 'none' }))).toEqual({ reason: 'ENOTFOUND', isNotSent: true });
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+function recordedFetch() {
+  const calls: unknown[][] = [];
+  const response = new Response();
+  vi.stubGlobal('fetch', async (...given: unknown[]) => {
+    calls.push(given);
+    return response;
+  });
+  return { calls, response };
+}
+
+test('platformFetch() is the fetch that is there at the time, and gives it what it was given', async () => {
+  const { calls, response } = recordedFetch();
+  const init = { method: 'POST', body: '{}' };
+
+  expect(await platformFetch('https://a.test/', init)).toBe(response);
+  await platformFetch('https://a.test/');
+
+  expect(calls).toEqual([
+    ['https://a.test/', init],
+    ['https://a.test/', undefined],
+  ]);
+});
+
+test('platformFetch() gives Deno a blob, which it does not send again by itself', async () => {
+  const { calls } = recordedFetch();
+  vi.stubGlobal('Deno', {});
+  const bytes = new Uint8Array([1]);
+
+  await platformFetch('https://a.test/', { method: 'POST', body: '{"a":1}' });
+  await platformFetch('https://a.test/', { method: 'POST', body: bytes });
+  await platformFetch('https://a.test/');
+
+  const [first, second, third] = calls.map(([, init]) => init as RequestInit | undefined);
+  expect(first?.method).toBe('POST');
+  expect(first?.body).toBeInstanceOf(Blob);
+  expect(await new Response(first?.body).text()).toBe('{"a":1}');
+  expect(second).toEqual({ method: 'POST', body: bytes });
+  expect(third).toBeUndefined();
+});
