@@ -1,7 +1,8 @@
-/** Callbacks with Express 5: the raw body is kept, for the handler to verify what was sent. */
+/** Callbacks with Express 5, behind the parser of JSON that the rest of the app uses. */
 
 import express from 'express';
 import { HostedClient } from 'hosted-client';
+import { nodeHandler } from 'hosted-client/node';
 
 const client = HostedClient.fromEnv();
 
@@ -13,8 +14,6 @@ const handle = client.callbacks.handler({
 
 export const app = express();
 
-app.post('/callbacks', express.raw({ type: () => true, limit: '8mb' }), async (request, response) => {
-  const url = `${request.protocol}://${request.host}${request.originalUrl}`;
-  const answer = await handle(new Request(url, { method: 'POST', body: request.body }));
-  response.status(answer.status).set(Object.fromEntries(answer.headers)).end();
-});
+// Callbacks carry images: they grow to 1.5 MB, and the usual limit is 100 KB.
+app.use(express.json({ limit: '8mb' }));
+app.post('/callbacks', nodeHandler(handle));

@@ -46,7 +46,7 @@ test('the web-standard example hands a callback over once, with the confirmed st
   expect(printed).toEqual([expect.stringMatching(/^result [0-9a-f]{64}: the job is succeeded$/)]);
 });
 
-test('the Express example keeps the raw body, and refuses a forged callback', async () => {
+test('the Express example takes 1.5 MB that were parsed, and refuses a forged callback', async () => {
   const { app } = await import('../../examples/receive-with-express.ts');
   const server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -61,7 +61,7 @@ test('the Express example keeps the raw body, and refuses a forged callback', as
   expect(printed).toHaveLength(1);
 });
 
-test('the Fastify example keeps the raw body, and refuses a forged callback', async () => {
+test('the Fastify example takes 1.5 MB that were parsed, and refuses a forged callback', async () => {
   const { app } = await import('../../examples/receive-with-fastify.ts');
   const to = overHttp(`${await app.listen({ port: 0, host: '127.0.0.1' })}/callbacks`);
   const job = completedJob();
@@ -74,7 +74,22 @@ test('the Fastify example keeps the raw body, and refuses a forged callback', as
   expect(printed).toHaveLength(1);
 });
 
-test('the NestJS example injects one client, keeps the raw body, and refuses a forged callback', async () => {
+test('the Lambda example takes 1.5 MB as base64, and refuses a forged callback', async () => {
+  const { handler } = await import('../../examples/receive-with-lambda.ts');
+  const job = completedJob();
+  const post = async (options: Parameters<typeof sandbox.jobs.callback>[1]) => {
+    const body = Buffer.from(await (await sandbox.jobs.callback(job, options)).arrayBuffer()).toString('base64');
+    return handler({ version: '2.0', requestContext: { http: { method: 'POST' } }, body, isBase64Encoded: true });
+  };
+
+  const genuine = await post({ padBytes: 1_500_000 });
+  const forged = await post({ variant: 'forged' });
+
+  expect([genuine.statusCode, forged.statusCode]).toEqual([200, 401]);
+  expect(printed).toHaveLength(1);
+});
+
+test('the NestJS example injects one client, takes 1.5 MB, and refuses a forged callback', async () => {
   const { createApp, Verifications } = await importNestExample();
   const app = await createApp();
   await app.listen(0, '127.0.0.1');

@@ -1,0 +1,14 @@
+/** Callbacks on AWS Lambda: an HTTP API (payload 1.0 and 2.0), a REST API, or a function URL. */
+
+import { HostedClient } from 'hosted-client';
+import { lambdaHandler } from 'hosted-client/node';
+
+const client = HostedClient.fromEnv();
+
+export const handler = lambdaHandler(
+  client.callbacks.handler({
+    onEvent: (event, status) => {
+      console.log(`result ${event.id}: the job is ${status.state}`);
+    },
+  }),
+);
