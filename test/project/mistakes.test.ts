@@ -50,13 +50,19 @@ function clientOfKit(wrong: Partial<HostedClientOptions>) {
   const { sandbox, fetch } = createMockService();
   const { apiKey, ...options } = sandbox.clientOptions;
   const key = wrong.signer === undefined ? { apiKey: apiKey ?? '' } : {};
-  return new HostedClient({ ...options, ...key, fetch, maxRetries: 0, ...wrong });
+  return new HostedClient({ ...options, ...key, fetch, maxRetries: 0, ...wrong } as HostedClientOptions);
 }
 
 /** A client of a server on loopback. Its platform's fetch, unless another is given. */
 function clientAt(origin: string, options: Partial<HostedClientOptions> = {}) {
   const baseUrls = { sandbox: `${origin}/${secrets.path}` };
-  return new HostedClient({ partnerId: '085', apiKey: secrets.key, baseUrls, maxRetries: 0, ...options });
+  return new HostedClient({
+    partnerId: '085',
+    apiKey: secrets.key,
+    baseUrls,
+    maxRetries: 0,
+    ...options,
+  } as HostedClientOptions);
 }
 
 const get = (client: HostedClient) => rejection(client.links.get(secrets.refId));

@@ -1,11 +1,16 @@
 /** Why a request has no response: which errors of a platform say that nothing was sent, and what of them is shown. */
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { describeConnectionFailure, platformFetch } from '../../src/runtime/fetch.js';
+import { describeConnectionFailure } from '../../src/runtime/connection-failure.js';
+import { platformFetch } from '../../src/runtime/fetch.js';
 
 const withCode = (code: unknown, more: object = {}) => Object.assign(new Error('failed'), { code, ...more });
-const judge = (error: unknown) => describeConnectionFailure(error, true);
-const judgeOther = (error: unknown) => describeConnectionFailure(error, false);
+const judgeBy = (error: unknown, byPlatform: boolean) => {
+  const { reason, isNotSent } = describeConnectionFailure(error, byPlatform);
+  return { reason, isNotSent };
+};
+const judge = (error: unknown) => judgeBy(error, true);
+const judgeOther = (error: unknown) => judgeBy(error, false);
 const unknown = { reason: null, isNotSent: false };
 
 /** Of Node (dns, net, tls: OpenSSL's X509 codes), undici, and Bun: no session with the service was there yet. */
