@@ -23,8 +23,8 @@ import { type CheckedOptions, checkOptions, createSettings, readOverrides } from
 /**
  * A client of one environment of the service. It holds a secret key: keep it on the server.
  *
- * One client is safe to share between concurrent calls. They share a token bucket of retries, and what is
- * learnt of the service's clock.
+ * One client is safe to share between concurrent calls. They share a token bucket for retries, and what the client
+ * has learnt about the service's clock.
  *
  * @example The sandbox, with a key from the process's environment
  * ```ts
@@ -44,10 +44,10 @@ export class HostedClient {
   readonly links: Links;
   /** Verification jobs. */
   readonly jobs: Jobs;
-  /** Results that the service posts. */
+  /** Receives the results that the service posts. */
   readonly callbacks: Callbacks;
 
-  // Private, so that no inspection, spread or JSON of a client shows a key.
+  // Private, so that inspecting, spreading or serialising a client never shows a key.
   readonly #start: () => Started;
   /** Undefined where the options were checked when the client was created. */
   readonly #lazy: LazyOptions | undefined;
@@ -55,8 +55,8 @@ export class HostedClient {
   /**
    * Checks the options and creates a client; nothing is sent.
    *
-   * @param options - The partner id, a key and a base URL; the rest has defaults.
-   * @throws {HostedConfigError} when options are invalid, with every problem at once; in a browser always.
+   * @param options - The partner id, a key and a base URL. All other options have defaults.
+   * @throws {HostedConfigError} when options are invalid (it lists every problem), and always in a browser.
    */
   constructor(options: HostedClientOptions) {
     assertNotBrowser();
@@ -93,7 +93,7 @@ export class HostedClient {
    * constructor would throw; a handler of callbacks responds with 503, and reports the error to its `onError`
    * and to the `logger` of `overrides`.
    *
-   * @param overrides - Options that replace those of the variables; one that is undefined replaces nothing.
+   * @param overrides - Options that replace those from the variables. An undefined option replaces nothing.
    * @param from - Where variables are read from, and when.
    * @returns A client, of the sandbox unless `HOSTED_ENVIRONMENT` is `production`.
    * @throws {HostedConfigError} when variables are missing, which it names, or an option is invalid; in a browser
@@ -126,11 +126,11 @@ export class HostedClient {
   }
 
   /**
-   * Creates a client with other options. `signer` replaces `apiKey`, and the reverse; an option that is
-   * undefined changes nothing. The new client shares nothing with this one: not the retries, not what
-   * was learnt of the service's clock, not which callbacks were received. That of a lazy client is lazy.
+   * Creates a client with other options. `signer` replaces `apiKey`, and `apiKey` replaces `signer`; an undefined
+   * option changes nothing. The new client shares no state with this one: not the token bucket, the clock correction
+   * or the received callbacks. That of a lazy client is lazy.
    *
-   * @param overrides - The options that differ. Each replaces the whole option: `baseUrls` too.
+   * @param overrides - The options that differ. Each one replaces the whole option, also `baseUrls`.
    * @returns Another client; this one stays as it is.
    * @throws {HostedConfigError} when an option is invalid, or options contradict each other.
    *

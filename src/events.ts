@@ -12,8 +12,8 @@ import type { OperationName } from './protocol/routes.js';
 import { silentLogger, warningLogger } from './runtime/console-log.js';
 
 /**
- * Where log lines go. `console` and winston's loggers fit; one that takes the details before the message,
- * as pino does, needs a few lines in between. What it throws is ignored.
+ * Where log lines go. `console` and winston's loggers work as they are. A logger that takes the details before the
+ * message, such as pino, needs an adapter of a few lines. Its errors are ignored.
  */
 export interface Logger {
   /**
@@ -31,8 +31,8 @@ export interface Logger {
    */
   info(message: string, details?: object): void;
   /**
-   * Receives what works but is likely a mistake; a line for each callback that failed, and at most one line a
-   * minute with the number of callbacks that were rejected.
+   * Receives a line for something that works but is probably a mistake, a line for each callback that failed, and at
+   * most one line a minute with the number of rejected callbacks.
    *
    * @param message - What happened.
    * @param details - Not given so far.
@@ -53,7 +53,7 @@ export interface Logger {
  */
 export type HostedEvent =
   | {
-      /** A request is about to leave. */
+      /** A request is about to be sent. */
       type: 'request';
       /** The same in all events of one call; counted from 1 by each client. */
       callId: number;
@@ -73,7 +73,7 @@ export type HostedEvent =
       attempt: number;
       /** The HTTP status. */
       status: number;
-      /** The id the service gave the request; null where it gave none. */
+      /** The id that the service gave the request; null if it gave none. */
       requestId: string | null;
       /** Milliseconds the attempt took, from signing it to the end of the body. */
       durationMs: number;
@@ -89,7 +89,7 @@ export type HostedEvent =
       attempt: number;
       /** Milliseconds until the next one. */
       delayMs: number;
-      /** The `code` of the error it failed with. */
+      /** The `code` of the error with which the attempt failed. */
       reason: string;
     }
   | {
@@ -103,11 +103,11 @@ export type HostedEvent =
       elapsedMs: number;
       /** Milliseconds until the next poll; null when this was the last one. */
       nextDelayMs: number | null;
-      /** The state of the job; `'error'` where the poll failed. */
+      /** The state of the job; `'error'` if the poll failed. */
       state: JobStatus['state'] | 'error';
     }
   | {
-      /** A call failed. Not for an abort, nor for a wait that reached its deadline. */
+      /** A call failed. There is no such event for an abort, or for a wait that reached its deadline. */
       type: 'error';
       /** The same in all events of one call. */
       callId: number;
@@ -136,8 +136,8 @@ export type HostedEvent =
       /** A handler responded to a callback. */
       type: 'callback';
       /**
-       * `'accepted'`: passed to `onEvent`; `'repeat'`: passed to it before; `'refused'`: rejected with a 4xx;
-       * `'failed'`: with a 5xx.
+       * `'accepted'`: it was passed to `onEvent`; `'repeat'`: it had been passed to `onEvent` before; `'refused'`:
+       * the response was a 4xx; `'failed'`: the response was a 5xx.
        */
       result: 'accepted' | 'repeat' | 'refused' | 'failed';
       /** A short code that says why it was rejected or failed; null otherwise. */
@@ -162,7 +162,7 @@ function createReport(listener: Report | undefined, logger: Logger | undefined):
 
 /** Reports events, and counts calls. */
 export interface Telemetry {
-  /** Null where there is neither listener nor logger: no event has to be created then. */
+  /** Null if there is no listener and no logger: then no event has to be created. */
   readonly report: Report | null;
   /** Writes a log line about something that works but is likely a mistake. */
   readonly warn: (message: string) => void;

@@ -39,7 +39,7 @@ export function readSource(given: unknown): Source {
 }
 
 /**
- * Reads the options of a client from environment variables; `overrides` replace them.
+ * Reads the options of a client from environment variables. `overrides` replace these options.
  *
  * @throws {HostedConfigError} naming the variables that are missing.
  */
@@ -85,7 +85,7 @@ function urlsOf(read: Read, variableOf: (environment: Environment) => string): P
   return Object.fromEntries(urls.filter(([, url]) => url));
 }
 
-// Checked here too, so that the messages name the variables and not the options.
+// Also checked here, so that the messages name the variables instead of the options.
 function findMissing({ partnerId, apiKey, signer, environment, baseUrls, logger }: Options): readonly Issue[] {
   const issues: Issue[] = [];
   if (!partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });

@@ -9,17 +9,17 @@ import type { WireOptions } from './protocol/assumptions.js';
 import type { Clock } from './runtime/clock.js';
 import type { Signer } from './signing/signer.js';
 
-/** An environment of the service. Keys, links and jobs of one are unknown to the other. */
+/** An environment of the service. Each environment has its own keys, links and jobs. */
 export type Environment = 'sandbox' | 'production';
 
-// A record, so that the compiler refuses one that is left out.
+// A record, so that the compiler reports a missing environment.
 const everyEnvironment: Readonly<Record<Environment, true>> = { sandbox: true, production: true };
 
 /** Every environment, by name. */
 export const environments = Object.keys(everyEnvironment) as readonly Environment[];
 
 /**
- * Options of {@link HostedClient}. `apiKey` or `signer`: exactly one of the two. `environment: 'production'` with
+ * Options of {@link HostedClient}. Exactly one of `apiKey` and `signer` is required. `environment: 'production'` with
  * the base URL of production: it is never the default.
  */
 export type HostedClientOptions = CommonOptions &
@@ -32,7 +32,7 @@ export type HostedClientOptions = CommonOptions &
  * @inline
  */
 interface ApiKeyOption {
-  /** The key of the chosen environment; short for `signer: hmacSha256({ apiKey })`. */
+  /** The key of the chosen environment. It is short for `signer: hmacSha256({ apiKey })`. */
   apiKey: string;
   /** Not with an `apiKey`. */
   signer?: undefined;
@@ -59,9 +59,9 @@ interface SandboxOptions {
   /** The environment to send requests to. Default `'sandbox'`: production is never the default. */
   environment?: 'sandbox';
   /**
-   * The base URL of each environment; that of the chosen one is required. `https`, or `http` on loopback; a
-   * path is kept, and the client adds the version (`/v1`). `http` is rejected where environment variables
-   * make the platform's fetch use a proxy for it: put the host into `NO_PROXY`.
+   * The base URL of each environment. The URL of the chosen environment is required. It must be `https`, or `http` on
+   * loopback. A path is kept, and the client adds the version (`/v1`). `http` is rejected if environment variables
+   * make the platform's fetch use a proxy for it: add the host to `NO_PROXY`.
    */
   baseUrls: {
     /** The base URL of the sandbox. */
@@ -94,26 +94,26 @@ interface ProductionOptions {
  * @inline
  */
 interface CommonOptions {
-  /** The partner id as a string, exactly as the service wrote it: leading zeros are significant. */
+  /** The partner id as a string, exactly as the service gave it to you: leading zeros count. */
   partnerId: string;
-  /** Base URLs for job status alone. Default `baseUrls`: the protocol shows no production URL (§4.5). */
+  /** Base URLs for job status only. Default: `baseUrls`, because the protocol shows no production URL (§4.5). */
   jobStatusBaseUrls?: Partial<Record<Environment, string | URL>>;
-  /** The callback URL of `links.create` when its `callbackUrl` is left out: absolute http(s). Default: none. */
+  /** The absolute http(s) URL that `links.create` uses if its `callbackUrl` is left out. Default: none. */
   defaultCallbackUrl?: string;
   /** The time limit of one attempt, including its body, in milliseconds. Default 30,000. */
   timeoutMs?: number;
   /** The time limit of all attempts of one call and the pauses between them, in milliseconds. Default 120,000. */
   totalTimeoutMs?: number;
   /**
-   * How often a call is retried at most, 0 to 100; only where that is safe. Default 2; 0 always means one
-   * request: sending it again with a new signature is a retry too.
+   * The maximum number of retries of a call, 0 to 100. A call is only retried if that is safe. Default 2. With 0,
+   * exactly one request is sent: sending it again with a new signature is a retry, too.
    */
   maxRetries?: number;
   /**
    * Custom fetch: that of the platform or of undici, or your own. It is given the URL as a string, and method,
-   * headers, body, `redirect` and signal. It must
-   * reject only when the request itself fails: an error thrown after sending (for example by a logging call)
-   * may be taken for "not sent" and be retried. Default: the platform's `fetch`, looked up at each call.
+   * headers, body, `redirect` and signal. It must reject only when the request itself fails: an error thrown after
+   * sending (for example by a logging call) may be taken for "not sent", and the request sent again. Default: the
+   * platform's `fetch`, looked up at each call.
    *
    * @param url - The URL.
    * @param init - The request.
@@ -121,34 +121,34 @@ interface CommonOptions {
    */
   fetch?: (url: string, init: FetchInit) => Promise<FetchResponse>;
   /**
-   * The time, and a way to sleep. The age of signatures is checked by it alone, so it should be right to the
-   * minute. Default: the platform's time and timers; durations and time limits then use its monotonic clock.
+   * The time, and a way to sleep. Only this clock decides the age of signatures, so it should be correct to the
+   * minute. Default: the platform's time and timers, with its monotonic clock for durations and time limits.
    */
   clock?: Clock;
   /**
-   * `'auto'`: when the service rejects our authentication and its `Date` header differs by more than a minute
-   * and at most a day, requests are signed with its time, and the call is retried once. `'off'`: never. The
-   * age of responses is checked by `clock` alone. Default `'auto'`.
+   * `'auto'`: if the service rejects our authentication, and its `Date` header differs by more than a minute and at
+   * most a day, the call is retried once, and requests are signed for the service's time. `'off'`: the time is never
+   * corrected. In both cases, only `clock` decides the age of responses. Default `'auto'`.
    */
   clockSkew?: 'auto' | 'off';
   /**
-   * How far, in milliseconds and both ways, the timestamp of a signed response may be from now, by `clock`.
-   * More than half of it logs a warning, at most once an hour. Default 300,000; `false` accepts any age. §5
-   * shows no window.
+   * How far the timestamp of a signed response may be in the past or future, in milliseconds, by `clock`. If it is
+   * further than half of this, a warning is logged, at most once an hour. Default 300,000; `false` accepts any age.
+   * §5 shows no window.
    */
   maxResponseAgeMs?: number | false;
-  /** The largest body accepted, in bytes after decompression. Default 8 MiB; of an error 64 KiB are read. */
+  /** The largest body accepted, in bytes after decompression. Default 8 MiB; of an error response, at most 64 KiB. */
   maxResponseBytes?: number;
   /** Corrections to what is assumed where the protocol is silent. Default: none. */
   wire?: WireOptions;
   /**
-   * Receives log lines: no bodies or keys, no ids of people, jobs or links, no URLs. Default: warnings go to the
-   * platform's `console.warn`, each at most once a minute in a process; see `HOSTED_LOG` at
-   * {@link HostedClient.fromEnv}.
+   * Receives log lines. They contain no bodies, keys, URLs, or ids of people, jobs or links. Default: warnings go to
+   * the platform's `console.warn`, each at most once a minute in a process; see `HOSTED_LOG` at {@link
+   * HostedClient.fromEnv}.
    */
   logger?: Logger;
   /**
-   * Receives what happens during calls, for metrics and traces. What it throws is ignored.
+   * Receives events during calls, for metrics and traces. Its errors are ignored.
    *
    * @param event - What happened.
    */
@@ -208,16 +208,16 @@ export interface FetchResponse {
   } | null;
 }
 
-/** Options of a single call; each one overrides the client's for it. */
+/** Options of a single call. Each one overrides the client's option for this call. */
 export interface CallOptions {
-  /** Ends the call at once; it then rejects with `signal.reason` itself. */
+  /** Ends the call at once. The call then rejects with `signal.reason` itself. */
   signal?: AbortSignal;
   /** The time limit of one attempt, including its body, in milliseconds. Default: the client's. */
   timeoutMs?: number;
   /** The time limit of all attempts and the pauses between them, in milliseconds. Default: the client's. */
   totalTimeoutMs?: number;
-  /** How often the call may be retried, where that is safe; 0 means one request. Default: the client's. */
+  /** The maximum number of retries of the call, if that is safe; 0 means one request. Default: the client's. */
   maxRetries?: number;
-  /** Headers to add; not those that the client or the platform sets (`content-type`, `host`, …). Default: none. */
+  /** Headers to add, except those that the client or the platform sets (`content-type`, `host`, …). Default: none. */
   headers?: Record<string, string>;
 }

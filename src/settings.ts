@@ -1,6 +1,6 @@
 /**
- * The options of a client, as checked: either one error with every problem, or settings that need no more
- * checks. `options.ts` has them as given.
+ * Checks the options of a client: the result is one error with every problem, or settings that need no more checks.
+ * `options.ts` has the options as given.
  *
  * @module
  */
@@ -195,7 +195,7 @@ function createWire(given: z.output<typeof wireOptions>): Wire {
   return Object.freeze({ ...assumedWire, ...overrides });
 }
 
-/** Finds what is wrong with options together; each of them may be of the wrong type. */
+/** Finds options that contradict each other. Each option may still have the wrong type. */
 function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: OptionsAsGiven): readonly Issue[] {
   const issues: Issue[] = [];
   if ((apiKey === undefined) === (signer === undefined)) {
@@ -216,7 +216,7 @@ function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: Op
 const mustHaveKey = 'must be there, or "signer" in its place';
 const mustHaveOneKey = 'must not be there beside "signer": leave one of the two out';
 
-// http is for loopback alone: a proxy would send the signature over the network, where it can be read.
+// http is allowed only on loopback: a proxy would send the signature over the network, where others can read it.
 function findProxyIssues({
   environment = 'sandbox',
   fetch,
@@ -244,7 +244,7 @@ function baseUrlProblemOf(url: URL): string | null {
   return null;
 }
 
-// Without a regular expression: one for slashes at the end takes time that grows with the square of their number.
+// A regular expression for slashes at the end would take time that grows with the square of their number.
 function trimTrailingSlashes(path: string): string {
   let end = path.length;
   while (path.endsWith('/', end)) end -= 1;
@@ -262,7 +262,7 @@ function isClock(value: unknown): boolean {
   );
 }
 
-// Always with an own "sleep", undefined where the caller's clock has none: a polluted prototype must not add one.
+// Always has its own `sleep`, undefined if the caller's clock has none: a polluted prototype must not add one.
 function toClock(clock: Clock): Clock {
   const sleep = (ms: number, signal?: AbortSignal) => clock.sleep?.(ms, signal);
   return { now: () => clock.now(), sleep: hasMethods(clock, 'sleep') ? sleep : undefined } as Clock;

@@ -10,12 +10,12 @@ export interface ResponseInfo {
   readonly status: number;
   /** The headers of the response. */
   readonly headers: Headers;
-  /** The id the service gave the request, in `x-request-id` or a header like it; null where it gave none. */
+  /** The id that the service gave the request, in `x-request-id` or a similar header; null if it gave none. */
   readonly requestId: string | null;
   /** How many requests the call made. */
   readonly attempts: number;
   /**
-   * Gives the body as received. It may contain personal data: not for logs.
+   * Gives the body as received. It may contain personal data: do not log it.
    *
    * @returns The whole body.
    */
@@ -33,8 +33,8 @@ export interface CallResult<T> {
 }
 
 /**
- * The promise of a call's value. The call has begun when one holds it, and is made once, however
- * often it is awaited; a {@link LinkList} alone waits for the first await.
+ * The promise of a call's value. The call has already begun, and is made only once, even if you await the promise
+ * several times. Only a {@link LinkList} starts at the first await.
  *
  * @typeParam T - The value.
  */

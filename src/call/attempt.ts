@@ -26,13 +26,13 @@ export interface SharedState {
 }
 
 /**
- * The retries that a client may make in all, so that they do not make an outage worse: each one takes tokens, each
- * success gives some back. In an outage a thousand calls then make eleven hundred requests, and not three thousand.
+ * Limits all retries of a client, so that they do not make an outage worse. Each retry takes tokens, and each success
+ * gives some back. In an outage, a thousand calls then make 1,100 requests, not 3,000.
  */
 export interface TokenBucket {
-  /** Takes what a retry costs; false where there are not enough tokens. */
+  /** Takes the tokens for a retry; false if there are not enough. */
   take(): boolean;
-  /** Gives back what a success earns. */
+  /** Adds the tokens for a success. */
   earn(): void;
 }
 
@@ -41,7 +41,7 @@ export interface TokenBucket {
  * call is made once, signed anew at most once, and takes nothing from the token bucket.
  */
 export interface PartOf {
-  /** The signatures of all calls of the whole. Left out: of this call alone. */
+  /** The signatures of all calls of the wait or confirmation. If left out, only those of this call. */
   readonly sent?: SentSignatures;
 }
 
@@ -55,7 +55,7 @@ export interface RunningCall<Input, WireResponse, Output> extends CallFacts {
 /** What a call is, whatever its input and its response. */
 export interface CallFacts {
   readonly shared: SharedState;
-  /** Ties its events together. */
+  /** All events of the call have this id. */
   readonly id: number;
   readonly operation: OperationFacts;
   readonly options: CallOptions;
@@ -66,7 +66,7 @@ export interface CallFacts {
   readonly part: PartOf | undefined;
   /** To be completed at its end; null where nobody traces it. */
   readonly traced: CallTrace | null;
-  /** Every signature that was sent, of the call or of the whole that it is part of. */
+  /** Every signature that was sent by the call, or by the wait or confirmation that it is part of. */
   readonly sent: SentSignatures;
 }
 
@@ -92,13 +92,13 @@ export interface Attempt<Call extends CallFacts = CallFacts> {
   readonly number: number;
   /** By the monotonic clock. */
   readonly startedAt: number;
-  /** What its time is corrected by: one snapshot, as another call may learn another offset meanwhile. */
+  /** The correction of its time. It is a snapshot, because another call may learn another offset meanwhile. */
   readonly offsetMs: number;
-  /** Whether this attempt or an earlier one was made for the sake of its signature. */
+  /** Whether this attempt or an earlier one was made only to get a new signature. */
   readonly isResigned: boolean;
   /** Whether an earlier attempt was sent, and may have had an effect. */
   readonly isUnsettled: boolean;
-  /** Set where a response was signed for the time of the attempt before. */
+  /** The time of the attempt before, if a response was signed for the same time; otherwise null. */
   readonly met: SigningTime | null;
   /** The time that it is signed for; null before that. */
   signedFor: SigningTime | null;

@@ -89,10 +89,10 @@ async function runAttempt<Input, WireResponse, Output>(
     signal.throwIfAborted();
     return send(request, attempt, signal);
   });
-  // A promise where the signer verifies later.
+  // A promise if the signer verifies asynchronously.
   const result = readResponse(response, attempt);
   if (!(result instanceof Promise)) return result;
-  // Where the signal or the time ends it first, nothing else handles its rejection.
+  // If the signal or the time limit ends the attempt first, nothing else handles this rejection.
   result.catch(() => undefined);
   return withTimeout(limitsOf(attempt, 'total'), () => result);
 }
@@ -121,7 +121,7 @@ function beginCall<Input, WireResponse, Output>(
   }
 }
 
-// By an own property, as other code may have put one on all objects.
+// Own properties only: other code may have put a `sent` on `Object.prototype`.
 function sharedSignatures(part: PartOf | undefined) {
   return part && Object.hasOwn(part, 'sent') ? part.sent : undefined;
 }

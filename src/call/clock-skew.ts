@@ -1,18 +1,18 @@
 /**
- * The difference between the service's clock and this machine's. A `Date` header is not signed: it corrects
- * the time that is signed alone, and only where the service rejected our authentication. What is fresh is
- * judged by this machine's own clock.
+ * The difference between the service's clock and this machine's. A `Date` header is not signed. So it corrects only
+ * the time that is signed, and only if the service rejected our authentication. This machine's own clock decides what
+ * is fresh.
  *
  * @module
  */
 
 import { parseHttpDate } from '../protocol/date-time.js';
 
-/** A round trip this long, in ms, says too little about when the response was dated. */
+/** If a round trip takes longer than this, in ms, it is too uncertain when the response was dated. */
 const longestRoundTripMs = 10_000;
 /** A difference of up to this many ms is not corrected: signatures are expected to be valid for longer. */
 const tolerableMs = 60_000;
-/** A difference beyond this, in ms, is not adopted: no request is signed for a time further away. */
+/** A larger difference than this, in ms, is ignored: no request is signed for a time further from now. */
 const largestOffsetMs = 24 * 60 * 60 * 1000;
 
 /** When a response came, in ms since the epoch on this machine's clock, and how long that took. */
@@ -35,7 +35,7 @@ export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
   return skew;
 
   function learn(headers: Headers, { receivedAt, tookMs }: RoundTrip): boolean {
-    // Written so that NaN is never learnt from.
+    // Written so that NaN is ignored.
     if (mode === 'off' || !(tookMs <= longestRoundTripMs)) return false;
     // `Date` was written in the middle of the round trip, as far as is known.
     const ahead = measureAheadMs(headers, receivedAt - tookMs / 2);
@@ -48,7 +48,7 @@ export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
 
 /** Corrects a time to sign by an offset: at most a day from `now`, whatever else moved it. */
 export function correctTime(time: number, offsetMs: number, now: number): number {
-  // A second less: a timestamp in whole seconds is cut off.
+  // A second less, because a timestamp in whole seconds is cut off.
   const most = largestOffsetMs - 1_000;
   return Math.floor(Math.min(Math.max(time + offsetMs, now - most), now + most));
 }
@@ -81,7 +81,7 @@ function measureAheadMs(headers: Headers, now: number): number | null {
   const header = headers.get('date');
   // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
   const date = header === null ? null : parseHttpDate(header.trim());
-  // `Date` is cut to the second (RFC 9110 §6.6.1): half of one is what it lacks on average.
+  // `Date` is cut to the second (RFC 9110 §6.6.1), so on average it is half a second too early.
   return date === null ? null : date + 500 - now;
 }
 
@@ -103,8 +103,8 @@ const noticeEveryMs = 3_600_000;
 export type AgeNotice = (signedAt: Date | null, now: number) => void;
 
 /**
- * Creates a function that is given the time of every verified response, and warns at most once an hour where
- * one is more than half of what is accepted away from now: the next one may be stale.
+ * Creates a function that gets the time of every verified response. It warns, at most once an hour, if that time is
+ * further from now than half of what is accepted: the next response may be stale.
  */
 export function createAgeNotice(
   { maxResponseAgeMs, clock }: { readonly maxResponseAgeMs: number | false; readonly clock: { elapsed(): number } },

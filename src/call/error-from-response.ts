@@ -1,6 +1,6 @@
 /**
- * What a response's HTTP status and service code mean, before anything in it is trusted
- * (docs/protocol.md §7). A forged error can cost an exception; it never makes a status.
+ * What a response's HTTP status and service code mean, before anything in it is trusted (docs/protocol.md §7). A
+ * forged error can cause an exception, but never a job status.
  *
  * @module
  */
@@ -30,14 +30,14 @@ import type { TransportResponse } from './transport.js';
 
 type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
 
-/** Creates the error that a response stands for; null where it is no error and may be verified and decoded. */
+/** Creates the error for a response; null if the response is not an error, and can be verified and decoded. */
 export function createServiceError(
   response: TransportResponse,
   json: unknown,
   attempt: Attempt,
   now: number,
 ): AnyHostedError | null {
-  // Who a redirect was followed to is not the service, whatever the response says.
+  // If a redirect was followed, its target is not the service, even if the response looks like it.
   if (response.flaw === 'redirect') return null;
   const serviceCode = codeIn(json);
   const meaning = meaningOf(response.status, serviceCode, json);
@@ -54,7 +54,7 @@ export function createServiceError(
     attempts: attempt.number,
     requestId: requestIdIn(headers, sent.signatures),
     retryable,
-    // A gateway can respond so after the service behind it has acted.
+    // A gateway can respond with these errors after the service has acted.
     mayHaveActed: attempt.isUnsettled || meaning === 'timeout' || meaning === 'server',
   };
   const said = serviceCode === null ? `status ${status}` : `status ${status}, code ${serviceCode}`;
@@ -105,8 +105,8 @@ export function isWebPage(headers: Headers): boolean {
 }
 
 /**
- * Finds the id that the service gave a request, where it gave one that may be shown. A service that
- * echoes what it was sent could put a signature there: an id that has a part of one is dropped.
+ * Finds the id that the service gave a request, if the id may be shown. A service that repeats its input could put a
+ * signature there, so an id that contains a part of a signature is dropped.
  */
 export function requestIdIn(headers: Headers, sentSignatures: readonly string[]): string | null {
   // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).

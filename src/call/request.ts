@@ -44,7 +44,7 @@ export function checkInput<Input>(
   return { input: input.data as Input, options: call.data as CallOptions };
 }
 
-// §4.3 and §4.4 share the shape of their paths: to get the marker would be to list everything.
+// §4.3 and §4.4 have paths of the same shape: getting the list marker as an id would list everything.
 function markerIssues({ route }: OperationFacts, input: unknown, { listMarker }: Wire): readonly Issue[] {
   const refId = route.path.includes('{linkId}') && isRecord(input) ? readProperty(input, 'refId') : undefined;
   if (refId !== listMarker) return [];
@@ -61,10 +61,10 @@ export interface SignedRequest {
 }
 
 /**
- * Writes and signs the request of an attempt, for a time of its own, and remembers its signature. A promise only
- * where the signer gives one.
+ * Writes and signs the request of an attempt, for a time of its own, and remembers its signature. Returns a promise
+ * only if the signer does.
  *
- * @throws {HostedConfigError} when the signer fails, or signs with anything but a string.
+ * @throws {HostedConfigError} when the signer throws, or does not return a string.
  */
 export function signRequest<Input, WireResponse, Output>(
   attempt: Attempt<RunningCall<Input, WireResponse, Output>>,

@@ -24,7 +24,7 @@ import type { TransportResponse } from './transport.js';
 export type Properties = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the response of an attempt. A promise only where the signer gives one.
+ * Reads the response of an attempt. Returns a promise only if the signer does.
  *
  * @throws {HostedError} of the class that `service-error.ts` chooses, when the service responded with an error.
  * @throws {HostedResponseError} when the response cannot be used.
@@ -36,7 +36,7 @@ export function readResponse<Input, WireResponse, Output>(
 ): CallResult<Output> | Promise<CallResult<Output>> {
   attempt.progress = 'answered';
   attempt.status = response.status;
-  // What is fresh is judged by this machine's own clock: a response must not vouch for its own age.
+  // This machine's own clock decides what is fresh: a response must not prove its own age.
   const now = attempt.call.shared.settings.clock.now();
   reportResponse(response, attempt);
   const json = parseJson(response.text);
@@ -168,14 +168,14 @@ function signedAtOf(verdict: Verdict, signatures: readonly unknown[], { attempt,
   return signedAt;
 }
 
-/** A verdict that is a yes. */
+/** The verdict that a signature is valid. */
 export type Verified = Extract<Verdict, { readonly isVerified: true }>;
 
 /**
- * Gives the verdict where it is a yes.
+ * Returns the verdict if the signature is valid.
  *
- * @throws {HostedSignatureError} when it is a no.
- * @throws {HostedConfigError} when the signer threw, and there is none.
+ * @throws {HostedSignatureError} when the signature is not valid.
+ * @throws {HostedConfigError} when the signer threw, so that there is no verdict.
  */
 export function assertVerified(verdict: Verdict, source: Source): Verified {
   if (verdict.isVerified) return verdict;

@@ -1,6 +1,6 @@
 /**
- * Attempt after attempt: which error is worth another one, how long to wait for it, and how many a client may
- * make in all.
+ * Runs attempts: decides after which error another attempt follows, how long to wait before it, and how many retries
+ * a client may make.
  *
  * @module
  */
@@ -132,17 +132,17 @@ export function reportFailure(caught: unknown, call: EndedCall, attempt: Attempt
 interface Retry {
   /** How long to wait for it, in ms. */
   readonly delayMs: number;
-  /** Whether it is made for the sake of its signature, and not because something failed. */
+  /** Whether it is made only to get a new signature. */
   readonly isResigned: boolean;
 }
 
-/** Chooses what follows a failed attempt; null where nothing does. */
+/** Chooses the retry after a failed attempt; null if there is none. */
 function chooseRetry(error: AnyHostedError, attempt: Attempt): Retry | null {
   const { endsAt, shared } = attempt.call;
   const retry = chooseNewSignature(error, attempt) ?? chooseRepeat(error, attempt);
-  // A wait that outlasts the call would only hide what went wrong behind a timeout.
+  // If the delay would outlast the call, a timeout would only hide the real error.
   if (retry === null || shared.settings.clock.elapsed() + retry.delayMs >= endsAt) return null;
-  // Signing anew is not charged: nothing of the service failed, and it happens once a call.
+  // A new signature costs no tokens: the service did not fail, and it happens only once a call.
   return retry.isResigned || shared.retryTokens.take() ? retry : null;
 }
 
@@ -160,7 +160,7 @@ function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
   if (isLast(attempt) || !error.retryable || isReflected(error)) return null;
   const longestMs = Math.min(backOff.longestMs, backOff.firstMs * 2 ** (attempt.number - 1));
   const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
-  // An earlier request would be rejected, and so long a sleep looks like a call that hangs: the caller decides.
+  // An earlier request would be rejected, and a long sleep looks like a call that hangs. So the caller decides.
   if (retryAfterMs > assumedMaxRetryAfterMs) return null;
   const drawnMs = Math.floor(attempt.call.shared.random() * longestMs);
   return { delayMs: Math.max(drawnMs, retryAfterMs), isResigned: false };
@@ -197,8 +197,8 @@ export function createTokenBucket(): TokenBucket {
 }
 
 /**
- * Reads what `Retry-After` asks for, in ms: whole seconds, or an IMF date (RFC 9110 §10.2.3 and §5.6.7).
- * Null where it is neither; 0 for a date that has passed.
+ * Reads what `Retry-After` asks for, in ms: whole seconds, or an IMF date (RFC 9110 §10.2.3 and §5.6.7). Null if it
+ * is neither; 0 for a date that has passed.
  */
 export function readRetryAfter(header: string | null, now: number): number | null {
   if (header === null) return null;

@@ -1,7 +1,6 @@
 /**
- * The signatures that one call, or all calls of one wait, have sent. Both sides sign the same text with
- * one key, so a response that carries one of them may be our own request handed back
- * (docs/protocol.md §5).
+ * The signatures that one call, or all calls of one wait, have sent. Both sides sign the same text with one key, so a
+ * response with one of these signatures may be our own request sent back (docs/protocol.md §5).
  *
  * @module
  */
@@ -19,10 +18,9 @@ export interface SentSignatures {
 }
 
 /**
- * Creates an empty memory. A signature is kept while a response under its timestamp would be fresh: for
- * `maxAgeMs`, or for good where any age is accepted. Where the clock is set back, one that was forgotten
- * would be fresh again: a response under a timestamp that is not after `forgottenUntil` is as untrustworthy as
- * one under a signature that is kept.
+ * Creates an empty memory. A signature is kept while a response with its timestamp would be fresh: for `maxAgeMs`, or
+ * forever if any age is accepted. If the clock is set back, a forgotten signature would be fresh again. So a response
+ * is trusted only if its timestamp is after `forgottenUntil`.
  */
 export function createSentSignatures(maxAgeMs: number | false): SentSignatures {
   return { maxAgeMs, signatures: [], times: [], forgottenUntil: Number.NEGATIVE_INFINITY };
@@ -57,7 +55,7 @@ export function wasSentRespelled({ signatures }: SentSignatures, signature: unkn
 }
 
 // Nearly all signatures that differ do so in their first characters. Letters and digits are the same in every
-// spelling, but for their case. Judged before the case is changed: U+212A in lower case is a `k`.
+// spelling, but for their case. This check runs before the case is changed, because U+212A in lower case is a `k`.
 function differInFirst(one: string, other: string): boolean {
   const [first, second] = [one.charAt(0), other.charAt(0)];
   return alphanumeric.test(first) && alphanumeric.test(second) && first.toLowerCase() !== second.toLowerCase();
@@ -76,7 +74,7 @@ function canonicalForm(signature: string): string {
     .replaceAll(/[^A-Za-z0-9+/]/g, '');
   if (/^[\da-f]*$/i.test(text)) return text.toLowerCase();
   try {
-    // The last character may carry bits that do not count.
+    // The last character may have bits that do not count.
     return btoa(atob(text)).replaceAll('=', '');
   } catch {
     return text;

@@ -1,8 +1,8 @@
 /**
- * For which time a request is signed. Both sides sign the same text with one key, so a response that is
- * signed for the time of its request carries the request's own signature: an honest one cannot be told
- * from the request handed back, and is rejected as reflected (docs/protocol.md §5). Requests are therefore
- * signed for times that the service does not sign for, as far as these can be known.
+ * For which time a request is signed. Both sides sign the same text with one key, so a response that is signed for
+ * the time of its request carries the request's own signature: an honest one looks like the request sent back, and is
+ * rejected as reflected (docs/protocol.md §5). Requests are therefore signed for times that the service does not sign
+ * for, as far as these can be known.
  *
  * @module
  */
@@ -40,11 +40,11 @@ export function createSigningTimes(wire: Wire): Readonly<Record<'links' | 'jobs'
   return { links: timesOf(wire.timestampFormat), jobs: timesOf(wire.jobTimestampFormat) };
 }
 
-/** A clock that is set back further than this, in ms, is followed; one that wavers is not. */
+/** If the clock is set back further than this, in ms, times follow it. Smaller steps back are ignored. */
 const waveringMs = 300_000;
 /** How much earlier than now requests are signed, in ms, once a response was signed for the time of its request. */
 const backMs = 1_000;
-/** Two leads that differ by this, in ms, do not meet the same service, as its responses take about as long. */
+/** If two leads differ by this, in ms, a service cannot sign for both: its responses take about the same time. */
 const apartMs = 250;
 
 // No two requests have the same time: it increases by a millisecond where the clock stands still or wavers.
@@ -68,7 +68,7 @@ function createMilliseconds(): SigningTimes {
     },
     after(met, now) {
       const at = Math.floor(now);
-      // Where two clocks are level, every request would meet its response.
+      // If both clocks agree, every request would have the time of its response.
       if (met.leadMs === met.meantLeadMs) meantLeadMs = met.meantLeadMs === 0 ? -backMs : 0;
       // The service is past all that lies before: between the last two requests, no other one has it.
       const before = Math.max(Math.min(at - backMs, met.time - 1), lastButOne + 1);

@@ -28,7 +28,7 @@ const loadKy = lazyModule('ky', async () => (await import('ky')).default);
 
 type Ky = Awaited<ReturnType<typeof loadKy>>;
 
-/** The largest body of an error response that is read, in bytes: the rest says nothing more. */
+/** How much of an error response's body is read, in bytes: more of it would not help. */
 const maxErrorBytes = 64 * 1024;
 
 /**
@@ -74,9 +74,9 @@ function fetchWith(
   };
   // Without ky while `Object.prototype` is polluted: its options and hooks would be read from there.
   if (Object.keys(shadows).length > 0) return fetchOnce();
-  // ky sends, and nothing else: each attempt needs a signature of its own, a `Retry-After` must not be slept out
-  // past the deadline, and the clock can be given, so retries and time limits are the call's. ky hands over a
-  // Request, which not every fetch takes (undici's own does not), and whose body is a stream.
+  // ky only sends. The call itself retries and limits time: each attempt needs its own signature, the sleep for
+  // `Retry-After` must end at the deadline, and callers can pass a clock. ky calls fetch with a Request, which not
+  // every fetch accepts (undici's own does not), and whose body is a stream.
   return ky(url, {
     method,
     redirect: 'manual',
@@ -124,7 +124,7 @@ function createConnectionError(
 ): HostedConnectionError {
   const { isUnsettled } = attempt;
   const outcome = outcomeWithoutResponse({ progress: isNotSent ? 'not sent' : attempt.progress, isUnsettled });
-  // What the platform threw may contain the request: the name of the reason is passed on alone.
+  // The platform's error may contain the request, so only the name of the reason is passed on.
   const options = reason ? { cause: Object.assign(new Error(reason), { code: reason }) } : {};
   const facts = factsOf(attempt, outcome);
   return new HostedConnectionError(why, isLasting ? { ...facts, retryable: false } : facts, options);

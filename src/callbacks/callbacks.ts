@@ -28,21 +28,21 @@ import { createHandler } from './web-handler.js';
  */
 export interface Callbacks {
   /**
-   * Verifies and parses a callback. Throws if it is not signed by the service, stale, or replayed with another
-   * body; a redelivery is returned with `repeat: true`. The signature does not cover the body: treat it as a
-   * hint, and call `confirm`.
+   * Verifies and parses a callback. Throws if the callback is not signed by the service, is stale, or is replayed
+   * with another body. A redelivery is returned with `repeat: true`. The signature does not cover the body: treat the
+   * body as a hint, and call `confirm`.
    *
-   * While another delivery of the callback is being handled, it rejects with an error that is `retryable`:
-   * respond with 503, so that the callback is redelivered. After at most five minutes, or `leaseMs` of the
-   * handler that handles it, it counts as new: that process may have died.
+   * While another delivery of the callback is being handled, `receive` rejects with a `retryable` error. Respond with
+   * 503 then, so that the callback is redelivered. After five minutes, or the `leaseMs` of the handler, the callback
+   * counts as new: the process that handled it may have died.
    *
-   * The callback then counts as handled, here and by handlers that do not confirm. If handling may fail, use
-   * `handler`: after a failure it takes the next delivery as new.
+   * After `receive`, the callback counts as handled, also for handlers that do not confirm. If your handling may
+   * fail, use `handler`: after a failure, the next delivery counts as new.
    *
    * @param body - The raw body of the request, as a string or bytes.
    * @param options - Limits of age and size, and the replay guard.
    * @returns The result; `repeat` says whether the callback was received before.
-   * @throws {HostedSignatureError} when it is not authentic, stale, or replayed with another body;
+   * @throws {HostedSignatureError} when the callback is not authentic, is stale, or is replayed with another body;
    *   with `retryable` true when another delivery of it is being handled.
    * @throws {HostedResponseError} when it is too large, not JSON, has an unexpected shape, or names no job.
    * @throws {HostedValidationError} when `body` is already parsed, or an option is out of range.
@@ -60,15 +60,15 @@ export interface Callbacks {
   receive(body: string | Uint8Array, options?: ReceiveOptions): Promise<CallbackEvent>;
 
   /**
-   * Creates a web-standard handler that fetches job status, with history, for every callback, and passes its
-   * verified response to `onEvent`: nothing of the callback's own body. For Hono, Next, Workers, Bun, Deno
-   * and everything else with `Request` and `Response`.
+   * Creates a web-standard handler. For every callback, it fetches job status, with history, and passes the verified
+   * response to `onEvent`, but nothing from the callback's own body. It works with Hono, Next, Workers, Bun, Deno and
+   * everything else that has `Request` and `Response`.
    *
    * It responds with
-   * - 200 when the callback is accepted, or was before;
+   * - 200 when the callback is accepted, or was accepted before;
    * - 400 when it cannot be read;
    * - 401 when it is not authentic, or older than `maxHintAgeMs`;
-   * - 405 to anything but POST;
+   * - 405 when the method is not POST;
    * - 408 when its body does not arrive within `bodyTimeoutMs`;
    * - 413 when it is larger than `maxBytes`;
    * - 500 when `onEvent` rejects;
@@ -76,12 +76,12 @@ export interface Callbacks {
    *   limit, when it is marked as final and its job is still pending, and when the replay guard, the signer
    *   or the connection failed.
    *
-   * `onEvent` gets a result of the job's history once in each state of its job, also when it is redelivered
-   * with a new signature. The latest 10,000 results are remembered in this process, for each `replayGuard`; the
-   * guard itself remembers callbacks, each with its signed time. Another process may pass on such a result
-   * again, with the same `event.id`.
+   * `onEvent` gets each result of the job's history once for each state of the job, even if it is redelivered with a
+   * new signature. This process remembers the latest 10,000 results for each `replayGuard`; the guard itself
+   * remembers callbacks by their signed time. So another process may pass on a result again that has a new signature,
+   * with the same `event.id`.
    *
-   * After 500 and 503 the next delivery counts as new. `onError` receives everything that does not end in 200.
+   * After 500 and 503, the next delivery counts as new. `onError` receives every delivery whose response is not 200.
    *
    * @param options - What to do with a callback, and how to receive it.
    * @returns A function from request to response. It never rejects.
@@ -105,7 +105,7 @@ export interface Callbacks {
     options: HandlerOptions & {
       /** Job status is fetched before `onEvent` runs. Default `true`. */
       confirm?: true;
-      /** Receives each callback once, as job status confirms it. The response is sent when it is done. */
+      /** Receives each callback once, as confirmed by job status. The response is sent when `onEvent` has finished. */
       onEvent: (event: ConfirmedEvent, status: JobStatus) => void | Promise<void>;
     },
   ): (request: Request) => Promise<Response>;
@@ -117,9 +117,9 @@ export interface Callbacks {
    * Write `confirm: false` as a literal in the call: in an object of its own TypeScript widens it to `boolean`, which
    * no form of this method takes, so that what `onEvent` receives is never a guess (`false as const` helps).
    *
-   * It responds as a handler that confirms, and also with 401 when the callback is older than `maxAgeMs`, or
-   * its signature came with another body before: of two jobs whose results are signed in the same millisecond,
-   * the second is rejected.
+   * It responds like a handler that confirms. It also responds with 401 when the callback is older than `maxAgeMs`,
+   * or when its signature was received before with another body. If the results of two jobs are signed in the same
+   * millisecond, the second one is therefore rejected.
    *
    * @param options - What to do with a callback, and how to receive it.
    * @returns A function from request to response. It never rejects.
@@ -142,19 +142,19 @@ export interface Callbacks {
     options: HandlerOptions & {
       /** Job status is not fetched. Required, so that leaving it out never passes on an unconfirmed body. */
       confirm: false;
-      /** Receives each callback once, as it was posted. The response is sent when it is done. */
+      /** Receives each callback once, as it was posted. The response is sent when `onEvent` has finished. */
       onEvent: (event: CallbackEvent) => void | Promise<void>;
     },
   ): (request: Request) => Promise<Response>;
 
   /**
-   * Fetches the verified status, with history, of a callback's job: the callback's signature does not cover its
-   * body. Retried as `jobs.status` is; a handler fetches it without retries.
+   * Fetches the verified status, with history, of a callback's job, because the callback's signature does not cover
+   * its body. Retried like `jobs.status`; a handler fetches the status without retries.
    *
-   * @param event - The callback; its two ids name the job.
+   * @param event - The callback. Its `userId` and `jobId` identify the job.
    * @param options - Options of this call alone.
    * @returns The job's status, verified.
-   * @throws {HostedError} when `jobs.status` would, for the same reasons.
+   * @throws {HostedError} when `jobs.status` would throw, for the same reasons.
    *
    * @example Confirm what was received
    * ```ts

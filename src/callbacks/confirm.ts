@@ -1,5 +1,5 @@
 /**
- * Confirms a callback by job status: the event has only what the verified response says. The callback only
+ * Confirms a callback by job status. The event contains only what the verified response says. The callback only
  * selects one of the job's results (docs/protocol.md §6).
  *
  * @module
@@ -16,10 +16,10 @@ import { resultId } from './digest.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
 
 /**
- * Fetches the status of a callback's job. Job status may lag behind the callback: if that is final and the
- * status is pending, it is fetched once more.
+ * Fetches the status of a callback's job. Job status may lag behind the callback: if the callback is final but the
+ * status is pending, the status is fetched once more.
  *
- * @throws {HostedPollTimeoutError} when it is still pending then.
+ * @throws {HostedPollTimeoutError} when the status is still pending.
  */
 export async function fetchStatus(
   event: CallbackEvent,
@@ -32,7 +32,7 @@ export async function fetchStatus(
   const second = await fetchOnce();
   if (second.complete) return second;
   throw new HostedPollTimeoutError(
-    'it is marked as final, and the job is still pending',
+    'it is marked as final, but the job is still pending',
     { job: { userId: event.userId, jobId: event.jobId }, lastStatus: second, elapsedMs: assumedSettlingMs },
     { ...callbackFacts, operation: 'jobs.status', attempts: 2, retryable: true },
   );
@@ -40,7 +40,7 @@ export async function fetchStatus(
 
 /** Creates the event that `onEvent` gets in place of the callback. */
 export async function createConfirmedEvent(event: CallbackEvent, status: JobStatus): Promise<ConfirmedEvent> {
-  // The ids of the request: those in the history's entries differ in honest responses.
+  // These are the requested ids: in honest responses, the history's entries can have other ids.
   const { userId, jobId, signedAt } = event;
   // Stryker disable next-line ArrayDeclaration: a string in the history is no entry of any job
   const entry = await findEntry(event, status.history ?? []);
@@ -49,21 +49,21 @@ export async function createConfirmedEvent(event: CallbackEvent, status: JobStat
 }
 
 function isInterim({ entry: { isFinal, resultCode } }: CallbackEvent): boolean {
-  // Stryker disable next-line StringLiteral: neither is a code
+  // Stryker disable next-line StringLiteral: neither string is a code
   return isFinal === false || assumedInterimCodes.has(resultCode ?? '');
 }
 
 async function findEntry(event: CallbackEvent, history: readonly HistoryEntry[]): Promise<HistoryEntry | null> {
   const { hostedJobId, resultCode } = event.entry;
-  // Both are part of the id: no other entry can have the event's id.
+  // The id covers both fields, so no other entry can have the event's id.
   const similar = history.filter((entry) => entry.hostedJobId === hostedJobId && entry.resultCode === resultCode);
   const ids = await Promise.all(similar.map((entry) => resultId(event, entry)));
-  // The last one, if a result is in the history twice.
+  // Takes the last entry if a result is in the history twice.
   const same = similar[ids.lastIndexOf(event.id)];
   return same ?? (similar.length === 1 ? (similar[0] ?? null) : null);
 }
 
-/** The id of an event without a result: the same for one job and state. */
+/** The id of an event without a result: it depends on the job and its state only. */
 function stateId({ userId, jobId }: JobRef, { state }: JobStatus): Promise<string> {
   return sha256Hex(writeJson([userId, jobId, state]));
 }

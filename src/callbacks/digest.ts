@@ -13,20 +13,20 @@ import { pairNames } from './scan-body.js';
 const namesOfPair: ReadonlySet<string> = new Set(pairNames);
 
 /**
- * The digest of a callback: over its signed time and its other parsed properties, whatever their order and the
- * blanks between them. It stays the same when another key signs the same time.
+ * The digest of a callback's signed time and of all properties outside the pair. The order of the properties, the
+ * blanks between them, and the key that signed the time do not change the digest.
  */
 export function digestOf(properties: Readonly<Record<string, unknown>>, timestamp: string): Promise<string> {
   return sha256Hex(JSON.stringify(timestamp) + writeProperties(properties, (name) => !namesOfPair.has(name)));
 }
 
-/** The id of a result: the same however often it is sent, and with whatever text. */
+/** The id of a result. It stays the same when the result is sent again, even with another text. */
 export function resultId({ userId, jobId }: JobRef, result: JobResult): Promise<string> {
   const { hostedJobId, resultCode, resultType, isFinal } = result;
   return sha256Hex(writeJson([userId, jobId, hostedJobId, resultCode, resultType, isFinal]));
 }
 
-// Properties in order of their names: own properties only, and parsed JSON has no getters.
+// Writes own properties only, in order of their names. Parsed JSON has no getters.
 function writeProperties(properties: Readonly<Record<string, unknown>>, isWanted: (name: string) => boolean): string {
   const names = Object.keys(properties).filter(isWanted).sort();
   return `{${names.map((name) => `${JSON.stringify(name)}:${write(properties[name])}`).join()}}`;

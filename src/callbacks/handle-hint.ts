@@ -1,6 +1,5 @@
 /**
- * Handles a callback as a hint: job status is fetched, within limits, and its verified response is passed to
- * `onEvent`.
+ * Handles a callback as a hint: fetches job status, within limits, and passes the verified response to `onEvent`.
  *
  * @module
  */
@@ -21,7 +20,7 @@ import type { Turns } from './turns.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
 import type { Handling } from './web-handler.js';
 
-/** What the confirming handlers of one client share. */
+/** What all confirming handlers of one client use. */
 export interface ConfirmContext {
   /** Fetches job status once, with history. */
   readonly fetchOnce: (job: JobRef) => Promise<JobStatus>;
@@ -43,11 +42,11 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
     const { event } = callback;
     const hint = await hintOf(callback, handling);
     const permit = limits.permit(hint);
-    // One that is known costs no request, whatever else came under its pair. One with a permit is in hand.
+    // A hint that was handled before needs no request, so no limit applies to it. A hint with a permit is busy.
     if (!limits.wasHandled(hint) && !limits.isBusy(hint)) return createLimitFailure(event);
     let begun: Begun;
     try {
-      // Two bodies with one signature do not conflict here: each is its own hint, with its own key.
+      // Two bodies with one signature do not conflict here: each body is a hint with a key of its own.
       begun = limits.usesGuard(hint) ? await beginDelivery(callback, handling) : beginWithoutGuard(hint);
     } catch (error) {
       permit?.cancel();
@@ -68,10 +67,10 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
     }
   };
 
-  /** Begins a hint that the guard does not know of: the permit is its lease. */
+  /** Begins to handle a hint without the guard: the permit serves as the lease. */
   function beginWithoutGuard(hint: Hint): Begun {
     if (limits.wasHandled(hint)) return { known: 'repeat' };
-    // Stryker disable next-line StringLiteral: of what has a lease nothing else is read
+    // Stryker disable next-line StringLiteral: if there is a lease, `known` is not read
     return { known: 'new', lease: noLease };
   }
 
@@ -95,13 +94,13 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
       return createFailure('confirm', 503, reasonOf(error), error, event);
     }
     const emitted = `${status.state} ${confirmed.id}`;
-    // Another body with the same signature gave the same event, which is not handled twice.
+    // Another body with the same signature led to the same event, which must not be handled twice.
     if (permit.wasEmitted(emitted)) {
       await lease.forget();
       return { status: 200, result: 'repeat' };
     }
     let held = lease;
-    // An event without an entry is about the job's state: another callback may be about another result.
+    // An event without an entry is not remembered: a callback about another result would get the same id.
     if (confirmed.entry !== null) {
       const leaseMs = settings.leaseMs - (client.clock.elapsed() - startedAt);
       const begun = await results.begin({ confirmed, status, guard: settings.replayGuard, leaseMs });
@@ -145,13 +144,13 @@ async function hintOf({ event, timestamp, bodyDigest }: VerifiedCallback, { sett
   };
 }
 
-// A date has no twelve digits in a row: these are an epoch in milliseconds.
+// Twelve digits in a row are a Unix timestamp in milliseconds: no date has them.
 function isInSeconds(timestamp: string): boolean {
   return !/\.\d|\d{12}/.test(timestamp);
 }
 
 function createLimitFailure(event: CallbackEvent): DeliveryResult {
-  const why = 'its signature came with more jobs than "maxJobsPerSignature", or too often with this job';
+  const why = 'its signature was used for more jobs than "maxJobsPerSignature", or too often for this job';
   return createFailure('guard', 503, 'limit', createBusyError(why), event);
 }
 

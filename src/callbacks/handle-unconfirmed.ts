@@ -24,7 +24,7 @@ export const handleUnconfirmed: Handle = async (callback, handling) => {
   } catch (error) {
     return createFailure('guard', 503, 'guard', error, event);
   }
-  // A signature is accepted with one body only: anyone who has seen it could use it with others.
+  // A signature is accepted with one body only: anyone who has seen the signature could put it on other bodies.
   if (begun.known === 'conflict')
     return createFailure('guard', 401, 'replayed', callbackSource.createUntrusted('replayed'), event);
   if (begun.lease === undefined) return toKnownResult(begun.known, event);
@@ -42,7 +42,7 @@ export function toKnownResult(known: 'busy' | 'repeat', event: CallbackEvent | C
   return createFailure('guard', 503, 'busy', createBusyError(), event);
 }
 
-/** Runs the caller's `onEvent`, then commits the lease, or drops it if that rejects. */
+/** Runs the caller's `onEvent`. Commits the lease if it resolves, and drops the lease if it rejects. */
 export async function runOnEvent(
   event: CallbackEvent | ConfirmedEvent,
   lease: Lease,
@@ -58,8 +58,8 @@ export async function runOnEvent(
   return { status: 200, result: 'accepted' };
 }
 
-/** Creates the error for a callback that is not handled now, but may be when it is redelivered. */
+/** Creates the error for a callback that is not handled now, but can be when it is redelivered. */
 export function createBusyError(why = 'another delivery of the same callback is being handled'): HostedSignatureError {
   const facts = { ...callbackFacts, retryable: true };
-  return new HostedSignatureError('replayed', facts, `${why}; it has to be redelivered later`);
+  return new HostedSignatureError('replayed', facts, `${why}; the callback has to be redelivered later`);
 }

@@ -1,7 +1,7 @@
 /**
  * Limits of the work that one signed time can cause. A signature does not cover the body, so anyone who saw one
- * callback can post others with its timestamp and signature. Each would cost a request to job status and a
- * place in the replay guard: the limits allow what an honest service needs.
+ * callback can post others with its timestamp and signature. Each of these would cost a request to job status and an
+ * entry in the replay guard: the limits allow what an honest service needs.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export interface Hint {
   /** A digest of the job's ids. */
   readonly job: string;
   readonly bodyDigest: string;
-  /** The replay guard: handlers that share it share what they handled. */
+  /** The replay guard. Handlers with the same guard know what the others handled. */
   readonly guard: object;
   /** How many jobs the callbacks of the signed time may name. */
   readonly maxJobs: number;
@@ -31,7 +31,7 @@ export interface Permit {
   recordHandled(event: string): void;
   /** Cancels the permission: no request was sent. */
   cancel(): void;
-  /** Ends the permission, however handling ended. */
+  /** Ends the permission, whether handling succeeded or failed. */
   end(): void;
 }
 
@@ -43,23 +43,23 @@ export interface HintLimits {
   wasHandled(hint: Hint): boolean;
   /** Whether a hint is being handled. */
   isBusy(hint: Hint): boolean;
-  /** Whether the guard is used for a hint: it is for the first few bodies of each job. */
+  /** Whether the guard is used for a hint. It is used for the first few bodies of each job. */
   usesGuard(hint: Hint): boolean;
 }
 
 /** The least time between two requests for one job and signed time. */
 const minRequestIntervalMs = 1_000;
-/** How many jobs are remembered, of all signed times together. */
+/** How many jobs are remembered for all signed times together. */
 const maxJobsRemembered = 10_000;
 /** How many bodies are remembered for each job, and how many events. */
 const maxRememberedOfJob = 100;
-/** For how many bodies of each job the guard is used: each takes a place in it, or a row in a store. */
+/** For how many bodies of each job the guard is used. Each body takes an entry in it, or a row in a store. */
 const maxBodiesInGuard = 16;
 
 interface HintedJob {
   /** When the last request was sent, by the monotonic clock. */
   requestedAt: number;
-  /** The permit in use; the next two are about it. */
+  /** The permit in use. `busyBody` and `busyUntil` belong to it. */
   holder: Permit | null;
   busyBody: string;
   busyUntil: number;
@@ -78,7 +78,7 @@ interface SignedTime {
   readonly jobs: Map<string, HintedJob>;
   /** The only body so far; null after a second one. */
   onlyBody: string | null;
-  /** Whether that body may still be confirmed again without a delay. */
+  /** Whether `onlyBody` may still be confirmed again without a delay. */
   mayRepeat: boolean;
 }
 
@@ -104,7 +104,7 @@ export function createHintLimits(elapsed: () => number): HintLimits {
     const job: HintedJob = {
       requestedAt: Number.NEGATIVE_INFINITY,
       holder: null,
-      // Stryker disable next-line StringLiteral: it is read only where there is a holder
+      // Stryker disable next-line StringLiteral: it is read only if there is a holder
       busyBody: '',
       busyUntil: 0,
       memories: new WeakMap(),
@@ -130,8 +130,8 @@ export function createHintLimits(elapsed: () => number): HintLimits {
       if (!known && time.jobs.size >= hint.maxJobs) return null;
       const job = known ?? addJob(time, hint.job);
       if (job.holder !== null && job.busyUntil > elapsed()) return null;
-      // A callback that failed and is redelivered at once is confirmed at once: one time, and only if no other
-      // body came with its signed time.
+      // A callback that failed and is redelivered at once is confirmed without a delay, but only once, and only if no
+      // other body came with its signed time.
       const isEarly = elapsed() - job.requestedAt < minRequestIntervalMs;
       if (isEarly && !(time.mayRepeat && time.onlyBody !== null)) return null;
       if (isEarly) time.mayRepeat = false;

@@ -10,9 +10,9 @@ import type { VerifiedCallback } from './read-callback.js';
 
 /** The right to handle a callback. Its methods never reject. */
 export interface Lease {
-  /** Ends it: the callback was handled. */
+  /** Ends the lease: the callback was handled. */
   commit(): Promise<void>;
-  /** Ends it: the next delivery counts as new. */
+  /** Ends the lease: the next delivery counts as new. */
   forget(): Promise<void>;
 }
 
@@ -39,15 +39,15 @@ export async function begin(
   const endsAt = clock.elapsed() + leaseMs;
   const known = await replayGuard.begin(key, bodyDigest, expiresAt, new Date(clock.now() + leaseMs));
   if (known === 'repeat') return { known };
-  // An unknown result gives no right to handle the callback.
+  // If the guard returns an unknown value, this delivery may not handle the callback.
   if (known !== 'new' && known !== 'conflict') return { known: 'busy' };
   const lease = {
-    // Also after the end of the lease: the callback was handled, and must not be handled again.
+    // Commits even if the lease has ended: the callback was handled, and must not be handled again.
     async commit() {
       try {
         await replayGuard.commit(key);
       } catch {
-        // Not an error for the service: a redelivery would be handled twice.
+        // The service gets no error: it would redeliver the callback, which would be handled twice.
         warn('the replay guard failed after a callback was handled');
       }
     },

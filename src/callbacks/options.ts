@@ -27,7 +27,7 @@ export interface ReceiveSettings {
 export interface HandlerSettings extends ReceiveSettings {
   readonly bodyTimeoutMs: number;
   readonly maxConfirmations: number;
-  /** Undefined: depends on how the signed time is written. */
+  /** If undefined, the limit depends on how the signed time is written. */
   readonly maxJobsPerSignature: number | undefined;
   readonly onError: Listener | undefined;
   /** Called with an event, and the status of the job if `confirms` is true. */
@@ -42,12 +42,12 @@ const defaultLeaseMs = 300_000;
 const defaultBodyTimeoutMs = 10_000;
 const defaultMaxConfirmations = 10;
 
-// One schema for both: a caller may share an object between them.
+// One schema for `receive` and handlers: a caller may pass the same object to both.
 const receiveOptions = inputObject({
   maxAgeMs: z.optional(z.union([choice([false]), duration], 'must be an integer of milliseconds, or false')),
   maxBytes: z.optional(integer(1, maxTimer)),
   replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
-  // Of handlers only.
+  // For handlers only.
   bodyTimeoutMs: z.optional(duration),
   leaseMs: z.optional(duration),
   maxConfirmations: z.optional(integer(1)),
@@ -97,7 +97,7 @@ export function readHandlerOptions(options: HandlerOptions | undefined, memory: 
   const { onEvent, confirm = true } = given;
   const { maxAgeMs = assumedMaxCallbackAgeMs, maxHintAgeMs = assumedMaxHintAgeMs } = given;
   return {
-    // A hint may be late: job status decides.
+    // A hint may be late, because job status decides.
     maxAgeMs: confirm ? maxHintAgeMs : maxAgeMs,
     maxBytes: given.maxBytes ?? defaultMaxBytes,
     confirms: confirm,

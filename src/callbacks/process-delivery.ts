@@ -40,7 +40,7 @@ export async function processDelivery(request: Request, handle: Handle, handling
   return handle(callback, handling);
 }
 
-// Not read at all if the header says it is too large; otherwise no further than the limit.
+// Does not read a body that is too large by its header. Reads any other body up to the limit.
 async function readBody(
   request: Request,
   { maxBytes, bodyTimeoutMs }: HandlerSettings,
@@ -75,7 +75,8 @@ function toVerifyFailure(error: unknown): DeliveryFailure {
   return createFailure('verify', 503, codeOf(error), error);
 }
 
-const bodyBroken = 'its body broke off, or was read before: no parser may read the request that a handler is given';
+const bodyBroken =
+  'its body was cut off, or had already been read: no parser may read the request that a handler is given';
 
 function createMethodError({ method }: Request): HostedResponseError {
   // Anyone can send another.

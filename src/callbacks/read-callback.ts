@@ -1,7 +1,7 @@
 /**
- * From a posted body to a callback whose signature is verified: decode → parse JSON → verify → check the
- * shape (docs/protocol.md §6). The signature proves the sender and the time; the body is a hint until job status
- * confirms it. A large body is scanned and verified before it is parsed.
+ * Turns a posted body into a callback with a verified signature: decode → parse JSON → verify → check the shape
+ * (docs/protocol.md §6). The signature proves the sender and the time; the body is a hint until job status confirms
+ * it. A large body is scanned and verified before it is parsed.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import type { ReceiveSettings } from './options.js';
 import { type Pair, pairNames, scanBody } from './scan-body.js';
 import type { CallbackEvent } from './types.js';
 
-/** A callback whose signature is verified, and what a guard identifies it by. */
+/** A callback with a verified signature, and what a guard needs to identify it. */
 export interface VerifiedCallback {
   readonly event: CallbackEvent;
   /** The timestamp as it was signed. */
@@ -38,7 +38,7 @@ export interface VerifiedCallback {
 
 /** A body of more bytes than this is scanned before it is parsed. */
 const smallBytes = 64 * 1024;
-/** How much longer, in ms, a callback is remembered than it is fresh: verifying takes time. */
+/** A callback is remembered this much longer, in ms, than it is fresh, because verifying takes time. */
 const maxVerifyingMs = 60_000;
 /** How many characters an id may have. Real ones have fewer than 100. */
 const maxIdCharacters = 1_024;
@@ -47,14 +47,14 @@ const maxIdCharacters = 1_024;
  * Reads a callback and verifies its signature, without asking the guard.
  *
  * @throws {HostedResponseError} when the body is too large, is not JSON, or does not name a job.
- * @throws {HostedSignatureError} when it is not authentic, or stale.
+ * @throws {HostedSignatureError} when the callback is not authentic, or is stale.
  */
 export async function readCallback(
   body: string | Uint8Array,
   { maxAgeMs, maxBytes, confirms }: ReceiveSettings,
   { signer, partnerId, environment, wire, clock }: Settings,
 ): Promise<VerifiedCallback> {
-  // Before anything is awaited: the caller may reuse the bytes.
+  // Decoded before anything is awaited: the caller may reuse the bytes.
   const { text, scanned } = decodeBody(body, maxBytes);
   const now = clock.now();
   const verify = async (pair: Pair): Promise<Verified> =>
@@ -70,8 +70,8 @@ export async function readCallback(
   const job = readJob(entry);
 
   const bodyDigest = await digestOf(properties, timestamp);
-  // Not the signature: during a key rotation one callback can have two. If job status confirms, two jobs may
-  // end at the same time, and a forged body must not block the genuine one.
+  // The signature is not part of the key: during a key rotation one callback can have two. A hint's key covers job
+  // and body: two jobs may end at the same time, and a forged body must not block the genuine one.
   const hint = confirms ? [job.userId, job.jobId, bodyDigest] : [];
   return {
     event: { id: await resultId(job, entry), repeat: false, ...job, linkId: linkIdOf(entry), entry, signedAt },
@@ -93,11 +93,11 @@ interface DecodedBody {
 function decodeBody(body: unknown, maxBytes: number): DecodedBody {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
     const message =
-      'must be the string or bytes of the request, not what was parsed from them: for its route, put a parser of raw bodies, such as express.raw(), in the place of the JSON parser';
+      'must be the string or bytes of the request, not what was parsed from them: for its route, use a parser of raw bodies, such as express.raw(), instead of the JSON parser';
     const issues = [{ path: 'body', message }];
     throw new HostedValidationError(issues, { task: 'receive a callback' });
   }
-  // A string has at least as many bytes as characters.
+  // A string has at least as many bytes as characters, so it need not be encoded.
   if (body.length > maxBytes) throw callbackSource.createUnusable('too_large');
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   if (bytes.length > maxBytes) throw callbackSource.createUnusable('too_large');
@@ -127,12 +127,12 @@ async function verifyAndParse(
   const verified = await verify(scanned);
   const properties = assertObject(parseJson(text), callbackSource);
   const parsed = pairOf(properties);
-  // The parser decides: a pair that differs from the parsed one was not verified.
+  // The parsed pair counts. If it differs from the scanned pair, it was not verified.
   if (!pairNames.every((name) => parsed[name] === scanned[name])) throw callbackSource.createUnusable('malformed');
   return { properties, verified };
 }
 
-/** The pair of a parsed body; own properties only. */
+/** The pair of a parsed body. Only own properties count. */
 function pairOf(properties: Properties): Pair {
   const own = pairNames.filter((name) => Object.hasOwn(properties, name));
   return Object.assign(Object.create(null), Object.fromEntries(own.map((name) => [name, properties[name]])));

@@ -1,6 +1,6 @@
 /**
- * The replay guard in memory, with a bounded size. No call looks at more than a few entries, however many there
- * are: anyone may post callbacks.
+ * The replay guard in memory, with a bounded size. Each call looks at only a few entries, even if there are many:
+ * anyone can post callbacks.
  *
  * @module
  */
@@ -24,7 +24,7 @@ interface GuardClock {
 
 /** Creates a replay guard for one process. */
 export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
-  // Each in order of insertion.
+  // Each map is in order of insertion.
   const failed = new Map<string, Remembered>();
   const handled = new Map<string, Remembered>();
   const busy = new Map<string, Remembered>();
@@ -36,7 +36,7 @@ export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
     return undefined;
   }
 
-  // Failed entries are dropped first: forged callbacks fail, and there may be many. They must not displace
+  // Failed entries are dropped first: forged callbacks fail, there may be many of them, and they must not displace
   // handled ones. Busy entries are kept until their leases end.
   function makeRoom(): void {
     if (failed.size + handled.size + busy.size < maxRemembered) return;
@@ -73,7 +73,7 @@ export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
       const known = busy.get(key);
       if (!known) return;
       busy.delete(key);
-      // Kept: after a failure the signature must still not be accepted with another body.
+      // The entry is kept: even after a failure, the signature must not be accepted with another body.
       failed.set(key, known);
     },
   };

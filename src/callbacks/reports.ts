@@ -21,7 +21,7 @@ export interface DeliverySuccess {
 
 /** A delivery that ended in another status. */
 export interface DeliveryFailure extends FailurePoint {
-  /** A short code for metrics, with nothing of the callback in it. */
+  /** A short code for metrics. It contains nothing of the callback. */
   readonly reason: string;
   readonly error: unknown;
 }
@@ -29,7 +29,7 @@ export interface DeliveryFailure extends FailurePoint {
 /** The result of a delivery. */
 export type DeliveryResult = DeliverySuccess | DeliveryFailure;
 
-// Own properties only: other code may have put one on `Object.prototype`.
+// Checks own properties only: other code may have put a `phase` on `Object.prototype`.
 function isSuccess(result: DeliveryResult): result is DeliverySuccess {
   return !Object.hasOwn(result, 'phase');
 }
@@ -71,10 +71,10 @@ export function createDeliveryReports(
 ): DeliveryReports {
   const rejected = new Map<number, number>();
   let quietUntil = Number.NEGATIVE_INFINITY;
-  // Stryker disable next-line StringLiteral: it is read only after a refused delivery has set it
+  // Stryker disable next-line StringLiteral: it is read only after a rejected delivery has set it
   let latest = '';
 
-  // Anyone can post callbacks that are rejected: a line for each would let them fill the log.
+  // Rejections are only counted: with a log line for each, anyone could fill the log.
   function countRejection({ status, error }: DeliveryFailure): void {
     rejected.set(status, (rejected.get(status) ?? 0) + 1);
     latest = isHostedError(error) ? `; the latest: ${error.message}` : '';
@@ -103,7 +103,7 @@ export function createDeliveryReports(
       const { phase, event, error, reason } = outcome;
       const delivery: Delivery = { result: status < 500 ? 'refused' : 'failed', reason, status, durationMs };
       report?.({ type: 'callback', ...delivery });
-      // Stryker disable next-line OptionalChaining: what calling no function throws is ignored
+      // Stryker disable next-line OptionalChaining: the error of calling a missing function is ignored
       ignoreErrors(() => onError?.(error, { phase, status, event }));
       if (status < 500) countRejection(outcome);
       else warn(describeFailure(outcome));
@@ -116,7 +116,7 @@ export function createDeliveryReports(
 /** A log line about a failed delivery. It shows nothing of what the caller's code threw. */
 function describeFailure({ phase, status, reason, error }: DeliveryFailure): string {
   const why = isHostedError(error) && phase !== 'handle' ? error.message : failureTexts[phase];
-  return `a callback ended in ${status} (${reason}), to be redelivered: ${why}`;
+  return `a callback failed with status ${status} (${reason}) and has to be redelivered: ${why}`;
 }
 
 const failureTexts: Readonly<Record<FailurePoint['phase'], string>> = {

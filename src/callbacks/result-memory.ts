@@ -1,6 +1,6 @@
 /**
- * Remembers which confirmed results were passed to `onEvent` or are being handled, whatever the signed time of
- * their callbacks: a result that is redelivered with a new signature is the same result.
+ * Remembers which confirmed results were passed to `onEvent` or are being handled. The signed time does not matter: a
+ * result that is redelivered with a new signature is the same result.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { ConfirmedEvent, ReplayGuard } from './types.js';
 export interface ConfirmedResult {
   readonly confirmed: ConfirmedEvent;
   readonly status: JobStatus;
-  /** The replay guard: handlers that share it share what they handled. */
+  /** The replay guard. Handlers with the same guard know what the others handled. */
   readonly guard: object;
   /** How long handling may still take, in ms. */
   readonly leaseMs: number;

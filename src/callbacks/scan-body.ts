@@ -1,18 +1,18 @@
 /**
- * Scans the bytes of a large body once, before it is parsed: anyone can post to a callback URL, and
- * `JSON.parse` of 8 MiB can take a second. The scan rejects what cannot be a callback, and finds the pair of
- * timestamp and signature, so that it can be verified first. Invalid JSON may pass the scan; the pair is
- * compared with the parsed one later.
+ * Scans the bytes of a large body once, before it is parsed: anyone can post to a callback URL, and `JSON.parse` of 8
+ * MiB can take a second. The scan rejects what cannot be a callback, and finds the pair of timestamp and signature,
+ * which is verified before the body is parsed. Invalid JSON may pass the scan, so the pair of the parsed body is
+ * compared with the scanned pair later.
  *
  * @module
  */
 
 import { decodeUtf8 } from '../runtime/read-body.js';
 
-/** The properties of the pair (docs/protocol.md §5). */
+/** The properties that form the pair of timestamp and signature (docs/protocol.md §5). */
 export const pairNames = ['timestamp', 'signature', 'sec_key'] as const;
 
-/** The pair of a body: those of {@link pairNames} that it has. It inherits nothing. */
+/** The pair of a body: those properties of {@link pairNames} that the body has. The object inherits nothing. */
 export type Pair = Readonly<Record<string, unknown>>;
 
 /** How many values a body may have. Real ones have fewer than 200. */
@@ -21,10 +21,10 @@ const maxValues = 10_000;
 const maxDepth = 64;
 /** How many bytes a timestamp, a signature, and any number may have. */
 const maxScalarBytes = 1_024;
-/** The most bytes of a name of the pair, if every character is an escape of six. */
+/** The most bytes that a name of the pair can have: each character may be an escape of six bytes. */
 const maxNameBytes = 6 * 'timestamp'.length;
 
-/** Stands for a list, an object or a long string, which verifying rejects as malformed. */
+/** Stands for a list, an object or a long string in the pair: verification rejects it as malformed. */
 const invalidValue: unknown = Object.freeze({});
 
 const quote = 0x22;
@@ -36,13 +36,13 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** What may come next. An end of a list or object may, too, if it is empty or a value came last. */
+/** What may come next. The end of a list or object may come too, if it is empty or a value came last. */
 type Expected = 'name' | 'colon' | 'value' | 'comma';
 
 /**
- * Finds the pair of a body: for each name the last top-level property, as with `JSON.parse`.
+ * Finds the pair of a body. As with `JSON.parse`, the last top-level property of a name counts.
  *
- * @returns the pair, or null if the body is no object, nests deeper than 64 levels, has more than 10,000 values
+ * @returns the pair, or null if the body is not an object, nests deeper than 64 levels, has more than 10,000 values
  *   or a number of more than 1,024 digits, or has a name, value, colon, comma or end in the wrong place.
  */
 export function scanBody(bytes: Uint8Array): Pair | null {
@@ -61,7 +61,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
   for (;;) {
     at = skipBlanks(bytes, at);
     const byte = bytes[at];
-    // Stryker disable next-line ConditionalExpression: what is not there is refused below as well
+    // Stryker disable next-line ConditionalExpression: undefined is rejected below as well
     if (byte === undefined) return null;
     if (byte === closeBrace || byte === closeBracket) {
       if (byte !== ends.pop() || (expected !== 'comma' && !isEmpty)) return null;
@@ -80,7 +80,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
     }
     if (expected === 'name') {
       const end = byte === quote ? skipString(bytes, at) : null;
-      // Stryker disable next-line ConditionalExpression: behind a place that is none nothing stands
+      // Stryker disable next-line ConditionalExpression: `bytes[null]` is undefined, which ends the scan
       if (end === null) return null;
       if (ends.length === 1) name = pairNameOf(bytes.subarray(at, end));
       expected = 'colon';
@@ -101,7 +101,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
       continue;
     }
     const end = byte === quote ? skipString(bytes, at) : skipScalar(bytes, at);
-    // Stryker disable next-line ConditionalExpression: behind a place that is none nothing stands
+    // Stryker disable next-line ConditionalExpression: `bytes[null]` is undefined, which ends the scan
     if (end === null) return null;
     if (name !== null) {
       const value = end - at > maxScalarBytes ? invalidValue : parseScalar(bytes.subarray(at, end));
@@ -114,7 +114,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
   }
 }
 
-// One byte order mark is skipped, as by the decoder.
+// Skips one byte order mark, as the decoder does.
 function skipMark(bytes: Uint8Array): number {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
@@ -134,12 +134,12 @@ const strideBytes = 64;
 
 /** The index after a string's closing quote; null if there is none. */
 function skipString(bytes: Uint8Array, from: number): number | null {
-  // Most strings have no escapes, and `indexOf` is ten times faster. In a string full of escaped quotes it
-  // would be called at every other byte.
+  // Most strings have no escapes, and `indexOf` is ten times faster than a loop. But in a string full of escaped
+  // quotes, `indexOf` would be called at every other byte.
   let at = from + 1;
   for (;;) {
     const end = bytes.indexOf(quote, at);
-    // Stryker disable next-line ConditionalExpression,EqualityOperator: from the first byte on nothing is expected
+    // Stryker disable next-line ConditionalExpression,EqualityOperator: the scan would go on at the first byte, and reject it
     if (end < 0) return null;
     // Stryker disable next-line ConditionalExpression: the steps below find the same end
     if (bytes[end - 1] !== backslash) return end + 1;
@@ -154,20 +154,20 @@ function skipString(bytes: Uint8Array, from: number): number | null {
   }
 }
 
-/** The first index in a string, `to` or the next, that is not part of an escape that began before it. */
+/** The first index in a string, `to` or `to + 1`, that is not part of an escape that began before `to`. */
 function skipEscapes(bytes: Uint8Array, from: number, to: number): number {
   let run = to;
-  // Stryker disable next-line ConditionalExpression: before it stand a quote, or backslashes in pairs
+  // Stryker disable next-line ConditionalExpression: before `from` stands a quote, or an even number of backslashes
   while (run > from && bytes[run - 1] === backslash) run -= 1;
-  // An odd number of backslashes takes the quote with it.
-  // Stryker disable next-line ArithmeticOperator: from one place before, the next step leads behind the quote
+  // An odd number of backslashes escapes the quote.
+  // Stryker disable next-line ArithmeticOperator: from the backslash before `to`, the next step leads behind the quote
   return to + ((to - run) % 2);
 }
 
-/** The place behind a number, a word, or whatever else stands where a value should; within it where it is too long. */
+/** The index after a number, a word, or anything else in the place of a value; if it is too long, an index in it. */
 function skipScalar(bytes: Uint8Array, from: number): number {
   const most = Math.min(from + maxScalarBytes, bytes.length);
-  // Stryker disable next-line EqualityOperator: the place itself is what is returned then
+  // Stryker disable next-line EqualityOperator: the loop ends with the same index
   for (let at = from + 1; at < most; at++) if (endsScalar(bytes[at])) return at;
   return most;
 }
@@ -187,10 +187,10 @@ function endsScalar(byte: number | undefined): boolean {
   }
 }
 
-/** The name of the pair that a property's name stands for, with or without escapes; null if it is none. */
+/** The name of the pair that equals a property's raw name once unescaped; null if none does. */
 function pairNameOf(raw: Uint8Array): string | null {
-  // The quotes count.
-  // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: a longer name is none of them anyway
+  // The raw name includes two quotes.
+  // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: a longer name cannot match anyway
   if (raw.length > maxNameBytes + 2) return null;
   const name = parseScalar(raw);
   return pairNames.find((known) => known === name) ?? null;
@@ -199,10 +199,10 @@ function pairNameOf(raw: Uint8Array): string | null {
 /** Parses a string, a number or a word; undefined if it is not JSON. */
 function parseScalar(bytes: Uint8Array): unknown {
   try {
-    // Stryker disable next-line StringLiteral: no JSON either
+    // Stryker disable next-line StringLiteral: the mutated string is not JSON either
     return JSON.parse(decodeUtf8(bytes) ?? '');
   } catch {
-    // It is none.
+    // Not JSON.
   }
   return undefined;
 }

@@ -17,7 +17,7 @@ export interface Turns {
   /**
    * Runs `work` as soon as fewer than `atOnce` are running.
    *
-   * @throws {HostedTimeoutError} when its turn does not come in time, or too many calls wait already.
+   * @throws {HostedTimeoutError} when the turn does not come in time, or too many calls already wait.
    */
   take<T>(atOnce: number, work: () => Promise<T>): Promise<T>;
 }

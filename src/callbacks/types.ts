@@ -13,8 +13,8 @@ import type { HistoryEntry, JobRef } from '../jobs/types.js';
  */
 export interface CallbackEvent extends JobRef {
   /**
-   * The id of the result, the same however often and whenever it is sent: SHA-256, in hexadecimal digits,
-   * over user id, job id, the service's job id, result code, result type, and whether it is final.
+   * The id of the result, which stays the same when the result is sent again: the SHA-256, in hexadecimal digits, of
+   * user id, job id, the service's job id, result code, result type, and whether it is final.
    */
   readonly id: string;
   /** Whether the same callback was received before. */
@@ -23,28 +23,28 @@ export interface CallbackEvent extends JobRef {
   readonly linkId: string | null;
   /** The result, as it will be in the job's history. */
   readonly entry: HistoryEntry;
-  /** When the service signed it; null if the timestamp is not a date, which only `maxAgeMs: false` accepts. */
+  /** When the service signed it; null if the timestamp is not a date. Only `maxAgeMs: false` accepts such a callback. */
   readonly signedAt: Date | null;
 }
 
 /**
- * A result that job status confirmed, with nothing from the callback's own body: `entry` and `linkId` are those
- * of the verified history, and the two ids are those of the request.
+ * A result that job status confirmed. It contains nothing from the callback's own body: `entry` and `linkId` are from
+ * the verified history, `userId` and `jobId` are the requested ids.
  *
  * @see §4.5 and §6 of docs/protocol.md
  */
 export interface ConfirmedEvent extends Omit<CallbackEvent, 'entry'> {
   /**
-   * The id of the result, the same however often it is sent. If `entry` is null: the same for one job and
-   * one state of it.
+   * The id of the result, which stays the same when the result is sent again. If `entry` is null, the id depends on
+   * the job and its state only.
    */
   readonly id: string;
   /** The reference id of the job's link, as in `entry`. */
   readonly linkId: string | null;
   /**
-   * The result in the verified history that the callback is about: the one with the callback's `id`, or else
-   * the only one with its `hostedJobId` and `resultCode`. Null if there is none: `status` then has all that
-   * is known.
+   * The result in the verified history that the callback is about: the one with the callback's `id`, or else the only
+   * one with its `hostedJobId` and `resultCode`. Null if there is no such result: `status` then has all that is
+   * known.
    */
   readonly entry: HistoryEntry | null;
 }
@@ -62,28 +62,28 @@ export interface ReceiveOptions {
   replayGuard?: ReplayGuard;
 }
 
-/** Options of a handler: how it receives callbacks, and limits of the work that one can cause. */
+/** Options of a handler: how it receives callbacks, and how much work a callback can cause. */
 export interface HandlerOptions extends ReceiveOptions {
-  /** How long a body may take to arrive, in milliseconds; then the response is 408. Default 10,000. */
+  /** How long a body may take to arrive, in milliseconds; after that, the response is 408. Default 10,000. */
   bodyTimeoutMs?: number;
   /**
-   * How long a delivery may take to handle, in milliseconds. After that the next delivery of the callback
-   * counts as new, as `onEvent` may hang, or the process may have died. Default 300,000.
+   * How long a delivery may take to handle, in milliseconds. After that, the next delivery of the callback counts as
+   * new: `onEvent` may hang, or the process may have died. Default 300,000.
    */
   leaseMs?: number;
   /**
-   * How many confirmations may run at once, including those of the client's other handlers. Default 10. Up
-   * to 1,000 more wait, each for at most 10 seconds; then the response is 503.
+   * How many confirmations may run at once, including those of the client's other handlers. Default 10. Up to 1,000
+   * more wait, each for at most 10 seconds; after that, the response is 503.
    */
   maxConfirmations?: number;
   /**
-   * How many jobs the confirmed callbacks of one signed time may be about; beyond that the response is 503.
-   * Default 8, or 1,000 if that time is written in whole seconds.
+   * How many jobs the callbacks with one signed time may be about, if job status confirms them. For more jobs, the
+   * response is 503. Default 8, or 1,000 if the signed time is written in whole seconds.
    */
   maxJobsPerSignature?: number;
   /**
-   * How far the timestamp of a confirmed callback may be in the past or future, in milliseconds. Default
-   * 172,800,000, which is two days. Others are rejected.
+   * How far the timestamp of a callback may be in the past or future, in milliseconds, if job status confirms it.
+   * Default 172,800,000, which is two days. A callback outside this range is rejected.
    */
   maxHintAgeMs?: number;
   /**
@@ -103,8 +103,8 @@ export interface HandlerOptions extends ReceiveOptions {
       /** The HTTP status of the response. */
       status: number;
       /**
-       * The callback as far as it is known: null before it is verified, with its own unsigned body until job
-       * status confirms it, and the event of `onEvent` after that.
+       * The callback, as far as it is known: null before it is verified; after that, the event from its unsigned
+       * body; once job status has confirmed it, the event that `onEvent` gets.
        */
       event: CallbackEvent | ConfirmedEvent | null;
     },
@@ -112,8 +112,8 @@ export interface HandlerOptions extends ReceiveOptions {
 }
 
 /**
- * Remembers which body came with which signed timestamp, and whether it was handled. The default one, in
- * memory, serves a single process; implement it over your store if several processes receive callbacks.
+ * Remembers which body came with which signed timestamp, and whether it was handled. The default guard works in
+ * memory, for one process. If several processes receive callbacks, implement this interface over your store.
  *
  * `begin` must be atomic for each key. Expired entries may be dropped.
  *
@@ -121,19 +121,19 @@ export interface HandlerOptions extends ReceiveOptions {
  */
 export interface ReplayGuard {
   /**
-   * Records a callback, and returns what is known of it: `'new'` the caller handles it from now on; `'busy'`
-   * another delivery is being handled, and its lease has not ended; `'repeat'` it was handled; `'conflict'`
-   * the key came with another body.
+   * Records a callback, and returns what is known of it: `'new'` if the caller now handles it; `'busy'` if another
+   * delivery is being handled, and its lease has not ended; `'repeat'` if it was handled; `'conflict'` if the key
+   * came with another body.
    *
    * @param key - A digest of the signed timestamp, the partner and the environment. If the callback will be
-   *   confirmed, also of the job's ids and the body: then no two bodies conflict.
-   * @param bodyDigest - A digest of the body without its signature: the same whatever the order of its properties
-   *   and the blanks between them.
-   * @param expiresAt - Until when to remember it: when it would be too old to be accepted, or a day from now if
-   *   any age is accepted.
-   * @param leaseEndsAt - Until when it is `'busy'`, unless `commit` or `forget` is called before: after that the
-   *   next delivery is `'new'`.
-   * @returns What is known of it.
+   *   confirmed, the digest also covers the job's ids and the body, and no two bodies conflict.
+   * @param bodyDigest - A digest of the body without its signature. The order of the properties and the blanks
+   *   between them do not change it.
+   * @param expiresAt - Until when to remember the callback: until it is too old to be accepted, or for a day if any
+   *   age is accepted.
+   * @param leaseEndsAt - Until when the callback is `'busy'`, unless `commit` or `forget` is called before. After
+   *   that, the next delivery is `'new'`.
+   * @returns What is known of the callback.
    */
   begin(
     key: string,
@@ -142,14 +142,14 @@ export interface ReplayGuard {
     leaseEndsAt: Date,
   ): Promise<'new' | 'busy' | 'repeat' | 'conflict'>;
   /**
-   * Records that it was handled, even if its lease has ended.
+   * Records that the callback was handled, even if its lease has ended.
    *
    * @param key - The key of `begin`.
    */
   commit(key: string): Promise<void>;
   /**
-   * Records that handling failed: the same callback then counts as new, another body still as a conflict. Not
-   * called after the end of the lease, as another delivery may be being handled by then.
+   * Records that handling failed. The same callback then counts as new; another body is still a conflict. `forget` is
+   * not called after the lease has ended: another delivery may already be being handled.
    *
    * @param key - The key of `begin`.
    */

@@ -31,7 +31,7 @@ import type {
 
 /** Something that the caller gave is invalid. */
 abstract class InputError extends HostedError {
-  /** Every problem; of more than 20, the first 20. */
+  /** Every problem, but at most the first 20. */
   readonly issues: readonly Issue[];
 
   /** @internal */
@@ -47,8 +47,8 @@ abstract class InputError extends HostedError {
 }
 
 /**
- * An option of the client is invalid, or its signer or clock failed: all problems at once. A signer fails when it
- * throws or returns anything but a string, a clock when it does not return a finite number.
+ * An option of the client is invalid, or its signer or clock failed. The error lists all problems at once. A signer
+ * fails if it throws or does not return a string; a clock fails if it does not return a finite number.
  */
 export class HostedConfigError extends InputError {
   static {
@@ -57,7 +57,7 @@ export class HostedConfigError extends InputError {
   readonly code = 'config';
 }
 
-/** The input of a call is invalid: all problems at once. Nothing was sent. */
+/** The input of a call is invalid. The error lists all problems at once. Nothing was sent. */
 export class HostedValidationError extends InputError {
   static {
     nameClass(HostedValidationError, 'HostedValidationError');
@@ -66,9 +66,9 @@ export class HostedValidationError extends InputError {
 }
 
 /**
- * No connection could be made, or it broke: `outcome` says whether the request may have arrived. Where the
- * platform names the reason, `cause.code` has that name: `ECONNREFUSED` or the like. Not retryable where a
- * certificate was rejected: it stays as it is.
+ * No connection could be made, or it broke: `outcome` says whether the request may have arrived. If the platform
+ * names the reason, `cause.code` has that name, such as `ECONNREFUSED`. Not retryable where a certificate was
+ * rejected: it stays as it is.
  */
 export class HostedConnectionError extends HostedError {
   static {
@@ -84,7 +84,7 @@ interface Limit {
   readonly retryAfterMs?: number | null;
 }
 
-/** A time limit was reached: that of an attempt (also where the service responds with status 408), or of the call. */
+/** The time limit of an attempt or of the call was reached, or the service responded with status 408. */
 export class HostedTimeoutError extends HostedError {
   static {
     nameClass(HostedTimeoutError, 'HostedTimeoutError');
@@ -105,7 +105,7 @@ export class HostedTimeoutError extends HostedError {
   }
 
   /**
-   * How long the service asks to wait, where it responded with status 408.
+   * How long the service asks to wait, if it responded with status 408.
    *
    * @internal
    */
@@ -121,10 +121,10 @@ export class HostedTimeoutError extends HostedError {
 }
 
 /**
- * The response cannot be used: it is not JSON (`malformed`), of another shape (`shape`), about something
- * other than the request (`mismatch`), larger than `maxResponseBytes`, or than `maxBytes` where it is a callback
- * (`too_large`), a redirect (never followed: its target could use the signature), or a page that
- * does not follow the one before (`paging`).
+ * The response cannot be used: it is not JSON (`malformed`), of another shape (`shape`), about something other than
+ * the request (`mismatch`), larger than `maxResponseBytes`, or than `maxBytes` for a callback (`too_large`), a
+ * redirect (`redirect`), which is never followed because its target could use the signature, or a page that does not
+ * follow the page before (`paging`).
  *
  * @see §4.4 and §5 of docs/protocol.md
  */
@@ -136,9 +136,9 @@ export class HostedResponseError extends HostedError {
   readonly #response: ReceivedResponse | null;
   /** What is wrong with the response. */
   readonly reason: UnusableReason;
-  /** The HTTP status; null of a callback. */
+  /** The HTTP status; null for a callback. */
   readonly status: number | null;
-  /** What is wrong, by paths, never by values; of more than 20 problems, the first 20. */
+  /** What is wrong: at most the first 20 problems. Each has a path, but never a value. */
   readonly issues: readonly Issue[];
 
   /** @internal */
@@ -158,7 +158,7 @@ export class HostedResponseError extends HostedError {
   }
 
   /**
-   * Gives the body as received, as far as it was read. It may hold personal data: not for logs.
+   * Gives the body as received, as far as it was read. It may contain personal data: do not log it.
    *
    * @returns The body as a string; empty for a redirect and for a callback.
    */
@@ -174,11 +174,11 @@ export class HostedResponseError extends HostedError {
 }
 
 /**
- * A response or a callback cannot be trusted. Its signature is missing (`missing`), cannot be verified
- * (`malformed`), is by another key or over another timestamp or partner id (`mismatch`), is a digest that
- * anyone can compute without a key (`unkeyed`), is too old or too new (`stale`), is that of our own request
- * (`reflected`), or was received before (`replayed`): with another body, for more jobs than one signature may
- * be about, or with the same body that is still being handled.
+ * A response or a callback cannot be trusted. Its signature is missing (`missing`), cannot be verified (`malformed`),
+ * is by another key or over another timestamp or partner id (`mismatch`), is a digest that anyone can compute without
+ * a key (`unkeyed`), is too old or too new (`stale`), is the signature of our own request (`reflected`), or was
+ * received before (`replayed`): with another body, with more jobs than `maxJobsPerSignature`, or with the same body,
+ * which is still being handled.
  *
  * @see §5 of docs/protocol.md
  */
@@ -187,7 +187,7 @@ export class HostedSignatureError extends HostedError {
     nameClass(HostedSignatureError, 'HostedSignatureError');
   }
   readonly code = 'signature';
-  /** Why it cannot be trusted. */
+  /** Why the response or callback cannot be trusted. */
   readonly reason: SignatureReason;
 
   /** @internal */
@@ -202,7 +202,7 @@ export class HostedSignatureError extends HostedError {
   }
 }
 
-/** The job was still pending at the deadline. `job` is all that is needed to wait again later. */
+/** The job was still pending at the deadline. To wait again later, you need only `job`. */
 export class HostedPollTimeoutError extends HostedError {
   static {
     nameClass(HostedPollTimeoutError, 'HostedPollTimeoutError');
@@ -230,7 +230,7 @@ export class HostedPollTimeoutError extends HostedError {
     return this.#job;
   }
 
-  /** The last status seen; null where no poll succeeded. */
+  /** The last status that was received; null if no poll succeeded. */
   get lastStatus(): PendingJob | null {
     return this.#lastStatus;
   }

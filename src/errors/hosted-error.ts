@@ -1,7 +1,7 @@
 /**
- * What all errors have in common. `code` and `outcome` say to a program what happened, the message to a
- * person; none of them has keys, signatures, bodies or personal data. The response is kept in private
- * fields, which neither inspection nor JSON reaches, and is read by methods.
+ * What all errors have in common. `code` and `outcome` tell programs what happened; the message tells people. None of
+ * them contains keys, signatures, bodies or personal data. The response is in private fields, which inspection and
+ * JSON do not reach. Methods give access to it.
  *
  * @module
  */
@@ -15,13 +15,13 @@ import { type OperationName, routes } from '../protocol/routes.js';
  * - `'answered'`: it responded with something that cannot be used;
  * - `'unknown'`: it may or may not have acted.
  *
- * `mayHaveActed` of the error says whether the operation may have taken effect all the same.
+ * `mayHaveActed` of the error says whether the operation may have taken effect although it failed.
  */
 export type Outcome = 'not_sent' | 'refused' | 'answered' | 'unknown';
 
-/** One problem with one property; never its value where that may be personal or secret. */
+/** One problem with one property. It never contains a value that may be personal or secret. */
 export interface Issue {
-  /** Where: `idTypes[0].country`; empty for the whole. */
+  /** The path of the property, such as `idTypes[0].country`; empty if the problem is with the whole. */
   readonly path: string;
   /** What would be right. */
   readonly message: string;
@@ -39,11 +39,11 @@ export interface ErrorFacts {
   readonly attempts?: number;
   readonly requestId?: string | null;
   readonly retryable?: boolean;
-  /** Whether the service may have acted on the request. Default: where `outcome` leaves it open. */
+  /** Whether the service may have acted on the request. Default: true if `outcome` is `'unknown'` or `'answered'`. */
   readonly mayHaveActed?: boolean;
 }
 
-/** What can fail beside the operations, as in messages: `Cannot receive a callback: …`. */
+/** What can fail besides the operations, as in the message `Cannot receive a callback: …`. */
 export type Task =
   | 'create HostedClient'
   | 'find a link'
@@ -55,7 +55,7 @@ export type Task =
   | 'sign with HMAC-SHA256'
   | 'start a job';
 
-/** A response as it was received, for errors that keep it behind methods. */
+/** A response as it was received, for errors whose methods give access to it. */
 export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Headers;
@@ -71,22 +71,22 @@ const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as t
 export abstract class HostedError extends Error {
   /** The kind of error, stable across versions and minification. */
   abstract readonly code: string;
-  /** The operation that failed; null outside of one. */
+  /** The operation that failed; null if no operation was running. */
   readonly operation: OperationName | null;
   /** What became of the request. */
   readonly outcome: Outcome;
-  /** How many attempts were made; of a wait, how many polls. 0 where none was made. */
+  /** How many attempts were made, or how many polls in a wait. 0 if none was made. */
   readonly attempts: number;
-  /** The id the service gave the last request; null where it gave none. */
+  /** The id that the service gave the last request; null if it gave none. */
   readonly requestId: string | null;
   /** Whether the same call may be made again without harm and may then succeed. */
   readonly retryable: boolean;
   /**
-   * Whether the service may have acted on the request although the call failed: of a create, whether to
-   * look for the link before creating it again. True where `outcome` is `'unknown'` or `'answered'`, and
-   * for a `'refused'` with a `HostedServerError` or `HostedTimeoutError`, which a gateway can send after
-   * the service has acted, and for any error of a call of which an earlier attempt may have been acted on.
-   * A read changes nothing either way. Always false outside of an operation.
+   * Whether the service may have acted on the request although the call failed. If it is true after a create, look
+   * for the link before creating it again. True if `outcome` is `'unknown'` or `'answered'`, if an earlier attempt of
+   * the call may have had an effect, and for a `'refused'` with a `HostedServerError` or `HostedTimeoutError`, which
+   * a gateway can send after the service has acted. A read has no effect in any case. Always false outside of an
+   * operation.
    */
   readonly mayHaveActed: boolean;
 
@@ -123,8 +123,8 @@ export abstract class HostedError extends Error {
 }
 
 /**
- * Gives the errors of a class their `name`, in minified code too. On the prototype, as the stack is written before
- * the fields of an error are set; by definition, as `Error.prototype` may be frozen.
+ * Gives the errors of a class their `name`, in minified code too. The name is on the prototype, because the stack is
+ * written before an error's fields are set. It is set by `defineProperty`, because `Error.prototype` may be frozen.
  */
 export function nameClass(errorClass: { readonly prototype: HostedError }, name: string): void {
   Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true });
@@ -149,7 +149,7 @@ const defaultFacts = {
   mayHaveActed: undefined,
 } as const;
 
-/** `Cannot create a link: …; the link may exist all the same: …` */
+/** `Cannot create a link: …; the link may exist: …` */
 function messageOf(why: string, { operation, task, mayHaveActed }: CompleteFacts): string {
   const route = operation === null ? null : routes[operation];
   const after = mayHaveActed && route?.afterFailure ? `; ${route.afterFailure}` : '';

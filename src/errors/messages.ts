@@ -18,7 +18,7 @@ export const signatureMessages: Readonly<Record<SignatureReason, string>> = {
   missing: 'it is not signed',
   malformed: 'its signature or timestamp is malformed',
   mismatch: 'it is not signed by the key of this client over its timestamp and partner id',
-  unkeyed: 'it has a digest that anyone can compute in place of a signature',
+  unkeyed: 'instead of a signature, it has a digest that anyone can compute',
   stale: 'it was signed too long ago or in the future; "maxResponseAgeMs" says how far from now it may be',
   reflected: 'it has the signature of our own request',
   replayed: 'its signature was received before with another body',
@@ -34,7 +34,7 @@ export type UnusableReason = 'malformed' | 'shape' | 'mismatch' | 'too_large' | 
 /** Why a response cannot be used. */
 export const unusableMessages: Readonly<Record<UnusableReason, string>> = {
   malformed: 'it is not JSON that can be read',
-  shape: 'it has another shape than expected',
+  shape: 'it does not have the expected shape',
   mismatch: 'it is about something other than the request',
   too_large: 'it is larger than "maxResponseBytes"',
   redirect: 'it is a redirect, which is not followed',

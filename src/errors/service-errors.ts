@@ -18,9 +18,9 @@ abstract class ServiceError extends HostedError {
   readonly #response: ErrorResponse;
   /** The HTTP status. */
   readonly status: number;
-  /** The service's own code, as a string; null where it sent none. */
+  /** The service's own code, as a string; null if it sent none. */
   readonly serviceCode: string | null;
-  /** How long the service asks to wait, in milliseconds, however long that is; null where it does not ask. */
+  /** How long the service asks to wait, in milliseconds; null if it does not ask. The value has no upper limit. */
   readonly retryAfterMs: number | null;
 
   /** @internal */
@@ -32,7 +32,7 @@ abstract class ServiceError extends HostedError {
     this.retryAfterMs = response.retryAfterMs;
   }
 
-  /** The service's own message; null where it sent none. It may hold personal data: not for logs. */
+  /** The service's own message; null if it sent none. It may contain personal data: do not log it. */
   get serviceMessage(): string | null {
     return this.#response.serviceMessage;
   }
@@ -41,15 +41,15 @@ abstract class ServiceError extends HostedError {
    * Gives a header of the response.
    *
    * @param name - The header's name, in any case.
-   * @returns Its value; null where the response has no such header.
+   * @returns The value of the header; null if the response has no such header.
    */
   header(name: string): string | null {
     return this.#response.headers.get(name);
   }
 
   /**
-   * Gives the response's body as received, up to 64 KiB of it where the status is an error's. It may hold
-   * personal data: not for logs.
+   * Gives the body of the response as received; if the status is an error, at most its first 64 KiB. It may contain
+   * personal data: do not log it.
    *
    * @returns The body as a string, as far as it was read.
    */
@@ -76,8 +76,8 @@ export class HostedApiError extends ServiceError {
 }
 
 /**
- * The service does not accept the signature: statuses 401 and 403, codes 2204, 2205 and 2305. The key of
- * the other environment causes it, too (docs/protocol.md §5, §7).
+ * The service does not accept the signature: statuses 401 and 403, codes 2204, 2205 and 2305. Using the key of the
+ * other environment also causes this error (docs/protocol.md §5, §7).
  */
 export class HostedAuthenticationError extends ServiceError {
   static {

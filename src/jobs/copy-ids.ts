@@ -1,5 +1,5 @@
 /**
- * The ids of a job, copied from a caller's object, which may change later.
+ * Copies the ids of a job from a caller's object, because the object may change later.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { readProperty } from '../runtime/prototype.js';
 import type { JobRef } from './types.js';
 
-/** Copies the ids of a caller's object. Where it cannot be read, the check of the first poll's input reports it. */
+/** Copies the ids. If the object cannot be read, the input check of the first poll reports it. */
 export function copyIds(job: unknown): JobRef {
   try {
     const idOf = (name: keyof JobRef) => readProperty(Object(job), name) as string;

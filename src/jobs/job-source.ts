@@ -1,6 +1,6 @@
 /**
- * The source of the jobs to wait for: reads a caller's iterable, synchronous or not, one job at a time
- * and only when a job is wanted.
+ * Reads the jobs to wait for from a caller's iterable, synchronous or not: one job at a time, and only when a job is
+ * wanted.
  *
  * @module
  */
@@ -18,10 +18,10 @@ export interface SourcedJob<J> {
 
 /** A caller's jobs, taken one by one. */
 export interface JobSource<J> {
-  /** Takes the next job; null where there is none now: `ready` is then called once when there may be one. */
+  /** Takes the next job; null if none is available yet. `ready` is then called once, when one may be. */
   take(ready: () => void): SourcedJob<J> | null;
   isExhausted(): boolean;
-  /** Throws what the caller's iterable threw, if it did. */
+  /** If the caller's iterable has thrown an error, throws that error. */
   throwFailure(): void;
   /** Tells the caller's iterable that no more jobs are wanted. */
   close(): void;

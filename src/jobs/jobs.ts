@@ -46,8 +46,8 @@ export interface Jobs {
   status(query: JobQuery, options?: CallOptions): ApiPromise<JobStatus>;
 
   /**
-   * Polls a job and yields every verified status, the completed one last. Nothing is sent before the
-   * iteration; each iteration is a wait of its own, and leaving it ends the wait.
+   * Polls a job and yields every verified status; the last one is the completed status. Nothing is sent before the
+   * iteration; each iteration is a wait of its own, which ends when you leave the loop.
    *
    * @param job - Both ids of the job; they are all that is needed to continue later, also in another process.
    * @param options - When to poll and for how long; the defaults wait ten minutes.
@@ -92,12 +92,12 @@ export interface Jobs {
   waitForCompletion(job: JobRef, options?: WaitOptions): Promise<CompletedJob>;
 
   /**
-   * Waits for many jobs at once, with at most `concurrency` requests in flight, and yields an entry for
-   * each job in order of completion. An error of one job is its entry; the others go on. What the iterable
-   * of jobs throws is thrown after the jobs that it yielded have ended.
+   * Waits for many jobs at once, with at most `concurrency` requests in flight, and yields an entry for each job in
+   * order of completion. If a job fails, its entry has the error, and the other jobs go on. If the iterable of jobs
+   * throws, its error is thrown once all jobs that it yielded have ended.
    *
    * @typeParam J - Your own objects.
-   * @param jobs - Your own objects, with both ids; each is read when a request is free for it.
+   * @param jobs - Your own objects, with both ids. The next one is read when a request is free for it.
    * @param options - When to poll, for how long each job is waited for, and how many requests at once.
    * @returns An entry for each job, to be iterated; errors are thrown by the iteration.
    * @throws {HostedValidationError} when `jobs` is not an iterable, or an option is out of range.
@@ -121,7 +121,7 @@ export interface Jobs {
   ): AsyncIterable<WaitEntry<J>>;
 }
 
-/** What the namespace needs beside a way to call and its client's settings. */
+/** What the namespace needs besides the call function and the client's settings. */
 export interface JobsNeeds {
   readonly telemetry: Telemetry;
   /** Gives a random number from 0 to 1. */

@@ -1,6 +1,6 @@
 /**
- * From the wire's job records to clean ones (docs/protocol.md, "Spellings"). No code is mapped to a
- * verdict: its meaning differs between products, and `job_success` is the verdict.
+ * Turns the wire's job records into clean ones (docs/protocol.md, "Spellings"). `job_success` is the verdict. No code
+ * is mapped to a verdict, because the meaning of a code differs between products.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
   type WireResult,
 } from './wire.js';
 
-// Signatures are kept out of `extra`: until one expires, it is as good as a key.
+// Signatures are kept out of `extra`: until a signature expires, it works like a key.
 const signatureFields = ['signature', 'sec_key'];
 const resultNames = Object.keys(resultFields).filter((name) => !name.endsWith('IDNumber'));
 const namedInResult: ReadonlySet<string> = new Set([...resultNames, ...signatureFields]);
@@ -50,18 +50,18 @@ export function normaliseStatus<Verdict>(wire: WireJobStatus, known: Known<Verdi
   };
 }
 
-/** Reads a result as it was sent to the callback: in a job's history, or a callback itself. */
+/** Reads a result as it was sent to the callback: an entry of a job's history, or the body of a callback. */
 export function normaliseHistoryEntry(wire: WireHistoryEntry, brand: string): HistoryEntry {
   return historyEntryOf(wire, hostedJobIdField(brand));
 }
 
-/** The field of the service's own id of a job: the brand word, then `JobID`. */
+/** The name of the field with the service's own job id: the brand word, then `JobID`. */
 export function hostedJobIdField(brand: string): string {
   return `${brand.charAt(0).toUpperCase()}${brand.slice(1)}JobID`;
 }
 
 function normaliseResult(wire: WireResult, idField: string, named: ReadonlySet<string>): JobResult {
-  // The brand word is an option, so the schema does not know this field, and it could be inherited.
+  // The name depends on an option, so the schema does not check this field, and it could be inherited.
   const id = Object.hasOwn(wire, idField) ? (wire as Readonly<Record<string, unknown>>)[idField] : null;
   const hostedJobId = typeof id === 'string' || Number.isSafeInteger(id) ? toCode(id as string | number) : null;
   const confidence = toNumber(wire.ConfidenceValue);
@@ -87,7 +87,7 @@ function resultOf(wire: WireJobStatus['result'], idField: string): JobResult | n
 
 function historyOf(wire: WireJobStatus['history'], idField: string): readonly HistoryEntry[] | null {
   if (wire === undefined || wire === null) return null;
-  // In a record that was checked, known fields that are missing are undefined; JSON has no other undefined.
+  // In a checked record, a known field that is missing is undefined. JSON has no undefined of its own.
   const entries = Array.isArray(wire) ? wire : hasOnly(undefined, wire) ? [] : [wire];
   return entries.map((entry) => historyEntryOf(entry, idField));
 }
@@ -136,7 +136,7 @@ function imageLinksOf(wire: WireJobStatus['image_links']): JobStatus['imageLinks
   };
 }
 
-// A presigned URL says when it was signed, in basic ISO form, and for how many seconds.
+// A presigned URL says when it was signed, in basic ISO form, and for how many seconds it is valid.
 function expiryOf(url: URL): Date | null {
   const signed = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/.exec(url.searchParams.get('X-Amz-Date') ?? '');
   const seconds = /^\d{1,9}$/.exec(url.searchParams.get('X-Amz-Expires') ?? '');

@@ -1,5 +1,5 @@
 /**
- * Job status, described once (docs/protocol.md §4.5).
+ * The operation "job status" (docs/protocol.md §4.5).
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { normaliseStatus } from './normalise.js';
 import type { JobRef, JobStatus } from './types.js';
 import { type WireJobStatus, wireJobStatus } from './wire.js';
 
-// Loose, so that any object with the ids of a job can be passed: a callback's event, a row of a database.
+// Loose: callers may pass any object with the ids of a job, such as a callback's event or a database row.
 const jobQuery = looseInputObject({
   userId: nonBlank,
   jobId: nonBlank,
@@ -43,18 +43,18 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobS
     const issues = findMismatches(response, { userId, jobId });
     if (issues.length > 0) return { reason: 'mismatch', issues };
     const known = { userId, jobId, brand: wire.brand, signedAt };
-    // §2.4: whatever else a response says, a job without a final status is pending.
+    // §2.4: a job without a final status is pending, even if the response has other signs of success.
     if (toBoolean(response.job_complete) !== true) {
       return { value: normaliseStatus(response, { verdict: pending, ...known }) };
     }
     const success = successIn(response.job_success);
     if (success === null) {
-      const message = 'must be true or false, or "true" or "false", once the job is complete';
+      const message = 'must be true or false, or "true" or "false", if the job is complete';
       return { reason: 'shape', issues: [{ path: 'job_success', message }] };
     }
     if (!success) return { value: normaliseStatus(response, { verdict: failed, ...known }) };
     if (wire.namesJob && !hasJobId(response)) {
-      const message = 'must be there once the job has succeeded, or in "result.PartnerParams"';
+      const message = 'must be there, or in "result.PartnerParams", if the job has succeeded';
       return { reason: 'mismatch', issues: [{ path: 'job_id', message }] };
     }
     return { value: normaliseStatus(response, { verdict: succeeded, ...known }) };
@@ -69,14 +69,14 @@ function encodeFlag(wire: Wire): boolean | string {
   return wire.jobFlags === 'string' ? 'true' : true;
 }
 
-// The signature does not cover the body, so the ids in a response are compared with the requested ones. Those
-// of history entries are not: in honest responses they may differ.
+// The signature does not cover the body, so the ids in a response are compared with the requested ids. The ids of
+// history entries are not compared: in honest responses they may differ.
 function findMismatches(response: WireJobStatus, { userId, jobId }: JobRef): readonly Issue[] {
   const params = partnerParamsIn(response);
   const issues: Issue[] = [];
   const compare = (path: string, id: string | number | null | undefined, expected: string) => {
     const code = toCode(id);
-    if (code !== null && code !== expected) issues.push({ path, message: 'must be that of the requested job' });
+    if (code !== null && code !== expected) issues.push({ path, message: 'must be the id of the requested job' });
   };
   compare('user_id', response.user_id, userId);
   compare('job_id', response.job_id, jobId);
@@ -91,8 +91,8 @@ function successIn(wire: unknown): boolean | null {
   return read.success ? toBoolean(read.data) : null;
 }
 
-// A status without ids could be any job's, and "succeeded" is what callers act on. Failed statuses may have
-// hardly any fields, so they are not checked.
+// Callers act on "succeeded", and a status without ids could belong to any job. A failed status is not checked: it
+// may have hardly any fields.
 function hasJobId(response: WireJobStatus): boolean {
   return (toCode(response.job_id) ?? toCode(partnerParamsIn(response)?.job_id)) !== null;
 }

@@ -1,6 +1,6 @@
 /**
- * One wait for one job: when to poll again, and what ends it (docs/protocol.md §2.4, §7). Knows no
- * requests and no timers: it is given a way to fetch a status, and decides when the next poll is due.
+ * Decides when to poll a job again, and what ends a wait for it (docs/protocol.md §2.4, §7). It has no requests and
+ * timers of its own: its caller gives it a function that fetches a status, and runs polls when they are due.
  *
  * @module
  */
@@ -14,20 +14,20 @@ import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './ty
 import type { WaitPlan } from './wait-options.js';
 import { beginWaitTrace, endTrace, type WaitTrace } from './wait-trace.js';
 
-/** The state of a wait for one job. Times are those of the monotonic clock. */
+/** The state of a wait for one job. Times are by the monotonic clock. */
 export interface Wait<J = unknown> {
   /** The caller's own object. */
   readonly job: J;
-  /** Its ids when the wait began: the caller may reuse the object for another job. */
+  /** The job's ids when the wait began: the caller may reuse the object for another job. */
   readonly ids: JobRef;
   readonly callId: number;
   readonly startedAt: number;
-  /** When the next poll is due; where `isExpiring`, when the wait ends. */
+  /** When the next poll is due. If `isExpiring`, when the wait ends. */
   dueAt: number;
   /** Whether the last poll before the deadline was made. */
   isExpiring: boolean;
   polls: number;
-  /** Whether the poll that is due, or under way, is the last one before the deadline. */
+  /** Whether the poll that is due or running is the last one before the deadline. */
   isLast: boolean;
   /** How long the last poll that returned a status took. */
   lastPollMs: number;
@@ -42,7 +42,7 @@ export interface Wait<J = unknown> {
   trace: WaitTrace | null;
 }
 
-/** What a poll led to: the end of the wait, or another poll at `wait.dueAt`. */
+/** The result of a poll: the end of the wait, or another poll at `wait.dueAt`. */
 export type Step =
   | { readonly status: CompletedJob; readonly error: null; readonly over: true }
   | { readonly status: PendingJob | null; readonly error: AnyHostedError; readonly over: true }
@@ -60,32 +60,32 @@ export interface Polling {
   /** Gives a random number from 0 to 1. */
   readonly random: () => number;
   readonly telemetry: Telemetry;
-  /** The limit of a poll where the wait's options name none, in ms. */
+  /** The time limit of a poll, in ms, if the wait's options have none. */
   readonly totalTimeoutMs: number;
   readonly createSent: () => SentSignatures;
 }
 
 /** Polls jobs by one plan. */
 export interface Poller {
-  /** Begins to wait for the job of these ids. */
+  /** Begins to wait for the job with these ids. */
   begin<J>(job: J, ids: JobRef): Wait<J>;
   /**
    * Fetches the status once, and updates the wait.
    *
-   * @throws the signal's reason when it aborts.
+   * @throws the signal's reason when the signal aborts.
    */
   poll(wait: Wait, signal: AbortSignal): Promise<Step>;
   /** When the wait ends at the latest. */
   deadlineOf(wait: Wait): number;
-  /** Ends a wait whose deadline is over while it was not polled, and gives its error. */
+  /** Ends a wait whose deadline has passed between two polls, and gives its error. */
   expire(wait: Wait): AnyHostedError;
   /** Ends a wait that nobody waits for any longer. One that has ended stays as it is. */
   leave(wait: Wait): void;
 }
 
-/** A poll at the deadline itself may take this long, in ms: with no time left it could not be sent. */
+/** A poll at the deadline itself may take this long, in ms: without any time, it could not be sent. */
 const minPollMs = 25;
-/** The last poll begins at most this long before the deadline, in ms, however slow the service is. */
+/** The last poll begins at most this long before the deadline, in ms, even if the service is slower. */
 const maxLeadMs = 10_000;
 
 /** Creates a poller. */
@@ -175,7 +175,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     if (error.code === 'not_found' && !wait.wasFound && at < graceEndsAt) {
       wait.errorsInRow = 0;
       const step = scheduleNextPoll(wait, null, retryAfterMs);
-      // The last poll of the grace is made at its end, unless `Retry-After` asks for a later one.
+      // The last poll of the grace period is made at its end, unless `Retry-After` asks for a later time.
       if (!wait.isExpiring) wait.dueAt = Math.min(wait.dueAt, Math.max(graceEndsAt, at + retryAfterMs));
       return step;
     }
@@ -192,7 +192,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     if (at >= deadlineAt) return createExpiredStep(wait, status, at);
     const longest = Math.min(plan.maxDelayMs, plan.minDelayMs * plan.backoffFactor ** (wait.polls - 1));
     const delayMs = plan.jitter ? longest * (0.5 + random() / 2) : longest;
-    // The last poll is made shortly before the deadline, not a whole delay before it: early enough for its response.
+    // The last poll is made shortly before the deadline, but early enough for its response to arrive.
     const lastAt = deadlineAt - Math.min(2 * wait.lastPollMs, maxLeadMs);
     wait.isExpiring = wait.isLast || deadlineAt - at <= wait.lastPollMs / 2;
     const nextAt = Math.max(Math.min(at + Math.max(Math.round(delayMs), atLeastMs), lastAt), at);
@@ -219,21 +219,21 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     const { onPoll } = plan;
     // A copy: what the caller does to it must not change the job that is polled.
     const job = { ...wait.ids };
-    // Stryker disable next-line OptionalChaining: what calling no function throws is ignored
+    // Stryker disable next-line OptionalChaining: the error of calling a missing function is ignored
     ignoreErrors(() => onPoll?.({ job, attempt, elapsedMs, nextDelayMs, status, error }));
   }
 }
 
-/** Whether the same poll may well succeed later (docs/protocol.md §7). */
+/** Whether the same poll may succeed later (docs/protocol.md §7). */
 function isTransient(error: AnyHostedError, wasFound: boolean): boolean {
   switch (error.code) {
     // For example a gateway's HTML page with status 200.
     case 'response':
       return error.reason === 'malformed';
-    // The response was not trusted; the next one may be signed anew.
+    // The response was not trusted, but the next one may have a new signature.
     case 'signature':
       return error.reason === 'stale';
-    // The service knew the job before: a 404 without the service's code is a gateway's.
+    // The service knew the job before, so a 404 without the service's code comes from a gateway.
     case 'not_found':
       return wasFound && error.serviceCode === null;
     default:
@@ -242,9 +242,9 @@ function isTransient(error: AnyHostedError, wasFound: boolean): boolean {
 }
 
 function createTimeoutError({ ids, lastStatus, startedAt, polls }: Wait, at: number): HostedPollTimeoutError {
-  const last = lastStatus ? 'it was pending' : 'no poll returned its status';
+  const last = lastStatus ? 'the job was still pending' : 'no poll returned the status of the job';
   return new HostedPollTimeoutError(
-    `"deadlineMs" is over, and ${last}; the job's two ids are all that is needed to wait again`,
+    `"deadlineMs" has passed, and ${last}; to wait again, you need only the job's two ids`,
     { job: ids, lastStatus, elapsedMs: Math.round(at - startedAt) },
     { operation: 'jobs.status', outcome: lastStatus ? 'answered' : 'unknown', attempts: polls, retryable: true },
   );

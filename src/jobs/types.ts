@@ -4,11 +4,11 @@
  * @module
  */
 
-/** The two ids that name a job, from the callback or chosen by the partner (§2.4). */
+/** The two ids that identify a job. They come from the callback, or the partner chose them (§2.4). */
 export interface JobRef {
   /** The id of the user, `user_id` on the wire. */
   readonly userId: string;
-  /** The id of the job, `job_id` on the wire: not the service's own, which is {@link JobResult.hostedJobId}. */
+  /** The id of the job, `job_id` on the wire. The service's own id is {@link JobResult.hostedJobId}. */
   readonly jobId: string;
 }
 
@@ -20,18 +20,18 @@ export interface JobQuery extends JobRef {
   history?: boolean;
 }
 
-/** Codes of a job's status, and any that are new. 2301, 2303, 2304, 2305 and 2313 are thrown as errors (§7). */
+/** The code of a job's status, or a newer one. 2301, 2303, 2304, 2305 and 2313 are thrown as errors (§7). */
 export type JobStatusCode = '2302' | '2307' | '2310' | '2314' | (string & {});
 
 /** What the partner sent along with the job, as the service returns it (§2.4). */
 export interface PartnerParams {
-  /** The id of the user; null where the service sent none. */
+  /** The id of the user; null if the service sent none. */
   readonly userId: string | null;
-  /** The id of the job; null where the service sent none. */
+  /** The id of the job; null if the service sent none. */
   readonly jobId: string | null;
-  /** The job type as a string, whether the wire has 4 or "4"; null where it has none. */
+  /** The job type as a string, even if the service sent a number; null if it sent none. */
   readonly jobType: string | null;
-  /** The reference id of the link the job came from; null where the service sent none. */
+  /** The reference id of the job's link; null if the service sent none. */
   readonly linkId: string | null;
   /** The partner's own fields; a value that is not a string is written as JSON. */
   readonly extra: Readonly<Record<string, string>>;
@@ -39,11 +39,11 @@ export interface PartnerParams {
 
 /** One result of a job (§2.4). Properties that the service did not send are null. */
 export interface JobResult {
-  /** The result's code, mostly four characters, leading zeros included. Its meaning depends on the product: the verdict is `success`. */
+  /** The result's code, mostly four characters. Its meaning depends on the product: the verdict is `success`. */
   readonly resultCode: string | null;
   /** The result in words, for people. */
   readonly resultText: string | null;
-  /** Who decided: mostly `SAIA`. */
+  /** Who decided: in most cases `SAIA`. */
   readonly resultType: string | null;
   /** The service's own id of the job. */
   readonly hostedJobId: string | null;
@@ -53,9 +53,9 @@ export interface JobResult {
   readonly isFinal: boolean | null;
   /** Whether the result was made by a machine. */
   readonly isMachine: boolean | null;
-  /** The confidence, 0 to 100, as sent; null where the service sent no number: what it sent is then in `extra`. */
+  /** The confidence as sent, 0 to 100. Null if the service sent no number: `extra` then has what it sent. */
   readonly confidence: number | null;
-  /** The single checks and their outcomes; empty where the service sent none. */
+  /** Each check and its outcome; empty if the service sent none. */
   readonly actions: Readonly<Record<string, string>>;
   /** What the partner sent along with the job. */
   readonly partnerParams: PartnerParams | null;
@@ -65,7 +65,7 @@ export interface JobResult {
 
 /** One result as it was sent to the callback, with what was read from an ID (§2.4, §6). */
 export interface HistoryEntry extends JobResult {
-  /** What was read from the ID, as strings as sent, dates too; null where the entry has none of it. */
+  /** What was read from the ID, as the strings that were sent, dates included; null if the entry has none of these. */
   readonly identity: {
     /** The name on the ID. */
     readonly fullName: string | null;
@@ -84,24 +84,24 @@ export interface HistoryEntry extends JobResult {
 
 /** What every status of a job has (§2.4). */
 interface JobStatusBase extends JobRef {
-  /** The service's code (§7); null where it sent none. It decides nothing: `state` does. */
+  /** The service's code (§7); null if it sent none. It does not decide the `state`. */
   readonly code: JobStatusCode | null;
-  /** The `result` field, where the service sends it as a string; null elsewhere. */
+  /** The `result` field, if the service sent it as a string; otherwise null. */
   readonly message: string | null;
-  /** The final status; null before there is one, and where the service sends it empty. */
+  /** The final status; null if there is none yet, or if the service sent an empty one. */
   readonly result: JobResult | null;
-  /** Links to pictures; null where the response has none, for example as they were not requested. */
+  /** Links to pictures; null if the response has none, for example because they were not requested. */
   readonly imageLinks: {
-    /** The URL of the selfie, which expires. Null if it is not an http(s) URL: then `extra` has it, unchanged. */
+    /** The URL of the selfie, which expires. Null if it is not an http(s) URL: `extra` then has what was sent. */
     readonly selfieImage: string | null;
-    /** When the URL expires, where it is a presigned one and says so (§8); null elsewhere. */
+    /** When the URL expires, if it is a presigned URL that says so (§8); otherwise null. */
     readonly expiresAt: Date | null;
     /** Fields this package does not know, as sent. */
     readonly extra: Readonly<Record<string, unknown>>;
   } | null;
-  /** Every result sent to the callback, in the service's order; null where the response has no history, for example as it was not requested. */
+  /** Every result sent to the callback, in the service's order; null if the response has no `history`. */
   readonly history: readonly HistoryEntry[] | null;
-  /** When the service signed the response (§5); null if its timestamp is not a date, which is possible only when the age check is off. */
+  /** When the service signed the response (§5); null if it has no date (only with `maxResponseAgeMs: false`). */
   readonly signedAt: Date | null;
 }
 
@@ -111,7 +111,7 @@ export interface PendingJob extends JobStatusBase {
   readonly state: 'pending';
   /** There is no final status yet. */
   readonly complete: false;
-  /** The user was neither enrolled nor authenticated so far. */
+  /** The user has not been enrolled or authenticated yet. */
   readonly success: false;
 }
 
@@ -125,7 +125,7 @@ export interface SucceededJob extends JobStatusBase {
   readonly success: true;
 }
 
-/** A job that ended without one (§3). */
+/** A job that ended without a match (§3). */
 export interface FailedJob extends JobStatusBase {
   /** Decided by `job_complete` and `job_success`. */
   readonly state: 'failed';
@@ -135,8 +135,8 @@ export interface FailedJob extends JobStatusBase {
   readonly success: false;
 }
 
-/** A job with a final status; `success` says which. */
+/** A job with a final status; `success` is the verdict. */
 export type CompletedJob = SucceededJob | FailedJob;
 
-/** A job's status, verified; `state` says which. */
+/** A job's verified status; `state` tells the three kinds apart. */
 export type JobStatus = PendingJob | CompletedJob;

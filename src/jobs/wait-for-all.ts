@@ -1,6 +1,6 @@
 /**
- * Waits for many jobs at once: one timer for all of them, a bounded number of requests in flight, and one
- * small record for each waiting job.
+ * Waits for many jobs at once, with one timer for all jobs, a limited number of requests in flight, and one small
+ * record for each waiting job.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { Poller, Wait } from './poller.js';
 import type { CompletedJob, JobRef } from './types.js';
 
 /**
- * How one job ended: its final status, or why there is none.
+ * How the wait for one job ended: its final status, or the error.
  *
  * @inline
  */
@@ -36,8 +36,8 @@ export type WaitEntry<J extends JobRef> =
       error: HostedError;
     };
 
-// Jobs that wait for an initial delay take no request: between this many, other code gets to run, even where
-// the source never ends.
+// Jobs with an initial delay need no request yet, so a source without end could add them without end. Other code may
+// run after this many.
 const maxAdmittedAtOnce = 1_000;
 
 /** What waiting needs. */
@@ -45,7 +45,7 @@ export interface WaitForAllContext {
   readonly poller: Poller;
   readonly clock: WaitingClock;
   readonly concurrency: number;
-  /** The caller's. */
+  /** The caller's signal. */
   readonly signal: AbortSignal | undefined;
   /** Aborts when the wait is ended from outside. */
   readonly stop: AbortSignal;
@@ -55,7 +55,8 @@ export interface WaitForAllContext {
  * Waits for jobs, and yields an entry for each in order of completion. A job is admitted when a request
  * is free for its first poll; admissions and polls that are due take turns.
  *
- * @throws what the source of jobs throws, after the jobs that it yielded have ended; the signal's reason.
+ * @throws what the source of jobs throws, once the jobs that it yielded have ended; the reason of `signal` when it
+ *   aborts.
  */
 export async function* waitForEach<J extends JobRef>(
   jobs: Iterable<J> | AsyncIterable<J>,
@@ -63,8 +64,8 @@ export async function* waitForEach<J extends JobRef>(
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
   const source = createJobSource(jobs);
   const waiting = createDueQueue<Wait<J>>();
-  // Every wait that has not ended, in order of admission, which is the order of their deadlines; with its place
-  // in the queue, or null while it is polled.
+  // Every wait that has not ended, with its place in the queue, or null while its job is polled. In order of
+  // admission, and so of deadlines.
   const waits = new Map<Wait<J>, DueEntry<Wait<J>> | null>();
   const stopPolls = new AbortController();
   let ended: WaitEntry<J>[] = [];
@@ -103,7 +104,7 @@ export async function* waitForEach<J extends JobRef>(
     source.close();
   }
 
-  // Starts polls that are due and admits new jobs while requests are free, then sets the timer for the next.
+  // Starts due polls and admits new jobs while requests are free. Then sets the timer for the next poll.
   function fill(): void {
     let admitted = 0;
     endOverdue();
@@ -153,7 +154,7 @@ export async function* waitForEach<J extends JobRef>(
     ended.push(entry);
   }
 
-  // A wait ends at its deadline even where all requests are taken by other jobs.
+  // A wait ends at its deadline, even if other jobs use all requests.
   function endOverdue(): void {
     const now = clock.elapsed();
     for (const [wait, place] of waits) {
@@ -165,7 +166,7 @@ export async function* waitForEach<J extends JobRef>(
   }
 
   function nextDeadlineAt(): number | null {
-    // Skips at most `concurrency` waits: those being polled.
+    // Skips the waits whose jobs are being polled: at most `concurrency`.
     for (const [wait, place] of waits) if (place !== null) return poller.deadlineOf(wait);
     return null;
   }
@@ -179,7 +180,7 @@ export async function* waitForEach<J extends JobRef>(
       .sleep(Math.max(0, at - clock.elapsed()), cancel.signal)
       .then(
         () => {
-          // A timer that fires while being replaced must not clear the new timer.
+          // If this timer fires while it is being replaced, it must not clear the new timer.
           if (timer?.cancel === cancel) timer = null;
           fill();
         },

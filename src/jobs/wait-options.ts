@@ -1,5 +1,5 @@
 /**
- * How to wait for jobs: the options and their defaults.
+ * The options of waiting for jobs, and their defaults.
  *
  * @module
  */
@@ -24,23 +24,23 @@ export interface PollReport {
   attempt: number;
   /** Milliseconds since the wait began. */
   elapsedMs: number;
-  /** Milliseconds until the next poll; null when this was the last one. */
+  /** Milliseconds until the next poll; null if this was the last one. */
   nextDelayMs: number | null;
-  /** The job's status; null where the poll failed. */
+  /** The job's status; null if the poll failed. */
   status: JobStatus | null;
-  /** Why the poll failed; null where it did not. */
+  /** Why the poll failed; null if it did not. */
   error: HostedError | null;
 }
 
 /**
- * Options of a wait. `timeoutMs` and `totalTimeoutMs` count for each poll; `maxRetries` is ignored, as
- * polling is the retry. `Retry-After` delays the next poll as far as it asks, up to the deadline.
+ * Options of a wait. `timeoutMs` and `totalTimeoutMs` apply to each poll. `maxRetries` is ignored, because the next
+ * poll is the retry. `Retry-After` delays the next poll as long as it asks, but not beyond the deadline.
  */
 export interface WaitOptions extends CallOptions {
   /**
-   * How long to wait for a job, in milliseconds from its first poll or initial delay. One more poll is
-   * made close to the deadline; a poll in flight is aborted at it. Default 600,000; `Infinity` waits
-   * without end.
+   * How long to wait for a job, in milliseconds from its first poll or initial delay. The last poll is made close to
+   * the deadline; a poll that is still in flight at the deadline is aborted. Default 600,000; `Infinity` waits
+   * forever.
    */
   deadlineMs?: number;
   /** The delay before the first poll, in milliseconds. Default 0. */
@@ -49,18 +49,18 @@ export interface WaitOptions extends CallOptions {
   minDelayMs?: number;
   /** The longest delay between two polls, in milliseconds. Default 30,000. */
   maxDelayMs?: number;
-  /** The factor by which each delay is longer than the one before: 1 or more. Default 1.5. */
+  /** Each delay is this many times as long as the delay before: 1 or more. Default 1.5. */
   backoffFactor?: number;
-  /** Makes each delay a random 50 to 100 percent of itself, so that many waits do not poll at once. Default `true`. */
+  /** Shortens each delay to a random 50 to 100 percent, so that many waits do not poll at once. Default `true`. */
   jitter?: boolean;
   /**
-   * How long, in milliseconds from the start of a wait, "not found" is tolerated: the job may not have
-   * arrived yet. Only until the service has returned its status once; 0 for not at all. Default 30,000.
+   * How long "not found" is tolerated, in milliseconds from the start of a wait: the service may not know a new job
+   * yet. Once it has returned a status, "not found" is an error. 0 tolerates none. Default 30,000.
    */
   notFoundGraceMs?: number;
   /**
-   * How many transient errors in a row are tolerated: broken connections, timeouts, 429, server errors, a
-   * response that is no JSON, one that is stale, a gateway's 404 once the job was seen. Default 3.
+   * How many transient errors in a row are tolerated: broken connections, timeouts, 429, server errors, a response
+   * that is not JSON or is stale, and a gateway's 404 for a job that was found before. Default 3.
    */
   maxConsecutiveErrors?: number;
   /** Requests image links with every poll. Default `false`. */
@@ -70,7 +70,7 @@ export interface WaitOptions extends CallOptions {
   /**
    * Receives a report of every poll. What it throws is ignored.
    *
-   * @param poll - The result, and when the next poll follows.
+   * @param poll - The result of the poll, and when the next poll follows.
    */
   onPoll?: (poll: PollReport) => void;
 }
@@ -88,7 +88,7 @@ export interface WaitPlan {
   /** How many requests may be in flight at once. */
   readonly concurrency: number;
   readonly onPoll: WaitOptions['onPoll'];
-  /** What every poll requests beside the status. */
+  /** What every poll requests besides the status. */
   readonly flags: { readonly imageLinks?: boolean; readonly history?: boolean };
   /** The options of every poll's call, without the signal. */
   readonly call: CallOptions;

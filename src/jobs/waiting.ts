@@ -1,5 +1,5 @@
 /**
- * Waiting for jobs. It is loaded with the first wait.
+ * The code that waits for jobs. It is loaded with the first wait.
  *
  * @module
  */

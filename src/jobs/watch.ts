@@ -1,5 +1,5 @@
 /**
- * Watches one job: sleeps, polls and yields its status, until there is a final one.
+ * Watches one job: sleeps, polls and yields the status, until the status is final.
  *
  * @module
  */
@@ -13,17 +13,17 @@ import type { JobStatus } from './types.js';
 export interface WatchContext {
   readonly poller: Poller;
   readonly clock: WaitingClock;
-  /** The caller's. */
+  /** The caller's signal. */
   readonly signal: AbortSignal | undefined;
   /** Aborts when the watch is ended from outside. */
   readonly stop: AbortSignal;
 }
 
 /**
- * Yields every status of a job, the completed one last.
+ * Yields every status of a job; the last one is the completed status.
  *
- * @throws what ends the wait early: an error that more polls would not change, the deadline, or the
- *   signal's reason.
+ * @throws what ends the wait early: an error that more polls would not fix, the deadline error, or the signal's
+ *   reason.
  */
 export async function* watchJob(
   wait: Wait,
@@ -32,7 +32,7 @@ export async function* watchJob(
   try {
     for (;;) {
       const { status, error, over } = await withSignals([signal, stop], async (combined) => {
-        // The delay counts from the last poll: a caller who reads a status slowly does not poll less often.
+        // The delay counts from the last poll, so a caller who reads slowly does not poll less often.
         for (let delayMs = msUntilDue(); delayMs > 0; delayMs = msUntilDue()) await clock.sleep(delayMs, combined);
         combined.throwIfAborted();
         return poller.poll(wait, combined);

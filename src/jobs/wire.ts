@@ -1,6 +1,6 @@
 /**
- * The shape of a job status response, checked field by field (docs/protocol.md §2.4, §4.5). Unknown fields
- * pass; so does the one that is named after the brand, which `normalise.ts` reads.
+ * The shape of a job status response, checked field by field (docs/protocol.md §2.4, §4.5). Unknown fields are kept,
+ * also the field named after the brand, which `normalise.ts` reads.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export const partnerParamsFields = { user_id: wireCode, job_id: wireCode, job_ty
 /** What the partner sent along, as the service returns it. */
 export const wirePartnerParams = record(partnerParamsFields);
 
-/** The fields of {@link wireResult}. An ID number must be a string: one written as a number may have lost digits. */
+/** The fields of {@link wireResult}. An ID number must be a string: as a number, it may have lost digits. */
 export const resultFields = {
   ResultCode: wireCode,
   ResultText: wireString,

@@ -1,5 +1,5 @@
 /**
- * The ID types that callers pass: their schemas, and how they travel (docs/protocol.md §2.1).
+ * The ID types that callers pass: their schemas, and their form on the wire (docs/protocol.md §2.1).
  *
  * @module
  */
@@ -25,7 +25,7 @@ export const newIdTypes = idTypeList({
 });
 
 /**
- * The ID types of a changed link. What the service sent must be accepted back: its list grows, and an
+ * The ID types of a changed link. Whatever the service sent must be accepted back: it may have new ID types, and an
  * entry may lack a field.
  */
 export const changedIdTypes = idTypeList({ country: countryCode(/^(?:[A-Za-z]{2})?$/), method: anyString });
@@ -37,13 +37,13 @@ function countryCode(pattern: RegExp) {
   );
 }
 
-// §2.1 allows one method for each country and ID type: a second one is an issue, a duplicate entry is dropped.
+// §2.1 allows one method for each country and ID type. A second method is an issue; a duplicate entry is dropped.
 function idTypeList(fields: { country: z.ZodMiniType<string>; method: z.ZodMiniType<string> }) {
   const entry = inputObject({ country: fields.country, idType: anyString, verificationMethod: fields.method });
   return z.pipe(
     list(entry).check(
       z.superRefine(addSecondMethodIssues, {
-        // Run beside other problems too, so that all are reported at once.
+        // Runs even if there are other problems, so that all problems are reported at once.
         when: ({ value, issues }) => Array.isArray(value) && issues.length < maxIssues,
       }),
     ),
@@ -69,7 +69,7 @@ function idTypeKey({ country, idType }: { country?: unknown; idType?: unknown })
   return `${String(country).toUpperCase()} ${String(idType)}`;
 }
 
-/** Writes an ID type as it travels. */
+/** Writes an ID type in its form on the wire. */
 export function encodeIdType(entry: IdType) {
   return { country: entry.country, id_type: entry.idType, verification_method: entry.verificationMethod };
 }

@@ -1,5 +1,5 @@
 /**
- * The list of an account's links: awaited it is one page, iterated it is every link.
+ * The list of an account's links. Awaiting it gives one page; iterating it gives every link.
  *
  * @module
  */
@@ -18,21 +18,21 @@ import type { Link, LinkPage } from './types.js';
 
 /** Options of {@link Links.list}. */
 export interface ListOptions extends CallOptions {
-  /** The number of the page to begin with, as the service counts: 0 or more. Default: the first. */
+  /** The number of the page to begin with, as the service counts: 0 or more. Default: the first page. */
   page?: number;
-  /** Pages to fetch ahead of the one being read: 0 to 16, default 0. They still come in order. */
+  /** How many pages to fetch ahead of the page being read: 0 to 16, default 0. Pages still come in order. */
   prefetch?: number;
-  /** At most this many pages are read: 1 or more. Default: all. */
+  /** How many pages to read at most: 1 or more. Default: all. */
   maxPages?: number;
 }
 
 /**
- * The links of an account. Nothing is sent before the first await or iteration; these share the
- * first page, and every later iteration fetches it again. `totalTimeoutMs` counts for each page.
+ * The links of an account. Nothing is sent before the first await or iteration. Awaits and the first iteration share
+ * one request for the first page; every later iteration fetches it again. `totalTimeoutMs` applies to each page.
  *
- * New links can shift a link onto the next page. There it is dropped, so that a page can be empty; a
- * duplicate on a later page is not noticed. Pages that do not advance, or whose numbering changes
- * during an iteration, are a `HostedResponseError` (`paging`).
+ * New links can shift a link onto the next page. The duplicate is dropped there, so a page can be empty; a duplicate
+ * on a later page is not noticed. A `HostedResponseError` (`paging`) is thrown when pages do not advance, or when
+ * their numbering changes during an iteration.
  *
  * @example Every link
  * ```ts
@@ -59,10 +59,10 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
    */
   pages(): AsyncIterable<LinkPage>;
   /**
-   * Collects the first links in an array, reading no more pages than it takes.
+   * Collects the first links in an array. It reads no more pages than it needs.
    *
-   * @param options - How many links; there is no default, as a list may be long.
-   * @returns The links, in the service's order; with a limit of 0 nothing is sent.
+   * @param options - How many links. There is no default, because a list may be long.
+   * @returns The links, in the service's order. With a limit of 0, nothing is sent.
    * @throws {HostedValidationError} when `limit` is neither an integer of 0 or more nor `Infinity`.
    *
    * @example The first hundred
@@ -81,12 +81,12 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
 type Paging = { readonly [Name in 'page' | 'prefetch' | 'maxPages']?: number | undefined };
 
 /**
- * What a list gets its pages from.
+ * Where a list gets its pages.
  *
  * @internal
  */
 export interface PageSource {
-  /** As the caller gave them; they are checked with the first request. */
+  /** The options as the caller gave them. The first request checks them. */
   readonly options: ListOptions | undefined;
   readonly firstPage: FirstPage;
   readonly fetch: (query: () => unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
@@ -127,12 +127,12 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
     return firstPagePromise;
   }
 
-  // A generator, so that an iteration that is never begun sends nothing.
+  // A generator sends nothing until its iteration begins.
   async function* walk(stop: AbortSignal): AsyncGenerator<PlacedPage, void, undefined> {
     const first = isShared ? fetchOwnPage(stop) : fetchSharedPage();
     isShared = true;
     try {
-      // Rejects where the options are invalid, before they are used below.
+      // Rejects if the options are invalid, before they are used below.
       await first;
       yield* walkPages({
         fetch: (number, ending) => fetch(() => ({ page: number }), { ...call, signal: ending }),
@@ -207,8 +207,8 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
 
 const listProperties = ['page', 'prefetch', 'maxPages', ...Object.keys(callOptions)];
 
-// Copied once, so that nothing the caller changes later is sent. Input that is no object, or cannot be read,
-// becomes a query of null, which the check of the first request rejects.
+// Copies the options once: what the caller changes later is not sent. Input that is not an object, or cannot be read,
+// becomes the query null, which the input check of the first request rejects.
 function split(options: ListOptions | undefined): { paging: Paging; query: unknown; call: CallOptions | undefined } {
   try {
     if (options === undefined || isRecord(options)) {

@@ -24,13 +24,13 @@ export interface Links {
   /**
    * Creates a link.
    *
-   * Retried only where no second link can come of it: the service cannot have seen the request, responded
-   * with 429, or rejected its timestamp (once, with the clock corrected). After an error whose
-   * `mayHaveActed` is true, the link may exist.
+   * Retried only if that cannot create a second link: if the service cannot have seen the request, responded with
+   * 429, or rejected the timestamp (once, with a corrected clock). After an error whose `mayHaveActed` is true, the
+   * link may exist.
    *
    * @param link - The link; `callbackUrl` defaults to the client's `defaultCallbackUrl`.
    * @param options - Options of this call alone.
-   * @returns The link's URL, to be given to the end user, and its reference id.
+   * @returns The link's URL, which you give to the end user, and its reference id.
    * @throws {HostedValidationError} when the link is invalid; nothing was sent.
    * @throws {HostedAuthenticationError} when partner id and key do not belong together.
    * @throws {HostedResponseError} when the response cannot be used.
@@ -57,7 +57,7 @@ export interface Links {
    * @param changes - At least one; `idTypes` replaces the whole list.
    * @param options - Options of this call alone.
    * @returns The link's URL, ID types and state as they now are.
-   * @throws {HostedValidationError} when there is no change, or an invalid one; nothing was sent.
+   * @throws {HostedValidationError} when there is no change, or a change is invalid; nothing was sent.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
    * @throws {HostedResponseError} when the response is about another link, or does not confirm with a date
    *   that the link is disabled (`mismatch`).
@@ -113,11 +113,11 @@ export interface Links {
   get(refId: string, options?: CallOptions): ApiPromise<Link>;
 
   /**
-   * Lists links: awaited it is one page, iterated it is every link. Nothing is sent before.
+   * Lists links. Await the list for one page, or iterate it for every link. Nothing is sent before that.
    *
-   * @param options - Where to begin, how far to go, how much to fetch ahead, and the options of any
-   *   call; `totalTimeoutMs` counts for each page.
-   * @returns The list; errors are thrown where it is awaited or iterated.
+   * @param options - Which page to begin with, how many pages to read and to fetch ahead, and the options of every
+   *   call. `totalTimeoutMs` applies to each page.
+   * @returns The list. Errors are thrown when you await or iterate it.
    * @throws {HostedValidationError} when `page`, `prefetch` or `maxPages` is out of range.
    * @throws {HostedResponseError} when the pages do not advance (`paging`).
    *
@@ -215,7 +215,7 @@ export function createLinks(call: Call, { defaultCallbackUrl, logger, wire }: Se
   }
 }
 
-// Input that is no object is passed on as it is: the check of the call rejects it.
+// Input that is not an object is passed on unchanged: the call's input check rejects it.
 function addDefaultCallbackUrl(link: unknown, defaultCallbackUrl: string | undefined): unknown {
   if (defaultCallbackUrl === undefined || !isRecord(link)) return link;
   const given = copyProperties(link, newLinkProperties);

@@ -1,5 +1,5 @@
 /**
- * From the wire's links to clean ones (docs/protocol.md, "Spellings").
+ * Turns the wire's links into clean ones (docs/protocol.md, "Spellings").
  *
  * @module
  */
@@ -10,20 +10,20 @@ import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.j
 import type { WireCreatedLink, WireIdType, WireLink, WireLinkPage, WireUpdatedLink } from './wire.js';
 import { linkFields } from './wire.js';
 
-// A response may echo our own request. Signatures are kept out of `extra`: until one expires, it is as good as a key.
+// A response may repeat our request. No signature is kept in `extra`: until it expires, it works like a key.
 const namedFields: ReadonlySet<string> = new Set([...Object.keys(linkFields), 'signature', 'sec_key']);
 
-/** Reads a link, or says which of its URL and its id is missing. */
+/** Reads a link. If its URL or its id is missing, gives the issues. */
 export function normaliseLink(wire: WireLink): { value: Link } | { issues: readonly Issue[] } {
   const link = readLink(wire, { callbackUrl: toUrl, dataPrivacyPolicyUrl: toUrl, logoUrl: toUrl });
   return link === null ? { issues: missingIn(wire) } : { value: link };
 }
 
-/** Reads the links of a page, or says what is missing in them. */
+/** Reads the links of a page. If a link lacks its URL or its id, gives the issues. */
 export function normaliseLinks(wires: readonly WireLink[]): { value: readonly Link[] } | { issues: readonly Issue[] } {
   const links: Link[] = [];
   const issues: Issue[] = [];
-  // All links of an account usually have the same URLs.
+  // The links of an account usually have the same URLs.
   const read = { callbackUrl: createUrlReader(), dataPrivacyPolicyUrl: createUrlReader(), logoUrl: createUrlReader() };
   for (const [index, wire] of wires.entries()) {
     const link = readLink(wire, read);
@@ -34,7 +34,7 @@ export function normaliseLinks(wires: readonly WireLink[]): { value: readonly Li
   return issues.length > 0 ? { issues } : { value: links };
 }
 
-/** Creates a `toUrl` that keeps its last result: the same URL again is not checked again. */
+/** Creates a `toUrl` that keeps its last result: a repeated URL is not checked again. */
 function createUrlReader(): typeof toUrl {
   let last: unknown = null;
   let url: string | null = null;
@@ -48,7 +48,7 @@ function createUrlReader(): typeof toUrl {
 
 type UrlReaders = Readonly<Record<'callbackUrl' | 'dataPrivacyPolicyUrl' | 'logoUrl', typeof toUrl>>;
 
-/** Reads a link; null where it has no id or no URL. */
+/** Reads a link; null if it has no id or no URL. */
 function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }: UrlReaders): Link | null {
   const url = toUrl(wire.link_url || wire.link);
   const linkId = toCode(wire.link_id);
@@ -90,7 +90,7 @@ function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }
   };
 }
 
-/** Why a record is no link. */
+/** The issues of a record that is not a link. */
 function missingIn(wire: WireLink): readonly Issue[] {
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
   return listMissing(toUrl(wire.link_url || wire.link), 'link_url', refId);
@@ -103,7 +103,7 @@ export function normaliseCreatedLink(wire: WireCreatedLink): { value: CreatedLin
   return url === null || refId === null ? { issues: listMissing(url, 'link', refId) } : { value: { url, refId } };
 }
 
-/** Reads the response to changing the link `refId`; a response about another link was rejected before. */
+/** Reads the response to changing the link `refId`. A response about another link has already been rejected. */
 export function normaliseUpdatedLink(
   wire: WireUpdatedLink,
   refId: string,

@@ -1,5 +1,5 @@
 /**
- * The four link operations, each described once (docs/protocol.md §4.1 to §4.4).
+ * The four link operations (docs/protocol.md §4.1 to §4.4).
  *
  * @module
  */
@@ -49,7 +49,7 @@ export interface DecodedPage {
   readonly meta: PageMeta;
 }
 
-/** The field that each property of a new link travels in (§4.1). */
+/** The field on the wire for each property of a new link (§4.1). */
 const wireNames = {
   name: 'name',
   idTypes: 'id_types',
@@ -62,7 +62,7 @@ const wireNames = {
   expiresAt: 'expires_at',
 } satisfies Record<keyof Omit<NewLink, 'extra'>, string>;
 
-/** The fields that `extra` must not have: those above, those that signing adds, and what would reach a prototype. */
+/** The fields that `extra` must not have: those above, those that signing adds, those that would set a prototype. */
 const reservedFields: ReadonlySet<string> = new Set([
   ...Object.values(wireNames),
   'partner_id',
@@ -72,8 +72,8 @@ const reservedFields: ReadonlySet<string> = new Set([
   '__proto__',
 ]);
 
-// §4.3 and §4.4 share the shape of their paths: an id that is empty, `..` or has a slash would
-// reach another operation. The list marker as an id is rejected in `call/`, where it is known.
+// §4.3 and §4.4 have paths of the same shape: an id that is empty, is `..` or has a slash would reach another
+// operation. An id that equals the list marker is rejected in `call/`, where the marker is known.
 const linkId = z
   .string('must be a string')
   .check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"'));
@@ -124,7 +124,7 @@ export const linkChangesProperties: readonly string[] = Object.keys(changesShape
 const linkChanges = inputObject({ refId: linkId, ...changesShape }).check(
   z.refine((changes) => changes.isDisabled !== undefined || changes.idTypes !== undefined, {
     error: 'at least one of "isDisabled" and "idTypes" must be there',
-    // Run beside other problems too, so that all are reported at once.
+    // Runs even if there are other problems, so that all problems are reported at once.
     when: ({ value }) => isRecord(value),
   }),
 );
@@ -144,12 +144,12 @@ export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink
   decode: (response, { refId, isDisabled }) => {
     const issues = findMismatches(response, refId);
     if (issues.length > 0) return { reason: 'mismatch', issues };
-    // §3: disabling sets disabled_at. When a link is read, any value there counts as disabled, to be on the
-    // safe side; here a "false" or a "null" must not count as proof that the link was disabled.
+    // §3: disabling sets disabled_at. When a link is read, any value there counts as disabled, to be safe. Here, only
+    // a date proves that the link was disabled: "false" or "null" does not.
     if (isDisabled && !(typeof response.disabled_at === 'string' && couldBeDate(response.disabled_at))) {
       return {
         reason: 'mismatch',
-        issues: [{ path: 'disabled_at', message: 'must be a date once the link is disabled' }],
+        issues: [{ path: 'disabled_at', message: 'must be a date if the link is disabled' }],
       };
     }
     return toDecoded(normaliseUpdatedLink(response, refId));
@@ -203,7 +203,7 @@ function toDecoded<T>(read: { value: T } | { issues: readonly Issue[] }): Decode
   return hasValue(read) ? read : { reason: 'shape', issues: read.issues };
 }
 
-// Only the ids in a response tie it to its request: the signature does not (§5).
+// Only its ids show which request a response belongs to: the signature does not cover the body (§5).
 function findMismatches(response: { ref_id?: unknown; link_id?: unknown }, refId: string): readonly Issue[] {
   return (['ref_id', 'link_id'] as const)
     .filter((field) => ![null, refId].includes(toCode(response[field] as string | number | null | undefined)))

@@ -1,7 +1,6 @@
 /**
- * Walks pages (docs/protocol.md §2.3, §4.4): decides which page follows, where neither the number of the
- * first page nor the size of a page is known beforehand. Knows nothing of requests: it is given a way to
- * fetch a page.
+ * Walks pages (docs/protocol.md §2.3, §4.4): decides which page follows, although neither the number of the first
+ * page nor the size of a page is known beforehand. It sends no requests: it is given a function that fetches a page.
  *
  * @module
  */
@@ -17,38 +16,38 @@ import type { Link, PageMeta } from './types.js';
 /** A page, with the response it was read from. */
 export type FetchedPage = CallResult<DecodedPage>;
 
-/** A page at its place in a walk: links that were on the page before are dropped. */
+/** A page at its place in a walk, without the links that were on the page before. */
 export interface PlacedPage {
   readonly links: readonly Link[];
   readonly meta: PageMeta;
-  /** The number of the page that follows; null where this is the last one. */
+  /** The number of the next page; null if this is the last page. */
   readonly next: number | null;
-  /** What the page that follows is compared with. */
+  /** What the next page is compared with. */
   readonly trail: Trail;
 }
 
-/** What a page leaves behind for the one that follows. */
+/** What must be known of the pages so far to place the next page. */
 export interface Trail {
-  /** The number of the first page, as this walk counts; null while it is not known. */
+  /** The number of the first page in this walk; null while it is not known. */
   readonly base: number | null;
   readonly seen: SeenPages;
 }
 
 /** What a client knows of the number of the first page. */
 export interface FirstPage {
-  /** The number by the client's options; null where it is learnt. */
+  /** The number in the client's options; null if it has to be learnt. */
   readonly configured: number | null;
   /** The number; null while it is not known. */
   current(): number | null;
-  /** Learns the number from a first page; each one replaces it, as a service may change it. */
+  /** Learns the number from a first page. Each first page replaces the number, because a service may change it. */
   learn(page: FetchedPage): void;
 }
 
-/** Creates what remembers the number of the first page. */
+/** Creates the memory of the first page's number. */
 export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
   const configured = given === 'auto' ? null : given;
   let learnt: number | null = null;
-  // A first page that several iterations share is placed several times. Only the first time counts: later, a
+  // If several iterations share a first page, it is placed several times. Only the first time counts: after that, a
   // newer page may have been read.
   const learntFrom = new WeakSet<FetchedPage>();
   return {
@@ -83,10 +82,10 @@ export function placePage(
     throw createPagingError(
       fetched,
       'meta.totalPages',
-      'must be 1 or more where "meta.totalCount" is more than the links of the page',
+      'must be 1 or more if "meta.totalCount" is more than the links of the page',
     );
   }
-  // Where a list is empty, its page number says nothing about the first page.
+  // If a list is empty, its page number says nothing about the first page.
   if (page === undefined && meta.totalPages > 0) {
     const expected = configured === null ? meta.currentPage <= 1 : meta.currentPage === configured;
     if (!expected)
@@ -95,9 +94,9 @@ export function placePage(
   }
   const knownBase = after?.base ?? null;
   const base = knownBase ?? (page === undefined ? meta.currentPage : firstPage.current());
-  // Where pages are counted otherwise than when the walk began, it would miss one, or stop too early.
+  // If pages are now counted from another number, the walk would miss a page, or stop too early.
   if (knownBase !== null && firstPage.current() !== knownBase) {
-    const now = `must be counted from ${knownBase}, as when the walk began, and is counted from ${firstPage.current()} now`;
+    const now = `must be counted from ${knownBase}, as when the walk began, but is now counted from ${firstPage.current()}`;
     throw createPagingError(fetched, 'meta.currentPage', now);
   }
   const next = isFollowed(meta, base) ? meta.currentPage + 1 : null;
@@ -106,8 +105,8 @@ export function placePage(
   return { links: newLinks, meta, next, trail: { base, seen } };
 }
 
-// While the number of the first page is not known, one page more than there are may be requested: it is
-// empty, and the walk ends with it.
+// While the number of the first page is not known, a page after the last one may be requested. That page is empty,
+// and the walk ends with it.
 function isFollowed({ currentPage, totalPages }: PageMeta, firstPage: number | null): boolean {
   return firstPage === null ? currentPage < totalPages : currentPage - firstPage + 1 < totalPages;
 }
@@ -124,20 +123,20 @@ export interface Walk {
   readonly firstPage: FirstPage;
   /** The page the walk begins with. */
   readonly first: Promise<FetchedPage>;
-  /** The number of that page, where the caller named one. */
+  /** The number of that page, if the caller named one. */
   readonly page: number | undefined;
-  /** How many pages are fetched ahead of the one being read. */
+  /** How many pages are fetched ahead of the page being read. */
   readonly prefetch: number;
   readonly maxPages: number;
-  /** The caller's. */
+  /** The caller's signal. */
   readonly signal: AbortSignal | undefined;
   /** Aborts when the walk is ended from outside. */
   readonly stop: AbortSignal;
 }
 
 /**
- * Walks the pages in order, fetching up to `prefetch` of them ahead. When the caller stops or an error
- * ends the walk, every request in flight is aborted. An error is thrown where its page is due.
+ * Walks the pages in order, and fetches up to `prefetch` of them ahead. When the caller stops or an error ends the
+ * walk, every request in flight is aborted. An error is thrown when its page is due.
  */
 export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, undefined> {
   const { firstPage, signal, stop, prefetch, maxPages } = walk;
@@ -146,7 +145,7 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
   const prefetched: Promise<FetchedPage>[] = [];
   const startFetch = (page: number) => {
     const fetching = withSignals([signal, ending.signal], (combined) => walk.fetch(page, combined));
-    // It may fail before it is awaited, or never be awaited: that must not be an unhandled rejection.
+    // The request may fail before it is awaited, or never be awaited: that must not be an unhandled rejection.
     fetching.catch(() => undefined);
     prefetched.push(fetching);
   };
@@ -164,7 +163,7 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
         yield placed;
         return;
       }
-      // While the first page's number is unknown, 0 is assumed, so that no page after the last is prefetched.
+      // While the first page's number is unknown, 0 is assumed: otherwise a page after the last could be prefetched.
       const last = Math.min((trail.base ?? 0) + meta.totalPages - 1, next + maxPages - count - 1);
       while (prefetched.length < prefetch && next + prefetched.length <= last) startFetch(next + prefetched.length);
       yield placed;

@@ -1,6 +1,6 @@
 /**
- * The guard against a service whose pages do not advance: finds the links of a page that are new, and
- * says when pages repeat or stay empty too often.
+ * Guards against a service whose pages do not advance: finds the new links of a page, and reports when pages repeat
+ * or stay empty too often.
  *
  * @module
  */
@@ -15,11 +15,11 @@ export interface SeenPages {
   readonly refIds: ReadonlySet<string>;
   /** How many pages in a row had no new links. */
   readonly pagesWithoutNew: number;
-  /** How many of these had links, all of them seen on the page before. */
+  /** How many of these pages had links, but only links of the page before. */
   readonly repeats: number;
   /** The reference ids of an earlier page: the one before the last power of two (Brent's cycle detection). */
   readonly checkpoint: ReadonlySet<string>;
-  /** How often that page was repeated since. */
+  /** How often the checkpoint page was repeated since. */
   readonly checkpointRepeats: number;
 }
 
@@ -33,18 +33,18 @@ export const noPages: SeenPages = {
   checkpointRepeats: 0,
 };
 
-/** A page, compared with those before it. */
+/** A page, compared with the pages before it. */
 export interface ComparedPage {
   /** The links that were not on the page before. */
   readonly newLinks: readonly Link[];
   readonly seen: SeenPages;
-  /** Why the service is taken to be stuck; null where its pages advance. */
+  /** Why the service seems stuck; null if its pages advance. */
   readonly problem: string | null;
 }
 
-/** More pages in a row without new links than this are a problem. */
+/** How many pages in a row may have no new links. */
 const maxPagesWithoutNew = 10;
-/** A page of a single link may be repeated this often. */
+/** How often a page of a single link may be repeated. */
 const maxCheckpointRepeats = 3;
 
 /** Compares the links of a page with those of the pages before it. */
@@ -76,14 +76,14 @@ export function comparePage(
   return { newLinks, seen, problem: findProblem() };
 
   function findProblem(): string | null {
-    // As many new links as a page has push all of its links onto the next page. Once, that is a
-    // coincidence; twice in a row, or on the last page, the service does not advance.
+    // If as many links are created as a page has, all of its links move to the next page. Once is a coincidence.
+    // Twice in a row, or on the last page, it means that the service does not advance.
     const isWhole = isRepeat && links.length >= before.refIds.size;
     if (repeats > 1 || (isWhole && isLast)) return 'must not be the same links as on the page before';
-    // New links may shift a single one here again from anywhere, but hardly over and over.
+    // New links may shift a single link to this page again, but hardly many times.
     if (isCheckpoint && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats)) {
       return 'must not be the same links as on an earlier page';
     }
-    return pagesWithoutNew > maxPagesWithoutNew ? 'must not stay empty page after page' : null;
+    return pagesWithoutNew > maxPagesWithoutNew ? 'must not be empty or repeated on so many pages in a row' : null;
   }
 }

@@ -15,11 +15,11 @@ export type VerificationMethod =
 
 /** A kind of ID a link accepts, and how it is verified (§2.1). */
 export interface IdType {
-  /** Two-letter country code; sent in capitals. Empty where the service sent none. */
+  /** Two-letter country code, sent in capitals. Empty if the service sent none. */
   readonly country: string;
-  /** The ID kind, as the service spells it; the empty string is the service's "others". */
+  /** The kind of ID, as the service spells it. The empty string means "others". */
   readonly idType: string;
-  /** One of {@link VerificationMethod}, or a newer one of the service; empty where it sent none. */
+  /** One of {@link VerificationMethod}, or a newer method of the service; empty if it sent none. */
   readonly verificationMethod: VerificationMethod | (string & {});
 }
 
@@ -30,9 +30,8 @@ export interface NewLink {
   /** The privacy policy, as an absolute http(s) URL. */
   dataPrivacyPolicyUrl: string | URL;
   /**
-   * Where results are posted. Required unless the client has a `defaultCallbackUrl`; `null` leaves
-   * it out, and the default of the partner's account applies. Without a valid one, jobs of
-   * `enhanced_kyc` fail.
+   * Where results are posted. Required unless the client has a `defaultCallbackUrl`. With `null`, no URL is sent, and
+   * the default of the partner's account applies. Without a valid callback URL, jobs of `enhanced_kyc` fail.
    */
   callbackUrl?: string | URL | null;
   /** The link's name, for the partner. */
@@ -46,11 +45,11 @@ export interface NewLink {
   logoUrl?: string | URL;
   /** Whether the link serves one user once. The service's default is not shown (§2.2). */
   isSingleUse?: boolean;
-  /** The user to track with a single-use link; the service chooses an id where none is given. */
+  /** The user of a single-use link. If it is left out, the service chooses an id. */
   userId?: string;
   /** When the link expires: a Date, or an ISO 8601 string with an offset, sent as written. Without it, deployments let a link expire after 90 days. */
   expiresAt?: Date | string;
-  /** Further fields the service accepts that the protocol does not name; they are sent as they are. None may replace a named one. */
+  /** Other fields that the service accepts. They are sent unchanged, and must not replace the fields above. */
   extra?: Record<string, unknown>;
 }
 
@@ -58,7 +57,7 @@ export interface NewLink {
 export interface CreatedLink {
   /** The URL to give to the end user. */
   readonly url: string;
-  /** The link's reference id: what every other operation takes. */
+  /** The link's reference id, which every other operation takes. */
   readonly refId: string;
 }
 
@@ -83,9 +82,9 @@ export interface UpdatedLink {
   readonly refId: string;
   /** The URL for the end user. */
   readonly url: string;
-  /** The kinds of ID the link now accepts; empty where the service sends none. */
+  /** The kinds of ID that the link now accepts; empty if the service sends none. */
   readonly idTypes: readonly IdType[];
-  /** Null while the link is active, and where `disabled_at` is not a date that can be read. */
+  /** Null while the link is active, or if `disabled_at` is not a readable date. */
   readonly disabledAt: Date | null;
   /** Disabled when the service sends any `disabled_at`, even one that is not a date. */
   readonly state: 'active' | 'disabled';
@@ -97,11 +96,11 @@ export interface Link {
   readonly url: string;
   /** The same as `refId`, unless the service sends two different ids. */
   readonly linkId: string;
-  /** The reference id: what every operation on the link takes. */
+  /** The reference id, which every operation on the link takes. */
   readonly refId: string;
   /** The link's name, for the partner. */
   readonly name: string | null;
-  /** The kinds of ID the link accepts; empty where the service sends none. */
+  /** The kinds of ID that the link accepts; empty if the service sends none. */
   readonly idTypes: readonly IdType[];
   /** Whether the link serves one user once. */
   readonly isSingleUse: boolean | null;
@@ -113,7 +112,7 @@ export interface Link {
   readonly logoUrl: string | null;
   /** The users of the link: `user_id` and `user_ids` of the wire together, without duplicates. */
   readonly userIds: readonly string[];
-  /** How many jobs the link has had; 0 where the service sends no count. */
+  /** How many jobs the link has had; 0 if the service sends no count. */
   readonly jobs: {
     /** All of them. */
     readonly total: number;
@@ -126,22 +125,22 @@ export interface Link {
   readonly companyName: string | null;
   /** The partner id, as the service sends it. */
   readonly partnerId: string | null;
-  /** When the link was created; null where there is no date or it cannot be read: it is then in `extra`. */
+  /** When the link was created; null if there is no readable date. An unreadable date is in `extra`. */
   readonly createdAt: Date | null;
-  /** When the link was changed last; null where there is no date or it cannot be read: it is then in `extra`. */
+  /** When the link was last changed; null if there is no readable date. An unreadable date is in `extra`. */
   readonly updatedAt: Date | null;
   /**
-   * When the link expires; null where there is no date or it cannot be read: it is then in `extra`. What
-   * happens then is not shown (§3).
+   * When the link expires; null if there is no readable date. An unreadable date is in `extra`. The protocol does not
+   * show what happens to an expired link (§3).
    */
   readonly expiresAt: Date | null;
-  /** When the link was disabled. Null while it is active, and where the date cannot be read: it is then in `extra`, and `state` is right all the same. */
+  /** When the link was disabled. Null while it is active, or if the date is unreadable: then `extra` has it. */
   readonly disabledAt: Date | null;
   /** Disabled when the service sends any `disabled_at`, even one that is not a date. */
   readonly state: 'active' | 'disabled';
   /**
-   * Fields this package does not know, and dates and URLs that it cannot read: as sent, and under the
-   * service's names. Signatures are left out.
+   * Fields that this package does not know, and dates and URLs that it cannot read, as sent, under the service's
+   * names. Signatures are left out.
    */
   readonly extra: Readonly<Record<string, unknown>>;
 }
@@ -160,7 +159,7 @@ export interface PageMeta {
 
 /** One page of links (§4.4). */
 export interface LinkPage {
-  /** The links, in the service's order; those that were on the page before are left out. */
+  /** The links, in the service's order, without the links that were on the page before. */
   readonly links: readonly Link[];
   /** The page's place in the list. */
   readonly meta: PageMeta;
@@ -169,7 +168,7 @@ export interface LinkPage {
   /**
    * Fetches the page that follows. Each call sends a request.
    *
-   * @param options - Options of this call alone; what is left out is as in the call of `list`.
+   * @param options - Options of this call only. An option that is left out is taken from the call of `list`.
    * @returns The page; null after the last one, without a request.
    * @throws {HostedResponseError} when the pages do not advance (`paging`).
    *

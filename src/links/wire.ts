@@ -1,6 +1,6 @@
 /**
- * The shapes of responses about links, checked field by field (docs/protocol.md §2.1 to §2.3, §4.1 to
- * §4.4). Unknown fields pass.
+ * The shapes of responses about links, checked field by field (docs/protocol.md §2.1 to §2.3, §4.1 to §4.4). Unknown
+ * fields are kept.
  *
  * @module
  */
@@ -82,10 +82,10 @@ export type WireCreatedLink = z.infer<typeof wireCreatedLink>;
 export type WireUpdatedLink = z.infer<typeof wireUpdatedLink>;
 export type WireLinkPage = z.infer<typeof wireLinkPage>;
 
-// The quick checks of a page's entries (`validation/quick-check.ts` says what a quick check is). A page is the one
-// response of size: they are written field by field, as those that are derived from a schema take five times as long.
+// The quick checks of a page's entries (`validation/quick-check.ts` says what a quick check is). Only pages are
+// large, so their checks are written field by field: checks that are derived from a schema take five times as long.
 
-/** Whether a link is accepted as it stands. Times and three of the URLs may have any value: unreadable ones become null. */
+/** Whether a link is accepted unchanged. Times and three URLs may have any value: an unreadable one becomes null. */
 export function isOrdinaryLink(link: unknown): boolean {
   return (
     isPlain(link) &&
@@ -106,7 +106,7 @@ export function isOrdinaryLink(link: unknown): boolean {
   );
 }
 
-/** Whether an ID type is accepted as it stands. */
+/** Whether an ID type is accepted unchanged. */
 export function isOrdinaryIdType(entry: unknown): boolean {
   return (
     isPlain(entry) &&
@@ -116,10 +116,10 @@ export function isOrdinaryIdType(entry: unknown): boolean {
   );
 }
 
-/** Longer lists are left to their schemas, which know how long one may be. */
+/** Longer lists are left to their schemas, which limit the length. */
 const maxOrdinaryEntries = 2_000;
 
-// The schema drops a field called `__proto__`, which a copy made by assignment would take for a prototype.
+// The schema drops a field called `__proto__`: assigning it to a copy would set the copy's prototype.
 function isPlain(value: unknown): value is Record<string, unknown> {
   return isRecord(value) && !Object.hasOwn(value, '__proto__');
 }

@@ -1,7 +1,7 @@
 /**
- * Every default that fills a gap of the protocol. A guess is changed here, or by a user through
- * `WireOptions` and the client's options. One is structural: `settings.ts` takes the links' URL for job status
- * where none is given (§4.5). Section numbers are those of docs/protocol.md.
+ * Every default that fills a gap in the protocol. We change a guess here; users change it by `WireOptions` and the
+ * client's options. One guess is elsewhere: `settings.ts` uses the links' URL for job status if no other is given
+ * (§4.5). Section numbers are those of docs/protocol.md.
  *
  * @module
  */
@@ -9,8 +9,8 @@
 import type { OperationName } from './routes.js';
 
 /**
- * Corrections to what this package assumes where the protocol is silent. The defaults are explained in
- * docs/protocol.md, "What is not known".
+ * Corrections to what this package assumes where the protocol is silent. docs/protocol.md, "What is not known",
+ * explains the defaults.
  *
  * @see §§2 to 5 of docs/protocol.md
  */
@@ -22,32 +22,32 @@ export interface WireOptions {
   brand?: string;
   /** The last path segment of the list operation (docs/protocol.md §4.4). Default `'list'`. */
   listMarker?: string;
-  /** The number of the first page. `'auto'` learns it from each first page. Default `'auto'`. */
+  /** The number of the first page. `'auto'` learns the number from each first page. Default `'auto'`. */
   firstPage?: 'auto' | 0 | 1;
   /**
-   * How the timestamp of a link operation is written; an epoch travels as a string. In whole seconds
-   * (`'epoch-s'`), requests are signed with a time two to five seconds ago, and several can share one.
-   * Default `'iso'`.
+   * How the timestamp of a link operation is written. A Unix timestamp is sent as a string. In whole seconds
+   * (`'epoch-s'`), requests are signed for a time two to five seconds ago, and several requests can have the same
+   * time. Default `'iso'`.
    */
   timestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /**
-   * How the timestamp of a job status request is written; an epoch travels as a number and is
-   * signed as its decimal digits. In whole seconds (`'epoch-s'`), requests are signed with a time two to
-   * five seconds ago, and the polls of a wait with one up to ten seconds older. Default `'iso'`.
+   * How the timestamp of a job status request is written. A Unix timestamp is sent as a number, and signed as its
+   * decimal digits. In whole seconds (`'epoch-s'`), requests are signed for a time two to five seconds ago, and the
+   * polls of a wait for a time up to ten seconds earlier. Default `'iso'`.
    */
   jobTimestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
-  /** The field of the signature of a job status request. Default `'sec_key'`. */
+  /** The name of the field with the signature of a job status request. Default `'sec_key'`. */
   jobSignatureMember?: 'sec_key' | 'signature';
   /**
-   * Whether responses have the timestamp of their request, so that they honestly have the signature of
-   * the request, too. Default `false`.
+   * Whether responses repeat the timestamp of their request. Honest responses then have the request's signature, too.
+   * Default `false`.
    */
   echoesTimestamp?: boolean;
   /** How `image_links` and `history` are written in a request: `true` or `"true"`. Default `'boolean'`. */
   jobFlags?: 'boolean' | 'string';
   /**
-   * Whether the status of a job that succeeded has its id, at the top or in `result.PartnerParams`: one
-   * without it is then a `HostedResponseError` (`mismatch`). Default `true`.
+   * Whether the status of a job that succeeded has the job id, at the top or in `result.PartnerParams`. If true, a
+   * status without it is a `HostedResponseError` (`mismatch`). Default `true`.
    */
   namesJob?: boolean;
 }
@@ -56,8 +56,8 @@ export interface WireOptions {
 export type Wire = Readonly<Required<WireOptions>>;
 
 /**
- * §§2 to 5: brand word, list marker, first page, timestamp and flag spellings are not shown, nor whether
- * every status has the ids that §2.4 lists.
+ * §§2 to 5 do not show brand word, list marker, first page, and the spellings of timestamps and flags. They also do
+ * not show whether every status has the ids that §2.4 lists.
  */
 export const assumedWire: Wire = {
   brand: 'hosted',
@@ -72,8 +72,8 @@ export const assumedWire: Wire = {
 };
 
 /**
- * §§2, 4.4, 8: how many links a page has, results a history, and ID types or users a link, is not
- * shown; 1,349 ID types were seen. A longer list is rejected before any of its entries is checked.
+ * §§2, 4.4, 8 do not show how many links a page may have, how many results a history, and how many ID types or users
+ * a link. 1,349 ID types were seen. A longer list is rejected before any of its entries is checked.
  */
 export const assumedMaxEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
 
@@ -86,30 +86,30 @@ export const assumedMaxResponseAgeMs = 300_000;
 /** §6: how late a callback may be is not shown. */
 export const assumedMaxCallbackAgeMs = 300_000;
 
-/** §6: how late, in ms, a callback may be that job status confirms: two days. */
+/** §6: how late a callback may be if job status confirms it, in ms: two days. */
 export const assumedMaxHintAgeMs = 2 * 24 * 60 * 60 * 1000;
 
 /**
- * §6: how many jobs end at the same time is not shown. Callbacks with one signed timestamp may be about
- * `perTime` jobs, or about `perSecond` where the timestamp is in whole seconds.
+ * §6: how many jobs end at the same time is not shown. Callbacks with one signed timestamp may be about `perTime`
+ * jobs, or about `perSecond` jobs if the timestamp is in whole seconds.
  */
 export const assumedMaxJobs = { perTime: 8, perSecond: 1_000 };
 
-/** §6: which results are interim, beside those whose `IsFinalResult` is false. `0814` is under review. */
+/** §6: which results are interim, besides those whose `IsFinalResult` is false. `0814` means "under review". */
 export const assumedInterimCodes: ReadonlySet<string> = new Set(['0814']);
 
-/** §6: whether job status has a result before its callback is sent is not shown. It is fetched again after this long, in ms. */
+/** §6: job status may lack a result when its callback is sent. It is fetched again after this long, in ms. */
 export const assumedSettlingMs = 2_000;
 
-/** §6: whether and when the service redelivers is not shown. It is asked to wait this long, in seconds. */
+/** §6 does not show whether and when the service redelivers. The service is asked to wait this long, in seconds. */
 export const assumedRedeliverySeconds = 30;
 
-/** §6: where callbacks of any age are accepted, they are remembered this long, in ms: a day. */
+/** §6: if callbacks of any age are accepted, each is remembered this long, in ms: a day. */
 export const assumedMemoryMs = 24 * 60 * 60 * 1000;
 
 /**
- * §4: which operations may run twice without harm is not shown. Get, list and job status read, though
- * they are POST; update sets values. A second create would make a second link.
+ * §4: which operations may run twice without harm is not shown. Get, list and job status only read, although they are
+ * POST; update sets values. A second create would make a second link.
  */
 export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
   'links.create': false,
@@ -142,13 +142,13 @@ export const assumedCodes: ReadonlyMap<string, CodeMeaning> = new Map([
   ['2313', 'api'],
 ]);
 
-/** §7: with status 429, an ID number is blocked: waiting does not change that. */
+/** §7: this code with status 429 means that an ID number is blocked: waiting does not help. */
 export const assumedBlockedCode = '2222';
 
-/** §8: no rate limit is shown. Where `Retry-After` asks for a longer wait than this, the call rejects at once. */
+/** §8 shows no rate limit. If `Retry-After` asks for a longer wait than this, in ms, the call rejects at once. */
 export const assumedMaxRetryAfterMs = 60_000;
 
-/** Not shown: a header that names the request. The first of these that a response has is used. */
+/** The protocol shows no header with the id of a request. The first of these headers that a response has is used. */
 export const assumedRequestIdHeaders: readonly string[] = [
   'x-request-id',
   'request-id',

@@ -1,6 +1,6 @@
 /**
- * Parses points in time by pattern and calendar. `Date.parse` differs between platforms, guesses at
- * formats it does not know, and takes 30 February for 1 March.
+ * Parses points in time by pattern and calendar. `Date.parse` differs between platforms, guesses at unknown formats,
+ * and reads 30 February as a day of March.
  *
  * @module
  */
@@ -8,17 +8,17 @@
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:(Z)|([+-])(\d{2}):?(\d{2}))?$/i;
 
-/** How strict to be about a missing offset. */
+/** What to do with a string without an offset. */
 export interface DateTimeOptions {
   /** `'utc'` reads a string without an offset as UTC; `'required'` gives null for it. */
   readonly offset: 'utc' | 'required';
 }
 
 /**
- * Parses `2026-01-02T03:04:05.678Z`, with `Z`, `±hh:mm`, `±hhmm` or, as UTC, nothing at the end, and
- * 0 to 9 digits of a second (cut off at the millisecond).
+ * Parses `2026-01-02T03:04:05.678Z`. The offset is `Z`, `±hh:mm` or `±hhmm`; without one, the time is UTC. The
+ * fraction of a second has 0 to 9 digits, and is cut off at the millisecond.
  *
- * @returns the time; null where the string is not one, such as 30 February.
+ * @returns the time; null if the string is not a time, such as 30 February.
  */
 export function parseDateTime(text: string, options: DateTimeOptions = { offset: 'utc' }): Date | null {
   const usualMs = parseUsualForm(text);
@@ -40,10 +40,10 @@ export function parseDateTime(text: string, options: DateTimeOptions = { offset:
 }
 
 /**
- * Parses the form in nearly every response, `2026-01-02T03:04:05.678Z`, by index: that takes a fraction of
- * the time that the pattern takes.
+ * Parses the form in nearly every response, `2026-01-02T03:04:05.678Z`, by index, which is much faster than by
+ * pattern.
  *
- * @returns the time in ms since the epoch, or NaN where the pattern has to decide.
+ * @returns the time in ms since the epoch, or NaN if the pattern has to decide.
  */
 function parseUsualForm(text: string): number {
   if (text.length !== 24 || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T') return Number.NaN;
@@ -57,7 +57,7 @@ function twoAt(text: string, at: number): number {
   return digitAt(text, at) * 10 + digitAt(text, at + 1);
 }
 
-/** The digit at an index; for any other character a number so low that the sum it is part of stays negative. */
+/** The digit at an index. For any other character, a number so low that any sum with it is negative. */
 function digitAt(text: string, at: number): number {
   const digit = text.charCodeAt(at) - 48;
   return digit >= 0 && digit <= 9 ? digit : -1_000_000;
@@ -68,7 +68,7 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 /**
  * Parses the date of a header: `Fri, 02 Jan 2026 03:04:05 GMT` (RFC 9110 §5.6.7, IMF-fixdate).
  *
- * @returns the time in ms since the epoch; null where the string is not such a date.
+ * @returns the time in ms since the epoch; null if the string is not such a date.
  */
 export function parseHttpDate(text: string): number | null {
   const match = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/.exec(
@@ -81,13 +81,13 @@ export function parseHttpDate(text: string): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-/** How dates in other forms than that of {@link parseDateTime} begin; what follows does not matter. */
+/** How dates begin that are not in the form of {@link parseDateTime}. The rest of the string does not matter. */
 const dateLike: readonly RegExp[] = [
   // 2026-01-02, 2026/1/2
   /^(?<year>\d{4})(?<mark>[-/.])(?<month>\d{1,2})\k<mark>(?<day>\d{1,2})(?=$|[TZ ,+-])/,
   // 20260102
   /^(?<year>\d{4})(?<month>\d{2})(?<day>\d{2})(?=$|[TZ ])/,
-  // 2/1/2026, 02.01.2026: day first or month first, whichever the calendar allows
+  // 2/1/2026, 02.01.2026: the day may come first, or the month, if the calendar has such a day
   /^(?<day>\d{1,2})(?<mark>[-/.])(?<month>\d{1,2})\k<mark>(?<year>\d{4})(?=$|[T ,])/,
   /^(?<month>\d{1,2})(?<mark>[-/.])(?<day>\d{1,2})\k<mark>(?<year>\d{4})(?=$|[T ,])/,
   // Fri, 02 Jan 2026; 2-January-2026
@@ -96,13 +96,13 @@ const dateLike: readonly RegExp[] = [
   /^(?:[a-z]{3,9},? )?(?<name>[a-z]{3})[a-z]{0,6}\.? (?<day>\d{1,2}),? (?<year>\d{4})(?=$|[T ,])/i,
 ];
 
-/** An epoch of our time, in seconds or milliseconds. */
+/** A Unix timestamp with 10 digits (seconds) or 13 digits (milliseconds): a date from 2001 to 2286. */
 const epoch = /^[1-9]\d{9}(?:\d{3})?(?:\.\d+)?$/;
 
 /**
- * Whether a string could be a date, in any form: it begins with a day from 1970 on, in digits or with the
- * English name of its month, or it is an epoch. Words are not dates, nor is what some systems write for
- * "no date", such as `0000-00-00`.
+ * Whether a string could be a date, in any form: it begins with a day from 1970 on, in digits or with an English
+ * month name, or it is a Unix timestamp. Words are not dates. Nor is `0000-00-00`, which some systems write for "no
+ * date".
  */
 export function couldBeDate(text: string): boolean {
   const trimmed = text.trim();
@@ -121,15 +121,15 @@ const msPerDay = 86_400_000;
 const daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /**
- * Counts the days from 1970-01-01 to a day of the Gregorian calendar; NaN where the calendar has no such day.
- * The platform would take 30 February for 1 March, and years below 100 for those of the last century.
+ * Counts the days from 1970-01-01 to a day of the Gregorian calendar; NaN if the calendar has no such day. The
+ * platform would read 30 February as a day of March, and the year 26 as 1926.
  */
 function daysTo(year: number, month: number, day: number): number {
   const leapDay = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 1 : 0;
   const longest = (daysInMonth[month - 1] ?? 0) + leapDay;
   if (year < 0 || day < 1 || day > longest) return Number.NaN;
-  // Counted in years that begin on 1 March, so that a leap day is the last of its year. Five of their
-  // months, beginning with any third one, have 153 days.
+  // Counts in years that begin on 1 March, so that a leap day is the last day of its year. The five months from
+  // March, and the five from August, have 153 days each.
   const years = month > 2 ? year : year - 1;
   const months = month > 2 ? month - 3 : month + 9;
   const leapDays = Math.floor(years / 4) - Math.floor(years / 100) + Math.floor(years / 400);
@@ -139,7 +139,7 @@ function daysTo(year: number, month: number, day: number): number {
 /** From 1 March of the year 0 to 1 January 1970. */
 const daysToEpoch = 719_468;
 
-/** Counts the ms from midnight to a time of day; NaN where a day has no such time. */
+/** Counts the ms from midnight to a time of day; NaN if a day has no such time. */
 function msOfDay(hour: number, minute: number, second: number, ms: number): number {
   if (hour < 0 || minute < 0 || second < 0 || ms < 0 || hour > 23 || minute > 59 || second > 59) return Number.NaN;
   return ((hour * 60 + minute) * 60 + second) * 1000 + ms;

@@ -5,13 +5,13 @@
  */
 
 /**
- * The form of most URLs, valid for any parser. A page of links has hundreds of URLs, and the expression
- * takes a tenth of the parser's time. Hosts that are numbers or punycode are left to the parser.
+ * The form of most URLs, which every parser accepts. A page of links has hundreds of URLs, and this expression takes
+ * a tenth of the parser's time. The parser decides about hosts that are numbers or punycode.
  */
 // Stryker disable next-line Regex: what it does not take is left to the parser
 const plainUrl = /^https?:\/\/(?:[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.)+[a-z]{2,}(?:\/[\w./~%&=+?:,;@!$'()*-]*)?$/;
 
-/** Longer URLs are left to the parser: with a string of megabytes, the expression runs out of stack. */
+/** The parser decides about longer URLs: on a string of megabytes, the expression runs out of stack. */
 const longestPlainUrl = 2_048;
 
 /** Whether a value is an absolute http(s) URL. */

@@ -6,23 +6,23 @@
 
 import { detachFromPrototype } from '../runtime/prototype.js';
 
-/** How deep a response may nest. Real ones stay below ten. */
+/** How deep a response may nest. Real ones have fewer than ten levels. */
 const maxDepth = 64;
 
 /** How many properties an object may have. Real ones have fewer than a hundred; a million take seconds to copy. */
 const maxProperties = 10_000;
 
 /**
- * Parses JSON; undefined where the string is not JSON, nests too deeply, or has an object with too many
- * properties. The value inherits nothing that other code has put on `Object.prototype`.
+ * Parses JSON; undefined if the string is not JSON, nests too deeply, or has an object with too many properties. The
+ * value inherits nothing that other code has put on `Object.prototype`.
  */
 export function parseJson(text: string): unknown {
   try {
-    // Detached first: `isTooLarge` would otherwise count what other code has put on all objects.
+    // Detached first: otherwise `isTooLarge` would count what other code has put on `Object.prototype`.
     const value: unknown = detachFromPrototype(JSON.parse(text));
     return typeof value === 'object' && value !== null && isTooLarge(value, maxDepth) ? undefined : value;
   } catch {
-    // It is none.
+    // Not JSON.
   }
   return undefined;
 }
@@ -32,8 +32,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// Visits every value of a large response, so it loops without creating arrays: those would take about as long
-// as parsing did.
+// Visits every value of a large response, so it loops without creating arrays: creating them would take about as long
+// as parsing.
 function isTooLarge(value: object, levels: number): boolean {
   if (levels === 0) return true;
   if (Array.isArray(value)) {

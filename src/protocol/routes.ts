@@ -1,23 +1,23 @@
 /**
- * The operations of the service as plain data (docs/protocol.md §4): their paths, and how errors name
- * them. The client's operations and the mock's routing read this one table.
+ * The operations of the service as plain data (docs/protocol.md §4): their paths, and their names in errors. The
+ * client's operations and the mock's routing both read this table.
  *
  * @module
  */
 
-/** The name of an operation, as events and errors give it. */
+/** The name of an operation in events and errors. */
 export type OperationName = 'links.create' | 'links.update' | 'links.get' | 'links.list' | 'jobs.status';
 
-/** The path of an operation, and how errors name it. */
+/** The path of an operation, and its texts in errors. */
 export interface Route {
   readonly method: 'POST' | 'PUT';
   /** `{brand}` and `{list}` stand for options of `WireOptions`, `{linkId}` for the link's reference id. */
   readonly path: string;
-  /** Whether base URL, and spelling of timestamp and signature, are those of links or of job status. */
+  /** Whether base URL, timestamp and signature are those of links or of job status. */
   readonly host: 'links' | 'jobs';
-  /** What it does, as errors say it: `Cannot get a link: …`. */
+  /** What the operation does, as in `Cannot get a link: …`. */
   readonly title: string;
-  /** What errors add where the service may have acted on a failed request; null where that does not matter. */
+  /** What errors add if the service may have acted on a failed request; null if that does not matter. */
   readonly afterFailure: string | null;
 }
 
@@ -29,8 +29,7 @@ export const routes: Readonly<Record<OperationName, Route>> = {
     path: '/v1/{brand}_links',
     host: 'links',
     title: 'create a link',
-    afterFailure:
-      'the link may exist all the same: look for it with links.find(), by its name or user id, before creating it again',
+    afterFailure: 'the link may exist: look for it with links.find(), by its name or user id, before creating it again',
   },
   /** §4.2 */
   'links.update': {
@@ -40,7 +39,7 @@ export const routes: Readonly<Record<OperationName, Route>> = {
     title: 'change a link',
     afterFailure: null,
   },
-  /** §4.4. It comes before §4.3, whose path would match the list marker as an id. */
+  /** §4.4. This row comes before §4.3, whose path would match the list marker as an id. */
   'links.list': {
     method: 'POST',
     path: '/v1/{brand}_links/{list}',

@@ -1,6 +1,6 @@
 /**
- * The spellings of single values on the wire, each as a schema of what is accepted and a function to the
- * one clean value (docs/protocol.md, "Spellings"). Any other spelling is an issue, not a guess.
+ * The spellings of single values on the wire (docs/protocol.md, "Spellings"). For each kind of value, a schema says
+ * which spellings are accepted, and a function gives the clean value. Any other spelling is an issue, not a guess.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import * as z from 'zod/mini';
 import { parseDateTime } from './date-time.js';
 import { isHttpUrl } from './http-url.js';
 
-/** A field of any value, or missing, that {@link toDate} or the like reads as far as it can. */
+/** A field that may have any value or be missing. {@link toDate} or the like reads it if it can. */
 export const wireAnything = z.optional(z.unknown());
 
 /** A string, null or missing. */
 export const wireString = z.nullish(z.string('must be a string'));
 
-// All forms of a value have the same message: zod reports that of the nearest form.
+// All forms of a value have the same message, because zod reports the message of the nearest form.
 const mustBeCode = 'must be a string or an integer';
 const mustBeBoolean = 'must be true or false, or "true" or "false"';
 const mustBeCount = 'must be a count';
@@ -28,7 +28,7 @@ export const wireCode = z.nullish(
 /** A version: a string or any number; null or missing. */
 export const wireVersion = z.nullish(z.union([z.string(), z.number()], 'must be a string or a number'));
 
-/** `true`, `"true"`, `"TRUE"`, …; nothing else: what 1 and "yes" mean is not guessed. */
+/** `true`, `"true"`, `"TRUE"`, … Nothing else is accepted: we do not guess what 1 and "yes" mean. */
 export const wireBoolean = z.union(
   [z.boolean(), z.string().check(z.refine(isBooleanString, mustBeBoolean))],
   mustBeBoolean,
@@ -60,25 +60,25 @@ export function isCountString(value: unknown): boolean {
   return typeof value === 'string' && /^\d{1,16}(?:\.0+)?$/.test(value) && isCount(Number(value));
 }
 
-/** A list without entries: some languages write an empty object like that. */
+/** A list without entries: some languages write an empty object as an empty list. */
 export const wireEmptyList = z.custom<unknown[]>(
   (value) => Array.isArray(value) && value.length === 0,
   'must be an object',
 );
 
-/** A code or id as a string; null where there is none. */
+/** A code or id as a string; null if there is none. */
 export function toCode(wire: string | number | null | undefined): string | null {
   if (wire === null || wire === undefined || wire === '') return null;
   return typeof wire === 'string' ? wire : String(wire);
 }
 
-/** True or false; null where there is neither. */
+/** True or false; null if there is neither. */
 export function toBoolean(wire: boolean | string | null | undefined): boolean | null {
   if (wire === null || wire === undefined) return null;
   return typeof wire === 'boolean' ? wire : wire.toLowerCase() === 'true';
 }
 
-/** A count that {@link wireCount} has accepted; 0 where there is none. */
+/** A count that {@link wireCount} has accepted; 0 if there is none. */
 export function toCount(wire: number | string | null | undefined): number {
   return Number(wire ?? 0);
 }
@@ -99,7 +99,7 @@ export function toUrl(wire: unknown): string | null {
   return typeof wire === 'string' && isHttpUrl(wire) ? wire : null;
 }
 
-/** A record with strings alone: other values are written as JSON, null is left out. */
+/** A record in which every value is a string: other values are written as JSON, and null is left out. */
 export function toStrings(record: object): Readonly<Record<string, string>> {
   const given = record as Readonly<Record<string, unknown>>;
   for (const name in given) if (typeof given[name] !== 'string') return stringifyValues(given);
@@ -115,9 +115,9 @@ function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Re
 }
 
 /**
- * The fields of a record that the clean value does not have, as sent: those in neither `named` nor `read`,
- * and those in `read` (wire names with clean values) that were sent but are null there, as they could not be
- * read. Without the latter, an unreadable field would look like one that was not sent.
+ * The fields of a record that the clean value does not have, as sent. These are the fields in neither `named` nor
+ * `read`, and the fields that were sent but are null in `read` (wire names with clean values), because they could not
+ * be read. Otherwise an unreadable field would look like a field that was not sent.
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,

@@ -1,13 +1,12 @@
 /**
- * Async iterables that can be aborted: each iteration starts anew, and `return()` ends a pending `next()` at
- * once.
+ * Async iterables that can be aborted. Each iteration starts anew, and `return()` ends a pending `next()` at once.
  *
  * @module
  */
 
 /**
- * Creates an iterable. Each iteration calls `start`; its `stop` aborts when the consumer ends the iteration,
- * so that pending work ends, too.
+ * Creates an iterable. Each iteration calls `start` with a signal, which aborts when the consumer ends the iteration:
+ * pending work then ends, too.
  */
 export function createAbortableIterable<T>(
   start: (stop: AbortSignal) => AsyncGenerator<T, void, undefined>,
@@ -48,7 +47,7 @@ function iterate<T>(
         // Both functions as they are: V8 follows them from one promise to the next, to find the caller's frames.
         step.then(resolve, reject);
       }),
-    // The `return()` of a generator alone would wait for its pending sleep or request.
+    // A generator's own `return()` would wait until its pending sleep or request ends.
     async return() {
       stop.abort(stopped);
       const ended = generator.return().catch(() => undefined);

@@ -1,6 +1,5 @@
 /**
- * Base64 in its canonical form alone (RFC 4648 §4, padded): a signature or key has exactly one accepted
- * spelling.
+ * Base64, only in its canonical form (RFC 4648 §4, padded): a signature or key has exactly one accepted spelling.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Whether this is a browser, where visitors could read the client's key.
+ * Detects a browser, where visitors could read the client's key.
  *
  * @module
  */
@@ -11,8 +11,8 @@ interface Globals {
 }
 
 /**
- * Whether the program runs in a browser. A document in Node is a test's (jsdom), and the `process` that bundlers
- * put into pages has no version.
+ * Whether the program runs in a browser. In Node, a document belongs to a test (jsdom). In a page, bundlers may add a
+ * `process`, but without a Node version.
  */
 export function isBrowser({ window, document, process }: Globals = globalThis): boolean {
   return window !== undefined && document !== undefined && process?.versions?.node === undefined;

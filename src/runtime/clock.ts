@@ -1,25 +1,25 @@
 /**
- * The clock, which callers can replace, and sleeps and time limits on it: they end as soon as a signal aborts,
- * and leave no timer and no listener behind.
+ * The clock, which callers can replace, and the sleeps and time limits that use it. They end as soon as a signal
+ * aborts, and leave no timer and no listener behind.
  *
  * @module
  */
 
 /**
- * The clock of a client. Tests can pass `createTestClock()` of `hosted-client/testing`, which moves only
- * when told. Time limits use `sleep` too, so a sleep must not end early. When `now` goes back, no time
- * counts as passed.
+ * The clock of a client. Tests can pass `createTestClock()` of `hosted-client/testing`, which moves only when a test
+ * advances it. Time limits use `sleep` too, so a sleep must not end early. If `now` goes back, no time counts as
+ * passed.
  */
 export interface Clock {
   /**
-   * Reads the time. Anything but a finite number is a `HostedConfigError`.
+   * Reads the time. If it is not a finite number, a `HostedConfigError` is thrown.
    *
    * @returns Milliseconds since the epoch.
    */
   now(): number;
   /**
-   * Resolves after `ms` milliseconds; rejects with `signal.reason` as soon as `signal` aborts.
-   * Left out: the platform's timers.
+   * Resolves after `ms` milliseconds; rejects with `signal.reason` as soon as `signal` aborts. Default: the
+   * platform's timers.
    *
    * @param ms - How long to sleep, in milliseconds.
    * @param signal - Ends the sleep early.
@@ -27,7 +27,7 @@ export interface Clock {
   sleep?(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The longest delay a timer takes, in ms: 32 bits. A longer one would fire at once. */
+/** The longest delay of a timer, in ms: 32 bits. A timer with a longer delay would fire at once. */
 export const maxTimerMs = 2 ** 31 - 1;
 
 /** A clock with timers and a monotonic count. */
@@ -46,7 +46,7 @@ export interface WaitingClock extends Required<Clock> {
 
 /** Creates the platform's clock; durations use its monotonic clock. */
 export function createPlatformClock(): WaitingClock {
-  // Looked up at each reading, so that fake timers of a test runner are used.
+  // Looked up for each reading, so that a test runner's fake timers are used.
   const stopwatch = createStopwatch(() => globalThis.performance?.now() ?? Date.now());
   return {
     now: () => Date.now(),
@@ -63,7 +63,7 @@ export function createPlatformClock(): WaitingClock {
   };
 }
 
-/** Completes a caller's clock, which `now` reads: without `sleep` it uses the platform's timers. */
+/** Completes a caller's clock, which `now` reads. A clock without `sleep` uses the platform's timers. */
 export function createWaitingClock(clock: Clock, now: () => number): WaitingClock {
   const stopwatch = createStopwatch(now);
   const sleep = (ms: number, signal?: AbortSignal) =>
@@ -83,7 +83,7 @@ interface Stopwatch {
   reach(ms: number): void;
 }
 
-// When the clock steps back, no time counts as passed; from then on it counts from the new time.
+// If the clock steps back, no time counts as passed. The stopwatch then counts on from the new time.
 function createStopwatch(read: () => number): Stopwatch {
   let last = read();
   let passed = 0;
@@ -103,8 +103,8 @@ function createStopwatch(read: () => number): Stopwatch {
 
 type Sleep = WaitingClock['sleep'];
 
-// A sleep that ended counts with its whole length: fake timers of some test runners do not move the
-// monotonic clock, and a timer may fire a fraction of a millisecond early.
+// A sleep that has ended counts in full: some test runners' fake timers do not move the monotonic clock, and a timer
+// may fire a fraction of a millisecond early.
 function countSleeps(stopwatch: Stopwatch, sleep: Sleep): Sleep {
   return async (ms, signal) => {
     let leftMs = ms;
@@ -130,8 +130,8 @@ export interface Limits {
 }
 
 /**
- * Runs `work` with its own signal until it settles. After the timeout, or when the caller's signal aborts, it
- * rejects at once, with `timedOut()` or the signal's reason, even if the work ignores its signal.
+ * Runs `work` with a signal of its own until it settles. Rejects with `timedOut()` after the timeout, and with the
+ * signal's reason when the caller's signal aborts: at once, even if the work ignores its signal.
  */
 export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, ms, timedOut } = limits;
@@ -153,7 +153,7 @@ export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Pr
       caller?.removeEventListener('abort', onAbort);
       cancelTimer();
     };
-    // Before the listener: if a caller's clock throws, no listener is left behind.
+    // Set before the listener: if a caller's clock throws, no listener is left behind.
     const cancelTimer = clock.setTimer(ms, (failure) => end(failure ?? timedOut()));
     caller?.addEventListener('abort', onAbort);
     work(ending.signal).then(
@@ -192,8 +192,8 @@ export async function withSignals<T>(
 }
 
 /**
- * Sleeps, and rejects with the signal's reason as soon as it aborts, whether the clock listens to it or not. No
- * listener is left on it.
+ * Sleeps, and rejects with the signal's reason as soon as the signal aborts, even if the clock ignores the signal. No
+ * listener is left on the signal.
  */
 export function sleepAbortably(clock: WaitingClock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return withSignals([signal], (own) => {
@@ -205,7 +205,7 @@ export function sleepAbortably(clock: WaitingClock, ms: number, signal: AbortSig
   });
 }
 
-// Shared: `abort()` without a reason creates a DOMException with a stack for each call.
+// One shared reason: `abort()` without a reason creates a DOMException with a stack each time.
 const cancelled = new Error('the timer was cancelled');
 
 function setTimerBySleep(
@@ -225,7 +225,7 @@ function setTimerBySleep(
     }
     onTimeout(failure);
   };
-  // A sleep that rejects by itself fires the timer, too: otherwise the work could run forever.
+  // If the sleep rejects, the timer fires, too: otherwise the work could run forever.
   sleep(ms, cancelling.signal).then(end, end);
   return () => cancelling.abort(cancelled);
 }

@@ -1,6 +1,6 @@
 /**
- * A priority queue by due time, as a binary heap: there may be a million entries, and most are removed before
- * they are due.
+ * A priority queue by due time. It is a binary heap, because there may be a million entries, and most are removed
+ * before they are due.
  *
  * @module
  */
@@ -11,19 +11,19 @@ export interface DueEntry<T> {
   readonly dueAt: number;
 }
 
-/** Values in order of due time; those of the same time in the order in which they were added. */
+/** Values in order of due time. Values with the same due time are in the order in which they were added. */
 export interface DueQueue<T> {
   add(value: T, dueAt: number): DueEntry<T>;
   /** When the first value is due; null if the queue is empty. */
   nextDueAt(): number | null;
   /** Removes and returns the first value; undefined if the queue is empty. */
   take(): T | undefined;
-  /** Removes an entry, unless it was taken or removed before. */
+  /** Removes an entry, unless it has already been taken or removed. */
   remove(entry: DueEntry<T>): void;
 }
 
 interface Entry<T> extends DueEntry<T> {
-  /** How many were added before it. */
+  /** How many entries were added before this one. */
   readonly order: number;
   /** Its index in the heap; -1 once removed. */
   index: number;
@@ -31,7 +31,7 @@ interface Entry<T> extends DueEntry<T> {
 
 /** Creates an empty queue. */
 export function createDueQueue<T>(): DueQueue<T> {
-  // The children of the entry at n are at 2n + 1 and 2n + 2, and neither is due before it.
+  // The entry at n has its children at 2n + 1 and 2n + 2. No child is due before its parent.
   const heap: Entry<T>[] = [];
   let nextOrder = 0;
 

@@ -1,14 +1,14 @@
 /**
- * Whether the platform's fetch would send plain http through a proxy from environment variables. Deno and Bun
- * always do, Node if configured. They read `NO_PROXY` differently: an exception counts only as this runtime
- * was seen to apply it, because a proxy could read the signature of a request.
+ * Detects whether the platform's fetch would send plain http through a proxy named in environment variables. Deno and
+ * Bun always use it, Node only if configured. They read `NO_PROXY` differently. An exception counts only if tests
+ * showed that this runtime applies it: a proxy could read a request's signature.
  *
  * @module
  */
 
 import { readProperty } from './prototype.js';
 
-/** The facts about the process that decide. */
+/** The facts about the process that decide whether a proxy is used. */
 export interface ProcessFacts {
   readonly runtime: 'node' | 'bun' | 'deno';
   /** Reads an environment variable. */
@@ -53,7 +53,7 @@ export function readProcessFacts(): ProcessFacts | null {
   const { process, Deno, Bun } = globalThis as Globals;
   const env = process?.env;
   if (!env) return null;
-  // Deno prompts its user for a variable without permission: such a variable counts as not set.
+  // Without permission to read a variable, Deno would ask its user. Such a variable counts as not set.
   const isGranted = (variable: string) => Deno?.permissions.querySync({ name: 'env', variable }).state === 'granted';
   return {
     runtime: Deno ? 'deno' : Bun ? 'bun' : 'node',

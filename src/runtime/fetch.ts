@@ -5,10 +5,10 @@
  */
 
 /**
- * The platform's fetch, looked up at each request so that a later replacement (a test, a polyfill) is used.
+ * The platform's fetch, looked up for each request: it may be replaced later (by a test, a polyfill).
  *
- * Deno retries a request with a string body, POST too, when the connection breaks before the response; the
- * error may then be that of the second request. It sends a blob once, with its length.
+ * If the connection breaks before the response, Deno retries a request with a string body, even a POST, and the error
+ * may then be that of the second request. Deno sends a blob body only once, with its length.
  */
 export const platformFetch: typeof globalThis.fetch = (input, init) => {
   const isDeno = 'Deno' in globalThis && typeof init?.body === 'string';

@@ -1,5 +1,5 @@
 /**
- * Values that are created at first use, as they take time to create.
+ * Values that are created at first use, because creating them takes time.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 export interface Lazy<T> {
   /** Creates the value at first use, and returns the same promise afterwards. */
   (): Promise<T>;
-  /** The value; undefined until it was created. */
+  /** The value; undefined until it is created. */
   readonly value: T | undefined;
 }
 
@@ -59,7 +59,7 @@ export function provideModule(name: string, module: unknown): void {
   provided.set(name, module);
 }
 
-/** Whether anything is loading: for the test clock, a client that waits for its code is not idle. */
+/** Whether anything is loading. For the test clock, a client that is waiting for its code is not idle. */
 export function isLoading(): boolean {
   return loading > 0;
 }

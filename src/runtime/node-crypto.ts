@@ -1,6 +1,6 @@
 /**
- * Node's crypto module, on platforms that have it: many times faster than Web Crypto or JavaScript, and
- * synchronous. It is optional: without it, or without some of its functions, everything still works.
+ * Node's crypto module, on platforms that have it. It is synchronous, and many times faster than Web Crypto or
+ * JavaScript. It is optional: everything works without it, or without some of its functions.
  *
  * @module
  */

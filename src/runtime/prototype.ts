@@ -1,6 +1,6 @@
 /**
- * Ignores what other code has put on `Object.prototype`. When it is polluted, every object seems to have
- * properties that it was not given; a signature or an option could be one of them.
+ * Ignores what other code has put on `Object.prototype`. If it is polluted, every object seems to have properties
+ * that nobody gave it, for example a signature or an option.
  *
  * @module
  */
@@ -21,25 +21,25 @@ const standardNames: ReadonlySet<string> = new Set([
   '__lookupSetter__',
 ]);
 
-/** The prototype of copies. An object whose own prototype is null is read at half the speed. */
+/** The prototype of copies. Reading an object whose own prototype is null takes twice as long. */
 const emptyPrototype: object = Object.freeze(Object.create(null));
 
-/** Reads a property of a caller's object: its own or its class's, but none of `Object.prototype`. */
+/** Reads a property of a caller's object or of the object's class, but not of `Object.prototype`. */
 export function readProperty(holder: object, name: string): unknown {
-  // Checked first, so that the only trap of a proxy that runs is the one for the property.
+  // Checks the name first, so that reading a proxy runs only the trap for this property.
   if (name in Object.prototype && !isBelowObjectPrototype(holder, name)) return undefined;
   return (holder as Readonly<Record<string, unknown>>)[name];
 }
 
-/** Whether a value is an object or function with these methods, its own or its class's. */
+/** Whether a value is an object or function that has these methods, itself or by its class. */
 export function hasMethods(value: unknown, ...names: readonly string[]): value is object {
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false;
   return names.every((name) => typeof readProperty(value, name) === 'function');
 }
 
 /**
- * Copies the properties `names` of a caller's object into an object that inherits nothing; missing ones are
- * undefined. The object's other own properties are null in the copy: their values are not read.
+ * Copies the properties `names` of a caller's object into an object that inherits nothing. Missing properties are
+ * undefined in the copy. All other own properties are null in the copy: their values are not read.
  */
 export function copyProperties(given: object, names: readonly string[]): Record<string, unknown> {
   const copy: Record<string, unknown> = Object.create(emptyPrototype);
@@ -48,7 +48,7 @@ export function copyProperties(given: object, names: readonly string[]): Record<
   return copy;
 }
 
-/** Copies properties as {@link copyProperties} does; null if reading them throws, as a proxy or getter may. */
+/** Copies properties as {@link copyProperties} does; null if reading them throws, as a proxy or getter may do. */
 export function tryCopyProperties(given: object, names: readonly string[]): Record<string, unknown> | null {
   try {
     return copyProperties(given, names);
@@ -64,7 +64,7 @@ let cleanNames: readonly string[] = [];
 /** Whether other code has put something on `Object.prototype`. */
 export function isPolluted(): boolean {
   const names = Object.getOwnPropertyNames(Object.prototype);
-  // Checked several times in a call: names that were checked before are only compared.
+  // A call checks this several times, so names that were checked before are only compared.
   if (isSameList(names, cleanNames)) return false;
   if (names.some(isForeign)) return true;
   cleanNames = names;
@@ -78,8 +78,8 @@ function isSameList(names: readonly string[], others: readonly string[]): boolea
 }
 
 /**
- * Makes the objects of parsed JSON inherit nothing; no other code may hold them. Only while
- * `Object.prototype` is polluted: for a page of links this takes longer than parsing it.
+ * Makes the objects of parsed JSON inherit nothing; no other code may hold these objects. Does so only while
+ * `Object.prototype` is polluted, because it takes longer than parsing.
  */
 export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
   if (polluted) detach(json);
@@ -87,8 +87,8 @@ export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
 }
 
 /**
- * The names on a polluted `Object.prototype`, each with the value undefined. Spread into an object that is
- * passed to other code, they hide the polluted values.
+ * An object with each name on a polluted `Object.prototype`, and the value undefined. Spread it into an object that
+ * is passed to other code, to hide the polluted values.
  */
 export function shadowPollution(): Readonly<Record<string, undefined>> {
   if (!isPolluted()) return noShadows;
@@ -102,7 +102,7 @@ function isForeign(name: string): boolean {
   return !standardNames.has(name);
 }
 
-/** Writes JSON; a `toJSON` counts if it belongs to a class, not if it is on all objects or arrays. */
+/** Writes JSON. A `toJSON` of a class is used; a `toJSON` that is on all objects or arrays is ignored. */
 export function writeJson(value: unknown): string {
   // Arrays inherit from `Object.prototype`, too.
   return JSON.stringify(value, 'toJSON' in Array.prototype ? ignorePollutedToJson : undefined);

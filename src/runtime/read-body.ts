@@ -4,27 +4,27 @@
  * @module
  */
 
-/** The bytes of a body: all, or those before the limit. */
+/** The bytes of a body: all of them, or those up to the limit. */
 export interface ReadBytes {
   readonly bytes: Uint8Array;
   readonly isWhole: boolean;
 }
 
-/** Reads a body of at most `limit` bytes, after decompression; stops when `signal` aborts. */
+/** Reads at most `limit` bytes of a body, after decompression. Stops when `signal` aborts. */
 export async function readBytes(
   body: ReadableStream<Uint8Array> | null | undefined,
   { limit, signal }: { readonly limit: number; readonly signal?: AbortSignal },
 ): Promise<ReadBytes> {
   if (!body) return { bytes: new Uint8Array(), isWhole: true };
   const reader = body.getReader();
-  // Not awaited: a sender that does not stop must not hold the reader.
+  // Not awaited: a sender that does not stop must not keep the reader waiting.
   const cancel = () => void reader.cancel().catch(() => undefined);
-  // A body of a caller's own fetch may not listen to the signal.
+  // A body from a caller's own fetch may ignore the signal.
   if (signal?.aborted) cancel();
   signal?.addEventListener('abort', cancel);
   try {
-    // One buffer that doubles: a chunk that is kept costs some 250 bytes, however few it holds. What a length
-    // header claims is not allocated.
+    // One buffer that doubles in size: keeping each chunk would cost some 250 bytes more, even for a tiny chunk. The
+    // length in a header is not trusted for the allocation.
     let buffer = new Uint8Array();
     let length = 0;
     for (;;) {
@@ -45,7 +45,7 @@ export async function readBytes(
         larger.set(buffer.subarray(0, length));
         buffer = larger;
       }
-      // Copied at once: the stream may use the memory of a chunk again.
+      // Copied at once: the stream may reuse the memory of a chunk.
       buffer.set(chunk, length);
       length = needed;
     }
@@ -54,11 +54,12 @@ export async function readBytes(
   }
 }
 
-// A stream of a caller's own fetch may hand over any kind of view, or bare memory.
+// A stream from a caller's own fetch may give any kind of view, or an ArrayBuffer.
 function toBytes(chunk: unknown): Uint8Array | null {
   if (chunk instanceof Uint8Array) return chunk;
   if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  // By name: an ArrayBuffer of another realm is no instance of ours, and not every platform has SharedArrayBuffer.
+  // Compared by name: an ArrayBuffer of another realm is not an instance of ours, and some platforms have no
+  // SharedArrayBuffer.
   const isMemory = /^\[object (?:Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(chunk));
   return isMemory ? new Uint8Array(chunk as ArrayBuffer) : null;
 }
@@ -66,7 +67,7 @@ function toBytes(chunk: unknown): Uint8Array | null {
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const lossyUtf8 = new TextDecoder('utf-8');
 
-/** Decodes UTF-8, without a byte order mark; null if it is invalid: a replaced byte could change a name. */
+/** Decodes UTF-8 without its byte order mark. Null if it is invalid: replacing a byte could change a name. */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return utf8.decode(bytes);
@@ -75,7 +76,7 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** Decodes what it can of bytes that may not be UTF-8. */
+/** Decodes bytes that may not be UTF-8: replaces invalid ones. */
 export function decodeLossy(bytes: Uint8Array): string {
   return lossyUtf8.decode(bytes);
 }

@@ -1,6 +1,6 @@
 /**
- * The arithmetic of Ed25519 (RFC 8032 §5.1): the platform's if it is correct, otherwise tweetnacl's. What they
- * disagree about is rejected in `strict-ed25519.ts` before.
+ * The arithmetic of Ed25519 (RFC 8032 §5.1): the platform's if it is correct, otherwise tweetnacl's.
+ * `strict-ed25519.ts` has already rejected the input about which the two disagree.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export interface SigningKey {
 export interface Ed25519Backend {
   /** Imports a secret key from its 32-byte seed. */
   importSeed(seed: Uint8Array): SigningKey;
-  /** Imports a 32-byte public key, to verify with; false for every signature if it is no point of the curve. */
+  /** Imports a 32-byte public key. If it is not a point of the curve, it verifies no signature. */
   importPublicKey(publicKey: Uint8Array): (message: Uint8Array, signature: Uint8Array) => boolean;
 }
 
@@ -42,7 +42,7 @@ function isCorrect(backend: Ed25519Backend): boolean {
     const isRight = encodeBase64(key.publicKey) === publicKey && encodeBase64(signed) === signature;
     return isRight && verifies(Uint8Array.of(0x72), signed) === true && verifies(Uint8Array.of(0x73), signed) === false;
   } catch {
-    // It lacks the curve, or a part of what is asked of it.
+    // The platform lacks the curve, or a part of it.
   }
   return false;
 }
@@ -66,7 +66,7 @@ function createPlatformBackend(crypto: PlatformCrypto): Ed25519Backend {
         const key = crypto.createPublicKey({ key: concat(spkiPrefix, publicKey), format: 'der', type: 'spki' });
         return (message, signature) => crypto.verify(null, message, key, signature);
       } catch {
-        // Some platforms look for the point at once.
+        // Some platforms check the point at once.
         // Stryker disable next-line ArrowFunction: verdicts are compared with true
         return () => false;
       }
@@ -74,7 +74,7 @@ function createPlatformBackend(crypto: PlatformCrypto): Ed25519Backend {
   };
 }
 
-// Imported only if needed: tweetnacl calls `require` as it loads, which a bundle may not have.
+// Imported only if needed: when tweetnacl loads, it calls `require`, which a bundle may not have.
 async function loadTweetnaclBackend(): Promise<Ed25519Backend> {
   const { sign } = (await import('tweetnacl')).default;
   return {

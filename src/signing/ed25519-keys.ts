@@ -1,5 +1,5 @@
 /**
- * Signs with Ed25519, and verifies by one strict profile. Loaded with the first signature.
+ * Signs with Ed25519, and verifies by one strict profile. This code is loaded with the first signature.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export async function createSigningKey(secretKey: Uint8Array): Promise<SigningKe
 export async function createVerifier(
   publicKeys: readonly Uint8Array[],
 ): Promise<(message: Uint8Array, signature: Uint8Array) => boolean> {
-  // Under a weak key anyone can forge signatures: such keys verify nothing.
+  // For a weak key, anyone can forge signatures: such keys verify nothing.
   const keys = publicKeys.filter(isStrictPublicKey).map((await loadBackend()).importPublicKey);
   return (message, signature) =>
     isStrictSignature(signature) && keys.map((verifies) => verifies(message, signature)).includes(true);

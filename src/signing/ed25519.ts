@@ -1,5 +1,5 @@
 /**
- * Ed25519 (RFC 8032) over the same signed text, for services that sign with their own key pair.
+ * Ed25519 (RFC 8032), for services that sign with a key pair of their own. The signed text is the same as for HMAC.
  *
  * @module
  */
@@ -22,15 +22,14 @@ import type { Signer } from './signer.js';
 export interface Ed25519Options {
   /** Your secret key: the 32-byte seed, or the 64 bytes of seed and public key. */
   secretKey: string | Uint8Array;
-  /** The service's public key, 32 bytes; or several, each of which verifies. */
+  /** The service's public key, 32 bytes. If there are several, a signature by any of them is accepted. */
   servicePublicKey: string | Uint8Array | readonly (string | Uint8Array)[];
   /** The end of the signed text, after timestamp and partner id. Default `'sid_request'`. */
   context?: string;
 }
 
 /**
- * Creates a signer that signs with your secret key, and verifies with the service's public key; signatures
- * are base64.
+ * Creates a signer that signs with your secret key and verifies with the service's public key. Signatures are base64.
  *
  * Verification follows one strict profile, the same on every platform: 64-byte signatures, S below
  * the group order, canonical public keys, no point of small order. If the two halves of a 64-byte key do not

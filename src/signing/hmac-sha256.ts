@@ -20,7 +20,7 @@ import type { Signer } from './signer.js';
  * @inline
  */
 export interface HmacSha256Options {
-  /** The key; its UTF-8 bytes are used, without decoding. Several: the first signs, all verify. */
+  /** The key. Its UTF-8 bytes are used, without decoding. If there are several keys, the first signs and all verify. */
   apiKey: string | readonly string[];
   /** The end of the signed text, after timestamp and partner id. Default `'sid_request'`. */
   context?: string;
@@ -29,8 +29,8 @@ export interface HmacSha256Options {
 /**
  * Creates a signer for `base64(HMAC-SHA256(apiKey, timestamp + partnerId + context))`.
  *
- * During a key rotation pass both keys, the new one first: responses and callbacks signed with either key
- * are then accepted.
+ * During a key rotation, pass both keys, the new one first. Responses and callbacks signed with either key are then
+ * accepted.
  *
  * @param options - The key or keys, and the context.
  * @returns A signer; it never shows a key.
@@ -63,7 +63,7 @@ export function hmacSha256(options: HmacSha256Options): Signer {
     verify(signature, input) {
       const text = toSignedText(input, context);
       const expected = macs.map((mac) => mac(text));
-      // Stryker disable next-line MethodExpression: all are made in one way
+      // Stryker disable next-line MethodExpression: all are created in the same way
       return expected.every((mac) => typeof mac === 'string')
         ? isOneOf(expected, signature)
         : Promise.all(expected).then((known) => isOneOf(known, signature));
@@ -91,7 +91,7 @@ function createMac(apiKey: string): Mac {
   return (crypto && createPlatformMac(crypto, raw)) ?? createWebMac(raw);
 }
 
-// RFC 4231 §4.3, test case 2. A platform may have only a part of the module, or functions that throw.
+// RFC 4231 §4.3, test case 2. A platform may have only a part of the module, or its functions may throw.
 const known = {
   key: 'Jefe',
   text: 'what do ya want for nothing?',
@@ -109,13 +109,13 @@ function createPlatformMac(crypto: PlatformCrypto, raw: Uint8Array): Mac | null 
 
 /** The block size of SHA-256, in bytes (FIPS 180-4 §1). */
 const blockSize = 64;
-/** Strings of at most so many characters are hashed in a buffer that is reused; honest ones are shorter. */
+/** Strings of at most this many characters are hashed in a reused buffer. Honest strings are shorter. */
 const maxReusedLength = 512;
 
 // RFC 2104 §2: H(K XOR opad, H(K XOR ipad, text)). Two hashes cost less than one object of `createHmac`.
 function createHashMac({ hash }: PlatformCrypto, raw: Uint8Array): Mac {
-  // Stryker disable next-line ConditionalExpression,StringLiteral,CallExpression: what is called in its place throws as well
-  if (!hash) throw new TypeError('This platform does not hash at once');
+  // Stryker disable next-line ConditionalExpression,StringLiteral,CallExpression: calling a missing function throws as well
+  if (!hash) throw new TypeError('This platform cannot hash synchronously');
   const key = raw.length > blockSize ? hash('sha256', raw, 'buffer') : raw;
   const padded = (pad: number, room: number) => {
     const block = new Uint8Array(blockSize + room);
@@ -143,16 +143,16 @@ function createWebMac(raw: Uint8Array<ArrayBuffer>): Mac {
     encodeBase64(new Uint8Array(await crypto.subtle.sign('HMAC', await importKey(), utf8.encode(text))));
 }
 
-// All keys are compared, whichever matches. Base64 that is not canonical never matches.
+// All keys are compared, even after a match. Base64 that is not canonical never matches.
 function isOneOf(expected: readonly string[], signature: unknown): boolean {
   return expected.map((mac) => isSameString(mac, signature)).includes(true);
 }
 
-// Takes a time that depends on the lengths alone.
+// The time it takes depends only on the lengths.
 function isSameString(expected: string, given: unknown): boolean {
   if (typeof given !== 'string' || given.length !== expected.length) return false;
   let difference = 0;
-  // Stryker disable next-line EqualityOperator: behind both ends NaN ^ NaN is 0
+  // Stryker disable next-line EqualityOperator: after the end, NaN ^ NaN is 0
   for (let index = 0; index < expected.length; index++) {
     difference |= expected.charCodeAt(index) ^ given.charCodeAt(index);
   }

@@ -1,5 +1,5 @@
 /**
- * Checks key material. The issues never repeat any of it.
+ * Checks key material. An issue never repeats a part of a key.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { decodeBase64 } from '../runtime/base64.js';
 export function findApiKeyIssues(key: unknown, path: string): readonly Issue[] {
   if (typeof key !== 'string') return [{ path, message: 'must be a string' }];
   if (key.trim() === '') return [{ path, message: 'must not be blank' }];
-  // A key that was read from a file with its line end would sign, but no signature would be accepted.
+  // If a key was read from a file together with its line end, the service would accept no signature.
   if (/[\r\n]/.test(key)) return [{ path, message: 'must not contain a line end' }];
   return [];
 }
@@ -21,9 +21,9 @@ export function findContextIssues(context: unknown): readonly Issue[] {
   return typeof context === 'string' ? [] : [{ path: 'context', message: 'must be a string' }];
 }
 
-/** Copies key bytes, from base64 or bytes of one of the `lengths`; null for anything else. */
+/** Copies a key's bytes from base64 or bytes. Null if the key has none of the `lengths`, or another form. */
 export function toKeyBytes(key: unknown, lengths: readonly number[]): Uint8Array | null {
-  // Not by slice(): that of a Buffer shares its memory, and the caller may overwrite it.
+  // Not by slice(): a Buffer's slice shares its memory, which the caller may overwrite.
   const given = key instanceof Uint8Array ? Uint8Array.from(key) : null;
   const bytes = typeof key === 'string' ? decodeBase64(key.trim()) : given;
   return bytes !== null && lengths.includes(bytes.length) ? bytes : null;

@@ -1,5 +1,5 @@
 /**
- * What is signed, and the timestamps that go into it (docs/protocol.md §5).
+ * The signed text, and the timestamps in it (docs/protocol.md §5).
  *
  * @module
  */
@@ -7,18 +7,18 @@
 import type { Wire } from '../protocol/assumptions.js';
 import type { SignatureInput } from './signer.js';
 
-/** Joins the signed text: timestamp, partner id and context. The body is not part of it. */
+/** Joins timestamp, partner id and context to the signed text. The body is not part of it. */
 export function toSignedText({ timestamp, partnerId }: SignatureInput, context: string): string {
   return timestamp + partnerId + context;
 }
 
-/** A timestamp as it is signed and as it is sent: the same characters, as a string or a number. */
+/** A timestamp as it is signed and as it is sent. Both have the same characters, but a number may be sent. */
 export interface Timestamp {
   readonly signed: string;
   readonly sent: string | number;
 }
 
-/** Formats a time as `wire` says, for link operations or job status. */
+/** Formats a time for link operations or job status, by the options in `wire`. */
 export function writeTimestamp(ms: number, host: 'links' | 'jobs', wire: Wire): Timestamp {
   const format = host === 'links' ? wire.timestampFormat : wire.jobTimestampFormat;
   if (format === 'iso') {

@@ -9,15 +9,15 @@ export interface SignatureInput {
   /** The partner id, leading zeros included. */
   readonly partnerId: string;
   /**
-   * The timestamp, character by character; the digits of one that is sent as a number. A number in a response
-   * is also tried as ISO 8601.
+   * The timestamp, character by character. If it is sent as a number: the digits of the number. If a response has a
+   * number, its ISO 8601 form is tried, too.
    */
   readonly timestamp: string;
 }
 
 /**
- * Signs requests and verifies responses. Both may be asynchronous, for keys in a key service. An error of
- * either becomes a `HostedConfigError` that repeats none of it.
+ * Signs requests and verifies responses. Both methods may be asynchronous, for keys in a key service. If one throws,
+ * a `HostedConfigError` is thrown instead, which shows nothing of the error.
  *
  * @example A signer over a key service
  * ```ts
@@ -35,18 +35,18 @@ export interface Signer {
   /** The name of the scheme, for logs and people. */
   readonly name: string;
   /**
-   * Signs; called once for each attempt of a call.
+   * Signs a request. It is called once for each attempt of a call.
    *
    * @param input - What the signature covers.
-   * @returns The signature as it is sent: a string that is not empty.
+   * @returns The signature to send: a string that is not empty.
    */
   sign(input: SignatureInput): string | Promise<string>;
   /**
-   * Verifies a signature of the service. A malformed one is `false`, not an error.
+   * Verifies a signature of the service. For a malformed signature it returns `false`, and does not throw.
    *
    * @param signature - The signature, as received.
-   * @param input - What it must cover.
-   * @returns True if it is valid for `input`; anything else counts as false.
+   * @param input - What the signature must cover.
+   * @returns True if the signature is valid for `input`. Any other value counts as false.
    */
   verify(signature: string, input: SignatureInput): boolean | Promise<boolean>;
 }

@@ -1,7 +1,7 @@
 /**
- * The checks before Ed25519 verification (RFC 8032 §5.1.7): what libraries and platforms disagree about is
- * rejected before any of them is called. Accepted are 64-byte signatures with S < L, a canonical
- * public key, and neither key nor R of small order.
+ * The checks before Ed25519 verification (RFC 8032 §5.1.7). They reject all input about which libraries and platforms
+ * disagree. They accept a 64-byte signature with S < L, and a canonical public key, if neither the key nor R is of
+ * small order.
  *
  * @module
  */
@@ -15,8 +15,8 @@ const fieldPrime = 2n ** 255n - 19n;
 const orderEightY = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
 
 /**
- * The y coordinates of the eight points of small order (1, 2, 4 and 8), with the encodings of p and above
- * that a lenient decoder accepts for them.
+ * The y coordinates of the eight points of small order (1, 2, 4 and 8), and the encodings p and p + 1, which a
+ * lenient decoder accepts for 0 and 1.
  */
 const smallOrderY: ReadonlySet<bigint> = new Set([
   1n,

@@ -1,6 +1,6 @@
 /**
- * Verifies the signature of a response or a callback (docs/protocol.md §5). The signature covers its
- * timestamp and the partner id: it proves who signed and when, not what.
+ * Verifies the signature of a response or a callback (docs/protocol.md §5). The signature covers the timestamp and
+ * the partner id: it proves who signed and when, but not the content.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export interface Verification {
   readonly partnerId: string;
   /** The time of this machine's clock, in ms since the epoch. */
   readonly now: number;
-  /** How far from `now` the signed timestamp may be, in ms; false for any age. */
+  /** How far from `now` the signed timestamp may be, in ms; false accepts any age. */
   readonly maxAgeMs: number | false;
 }
 
@@ -26,7 +26,7 @@ export type Verdict =
   | {
       readonly isVerified: true;
       readonly signedAt: Date | null;
-      /** The timestamp as it was signed, which may differ from the property `timestamp`. */
+      /** The timestamp as it was signed. It may differ from the property `timestamp`. */
       readonly timestamp: string;
     }
   | { readonly isVerified: false; readonly reason: SignatureReason | 'signer threw' };
@@ -39,8 +39,8 @@ export function signaturesIn(properties: Readonly<Record<string, unknown>>): rea
 }
 
 /**
- * Verifies every signature among the properties, over the property `timestamp`, and then its age. Returns a
- * promise only if the signer does.
+ * Verifies every signature among the properties, over the property `timestamp`. Then checks the age of the timestamp.
+ * Returns a promise only if the signer does.
  */
 export function verifySigned(
   properties: Readonly<Record<string, unknown>>,
@@ -55,7 +55,7 @@ export function verifySigned(
     return { isVerified: false, reason: 'malformed' };
   }
   try {
-    // The usual case: one signature, over the timestamp as it is written.
+    // The usual case: one signature, over the timestamp as it was sent.
     const signature = signatures[0] as string;
     const first = verification.signer.verify(signature, { partnerId: verification.partnerId, timestamp: text });
     if (first === true && signatures.length === 1) return checkAge(sentTimestamp, text, verification);
@@ -71,7 +71,7 @@ export function verifySigned(
 
 const signerThrew: Verdict = { isVerified: false, reason: 'signer threw' };
 
-/** The signatures, the timestamps that they may be over, and how to verify one. */
+/** The signatures, the timestamps that they may cover, and the function that verifies one. */
 interface Claims {
   readonly signatures: readonly string[];
   readonly candidates: readonly string[];
@@ -91,7 +91,7 @@ async function verifyAll(timestamp: unknown, claims: Claims, verification: Verif
   return checkAge(timestamp, signed[0] as string, verification);
 }
 
-// The first candidate that the signature is over; null if there is none.
+// Finds the first candidate that the signature covers; null if there is none.
 async function findSignedText(signature: string, { candidates, verify }: Claims): Promise<string | null> {
   for (const timestamp of candidates) if ((await verify(signature, timestamp)) === true) return timestamp;
   return null;
@@ -101,14 +101,14 @@ function checkAge(timestamp: unknown, signed: string, { now, maxAgeMs }: Verific
   const signedAt = timeOf(timestamp);
   if (maxAgeMs !== false) {
     if (signedAt === null) return { isVerified: false, reason: 'malformed' };
-    // Written so that NaN is stale.
+    // Written so that NaN counts as stale.
     if (!(Math.abs(now - signedAt.getTime()) <= maxAgeMs)) return { isVerified: false, reason: 'stale' };
   }
   return { isVerified: true, signedAt, timestamp: signed };
 }
 
-// What a signer may have signed: a string as it is; a number as its digits, or as the ISO 8601 form of its
-// milliseconds.
+// What the service may have signed. A string is signed as it is. A number is signed as its digits, or as the ISO 8601
+// form of its milliseconds.
 function candidatesOf(timestamp: unknown): readonly string[] {
   if (typeof timestamp === 'string' && timestamp !== '') return [timestamp];
   if (!Number.isSafeInteger(timestamp)) return [];
@@ -116,7 +116,7 @@ function candidatesOf(timestamp: unknown): readonly string[] {
   return Number.isNaN(date.getTime()) ? [String(timestamp)] : [String(timestamp), date.toISOString()];
 }
 
-// An epoch is a number or a string, in seconds or milliseconds. With at most eleven digits it counts seconds:
+// A Unix timestamp is a number or a string, in seconds or milliseconds. With at most eleven digits it is in seconds:
 // as milliseconds it would be before 1973.
 function timeOf(timestamp: unknown): Date | null {
   const text = String(timestamp);

@@ -10,7 +10,7 @@ import type { Keys } from './keys.js';
 import type { Body } from './request-rules.js';
 import { parseJobTimestamp, parseLinkTimestamp } from './timestamps.js';
 
-/** What requests are authenticated by. */
+/** What is needed to authenticate a request. */
 export interface AuthContext {
   readonly partnerId: string;
   readonly wire: Wire;
@@ -18,7 +18,7 @@ export interface AuthContext {
   now(): number;
 }
 
-/** Requests older or newer than this are rejected. The window is not documented; the client's is as wide. */
+/** Requests further than this from now are rejected, in ms. No window is documented; this one is the client's. */
 const windowMs = assumedMaxResponseAgeMs;
 
 /**
@@ -31,7 +31,7 @@ export function signaturePropertyOf(body: Body, operation: OperationName, wire: 
   return body[expected] === undefined && body[other] !== undefined ? other : expected;
 }
 
-/** Why a request is not the partner's, as the service puts it; null where it is. */
+/** Says in the service's words why a request is not the partner's; null if it is the partner's. */
 export async function findAuthProblem(body: Body, operation: OperationName, auth: AuthContext): Promise<string | null> {
   const { partnerId, wire, keys, now } = auth;
   const isJobStatus = operation === 'jobs.status';

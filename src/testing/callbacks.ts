@@ -1,5 +1,5 @@
 /**
- * Callbacks: genuine, and forged or altered ones for tests (docs/protocol.md §6).
+ * Writes callbacks for tests: genuine, forged and altered ones (docs/protocol.md §6).
  *
  * @module
  */
@@ -46,7 +46,7 @@ export interface SignedResult {
   readonly signedAt: number;
 }
 
-/** Creates what writes the callbacks of one environment. */
+/** Creates the writer of one environment's callbacks. */
 export function createCallbackWriter({ keys, spelling, saved, now, onChange }: CallbackWriterSettings): CallbackWriter {
   const signedResults = new WeakMap<StoredResult, SignedResult>(saved?.results);
   let lastSignedAt = saved?.lastSignedAt ?? -Infinity;
@@ -54,7 +54,7 @@ export function createCallbackWriter({ keys, spelling, saved, now, onChange }: C
   function signResult(job: StoredJob, result: StoredResult): SignedResult {
     const known = signedResults.get(result);
     if (known !== undefined) return known;
-    // The signature covers the timestamp, not the body: two results of one millisecond would share a signature.
+    // Each result has its own time: results with one time would share a signature, which covers only the time.
     lastSignedAt = Math.max(now(), lastSignedAt + 1);
     const signedResult = { properties: writeEntry(job, result, spelling), signedAt: lastSignedAt };
     signedResults.set(result, signedResult);
@@ -94,7 +94,7 @@ function findResult(job: StoredJob, entry: number = job.results.length - 1): Sto
   return result;
 }
 
-/** Turns a rejection into an approval, anything else into a rejection. */
+/** Turns a rejection into an approval, and any other result into a rejection. */
 function alterResult({ ResultCode }: Readonly<Record<string, unknown>>): object {
   return ResultCode === '0811'
     ? { ResultCode: '0810', ResultText: 'Enroll User' }

@@ -1,5 +1,5 @@
 /**
- * A clock for tests, which moves only when told.
+ * A clock for tests. It moves only when a test advances it.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Clock } from '../runtime/clock.js';
 import { createDueQueue } from '../runtime/due-queue.js';
 import { isLoading } from '../runtime/lazy.js';
 
-/** What shows whether code that uses a test clock is idle: how often the clock was used, and what still runs. */
+/** Shows whether code that uses a test clock is idle: counts the uses of the clock, and the work still running. */
 interface Activity {
   uses: number;
   running: number;
@@ -16,7 +16,7 @@ interface Activity {
 
 const activities = new WeakMap<Clock, Activity>();
 
-// Read as the module loads, so that fake timers of a test runner do not stop `advance`.
+// Read when this module loads, so that a test runner's fake timers do not stop `advance`.
 const { setTimeout: startTimer } = globalThis;
 const { setImmediate: afterThisTurn } = globalThis as { setImmediate?: (act: () => void) => unknown };
 
@@ -24,10 +24,10 @@ const { setImmediate: afterThisTurn } = globalThis as { setImmediate?: (act: () 
 const idleTurns = 4;
 
 /**
- * Creates a clock that moves only when told, for tests of waiting.
+ * Creates a clock that moves only when a test advances it. Use it to test code that waits.
  *
- * `advance(ms)` ends the sleeps that are due, in order of time, and lets what follows from each run (a request,
- * a response, the next sleep) before time moves on. A sleep of 0 ends at once.
+ * `advance(ms)` ends the due sleeps in order of time. After each one, it waits until the code that slept has run on
+ * (a request, a response, the next sleep). Only then does time move on. A sleep of 0 ends at once.
  *
  * @param startMs - Milliseconds since the epoch. Default: the beginning of 2026.
  * @returns The clock; give it to the client, and to the mock service if there is one.
@@ -47,10 +47,10 @@ const idleTurns = 4;
  */
 export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock & {
   /**
-   * Moves time on, and resolves once all that follows from it has run. Calls run one after another.
+   * Moves time on. Resolves once the code that was waiting has run. Calls run one after another.
    *
    * @param ms - By how much, in milliseconds.
-   * @throws {RangeError} when `ms` is no finite number of 0 or more.
+   * @throws {RangeError} when `ms` is not a finite number of 0 or more.
    */
   advance(ms: number): Promise<void>;
 } {
@@ -76,7 +76,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
     await waitUntilIdle(activity);
     for (let dueMs = timers.nextDueAt(); dueMs !== null && dueMs <= targetMs; dueMs = timers.nextDueAt()) {
       nowMs = dueMs;
-      // All sleeps of one instant end together: what follows from one must not delay another.
+      // Sleeps that are due at the same time end together: the code after one must not delay another.
       while (timers.nextDueAt() === dueMs) timers.take()?.();
       await waitUntilIdle(activity);
     }
@@ -88,7 +88,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
     if (!(ms >= 0 && ms < Infinity)) {
       throw new RangeError(`Cannot advance the clock: "ms" must be a finite number of 0 or more, got ${ms}`);
     }
-    // One after another: otherwise the second would move time while the first still waits.
+    // Calls run one after another: otherwise a second call would move time while the first one still waits.
     advancing = advancing.then(() => moveTimeTo(nowMs + ms));
     await advancing;
   }
@@ -98,7 +98,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
   return clock;
 }
 
-/** Runs `act`; a test clock does not move on until it is done. Not to be used around a sleep. */
+/** Runs `act`. A test clock does not move until `act` is done, so `act` must not sleep. */
 export async function whileBusy<T>(clock: Clock, act: () => Promise<T>): Promise<T> {
   const activity = activities.get(clock);
   if (activity !== undefined) activity.running += 1;
@@ -109,7 +109,7 @@ export async function whileBusy<T>(clock: Clock, act: () => Promise<T>): Promise
   }
 }
 
-/** Sleeps on `clock`, or by the platform's timers where it has no sleep. */
+/** Sleeps on `clock`, or by the platform's timers if the clock has no `sleep`. */
 export function sleepOn(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (clock.sleep !== undefined) return clock.sleep(ms, signal);
   return sleepBy(signal, !(ms > 0), (wake) => {
@@ -119,8 +119,8 @@ export function sleepOn(clock: Clock, ms: number, signal?: AbortSignal): Promise
 }
 
 /**
- * Resolves when `schedule` calls `wake`, rejects with `signal.reason` when aborted, and leaves no listener behind.
- * `schedule` sets a timer and returns what cancels it.
+ * Resolves when `schedule` calls `wake`. Rejects with `signal.reason` when aborted. Leaves no listener behind.
+ * `schedule` sets a timer and returns a function that cancels it.
  */
 function sleepBy(
   signal: AbortSignal | undefined,
@@ -143,7 +143,7 @@ function sleepBy(
   });
 }
 
-/** Resolves once the clock was not used for several event-loop turns, and nothing that was started still runs. */
+/** Resolves once no code has used the clock for several event-loop turns, and no counted work is running. */
 async function waitUntilIdle(activity: Activity): Promise<void> {
   let usesBefore = activity.uses;
   for (let idle = 0; idle < idleTurns; idle++) {
@@ -155,8 +155,8 @@ async function waitUntilIdle(activity: Activity): Promise<void> {
 }
 
 /**
- * Lets everything run that is ready to, signing and verifying included: Web Crypto runs on other threads, so
- * that a digest has to be waited for, too.
+ * Waits until all code that is ready has run. Web Crypto signs and verifies on other threads, so this function also
+ * waits for a digest of its own.
  */
 async function runReadyTasks(): Promise<void> {
   await crypto.subtle.digest('SHA-256', new Uint8Array());

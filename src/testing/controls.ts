@@ -1,5 +1,5 @@
 /**
- * The controls: what a test does in place of end users and reviewers.
+ * The controls of the mock service: a test uses them to act as end users and reviewers.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { Store, StoredJob, StoredLink, StoredResult, WireIdType } from './s
 import { parseIsoTime } from './timestamps.js';
 import type { MockEnvironment } from './types.js';
 
-/** What the controls change and read. */
+/** The state that the controls change and read. */
 export interface ControlContext {
   readonly store: Store;
   readonly ids: Random;
@@ -31,7 +31,7 @@ type Outcome = Parameters<JobControls['complete']>[1];
 /** Where callbacks go for a link that has no callback URL: the partner's default (§6). */
 const defaultCallbackUrl = 'https://partner.hosted.test/callbacks';
 
-/** Creates the controls of links. `getContext` is called each time, as a reset replaces the context. */
+/** Creates the controls of links. `getContext` is called each time, because a reset replaces the context. */
 export function createLinkControls(getContext: () => ControlContext): MockEnvironment['links'] {
   return {
     all() {
@@ -91,7 +91,7 @@ export function startJob(
   const { store, ids } = context;
   const link = linkRefId === undefined ? undefined : store.findLink(linkRefId);
   if (linkRefId !== undefined && link === undefined) {
-    throw new Error('Cannot start a job: this environment has no link of that reference id');
+    throw new Error('Cannot start a job: this environment has no link with that reference id');
   }
   const closed = link === undefined ? null : closedStateOf(link, context);
   if (closed !== null) {
@@ -101,7 +101,7 @@ export function startJob(
   const linkUserId = link?.isSingleUse ? link.userId : undefined;
   const job = { userId: userId ?? linkUserId ?? ids.uuid(), jobId: jobId ?? ids.uuid() };
   if (store.findJob(job) !== undefined) {
-    throw new Error('Cannot start a job: this environment has one of that user id and job id already');
+    throw new Error('Cannot start a job: this environment already has a job with that user id and job id');
   }
   store.addJob(job, { linkRefId: link?.refId ?? null, idType });
   return job;
@@ -127,7 +127,7 @@ const closedTexts = {
 function findJob(store: Store, job: JobRef): StoredJob {
   const stored = store.findJob(job);
   if (stored === undefined) {
-    throw new Error('Cannot find the job: this environment has none of that user id and job id');
+    throw new Error('Cannot find the job: this environment has no job with that user id and job id');
   }
   return stored;
 }

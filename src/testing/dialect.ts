@@ -1,6 +1,5 @@
 /**
- * The dialects of the wire: the protocol's tables say one thing, its samples another, and
- * deployments a third.
+ * The spellings on the wire: the protocol's tables, its samples and deployments differ.
  *
  * @module
  */
@@ -9,17 +8,17 @@ import type { Random } from './random.js';
 import type { MockServiceOptions } from './types.js';
 
 /**
- * Chooses among the spellings of a property: the table's, the sample's, and others that were seen.
- * `undefined` leaves the property out.
+ * Chooses one spelling of a property: the table's, the sample's, or another one that was seen. `undefined` leaves the
+ * property out.
  */
 export type Spell = <T>(table: T, sample: T, ...alsoSeen: T[]) => T;
 
-/** Spells as the field tables do, whatever the service's spelling. */
+/** Always spells as the field tables do. */
 export const spellTable: Spell = (table) => table;
 
 const spellSample: Spell = (_table, sample) => sample;
 
-/** Creates the function that chooses for the option `spelling`. */
+/** Creates the function that chooses spellings, for the option `spelling`. */
 export function createSpell(spelling: NonNullable<MockServiceOptions['spelling']>, random: Random): Spell {
   if (spelling === 'table') return spellTable;
   if (spelling === 'sample') return spellSample;

@@ -1,5 +1,5 @@
 /**
- * One environment of the service: its state, what handles its requests, and its controls.
+ * One environment of the service: its state, its request handling, and its controls.
  *
  * @module
  */
@@ -38,7 +38,7 @@ export interface EnvironmentSettings {
   onChange(): void;
 }
 
-/** An environment, and what handles requests to it. */
+/** An environment, and the function that handles its requests. */
 export interface RunningEnvironment {
   readonly environment: MockEnvironment<object>;
   handle(request: Request, signal: AbortSignal | undefined): Promise<Response>;
@@ -89,7 +89,7 @@ function createState(settings: EnvironmentSettings, given?: SavedEnvironment): E
   const saved = given && readEnvironment(given);
   const now = (): number => clock.now();
   const ids = createRandom(seed, `${name} ids`, saved?.ids);
-  // A sequence of its own: the spelling changes no id.
+  // Spellings have a random sequence of their own, so that they do not change ids.
   const spelling = createRandom(seed, `${name} spelling`, saved?.spelling);
   const spell = createSpell(settings.spelling, spelling);
   const store = createStore({ linkBaseUrl: settings.linkBaseUrl, ids, now, onChange }, saved?.store);

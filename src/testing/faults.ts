@@ -9,10 +9,10 @@ import { copyProperties } from '../runtime/prototype.js';
 import { type ResponseData, type Signing, serviceCode } from './responses.js';
 import type { MockFault } from './types.js';
 
-/** Faults that have not happened yet, for each operation in the order in which they were added. */
+/** The faults that have not happened yet: for each operation, in the order in which they were added. */
 export interface FaultQueue {
   add(operation: OperationName, fault: MockFault, times: number): void;
-  /** The fault of the request that has just arrived; null where it has none. */
+  /** Takes the fault for the request that has just arrived; null if there is none. */
   take(operation: OperationName): MockFault | null;
   /** The faults to come. */
   all(): readonly ComingFault[];
@@ -74,7 +74,7 @@ function defaultBodyOf(status: number, operation: OperationName): object {
   return { error: `Rejected with status ${status}` };
 }
 
-/** How a response is signed that would be signed as in `usual` without the fault. */
+/** How a response with this fault is signed. `usual` is how it would be signed without the fault. */
 export function chooseSigning(fault: MockFault | null, usual: Signing): Signing {
   if (fault?.kind === 'bad-signature') return 'forged';
   if (fault?.kind === 'stale-timestamp') return 'stale';
@@ -91,7 +91,7 @@ export function createNetworkError(): TypeError {
   return new TypeError('fetch failed', { cause });
 }
 
-/** Never resolves; rejects with the signal's reason when it aborts. */
+/** Never resolves. Rejects with the signal's reason when the signal aborts. */
 export function stall(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -99,13 +99,13 @@ export function stall(signal: AbortSignal | undefined): Promise<never> {
   });
 }
 
-/** Cuts the body of a response off in the middle, with an error. */
+/** Cuts off the body of a response in the middle, with an error. */
 export async function truncate(response: Response): Promise<Response> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   let isSent = false;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
-      // Not both in one pull: an error discards what is still queued.
+      // The chunk and the error come in separate pulls: an error discards the chunks that are still queued.
       if (isSent) controller.error(new TypeError('terminated', { cause: createNetworkError().cause }));
       else controller.enqueue(bytes.subarray(0, Math.ceil(bytes.length / 2)));
       isSent = true;

@@ -53,9 +53,9 @@ export interface ServerState {
   readonly basePath: string;
   readonly clock: Clock;
   readonly latencyMs: number;
-  /** The timestamps of the latest requests: no response is signed with one of them. */
+  /** The timestamps of the latest requests. No response is signed with one of them. */
   readonly requestTimes: RequestTimes;
-  /** The next response's `x-request-id`. */
+  /** Gives the `x-request-id` of the next response. */
   nextRequestId(): string;
 }
 
@@ -66,7 +66,7 @@ interface ParsedRequest {
   readonly fault: MockFault | null;
 }
 
-/** Responds to a request; rejects where a fault or `signal` says so. */
+/** Responds to a request. Rejects if a fault or `signal` demands it. */
 export async function handleRequest(
   request: Request,
   signal: AbortSignal | undefined,
@@ -114,7 +114,7 @@ async function serve(request: ParsedRequest, { auth, context }: ServerState): Pr
   return runOperation(operation, { body, linkId }, context);
 }
 
-/** §4.5: responses of job status are signed; those of links only where a fault signs them. */
+/** §4.5: responses of job status are signed. Responses of links are signed only by a fault. */
 function sign(data: ResponseData, request: ParsedRequest, server: ServerState): Promise<ResponseData> {
   const { auth, clock } = server;
   const { operation, body, fault } = request;
@@ -156,7 +156,7 @@ function createRouteError({ status }: RouteMatch & { operation: null }): Respons
   return { status, body: { error: status === 404 ? 'Not found' : 'Method not allowed' } };
 }
 
-/** Null where the string is no JSON. */
+/** Parses JSON; null if the string is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return detachFromPrototype(JSON.parse(text));

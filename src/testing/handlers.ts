@@ -21,7 +21,7 @@ import {
 import { createError, type ResponseData, serviceCode } from './responses.js';
 import type { LinkDraft, Store, StoredLink, WireIdType } from './store.js';
 
-/** What handlers read and change. */
+/** The state that handlers read and change. */
 export interface RequestContext {
   readonly store: Store;
   readonly spell: Spell;
@@ -35,7 +35,7 @@ export interface RequestContext {
 /** A request that the partner signed. */
 export interface AuthenticatedRequest {
   readonly body: Body;
-  /** From the path; empty where the operation's path has none. */
+  /** The link's id in the path; empty if the operation's path has none. */
   readonly linkId: string;
 }
 
@@ -71,7 +71,7 @@ function updateLink({ body, linkId }: AuthenticatedRequest, { store, spell, now 
   const link = store.findLink(linkId);
   if (link === undefined) return createUnknownLinkError();
   const changed = store.changeLink(link, {
-    // §3 shows no way back: false leaves a disabled link disabled, true keeps its first time.
+    // §3 shows no way to enable a link: false leaves it disabled, and true keeps the first time.
     ...(body.is_disabled === true && link.disabledAt === null && { disabledAt: now() }),
     ...(body.id_types !== undefined && { idTypes: idTypesOf(body) }),
   });
@@ -113,7 +113,7 @@ function recordOf(link: StoredLink, { store, spell, partnerId }: RequestContext)
   return writeLink(link, store.jobsOf(link.refId), partnerId, spell);
 }
 
-/** Of a body that was checked. */
+/** Reads a link from a checked body. */
 function draftOf(body: Body): LinkDraft {
   return {
     name: stringOrNull(body.name),

@@ -1,6 +1,6 @@
 /**
- * `hosted-client/testing`: a complete service for tests, and a clock that moves only when told.
- * On web standards alone: Node, Bun, Deno, Workers.
+ * `hosted-client/testing`: a complete service for tests, and a clock that moves only when a test advances it. Both
+ * need web standards only, and run in Node, Bun, Deno and Workers.
  *
  * @module hosted-client/testing
  */

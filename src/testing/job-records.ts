@@ -7,7 +7,7 @@
 import type { Spell } from './dialect.js';
 import type { StoredJob, StoredResult } from './store.js';
 
-/** How jobs are written: the brand in names of fields, and the spelling. */
+/** How jobs are written: the brand word in field names, and the spelling. */
 export interface JobSpelling {
   readonly brand: string;
   readonly spell: Spell;
@@ -32,7 +32,7 @@ export function writeJobStatus(job: StoredJob, parts: JobStatusParts, nowMs: num
   };
 }
 
-/** Before the first result deployments respond with a string, or with few properties; §2.4 shows neither. */
+/** Before the first result, deployments respond with a string, or with few properties. §2.4 does not show this. */
 function writeWaiting(job: StoredJob, spell: Spell): object {
   return spell<object>(
     { ...writeIds(job), job_complete: false, job_success: false, code: '2314', result: 'No zip uploaded yet' },
@@ -49,7 +49,7 @@ function writeState(job: StoredJob, spelling: JobSpelling): object {
     job_complete: writeBoolean(job.outcome !== null, spell),
     job_success: writeBoolean(job.outcome?.success === true, spell),
     code: spell<string | number>('2302', '2302', 2302),
-    // §2.4: result holds the final status, so that a job under review has none.
+    // §2.4: `result` is the final status, so a job under review has none.
     result: job.outcome === null ? spell(null, undefined, {}) : writeFinalResult(job, job.outcome.result, spelling),
   };
 }
@@ -63,7 +63,7 @@ function writeFinalResult(job: StoredJob, result: StoredResult, spelling: JobSpe
   };
 }
 
-/** Writes an entry of the history; the body of a callback is one too (§2.4, §6). */
+/** Writes an entry of the history, or the body of a callback, which is the same (§2.4, §6). */
 export function writeEntry(job: StoredJob, result: StoredResult, spelling: JobSpelling): Record<string, unknown> {
   return {
     ...writeResult(result, job, spelling),
@@ -75,7 +75,7 @@ export function writeEntry(job: StoredJob, result: StoredResult, spelling: JobSp
   };
 }
 
-/** What is read from an ID. Invented: ZZ is no country, and no ID has this number. */
+/** What is read from an ID. It is invented: ZZ is not a country, and no ID has this number. */
 const identity = {
   FullName: 'Test Person',
   DOB: '1900-01-01',
@@ -97,10 +97,10 @@ function writeResult(result: StoredResult, job: StoredJob, { brand, spell }: Job
     ...(result.type !== null && { ResultType: result.type }),
     [`${brand.charAt(0).toUpperCase()}${brand.slice(1)}JobID`]: job.hostedJobId,
     JSONVersion: spell<string | undefined>('1.0.0', '1.0.0', undefined),
-    // §2.4: a string-encoded boolean and a string-encoded number, in table and sample alike.
+    // §2.4: table and sample have a boolean and a number as strings.
     IsFinalResult: spell<string | boolean>(String(result.final), String(result.final), result.final),
     ConfidenceValue: spell<string | number>('99', '99', '99.000000', 99),
-    // Seen in deployments alone.
+    // Seen only in deployments.
     Actions: spell<object | undefined>(undefined, undefined, {
       Liveness_Check: 'Passed',
       Human_Review_Compare: 'Passed',
@@ -120,7 +120,7 @@ function writeBoolean(value: boolean, spell: Spell): boolean | string {
   return spell<boolean | string>(value, value, String(value), String(value).toUpperCase());
 }
 
-/** Creates a URL that is valid for an hour, presigned as object stores do it. */
+/** Creates a URL that is valid for an hour, presigned in the form of object stores. */
 function createSelfieUrl(job: StoredJob, nowMs: number): string {
   const signedAt = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
   const signing = new URLSearchParams({

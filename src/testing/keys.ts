@@ -1,7 +1,7 @@
 /**
- * The keys of one environment, and what the service does with them: it verifies requests, and signs
- * its responses and callbacks (docs/protocol.md §5). Written against the protocol, not against the
- * client's signers, so that a mistake in either shows.
+ * The keys of one environment. The service verifies requests with them, and signs its responses and callbacks
+ * (docs/protocol.md §5). This file follows the protocol and does not use the client's signers, so that tests find a
+ * mistake in either.
  *
  * @module
  */
@@ -20,9 +20,9 @@ export interface Keys {
   readonly clientOptions: { readonly apiKey: string } | { readonly signer: Signer };
   /** Whether the partner signed this timestamp. */
   verify(signature: string, timestamp: string): Promise<boolean>;
-  /** The service's signature of a timestamp. */
+  /** Creates the service's signature of a timestamp. */
   sign(timestamp: string): Promise<string>;
-  /** A signature of the same form, by a key that is not the service's. */
+  /** Creates a signature of the same form, with a key that is not the service's. */
   forge(timestamp: string): Promise<string>;
 }
 
@@ -32,7 +32,7 @@ const apiKeys: Readonly<Record<Environment | 'forger', string>> = {
   forger: 'forged-test-key',
 };
 
-/** A key pair; the seed is one byte 32 times over, which shows that it is no secret. */
+/** A key pair. Its seed repeats one byte 32 times, which shows that it is not a secret. */
 interface KeyPair {
   readonly seedByte: number;
   readonly publicKey: string;
@@ -158,7 +158,7 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
 }
 
-/** Null where the string is not canonical base64. */
+/** Decodes base64; null if it is not canonical. */
 function fromBase64(base64: string): Uint8Array<ArrayBuffer> | null {
   try {
     const binary = atob(base64);

@@ -55,7 +55,7 @@ function writeIds(refId: string, spell: Spell): object {
   return spell<object>(both, both, { ref_id: refId }, { link_id: refId });
 }
 
-/** §2.2: the table has a string, the sample an array. All else is the same. */
+/** §2.2: the table has a string, the sample an array. All other fields are the same. */
 function writeUser(userId: string, spell: Spell): object {
   return spell<object>({ user_id: userId }, { user_ids: [userId] }, { user_id: userId, user_ids: [userId] });
 }

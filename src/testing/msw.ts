@@ -1,5 +1,5 @@
 /**
- * `hosted-client/testing/msw`: the mock service as msw handlers, for code whose fetch cannot be replaced.
+ * `hosted-client/testing/msw`: the mock service as msw handlers, for code that does not let you replace its fetch.
  *
  * @module hosted-client/testing/msw
  */
@@ -11,7 +11,7 @@ import type { MockService } from './types.js';
 /**
  * Creates msw handlers for `service`: one for each environment, for every method and path.
  *
- * A broken connection is msw's own network error; all else is as with `service.fetch`.
+ * A broken connection becomes msw's own network error. Everything else works as with `service.fetch`.
  *
  * @param service - The service that responds.
  * @returns Handlers for `setupServer`, `setupWorker` or `getResponse`.
@@ -33,7 +33,7 @@ async function respond(service: MockService, request: Request): Promise<Response
   try {
     return await service.fetch(request);
   } catch {
-    // msw would respond with 500 to what a handler throws; an aborted request has ended already.
+    // If a handler throws, msw responds with 500. An aborted request has already ended.
     return HttpResponse.error();
   }
 }

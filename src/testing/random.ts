@@ -1,5 +1,5 @@
 /**
- * Random numbers from a seed: ids, and the mixture of spellings.
+ * Random numbers from a seed, for ids and for the mixture of spellings.
  *
  * @module
  */
@@ -10,7 +10,7 @@ export interface Random {
   readonly position: number;
   /** A number from 0, and below 1. */
   fraction(): number;
-  /** One of `choices`. */
+  /** Picks one of `choices`. */
   pick<T>(choices: readonly [T, ...T[]]): T;
   /** `length` hexadecimal digits. */
   hex(length: number): string;
@@ -18,7 +18,7 @@ export interface Random {
   uuid(): string;
 }
 
-/** Creates a sequence; each `stream` of one seed is a sequence of its own. */
+/** Creates a sequence. Each `stream` of a seed has a different sequence. */
 export function createRandom(seed: number, stream: string, position?: number): Random {
   let state = position ?? startOf(`${seed}/${stream}`);
   const next = (): number => {

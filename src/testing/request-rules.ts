@@ -7,7 +7,7 @@
 import type { Wire } from '../protocol/assumptions.js';
 import { parseIsoTime } from './timestamps.js';
 
-/** A JSON object as it came. */
+/** A JSON object, as received. */
 export type Body = Readonly<Record<string, unknown>>;
 
 /** What a property must be. */
@@ -19,7 +19,7 @@ export interface PropertyRule {
   accepts(value: unknown): boolean;
 }
 
-/** What is wrong with a body, as the service puts it; null where nothing is. Never a value. */
+/** Says in the service's words what is wrong with a body; null if nothing is. Shows no value. */
 export function findProblem(body: Body, rules: readonly PropertyRule[]): string | null {
   for (const { property, required, expected, accepts } of rules) {
     const value = body[property];
@@ -46,7 +46,7 @@ const idTypes = {
   accepts: isIdTypeList,
 };
 
-/** §4.1. `callback_url` is marked as required there, and said to have a default: it may be absent. */
+/** §4.1 marks `callback_url` as required, but says that it has a default. So it may be absent. */
 export const createLinkRules: readonly PropertyRule[] = [
   { property: 'company_name', required: true, ...string },
   { property: 'data_privacy_policy_url', required: true, ...httpUrl },
@@ -71,7 +71,7 @@ export function listLinksRules(firstPage: number): readonly PropertyRule[] {
   return [{ property: 'page', required: false, expected: `an integer of ${firstPage} or more`, accepts }];
 }
 
-/** §4.5. Which properties are required is not documented; a job is identified by both ids. */
+/** §4.5. It is not documented which properties are required. A job is identified by both ids. */
 export function jobStatusRules(flags: Wire['jobFlags']): readonly PropertyRule[] {
   const accepts = (value: unknown) => value === 'true' || value === 'false';
   const flag = flags === 'string' ? { expected: '"true" or "false"', accepts } : boolean;
@@ -111,7 +111,7 @@ function isIdTypeList(value: unknown): boolean {
   });
 }
 
-/** An `id_type` may be the empty string: the service's "others". */
+/** An `id_type` may be the empty string, which means "others". */
 function isIdType(entry: unknown): boolean {
   if (!isObject(entry)) return false;
   const { country, id_type: idType, verification_method: method } = entry;

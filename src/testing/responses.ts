@@ -1,5 +1,5 @@
 /**
- * Responses: their data, their signature, and the HTTP response that is made from them.
+ * The data of responses, their signatures, and the HTTP responses that are made from them.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { writeJson } from '../runtime/prototype.js';
 import { writeTime } from './dialect.js';
 import type { Keys } from './keys.js';
 
-/** What a response is made from. A string is sent as it stands, anything else as JSON. */
+/** What a response is made from. A string is sent unchanged, any other body as JSON. */
 export interface ResponseData {
   readonly status: number;
   readonly body: unknown;
@@ -23,7 +23,7 @@ export interface ResponseSigning {
   readonly keys: Keys;
   /** The property for the signature. */
   readonly property: string;
-  /** The timestamp of the request, as it came. */
+  /** The timestamp of the request, as received. */
   readonly requestTimestamp: unknown;
   readonly requestTimes: RequestTimes;
   /** Whether the response is signed with the request's timestamp. */
@@ -31,15 +31,15 @@ export interface ResponseSigning {
   readonly nowMs: number;
 }
 
-/** How much older than fresh a stale signature is. */
+/** How much older than a fresh signature a stale one is, in ms. */
 export const staleByMs = 3_600_000;
 
-/** Creates an error response: deployments respond with HTTP 400, a message and a code. */
+/** Creates an error response, as deployments do: HTTP 400, a message and a code. */
 export function createError(error: string, code: string, status = 400): ResponseData {
   return { status, body: { error, code } };
 }
 
-/** The code of an operation's family: 23xx is job status (§7), 22xx is links in deployments. */
+/** The code for an operation: 23xx for job status (§7), 22xx for links (seen in deployments). */
 export function serviceCode(operation: OperationName, lastDigits: '01' | '03' | '05' | '13'): string {
   return (operation === 'jobs.status' ? '23' : '22') + lastDigits;
 }
@@ -56,8 +56,8 @@ export async function signResponse(data: ResponseData, how: Signing, signing: Re
   };
 }
 
-// With one key for both sides, the same timestamp makes the same signature, and an honest response looks like
-// a request sent back: never the time of a request, unless it is echoed.
+// Both sides have the same key, so the same timestamp gives the same signature, and an honest response would look
+// like the request sent back. So no response has the time of a request, unless the service echoes it.
 function createTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: ResponseSigning): unknown {
   if (echoes && requestTimestamp !== undefined) return requestTimestamp;
   let ms = nowMs;
@@ -65,13 +65,13 @@ function createTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: Resp
   return writeTime(ms);
 }
 
-/** The timestamps that the latest requests carried. */
+/** The timestamps of the latest requests. */
 export interface RequestTimes {
   add(timestamp: unknown): void;
   has(timestamp: string): boolean;
 }
 
-/** How many timestamps are remembered: more than the attempts of any call. */
+/** How many timestamps are remembered: more than any call has attempts. */
 const maxRequestTimes = 1_000;
 
 /** Creates an empty set of timestamps. */
@@ -97,7 +97,7 @@ export function toResponse(data: ResponseData, headers: Readonly<Record<string, 
   });
 }
 
-/** The statuses whose responses have no body by the Fetch standard. */
+/** By the Fetch standard, responses with these statuses have no body. */
 const bodilessStatuses = new Set([204, 205, 304]);
 
 function bodyOf({ status, body }: ResponseData): string | null {

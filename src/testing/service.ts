@@ -50,14 +50,14 @@ export function createMockService(
   >;
 };
 /**
- * Creates a complete service for tests, without a network: it checks every request as the real one
- * does, keeps links and jobs, signs its responses and callbacks, and fails when a test says so.
+ * Creates a complete service for tests, without a network. It checks every request as the real service does, keeps
+ * links and jobs, signs its responses and callbacks, and fails when a test asks it to.
  *
  * It stands at `https://sandbox.hosted.test` and `https://production.hosted.test`, for partner `'085'` with the keys
  * `'sandbox-test-key'` and `'production-test-key'`. It works under the fake timers of vitest, jest and node:test;
  * {@link createTestClock} needs none. `examples/mock-preload.mjs` starts an unchanged program against it.
  *
- * @param options - Partner, scheme, spelling and the rest; every one has a default.
+ * @param options - Partner, scheme, spelling and so on. Every option has a default.
  * @returns The service, without links and jobs.
  * @throws {RangeError} when an option is out of its range, an address is not absolute http(s), or a key blank.
  *
@@ -96,11 +96,11 @@ export function createRunningService(options: MockServiceOptions, onChange: () =
   const { baseUrls } = settings;
   const running = forEachEnvironment((name) => createOne(name, settings, onChange));
 
-  // async, so that an invalid URL rejects, as it does from the platform's fetch.
+  // The function is async, so that an invalid URL rejects, as with the platform's fetch.
   const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
     const { signal: ownSignal, ...rest } = { ...shadowPollution(), signal: undefined, ...init };
     const signal = ownSignal === undefined && input instanceof Request ? input.signal : ownSignal;
-    // Without the signal: a Request that is given one listens to it until it is garbage-collected.
+    // The signal is left out: a Request listens to its signal until it is garbage-collected.
     const request = new Request(input, rest);
     return findEnvironment(request.url).handle(request, signal ?? undefined);
   };
@@ -218,7 +218,7 @@ function createOne(name: Environment, settings: ServiceSettings, onChange: () =>
     partnerId,
     wire,
     keys,
-    // Looked up each time, so that a test runner's fake Date is followed.
+    // `Date` is looked up each time, so that a test runner's fake Date is used.
     clock: clock ?? { now: () => Date.now() },
     seed: options.seed ?? 1,
     spelling: options.spelling ?? 'table',
@@ -231,9 +231,9 @@ function createOne(name: Environment, settings: ServiceSettings, onChange: () =>
   });
 }
 
-/** Creates the error with which the platform's fetch rejects where there is no such host. */
+/** Creates the error with which the platform's fetch rejects if there is no such host. */
 function createHostError(origin: string, baseUrls: Readonly<Record<Environment, string>>): TypeError {
   const known = environments.map((name) => baseUrls[name]).join(' or ');
   const cause = Object.assign(new Error(`getaddrinfo ENOTFOUND ${origin}`), { code: 'ENOTFOUND' });
-  return new TypeError(`The mock service responds at ${known}, got a request to ${origin}`, { cause });
+  return new TypeError(`The mock service responds only at ${known}, but got a request to ${origin}`, { cause });
 }

@@ -1,5 +1,5 @@
 /**
- * What one environment keeps: links, jobs and their results.
+ * The data of one environment: links, jobs and their results.
  *
  * @module
  */
@@ -7,14 +7,14 @@
 import type { JobRef } from '../jobs/types.js';
 import type { Random } from './random.js';
 
-/** An ID type entry as it travels (docs/protocol.md §2.1). */
+/** An ID type in its form on the wire (docs/protocol.md §2.1). */
 export interface WireIdType {
   readonly country: string;
   readonly id_type: string;
   readonly verification_method: string;
 }
 
-/** What a link is created from; null where the request has no such property. */
+/** The properties of a new link; null if the request has no such property. */
 export interface LinkDraft {
   readonly name: string | null;
   readonly idTypes: readonly WireIdType[];
@@ -27,7 +27,7 @@ export interface LinkDraft {
   readonly expiresAt: string | null;
 }
 
-/** A link as it is kept. Times are in milliseconds; `expiresAt` is as written by the partner. */
+/** A stored link. Times are in milliseconds; `expiresAt` is a string, as the partner wrote it. */
 export interface StoredLink extends Omit<LinkDraft, 'userId'> {
   readonly refId: string;
   readonly url: string;
@@ -46,7 +46,7 @@ export interface StoredResult {
   readonly final: boolean;
 }
 
-/** A job as it is kept. */
+/** A stored job. */
 export interface StoredJob extends JobRef {
   /** The service's own id of the job. */
   readonly hostedJobId: string;
@@ -72,7 +72,7 @@ export interface Store {
   findLink(refId: string): StoredLink | undefined;
   changeLink(link: StoredLink, changes: Partial<StoredLink>): StoredLink;
   countLinks(): number;
-  /** At most `length` links in order of creation, from the `start`th. */
+  /** At most `length` links in order of creation, from index `start` on. */
   sliceLinks(start: number, length: number): readonly StoredLink[];
   addJob(job: JobRef, origin: Pick<StoredJob, 'linkRefId' | 'idType'>): StoredJob;
   findJob(job: JobRef): StoredJob | undefined;
@@ -180,7 +180,7 @@ export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, 
   };
 }
 
-/** A job is identified by both ids: two users may have jobs of the same job id. */
+/** A job is identified by both ids: two users may have jobs with the same job id. */
 function keyOf({ userId, jobId }: JobRef): string {
   return JSON.stringify([userId, jobId]);
 }

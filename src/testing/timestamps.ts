@@ -12,14 +12,14 @@ export interface ParsedTimestamp {
   readonly ms: number;
 }
 
-/** Parses the timestamp of a link operation: a string in every format. Null where it is invalid. */
+/** Parses the timestamp of a link operation: a string in every format. Null if it is invalid. */
 export function parseLinkTimestamp(value: unknown, format: Wire['timestampFormat']): ParsedTimestamp | null {
   if (typeof value !== 'string') return null;
   const ms = format === 'iso' ? parseIsoTime(value) : parseEpochTime(value, format);
   return ms === null ? null : { signedText: value, ms };
 }
 
-/** Parses the timestamp of a job status request: an ISO string or a number (§4.5). Null where it is invalid. */
+/** Parses the timestamp of a job status request: an ISO string or a number (§4.5). Null if it is invalid. */
 export function parseJobTimestamp(value: unknown, format: Wire['jobTimestampFormat']): ParsedTimestamp | null {
   if (format === 'iso') return parseLinkTimestamp(value, 'iso');
   if (typeof value !== 'number') return null;
@@ -29,7 +29,7 @@ export function parseJobTimestamp(value: unknown, format: Wire['jobTimestampForm
 
 const isoPattern = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d{2}:?\d{2})?$/;
 
-/** Parses an ISO 8601 date-time into milliseconds; without an offset it is UTC. Null where it is invalid. */
+/** Parses an ISO 8601 date-time into milliseconds; without an offset, the time is UTC. Null if it is invalid. */
 export function parseIsoTime(value: string): number | null {
   const [, date, , , offset] = isoPattern.exec(value) ?? [];
   if (date === undefined || !isCalendarDate(date)) return null;
@@ -37,7 +37,7 @@ export function parseIsoTime(value: string): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** `Date` turns 30 February into 2 March. */
+/** Whether the calendar has this date: `Date` would turn 30 February into 2 March. */
 function isCalendarDate(date: string): boolean {
   const midnight = new Date(`${date}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date);

@@ -16,27 +16,26 @@ export interface MockServiceOptions {
   partnerId?: string;
   /** How requests, responses and callbacks are signed. Default `'hmac-sha256'`. */
   scheme?: 'hmac-sha256' | 'ed25519';
-  /** What the protocol leaves open: used by the service, and part of `clientOptions`. */
+  /** What the protocol leaves open. The service uses it, and `clientOptions` contains it. */
   wire?: WireOptions;
   /** Links on a page: an integer of 1 or more. Default 20. */
   pageSize?: number;
   /**
-   * The number of the first page. It is not part of `clientOptions`. Default: that of `wire`, where
-   * it is a number; else 1.
+   * The number of the first page. It is not part of `clientOptions`. Default: `wire.firstPage` if that is a number,
+   * otherwise 1.
    */
   firstPage?: 0 | 1;
   /**
-   * How responses are spelled: as in the protocol's field tables, or as in its samples (`user_ids` in
-   * place of `user_id`, `signature` in place of `sec_key`, no `result` while the job is pending).
-   * `'random'` mixes both, and other spellings that were seen, property by property.
-   * Default `'table'`.
+   * How responses are spelled: as in the protocol's field tables, or as in its samples (`user_ids` in place of
+   * `user_id`, `signature` in place of `sec_key`, no `result` while the job is pending). `'random'` chooses for each
+   * property among both of these and other spellings that were seen. Default `'table'`.
    */
   spelling?: 'table' | 'sample' | 'random';
   /** The seed of ids and of `spelling: 'random'`: the same seed gives the same values. Default 1. */
   seed?: number;
   /**
-   * Milliseconds from acting on a request to responding, slept on `clock`. The service has acted even
-   * if the client gives up meanwhile. Default 0.
+   * How long the service waits before it responds, in milliseconds on `clock`. It acts on the request before the
+   * wait, so it has acted even if the client gives up meanwhile. Default 0.
    */
   latencyMs?: number;
   /** The service's clock. Default: the platform's. */
@@ -89,8 +88,8 @@ export interface MockEnvironment<Options = MockClientOptions> {
    */
   readonly baseUrl: string;
   /**
-   * Partner, environment, key, base URLs, `wire` and `clock` for a client of this environment.
-   * Without a fetch: add `fetch: service.fetch`, or use msw.
+   * Partner, environment, key, base URLs, `wire` and `clock` for a client of this environment. They contain no fetch:
+   * add `fetch: service.fetch`, or use msw.
    *
    * The same in every process, for a program that reads them from its environment: partner `'085'` unless
    * `partnerId` says otherwise; with HMAC the key `'sandbox-test-key'` or `'production-test-key'`, as `apiKey`.
@@ -105,9 +104,9 @@ export interface MockEnvironment<Options = MockClientOptions> {
   readonly requests: readonly {
     /** The operation. */
     operation: OperationName;
-    /** The body, parsed; null where it was no JSON. */
+    /** The parsed body; null if it was not JSON. */
     body: unknown;
-    /** The HTTP status of the response; 0 until it is known, and where there was no response. */
+    /** The HTTP status of the response; 0 until it is known, or if there was no response. */
     status: number;
     /** When it arrived, in milliseconds since the epoch, on the service's clock. */
     at: number;
@@ -132,8 +131,8 @@ export interface MockEnvironment<Options = MockClientOptions> {
   /** Controls of jobs: what end users, reviewers and the service do. */
   readonly jobs: {
     /**
-     * Starts a job, as the end user does by opening a link. Ids that are left out are generated; a
-     * single-use link has its own user id.
+     * Starts a job, as the end user does by opening a link. Ids that are left out are generated, but the job of a
+     * single-use link gets the link's user id.
      *
      * @param job - Its ids, and the reference id of its link, if any.
      * @returns Both ids of the job.
@@ -172,7 +171,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
       },
     ): void;
     /**
-     * Adds a final result and completes the job. The outcome of a completed job is replaced.
+     * Adds a final result and completes the job. If the job is already complete, its outcome is replaced.
      *
      * @param job - Both ids of the job.
      * @param outcome - `'approved'` with code 0810, `'rejected'` with 0811, or a result of your own.
@@ -193,9 +192,9 @@ export interface MockEnvironment<Options = MockClientOptions> {
           },
     ): void;
     /**
-     * Creates the signed callback of one of the job's results, as a request to the link's callback URL,
-     * or to one that stands for the account's default. A result always has the same body, timestamp and
-     * signature, as when the service redelivers it. Variants:
+     * Creates the signed callback of one of the job's results, as a request to the link's callback URL, or to one
+     * that stands for the account's default. A result always gets the same body, timestamp and signature, as if the
+     * service redelivered it. Variants:
      * - `'forged'` is signed with a key that is not the service's,
      * - `'stale'` is correctly signed, an hour before the genuine one,
      * - `'altered'` has another result with the genuine timestamp and signature,
@@ -221,7 +220,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
      * Delivers the callback of one of the job's results, as created by `callback`.
      *
      * @param job - Both ids of the job.
-     * @param options - Where to, which result, and what is wrong with the callback.
+     * @param options - Where to deliver it, which result, and what is wrong with the callback.
      * @returns The response.
      * @throws {Error} when there is no such job or result.
      *
@@ -245,7 +244,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
     ): Promise<Response>;
   };
   /**
-   * Makes the next requests for an operation fail; faults of several calls happen one after another.
+   * Makes the next requests for an operation fail. The faults of several calls happen one after another.
    *
    * @param operation - Which requests.
    * @param fault - What goes wrong.
@@ -272,7 +271,7 @@ export type MockFault =
       kind: 'status';
       /** The HTTP status. */
       status: number;
-      /** The body: a string is sent as it stands, anything else as JSON. Default: an error of the service. */
+      /** The body. A string is sent unchanged, anything else as JSON. Default: an error of the service. */
       body?: unknown;
       /** The header `Retry-After`: seconds, or a date. Default: none. */
       retryAfter?: string;
@@ -282,7 +281,7 @@ export type MockFault =
       kind: 'network';
     }
   | {
-      /** Never responds; only the request's signal ends it. */
+      /** Never responds. Only the request's signal ends the request. */
       kind: 'stall';
     }
   | {

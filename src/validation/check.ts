@@ -1,6 +1,6 @@
 /**
- * Checks callers' input and the service's responses against schemas, and turns what is wrong into the
- * issues of an error: paths and what would be right, never a value.
+ * Checks callers' input and the service's responses against schemas. Turns each problem into an issue for an error:
+ * it has a path and says what would be right, but never shows a value.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { detachFromPrototype, isPolluted } from '../runtime/prototype.js';
 import { findSimilarName } from './did-you-mean.js';
 import { isAcceptedAsIs } from './quick-check.js';
 
-/** What zod reports, as far as it is used here. */
+/** The part of a zod issue that is used here. */
 export interface SchemaIssue {
   readonly code: string;
   readonly path: readonly PropertyKey[];
@@ -20,12 +20,12 @@ export interface SchemaIssue {
   readonly errors?: readonly (readonly SchemaIssue[])[];
 }
 
-/** The result of a check: the value to use, or what is wrong. */
+/** The result of a check: the value to use, or the issues. */
 export type CheckResult<T> =
   | { readonly data: T; readonly issues: readonly [] }
   | { readonly data: undefined; readonly issues: readonly Issue[] };
 
-/** Validates untrusted input. Reading it may throw (getters, proxies): that is an issue, not an exception. */
+/** Checks untrusted input. If reading it throws (a getter, a proxy), that is an issue, not an exception. */
 export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<T> {
   try {
     const parsed = z.safeParse(schema, given);
@@ -33,19 +33,19 @@ export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<
       ? { data: parsed.data, issues: [] }
       : { data: undefined, issues: issuesOf(parsed.error.issues) };
   } catch {
-    // What was thrown is not shown: it may hold anything.
+    // The thrown value is not shown: it may contain anything.
     return { data: undefined, issues: [{ path: '', message: 'must have plain properties that can be read' }] };
   }
 }
 
-/** Checks parsed JSON that no other code holds. The value inherits nothing of a polluted prototype. */
+/** Checks parsed JSON that no other code holds. The value inherits nothing from a polluted prototype. */
 export function checkJson<T>(schema: z.ZodMiniType<T>, json: unknown): CheckResult<T> {
   const polluted = isPolluted();
   detachFromPrototype(json, polluted);
-  // What is accepted as it stands needs no copy, as no other code holds it.
+  // A value that is accepted unchanged needs no copy, because no other code holds it.
   if (isAcceptedAsIs(schema, json)) return { data: json, issues: [] };
   const checked = check(schema, json);
-  // zod copies into ordinary objects, which have the prototype again.
+  // zod copies into ordinary objects, which inherit from the polluted prototype again.
   return checked.data === undefined ? checked : { data: detachFromPrototype(checked.data, polluted), issues: [] };
 }
 
@@ -55,7 +55,7 @@ export function issuesOf(found: readonly SchemaIssue[], parentPath: readonly Pro
   for (const issue of found) {
     if (issues.length >= maxIssues) break;
     const path = [...parentPath, ...issue.path];
-    // Where a value may have several forms, the issues of the form it nearly has are the most helpful.
+    // If a value may have several forms, the issues of the nearest form help most.
     const nearest = issue.errors?.find((branch) => branch.every((inner) => inner.path.length > 0));
     const unknown = issue.keys?.slice(0, maxIssues);
     if (unknown) {

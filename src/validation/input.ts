@@ -1,6 +1,6 @@
 /**
- * Schemas of what callers may pass. Their messages say what would be right, and never repeat a value that
- * may be personal or secret.
+ * Schemas of what callers may pass. Their messages say what would be right. They never repeat a value that may be
+ * personal or secret.
  *
  * @module
  */
@@ -17,8 +17,8 @@ import { copyProperties, hasMethods, readProperty, writeJson } from '../runtime/
 export const maxTimer = maxTimerMs;
 
 /**
- * A caller's object with these properties and no others. A copy is checked: each property is read once,
- * from the object or its class, and never from `Object.prototype`.
+ * A caller's object with these properties and no others. The schema checks a copy: each property is read once, from
+ * the object or its class, and never from `Object.prototype`.
  */
 export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
   const known = Object.keys(shape).join(' ');
@@ -27,7 +27,7 @@ export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, messag
   return checkCopy(shape, z.strictObject(shape, { error }));
 }
 
-/** The same for an object that may have other properties, too: those are not read. */
+/** The same for an object that may have other properties. The other properties are not read. */
 export function looseInputObject<Shape extends z.core.$ZodShape>(shape: Shape) {
   return checkCopy(shape, z.object(shape, 'must be an object'));
 }
@@ -36,7 +36,7 @@ function checkCopy<Shape extends z.core.$ZodShape>(shape: Shape, object: z.ZodMi
   return z.pipe(copyOf(Object.keys(shape)), object as z.ZodMiniType<z.output<z.ZodMiniObject<Shape>>>);
 }
 
-/** Copies the properties `names` of a caller's object, unchecked; any other value is passed on for the next check. */
+/** Copies the properties `names` of a caller's object. The next schema checks the copy, or any other value. */
 export function copyOf(names: readonly string[]) {
   return z.transform((given: unknown) => (isRecord(given) ? copyProperties(given, names) : given));
 }
@@ -52,9 +52,9 @@ export const anyString = z.string('must be a string');
 /** True or false. */
 export const flag = z.boolean('must be true or false');
 
-/** One of these values. zod's own schemas for it make the package larger. */
+/** One of these values. It does not use zod's schemas for this, because they would enlarge the package. */
 export function choice<const T>(values: readonly T[], message?: string) {
-  // An own path, as zod would otherwise read one that other code has put on all objects.
+  // With its own `path`: otherwise zod would read a `path` that other code has put on `Object.prototype`.
   return z.custom<T>((value) => values.includes(value as T), { path: [], ...(message && { error: message }) });
 }
 
@@ -75,13 +75,13 @@ export const duration = z.custom<number>((value) => isInteger(value, 1, maxTimer
   error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimer}, got ${kindOf(issue.input)}`,
 });
 
-/** An absolute http(s) URL, as it will be sent: a string as written. */
+/** An absolute http(s) URL, in the form that is sent. A string is sent as the caller wrote it. */
 export const httpUrl = z.pipe(
   z.custom<string | URL>(isHttpUrl, 'must be an absolute http(s) URL'),
   z.transform((value: string | URL) => (typeof value === 'string' ? value : value.href)),
 );
 
-/** A point in time, as it will be sent: a string with an offset as written. */
+/** A point in time, in the form that is sent. A string with an offset is sent as the caller wrote it. */
 export const dateTime = z.pipe(
   z.custom<Date | string>(
     (value) =>
@@ -94,8 +94,8 @@ export const dateTime = z.pipe(
 );
 
 /**
- * Properties that are sent as they are. They are copied as JSON once, so that neither a `toJSON` nor a
- * getter can add a `reserved` name after the check.
+ * Properties that are sent unchanged. They are copied once, as JSON: after the check, no `toJSON` and no getter can
+ * add a `reserved` name.
  */
 export function extraProperties(reserved: ReadonlySet<string>) {
   return z.pipe(
@@ -103,7 +103,7 @@ export function extraProperties(reserved: ReadonlySet<string>) {
     z.transform((value: unknown, check): Record<string, unknown> => {
       const properties = copyAsJson(value);
       if (properties === null) {
-        check.issues.push({ code: 'custom', input: value, message: 'must be an object that JSON can carry' });
+        check.issues.push({ code: 'custom', input: value, message: 'must be an object that can be written as JSON' });
         return {};
       }
       for (const name of Object.keys(properties).filter((property) => reserved.has(property))) {
@@ -111,7 +111,7 @@ export function extraProperties(reserved: ReadonlySet<string>) {
           code: 'custom',
           input: value,
           path: [name],
-          message: 'is a property of its own, not an extra',
+          message: 'must not be in "extra": only the client may set this field',
         });
       }
       return properties;
@@ -119,7 +119,7 @@ export function extraProperties(reserved: ReadonlySet<string>) {
   );
 }
 
-/** The options of any call. */
+/** The options of every call. */
 export const callOptions = {
   signal: z.optional(z.custom<AbortSignal>(isAbortSignal, 'must be an AbortSignal')),
   timeoutMs: z.optional(duration),
@@ -129,9 +129,9 @@ export const callOptions = {
     z.pipe(
       z.custom<Record<string, string>>(
         isHeaders,
-        'must map header names to single-line strings, without those of the client or the connection (content-type, content-length, host, …)',
+        'must map header names to single-line strings, and must not have headers of the client or the connection (content-type, content-length, host, …)',
       ),
-      // In lower case, so that a header that the client sends, too, is replaced and not joined.
+      // In lower case, so that a header replaces the client's own header and is not joined to it.
       z.transform((headers: Record<string, string>) =>
         Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
       ),
@@ -139,7 +139,7 @@ export const callOptions = {
   ),
 } satisfies Record<keyof CallOptions, unknown>;
 
-// A number is shown; of anything else only its kind.
+// A number is shown. For any other value, only its kind is shown.
 function kindOf(value: unknown): string {
   if (typeof value === 'number') return String(value);
   if (value === null) return 'null';
@@ -181,7 +181,7 @@ function isHeaders(value: unknown): boolean {
       /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) &&
       !reservedHeaders.has(name.toLowerCase()) &&
       typeof content === 'string' &&
-      // What a header can have: visible bytes, blanks and tabs.
+      // A header value can have visible bytes, blanks and tabs.
       /^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(content),
   );
 }

@@ -1,10 +1,9 @@
 /**
- * Quick checks, derived from schemas: whether a schema accepts parsed JSON as it stands. A schema copies
- * what it accepts, and says what is wrong with what it rejects; an ordinary response needs neither.
+ * Quick checks, derived from schemas: they find out whether a schema accepts parsed JSON unchanged. A schema copies a
+ * value that it accepts, and lists the problems of a value that it rejects. An ordinary response needs neither.
  *
- * A quick check accepts nothing that its schema would reject or change. It may reject what the schema
- * accepts: unusual values, and every value where the schema is of a kind that is not known here. The schema
- * then decides.
+ * A quick check accepts nothing that its schema would reject or change. It may reject a value that the schema
+ * accepts: an unusual value, or any value if it does not know this kind of schema. The schema then decides.
  *
  * @module
  */
@@ -22,16 +21,16 @@ export type Structure =
 export interface ListRules {
   /** The message for a value that is not a list. Default `'must be a list'`. */
   readonly message?: string;
-  /** A list of more entries is rejected before any of them is checked. Default: any number. */
+  /** The largest number of entries. A longer list is rejected before any entry is checked. Default: any number. */
   readonly max?: number;
-  /** A quick check of entries of parsed JSON, instead of the one that is derived from their schema. */
+  /** A quick check of the entries, for parsed JSON. It replaces the check that is derived from their schema. */
   readonly isOrdinary?: (entry: unknown) => boolean;
 }
 
 /** The fields of a record. */
 export type Fields = Readonly<Record<string, z.ZodMiniType>>;
 
-/** The forms a value may have, by what it is in JSON. */
+/** The forms that a value may have, by JSON type. */
 export interface Forms {
   readonly string?: z.ZodMiniType;
   readonly list?: z.ZodMiniType;
@@ -40,15 +39,15 @@ export interface Forms {
 
 const structures = new WeakMap<z.core.$ZodType, Structure>();
 
-/** Registers what a schema accepts, where zod cannot know. */
+/** Registers what a schema accepts, if zod does not know it. */
 export function describeStructure<Schema extends z.ZodMiniType>(schema: Schema, structure: Structure): Schema {
   structures.set(schema, structure);
   return schema;
 }
 
 /**
- * Whether `schema` surely accepts `json` and would change nothing in it. It must be parsed JSON: a caller's
- * object could change between the check and its use.
+ * Whether `schema` surely accepts `json` and changes nothing in it. `json` must be parsed JSON: a caller's object
+ * could change between the check and its use.
  */
 export function isAcceptedAsIs<T>(schema: z.ZodMiniType<T>, json: unknown): json is T {
   let check = quickChecks.get(schema);
@@ -73,17 +72,17 @@ function deriveCheck(schema: z.ZodMiniType): Check {
   }
 }
 
-/** Which values a schema accepts as they stand. */
+/** Which values a schema accepts unchanged. */
 interface Rule {
-  /** The kinds of which every value is accepted, as bits. */
+  /** The kinds, as bits, of which the schema accepts every value. */
   readonly kinds: number;
-  /** Decides about the values of all other kinds; null where none is accepted. */
+  /** Decides about the values of all other kinds; null if none is accepted. */
   readonly accepts: Check | null;
-  /** Whether the schema may accept a value and make something else of it. */
+  /** Whether the schema may accept a value and change it. */
   readonly changes: boolean;
 }
 
-// The kinds of values. For most fields, nothing else has to be checked.
+// The kinds of values. For most fields, only the kind has to be checked.
 const absent = 1;
 const nothing = 2;
 const string = 4;
@@ -102,10 +101,10 @@ function isAccepted(value: unknown, { kinds, accepts }: Rule): boolean {
   return (kinds & kindOf(value)) !== 0 || accepts?.(value) === true;
 }
 
-// Stryker disable next-line ObjectLiteral: what is left out counts as that
+// Stryker disable next-line ObjectLiteral: a missing property counts as the same
 const scalar: Rule = { kinds: 0, accepts: null, changes: false };
 const composite: Rule = { kinds: 0, accepts: null, changes: true };
-/** Of a schema that is not known here. */
+/** The rule of an unknown schema: no value passes its quick check. */
 const unknownRule = composite;
 
 function ruleOf(schema: z.core.$ZodType): Rule {
@@ -128,7 +127,7 @@ function ruleOfType(schema: z.core.$ZodType): Rule {
       return { ...scalar, kinds: boolean };
     case 'number':
       return { ...scalar, accepts: Number.isFinite };
-    // A field that may have any value must still be present, unless it is optional.
+    // A field that may have any value must still be present, if it is not optional.
     case 'unknown':
     case 'custom':
       return { ...scalar, kinds: present };
@@ -144,7 +143,7 @@ function ruleOfType(schema: z.core.$ZodType): Rule {
         keepsOthers: def.catchall !== undefined && ruleOf(def.catchall).kinds === present,
       });
     case 'union':
-      // An exclusive union accepts a value only if exactly one form does.
+      // An exclusive union accepts a value only if exactly one of its forms accepts it.
       return def.inclusive === false ? unknownRule : unionRule(def.options.map(ruleOf));
     default:
       return unknownRule;
@@ -166,7 +165,7 @@ function withKind(rule: Rule, kind: number): Rule {
   return { ...rule, kinds: rule.kinds | kind };
 }
 
-// Some optional schemas reject undefined, and some replace it by a default.
+// Some optional schemas reject undefined, and some replace it with a default.
 function acceptsAbsence(schema: z.core.$ZodType): boolean {
   const { success, data } = z.safeParse(schema, undefined);
   return success && data === undefined;
@@ -195,12 +194,12 @@ const decides = ({ rule }: { rule: Rule }) => rule.kinds !== (absent | present);
 function recordRule({ shape, keepsOthers }: { shape: z.core.$ZodShape; keepsOthers: boolean }): Rule {
   // Stryker disable next-line MethodExpression: a field that may be anything need not be looked at
   const fields = Object.entries(shape)
-    // A name that every object inherits is never absent, so its field is left to the schema.
+    // Every object inherits this name, so its field never looks absent: the schema must decide.
     .map(([name, schema]) => ({ name, rule: name in Object.prototype ? unknownRule : ruleOf(schema) }))
     .filter(decides);
 
   function accepts(value: unknown): boolean {
-    // The schema drops such a property: assigning it to a copy would set the copy's prototype.
+    // The schema drops a property `__proto__`: assigning it to a copy would set the copy's prototype.
     if (!isRecord(value) || Object.hasOwn(value, '__proto__')) return false;
     for (const { name, rule } of fields) if (!isAccepted(value[name], rule)) return false;
     return keepsOthers || Object.keys(value).every((name) => Object.hasOwn(shape, name));
@@ -208,7 +207,8 @@ function recordRule({ shape, keepsOthers }: { shape: z.core.$ZodShape; keepsOthe
   return { ...composite, accepts };
 }
 
-// The first form that accepts a value decides its result, so forms after one that may change values do not count.
+// The first form that accepts a value decides the result. So a form counts only if no form before it may change
+// values.
 function unionRule(forms: readonly Rule[]): Rule {
   const last = forms.findIndex(({ changes }) => changes);
   const tried = last < 0 ? forms : forms.slice(0, last + 1);
@@ -227,7 +227,7 @@ interface CheckDef {
   readonly pattern?: RegExp;
 }
 
-/** What a schema requires of a value beyond its type; null where that is not known here. */
+/** What a schema requires of a value besides its type; null if that is not known. */
 function testsOf(schema: z.core.$ZodType): readonly Check[] | null {
   const { def } = schema._zod;
   const checks = (def.checks ?? []).map(({ _zod }) => _zod.def as CheckDef);
@@ -240,7 +240,7 @@ function testsOf(schema: z.core.$ZodType): readonly Check[] | null {
 function testOf({ check, fn, format, pattern }: CheckDef): Check | null {
   // A promise is truthy, but not a result.
   if (check === 'custom' && fn) return (value) => fn(value) === true;
-  // With the flag g or y, an expression keeps its position between calls.
+  // An expression with the flag g or y keeps its position between calls.
   if (format === 'regex' && pattern && !/[gy]/.test(pattern.flags)) return (value) => pattern.test(value as string);
   return null;
 }

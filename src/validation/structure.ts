@@ -1,6 +1,6 @@
 /**
- * Schemas of lists, records and values of several forms that stop after {@link maxIssues} issues. Those of
- * zod keep every issue, and copy every entry: a body of a few megabytes became gigabytes.
+ * Schemas of lists, of records, and of values with several forms. They stop after {@link maxIssues} issues. zod's own
+ * schemas keep every issue and copy every entry: a body of a few megabytes became gigabytes.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { maxIssues } from '../errors/hosted-error.js';
 import { isRecord } from '../protocol/json.js';
 import { describeStructure, type Fields, type Forms, isAcceptedAsIs, type ListRules } from './quick-check.js';
 
-/** A list, checked entry by entry until {@link maxIssues} issues were found. */
+/** A list. Its entries are checked one by one, until {@link maxIssues} issues are found. */
 export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMiniType<T[]> {
   const { message = 'must be a list', max = Number.POSITIVE_INFINITY } = rules;
   const { isOrdinary = (given: unknown) => isAcceptedAsIs(entry, given) } = rules;
@@ -21,7 +21,7 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
     const before = context.issues.length;
     for (let index = 0; index < value.length; index++) {
       const given: unknown = value[index];
-      // Also where another entry is invalid: only unusual entries cost a full check.
+      // Even if another entry is invalid, only unusual entries need a full check.
       if (isOrdinary(given)) {
         entries.push(given as T);
         continue;
@@ -30,7 +30,7 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
       if (parsed.success) entries.push(parsed.data);
       else if (addIssues(parsed.error.issues, index, context) - before >= maxIssues) break;
     }
-    // The list as given, so that checks of the whole list find every entry at its index.
+    // Returns the given list, so that checks of the whole list find every entry at its index.
     return context.issues.length > before ? (value as T[]) : entries;
   });
   return describeStructure(schema, { kind: 'list', entry, rules });
@@ -39,8 +39,8 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
 type RecordOf<Shape extends Fields> = z.output<z.ZodMiniObject<Shape, z.core.$loose>>;
 
 /**
- * An object with these fields and any others. Only own properties are read, and the result has every field
- * as an own property: an inherited one can never take its place.
+ * An object with these fields and any others. Only own properties are read. The result has every field as an own
+ * property, so an inherited property can never take its place.
  */
 export function record<Shape extends Fields>(
   fields: Shape,
@@ -66,7 +66,7 @@ export function record<Shape extends Fields>(
   return describeStructure(schema, { kind: 'record', fields });
 }
 
-/** A value of one of several forms. The JSON type decides which form is checked and whose issues are reported. */
+/** A value with one of several forms. Its JSON type decides which form is checked and reported. */
 export function oneOf<Given extends Forms>(
   forms: Given,
   message: string,
@@ -93,7 +93,7 @@ function addIssue(context: Context, message: string): never {
   return z.NEVER;
 }
 
-/** Adds the issues of a part to those of the whole, and returns how many there are. */
+/** Adds the issues of a part to the issues of the whole. Returns how many the whole has. */
 function addIssues(issues: readonly z.core.$ZodIssue[], at: PropertyKey | null, context: Context): number {
   for (const issue of issues) {
     const path = at === null ? issue.path : [at, ...issue.path];

@@ -166,7 +166,7 @@ test('a final callback whose job stays pending ends as "pending", with what is k
       retryable: true,
     },
   ]);
-  expect(String(errors[0])).toMatch(/Cannot receive a callback: it is marked as final, and the job is still pending/);
+  expect(String(errors[0])).toMatch(/Cannot receive a callback: it is marked as final, but the job is still pending/);
 });
 
 test('a confirmation that an error of another kind ends has the reason "error"', async () => {

@@ -71,7 +71,7 @@ test.each<[string, () => Request, number, unknown, object]>([
     503,
     HostedConnectionError,
     {
-      message: expect.stringMatching(/its body broke off, or was read before: no parser may read/),
+      message: expect.stringMatching(/its body was cut off, or had already been read: no parser may read/),
       outcome: 'answered',
     },
   ],

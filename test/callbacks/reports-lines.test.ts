@@ -33,7 +33,7 @@ test.each([
 
     reports.report(createFailure(phase, 503, 'code', error), 0, undefined);
 
-    expect(lines).toEqual([`a callback ended in 503 (code), to be redelivered: ${why}`]);
+    expect(lines).toEqual([`a callback failed with status 503 (code) and has to be redelivered: ${why}`]);
   },
 );
 

@@ -22,7 +22,7 @@ const once = { maxRetries: 0 };
 
 /** What every error of a create adds after which the link may exist. */
 const lookForIt =
-  '; the link may exist all the same: look for it with links.find(), by its name or user id, before creating it again';
+  '; the link may exist: look for it with links.find(), by its name or user id, before creating it again';
 
 const json = (status: number, body: object = {}) => Response.json(body, { status });
 
@@ -159,7 +159,7 @@ test('an answer about another job names each member that says so, and no id', as
 
   const error = await rejection(status.call(client));
 
-  const message = 'must be that of the requested job';
+  const message = 'must be the id of the requested job';
   expect(error).toMatchObject({
     message: `Cannot get the status of a job: the response cannot be used: it is about something other than the request ("user_id" ${message}; "job_id" ${message})`,
     issues: [

@@ -6,15 +6,15 @@ import { clientOf, rejection, signed } from '../support/fake-fetch.js';
 
 const job = { userId: 'user-1', jobId: 'job-1' };
 
-const notAsked = 'must be that of the requested job';
+const notAsked = 'must be the id of the requested job';
 
 test.each([
   [{ user_id: 'user-2', job_id: 'job-1' }, 'user_id', notAsked],
   [{ user_id: 'user-1', job_id: 'job-2' }, 'job_id', notAsked],
   [{ job_id: 'job-1', result: { PartnerParams: { user_id: 'user-2' } } }, 'result.PartnerParams.user_id', notAsked],
   [{ job_id: 'job-1', result: { PartnerParams: { job_id: 'job-2' } } }, 'result.PartnerParams.job_id', notAsked],
-  [{}, 'job_id', 'must be there once the job has succeeded, or in "result.PartnerParams"'],
-  [{ result: {} }, 'job_id', 'must be there once the job has succeeded, or in "result.PartnerParams"'],
+  [{}, 'job_id', 'must be there, or in "result.PartnerParams", if the job has succeeded'],
+  [{ result: {} }, 'job_id', 'must be there, or in "result.PartnerParams", if the job has succeeded'],
 ])('a success that says it is about %j is a mismatch at %s', async (record, path, message) => {
   const { client } = clientOf(signed({ job_complete: true, job_success: true, ...record }));
 

@@ -106,8 +106,8 @@ test('a wait in which no poll was answered has no last status', async () => {
 });
 
 test.each<[string, MockFault | null, string, string]>([
-  ['a job that stays pending', null, 'it was pending', 'answered'],
-  ['no status at all', { kind: 'network' }, 'no poll returned its status', 'unknown'],
+  ['a job that stays pending', null, 'the job was still pending', 'answered'],
+  ['no status at all', { kind: 'network' }, 'no poll returned the status of the job', 'unknown'],
 ])('a timeout after %s says so, and what is left to do', async (_what, fault, last, outcome) => {
   const { client, clock, job, fail } = start();
   if (fault) fail(fault, 99);
@@ -117,7 +117,7 @@ test.each<[string, MockFault | null, string, string]>([
   await clock.advance(6_000);
 
   expect(await failed).toMatchObject({
-    message: `Cannot get the status of a job: "deadlineMs" is over, and ${last}; the job's two ids are all that is needed to wait again`,
+    message: `Cannot get the status of a job: "deadlineMs" has passed, and ${last}; to wait again, you need only the job's two ids`,
     outcome,
     // At 0, 2, 5 and 6 seconds.
     attempts: 4,

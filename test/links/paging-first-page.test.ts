@@ -149,7 +149,7 @@ test.each([
     expectStuck(error);
     expect(error).toMatchObject({
       message: expect.stringContaining(
-        `must be counted from ${from}, as when the walk began, and is counted from ${to}`,
+        `must be counted from ${from}, as when the walk began, but is now counted from ${to}`,
       ),
       issues: [{ path: 'meta.currentPage' }],
     });

@@ -128,7 +128,7 @@ const stuckServices: readonly [string, string, Pager, Partial<HostedClientOption
   ['meta.currentPage', 'must be 1 on the first page', () => wirePage(['a'], 0, 5), { wire: { firstPage: 1 } }],
   [
     'meta.totalPages',
-    'must be 1 or more where "meta.totalCount" is more than the links of the page',
+    'must be 1 or more if "meta.totalCount" is more than the links of the page',
     () => wirePage(['a'], 1, 0),
   ],
   ['links', 'must not be the same links as on the page before', (page = 1) => wirePage(['a', 'b'], page, 5)],
@@ -137,7 +137,7 @@ const stuckServices: readonly [string, string, Pager, Partial<HostedClientOption
     'must not be the same links as on an earlier page',
     (page = 1) => wirePage([`a${page % 3}`, `b${page % 3}`], page, 9),
   ],
-  ['links', 'must not stay empty page after page', (page = 1) => wirePage([], page, 1e15)],
+  ['links', 'must not be empty or repeated on so many pages in a row', (page = 1) => wirePage([], page, 1e15)],
 ];
 
 test.each(stuckServices)('what ends a walk loudly says: "%s" %s', async (path, message, pager, options) => {

@@ -229,7 +229,7 @@ const mistakes: readonly Mistake[] = [
       await request.text();
       return deliveryError(request);
     },
-    says: [/its body broke off, or was read before/, /no parser may read the request that a handler is given/],
+    says: [/its body was cut off, or had already been read/, /no parser may read the request that a handler is given/],
     facts: { code: 'connection' },
   },
   {

@@ -119,7 +119,7 @@ const mac = '7wAMvfVaJgf4DVuRXk7tljdk6TMLTbpX9iqn+D+O8a8=';
 
 test.each<[string, typeof withoutHash | undefined, { hash: number; createHmac: number }]>([
   ['two hashes', crypto, { hash: 2, createHmac: 0 }],
-  ['createHmac(), where the platform does not hash at once', withoutHash, { hash: 0, createHmac: 1 }],
+  ['createHmac(), where the platform cannot hash synchronously', withoutHash, { hash: 0, createHmac: 1 }],
   ['Web Crypto, where the platform has nothing', undefined, { hash: 0, createHmac: 0 }],
 ])('hmacSha256() signs by %s', async (_, platform, times) => {
   const hash = vi.fn(crypto.hash);

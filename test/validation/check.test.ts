@@ -91,5 +91,5 @@ test('a message that is cut still says what may have happened all the same', asy
 
   const error = await rejection(clientOf({ ...link, ...wrong }).client.links.create(newLink));
 
-  expect(error).toMatchObject({ code: 'response', message: expect.stringMatching(/the link may exist all the same/) });
+  expect(error).toMatchObject({ code: 'response', message: expect.stringMatching(/the link may exist/) });
 });
