@@ -15,15 +15,28 @@ import { HostedError } from './hosted-error.js';
  */
 export function addCallerFrames<T>(error: T): T {
   if (!(error instanceof HostedError) || 'Bun' in globalThis) return error;
+  const { stackTraceLimit } = Error as Capturing;
+  // Our own frames come first, and must not take the place of the caller's. None are wanted where the limit is 0.
+  if (Number(stackTraceLimit) > 0) setLimit(Number(stackTraceLimit) + maxOwnFrames);
   try {
     (Error as Capturing).captureStackTrace?.(error, addCallerFrames);
   } catch {
     // The caller has frozen the error: it keeps its stack.
   }
+  if (Number(stackTraceLimit) > 0) setLimit(stackTraceLimit);
   return error;
+}
+
+/** How many frames of this package, and of the platform below it, can be above the caller's. */
+const maxOwnFrames = 16;
+
+// Does nothing where `Error` is frozen.
+function setLimit(limit: unknown): void {
+  Reflect.set(Error, 'stackTraceLimit', limit);
 }
 
 /** Not every engine has it. */
 interface Capturing extends Pick<ErrorConstructor, 'prototype'> {
   captureStackTrace?(error: object, below: unknown): void;
+  readonly stackTraceLimit?: unknown;
 }

@@ -4,7 +4,7 @@
 import { HostedApiError, HostedNotFoundError } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
 import { addCallerFrames } from '../../src/errors/caller-frames.js';
-import { clientOf, rejection, signed } from '../support/fake-fetch.js';
+import { clientOf, recordingClock, rejection, signed } from '../support/fake-fetch.js';
 
 const notFound = () => Response.json({}, { status: 404 });
 const job = { userId: 'user-1', jobId: 'job-1' };
@@ -147,6 +147,31 @@ test('without frames, the stack is the message', async () => {
   const error = await errorOf(async () => client.links.get('ref-1'));
 
   expect(error.stack).toBe(`${error.name}: ${error.message}`);
+});
+
+test('our own frames do not take the place of those that the caller asks for', async () => {
+  const statuses = [signed({ job_complete: false }), signed({ job_complete: false })];
+  const clock = recordingClock();
+  const { client } = clientOf(statuses, { clock });
+  const missing = clientOf(notFound).client;
+
+  for (const limit of [1, 10]) {
+    Error.stackTraceLimit = limit;
+    const errors = await Promise.all([
+      errorOf(async function theCaller() {
+        await client.jobs.waitForCompletion(job, { deadlineMs: 0 });
+      }),
+      errorOf(async function theCaller() {
+        for await (const _ of client.jobs.watch(job, { deadlineMs: 0 }));
+      }),
+      errorOf(async function theCaller() {
+        await missing.links.list().toArray({ limit: 1 });
+      }),
+    ]);
+
+    for (const { stack } of errors) expect(stack).toContain('theCaller');
+    expect(Error.stackTraceLimit).toBe(limit);
+  }
 });
 
 test('an error that the caller has frozen is left as it is', async () => {

@@ -221,6 +221,10 @@ export const shapes = {
       await first.nextPage();
     },
   },
+  'links.find': {
+    input: {},
+    theCaller: async (client, query = { name: 'a link' }) => void (await client.links.find(query)),
+  },
   'links.list, toArray()': {
     input: -1,
     theCaller: async (client, limit = 10) => void (await client.links.list().toArray({ limit })),
