@@ -131,12 +131,12 @@ const unusable: readonly [string, Reply, readonly object[]][] = [
   ['it is not JSON that can be read', new Response(Uint8Array.of(0xff)), []],
   ['it is larger than "maxResponseBytes"', new Response('x'.repeat(1_001)), []],
   [
-    'it has another shape than expected (must be an object)',
+    'it does not have the expected shape (must be an object)',
     new Response('[]'),
     [{ path: '', message: 'must be an object' }],
   ],
   [
-    'it has another shape than expected ("ref_id" must be there)',
+    'it does not have the expected shape ("ref_id" must be there)',
     json(200, { link: 'https://links.hosted.test/1', link_url: 'https://links.hosted.test/1' }),
     [{ path: 'ref_id', message: 'must be there' }],
   ],
@@ -180,7 +180,7 @@ const unbelieved: readonly [string, Reply][] = [
     'it is not signed by the key of this client over its timestamp and partner id',
     { timestamp: isoNow, signature: sign(isoNow, 'another-key') },
   ],
-  ['it has a digest that anyone can compute in place of a signature', { timestamp: isoNow, signature: anyonesDigest }],
+  ['instead of a signature, it has a digest that anyone can compute', { timestamp: isoNow, signature: anyonesDigest }],
   [
     'it was signed too long ago or in the future; "maxResponseAgeMs" says how far from now it may be',
     signed({}, { timestamp: '2025-01-02T03:04:05.678Z' }),
