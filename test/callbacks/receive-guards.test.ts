@@ -1,9 +1,10 @@
 // How receive() uses a replay guard.
 
+import { createHash } from 'node:crypto';
 import { HostedClient, type ReplayGuard } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
-import { now, rejection, sign, stillClock } from '../support/fake-fetch.js';
+import { now, partnerId, rejection, sign, stillClock } from '../support/fake-fetch.js';
 import {
   day,
   disbelieved,
@@ -59,6 +60,15 @@ test('a ReplayGuard is given digests, and nothing of a signature or a body', asy
   expect(again).toEqual(first);
   expect(later?.key).not.toBe(first?.key);
   expect(later?.bodyDigest).not.toBe(first?.bodyDigest);
+});
+
+test('a ReplayGuard that processes of two versions share is given the same key by both', async () => {
+  const { guard, begun } = recordingGuard();
+
+  await receiver().receive(posted(result), { replayGuard: guard });
+
+  const parts = JSON.stringify(['sandbox', partnerId, nowText]);
+  expect(begun[0]?.key).toBe(createHash('sha256').update(parts).digest('hex'));
 });
 
 test.each([

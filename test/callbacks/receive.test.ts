@@ -23,6 +23,14 @@ test.each([
   expect(event.entry.identity?.fullName).toBe('Zoë Ngũgĩ 李');
 });
 
+test('callbacks.receive() takes a byte order mark from the beginning alone', async () => {
+  const body = posted({ ...result, FullName: 'Zo\u{feff}ë' });
+
+  for (const given of [body, new TextEncoder().encode(body)]) {
+    expect((await receiver().receive(given)).entry.identity?.fullName).toBe('Zo\u{feff}ë');
+  }
+});
+
 test('callbacks.receive() knows a text again as bytes', async () => {
   const callbacks = receiver();
 
@@ -132,14 +140,37 @@ test.each([
   ['PartnerParams that are an empty list', [], ['PartnerParams.user_id', 'PartnerParams.job_id']],
   ['no user id', { job_id: 'job-1' }, ['PartnerParams.user_id']],
   ['an empty user id', { job_id: 'job-1', user_id: '' }, ['PartnerParams.user_id']],
+  ['a blank user id', { job_id: 'job-1', user_id: ' ' }, ['PartnerParams.user_id']],
   ['no job id', { user_id: 'user-1', job_id: null }, ['PartnerParams.job_id']],
   ['a job id that is an object', { user_id: 'user-1', job_id: {} }, ['PartnerParams.job_id']],
 ])('callbacks.receive() refuses a callback with %s', async (_what, PartnerParams, paths) => {
   const error = await unreadable(receiver().receive(posted({ ...result, PartnerParams })), 'shape');
 
   expect(error.issues.map(({ path }) => path)).toEqual(paths);
-  for (const path of paths) expect(error.message).toContain(`"${path}"`);
+  for (const path of paths) expect(error.message).toMatch(new RegExp(`"${path}" must be (?:there|a string)`));
 });
+
+test.each(['user_id', 'job_id', 'link_id'])(
+  'callbacks.receive() accepts a %s of up to 1,024 characters',
+  async (name) => {
+    const withId = (length: number) =>
+      posted({ ...result, PartnerParams: { ...result.PartnerParams, [name]: 'a'.repeat(length) } });
+
+    const error = await unreadable(receiver().receive(withId(1_025)), 'shape');
+
+    expect(error.issues).toEqual([{ path: `PartnerParams.${name}`, message: 'must have at most 1,024 characters' }]);
+    await expect(receiver().receive(withId(1_024))).resolves.toMatchObject({ id: expect.any(String) });
+  },
+);
+
+test.each([null, '', ' '])(
+  'callbacks.receive() needs no link id, and takes %o for one that is not there',
+  async (id) => {
+    const PartnerParams = { ...result.PartnerParams, link_id: id };
+
+    await expect(receiver().receive(posted({ ...result, PartnerParams }))).resolves.toMatchObject({ jobId: 'job-1' });
+  },
+);
 
 test.each([
   ['ResultCode', {}],
@@ -170,7 +201,13 @@ test.each([
   const error = await rejection(receiver().receive(body));
 
   expect(error).toBeInstanceOf(HostedValidationError);
-  expect(error).toMatchObject({ code: 'validation', outcome: 'not_sent', issues: [{ path: 'body' }] });
+  const message = 'must be the string or bytes of the request, not what was parsed from them';
+  expect(error).toMatchObject({
+    code: 'validation',
+    outcome: 'not_sent',
+    message: `Cannot receive a callback: "body" ${message}`,
+    issues: [{ path: 'body', message }],
+  });
 });
 
 test.each([
