@@ -74,6 +74,7 @@ function createMilliseconds(): SigningTimes {
       const before = Math.max(Math.min(at - backMs, met.time - 1), lastButOne + 1);
       if (last === met.time && before < met.time) return { time: before, leadMs: before - at, meantLeadMs };
       const free = Math.max(at + meantLeadMs, last + 1);
+      // Stryker disable next-line EqualityOperator: just as far apart as that, either is far enough
       return take(Math.abs(free - at - met.leadMs) < apartMs ? at + met.leadMs + apartMs : free, at);
     },
   };

@@ -52,6 +52,43 @@ test('a request is made again for a second earlier, which the service is past', 
   const again = jobs.after(met, false);
 
   expect([met.time - at, again.time - at]).toEqual([0, 2 - 1_000]);
+  expect(again.leadMs).toBe(again.time - clock.time);
+});
+
+test('a request is made again for a time of its own where others were signed meanwhile', () => {
+  const { clock, jobs } = start();
+  const met = jobs.next(false);
+  clock.time += 1;
+  const others = [jobs.next(false)];
+  clock.time -= 300;
+
+  const again = jobs.after(met, false);
+
+  expect(others.map(({ time }) => time - at)).toEqual([1]);
+  expect(again.time - at).toBe(2);
+});
+
+test('a request is made again for a time of its own where the clock was set back meanwhile', () => {
+  const { clock, jobs } = start();
+  const met = jobs.next(false);
+  clock.time -= 60 * minutes;
+  const others = [jobs.next(false), jobs.next(false)];
+
+  const again = jobs.after(met, false);
+
+  expect([met, ...others].map(({ time }) => time)).not.toContain(again.time);
+});
+
+test('a request is made again at another distance from now than the one that met a response', () => {
+  const { clock, jobs } = start();
+  jobs.next(false);
+  clock.time -= 300;
+  const met = jobs.next(false);
+  jobs.next(false);
+
+  const again = jobs.after(met, false);
+
+  expect([met.leadMs, again.leadMs]).toEqual([301, 551]);
 });
 
 test('a request is made again for a time before its own, however long its response took', () => {
