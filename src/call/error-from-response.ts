@@ -109,12 +109,13 @@ export function isWebPage(headers: Headers): boolean {
  * signature there, so an id that contains a part of a signature is dropped.
  */
 export function requestIdIn(headers: Headers, sentSignatures: readonly string[]): string | null {
-  // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
-  const ids = assumedRequestIdHeaders
-    // Stryker disable next-line StringLiteral: no id either
-    .map((name) => headers.get(name)?.trim() ?? '')
-    .filter((id) => /^[\w.:=+/-]{1,128}$/.test(id));
-  return ids.find((id) => !sentSignatures.some((signature) => hasPartOf(id, signature))) ?? null;
+  for (const name of assumedRequestIdHeaders) {
+    // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
+    const id = headers.get(name)?.trim();
+    if (id === undefined || !/^[\w.:=+/-]{1,128}$/.test(id)) continue;
+    if (!sentSignatures.some((signature) => hasPartOf(id, signature))) return id;
+  }
+  return null;
 }
 
 /** How many characters make a part of a signature: no id shares as many with one by coincidence. */
@@ -138,7 +139,7 @@ function standardBase64(text: string): string {
 function meaningOf(status: number, code: string | null, json: unknown): Meaning | null {
   if (status === 429) return 'rate_limit';
   if (status === 401 || status === 403) return 'authentication';
-  const byCode = code === null ? undefined : assumedCodes.get(code);
+  const byCode = meaningOfCode(code);
   if (byCode) return byCode;
   if (status === 404) return 'not_found';
   if (status === 408) return 'timeout';
@@ -147,18 +148,23 @@ function meaningOf(status: number, code: string | null, json: unknown): Meaning 
   return isRecord(json) && json.error ? 'api' : null;
 }
 
+function meaningOfCode(code: string | null): CodeMeaning | undefined {
+  // Stryker disable next-line ConditionalExpression: null is no code; it is asked for the types
+  return code === null ? undefined : assumedCodes.get(code);
+}
+
 // Create, too, may be retried after 429: the service says that it did not act.
 function isRetryable(meaning: Meaning, { status, serviceCode }: ErrorResponse, repeatable: boolean): boolean {
   if (meaning === 'rate_limit') return serviceCode !== assumedBlockedCode;
-  const said = serviceCode !== null && assumedCodes.get(serviceCode) === 'server';
+  const said = meaningOfCode(serviceCode) === 'server';
   const transient = meaning === 'timeout' || (meaning === 'server' && (said || assumedTransientStatuses.has(status)));
   return repeatable && transient;
 }
 
 // Shown in messages and logs, so nothing but digits: what else stands there may be anything.
 function codeIn(json: unknown): string | null {
-  const code =
-    isRecord(json) && (typeof json.code === 'number' || typeof json.code === 'string') ? String(json.code) : '';
+  if (!isRecord(json) || (typeof json.code !== 'number' && typeof json.code !== 'string')) return null;
+  const code = String(json.code);
   return /^\d{1,6}$/.test(code) ? code : null;
 }
 

@@ -68,6 +68,21 @@ test('a signature of a few characters, which a signer may make, drops an id that
   expect(idOf('req-1', [''])).toBe('req-1');
 });
 
+test.each(['ab+cdefg', 'ab/cdefg'])('%s, which is all of a signature, is found in the alphabet of URLs', (short) => {
+  expect(idOf(`req.${short.replace('+', '-').replace('/', '_')}`, [short])).toBeNull();
+});
+
+test.each(['two words', '"req-1"', 'req-1"', '<req-1', 'req-1\u00e9', '', 'a'.repeat(129)])(
+  'a request id of other characters, or of more than 128, is dropped: %s',
+  (value) => {
+    expect(idOf(value)).toBeNull();
+  },
+);
+
+test('a request id of 128 characters is shown', () => {
+  expect(idOf('a'.repeat(128))).toBe('a'.repeat(128));
+});
+
 test('a signature of eight characters drops every id that has it', () => {
   expect(idOf('abcdefgh', ['abcdefgh'])).toBeNull();
   expect(idOf('req-abcdefgh-1', ['abcdefgh'])).toBeNull();
