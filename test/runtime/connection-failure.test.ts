@@ -91,7 +91,9 @@ test.each<[string, boolean]>([
   ['The service: Requires net access to "a.test:443"', false],
   ['Requires a key', false],
 ])('Deno’s "%s": nothing was sent: %s', (message, isNotSent) => {
-  expect(judge(new TypeError(message))).toEqual({ reason: null, isNotSent });
+  for (const options of [{}, { cause: null }]) {
+    expect(judge(new TypeError(message, options))).toEqual({ reason: null, isNotSent });
+  }
 });
 
 test.each<[string, unknown]>([
