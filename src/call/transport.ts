@@ -45,6 +45,7 @@ export async function send(request: SignedRequest, attempt: Attempt, signal: Abo
   if (ky === null) throw createConnectionError(attempt, notLoaded);
   try {
     telemetry.report?.({ type: 'request', callId: id, operation: operation.name, attempt: attempt.number });
+    // Stryker disable next-line StringLiteral: all but 'not sent' does
     attempt.progress = 'sent';
     const response = await fetchWith(ky, request, { fetch: settings.fetch, signal });
     const received = await readWhole(response, settings, signal);

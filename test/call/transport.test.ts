@@ -3,11 +3,12 @@
 import { HostedClient, HostedConnectionError, HostedTimeoutError } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
-import { clientOf, recordingClock, rejection } from '../support/fake-fetch.js';
+import { clientOf, failed, optionsOf, recordingClock, rejection } from '../support/fake-fetch.js';
 
 afterEach(() => {
   vi.doUnmock('ky');
   vi.resetModules();
+  vi.unstubAllGlobals();
 });
 
 const link = {
@@ -28,7 +29,12 @@ test('a call that cannot load what sends is not sent, and the next one tries ane
   const error = await client.links.create(link, { maxRetries: 0 }).catch((caught: unknown) => caught);
   vi.doUnmock('ky');
 
-  expect(error).toMatchObject({ code: 'connection', outcome: 'not_sent', attempts: 1 });
+  expect(error).toMatchObject({
+    code: 'connection',
+    outcome: 'not_sent',
+    attempts: 1,
+    message: 'Cannot create a link: the code that sends requests could not be loaded',
+  });
   await expect(client.links.create(link)).resolves.toHaveProperty('refId');
   expect(service.sandbox.links.all()).toHaveLength(1);
 });
@@ -49,6 +55,47 @@ test('a call that is aborted before its request leaves sends nothing', async () 
   await new Promise(setImmediate);
 
   expect(fetch).not.toHaveBeenCalled();
+});
+
+test('a call that is aborted while what sends is loaded reports no request', async () => {
+  vi.resetModules();
+  const ending = new AbortController();
+  const reason = new Error('stop');
+  vi.doMock('ky', async () => {
+    ending.abort(reason);
+    return vi.importActual('ky');
+  });
+  const { HostedClient: Client } = await import('hosted-client');
+  const service = createMockService();
+  const fetch = vi.fn(service.fetch);
+  const types: string[] = [];
+  const client = new Client({ ...service.sandbox.clientOptions, fetch, onEvent: ({ type }) => types.push(type) });
+
+  await expect(client.links.create(link, { signal: ending.signal })).rejects.toBe(reason);
+  // Whatever was under way has had its turns.
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+
+  expect(types).toEqual(['call']);
+  expect(fetch).not.toHaveBeenCalled();
+});
+
+test('a server without TLS says that nothing was sent where the platform’s fetch meets it, and not a caller’s own', async () => {
+  const fetch = async () => {
+    throw failed('ERR_SSL_WRONG_VERSION_NUMBER');
+  };
+  vi.stubGlobal('fetch', fetch);
+  const { fetch: _own, ...options } = optionsOf({ fetch }, { maxRetries: 0 });
+
+  const errors = [
+    await rejection(new HostedClient(options).links.create(link)),
+    await rejection(new HostedClient({ ...options, fetch }).links.create(link)),
+  ];
+
+  expect(errors).toMatchObject([
+    { code: 'connection', outcome: 'not_sent' },
+    { code: 'connection', outcome: 'unknown' },
+  ]);
 });
 
 const cut = Object.assign(new Error('cut'), { code: 'ECONNRESET' });
