@@ -80,6 +80,7 @@ test.each<[unknown]>([
   ['https://'],
   ['partner.test'],
   ['see https://partner.test/'],
+  ['ftp://partner.test/https://partner.test/'],
   [' https://partner.test/'],
   ['https://partner.test/ '],
   ['https://partner.test/a b'],
