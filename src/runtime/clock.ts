@@ -89,6 +89,7 @@ function createStopwatch(read: () => number): Stopwatch {
   let passed = 0;
   const elapsed = () => {
     const at = read();
+    // Stryker disable next-line EqualityOperator: nothing has passed then
     if (at > last) passed += at - last;
     last = at;
     return passed;
@@ -148,6 +149,7 @@ export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Pr
       reject(reason);
       ending.abort(reason);
     };
+    // Stryker disable next-line OptionalChaining: without a signal nothing calls it
     const onAbort = () => end(caller?.reason);
     const release = () => {
       caller?.removeEventListener('abort', onAbort);
@@ -180,6 +182,7 @@ export async function withSignals<T>(
   const ending = new AbortController();
   const listened = signals.flatMap((signal) => {
     if (signal?.aborted) ending.abort(signal.reason);
+    // Stryker disable next-line OptionalChaining: without a signal nothing calls it
     const onAbort = () => ending.abort(signal?.reason);
     signal?.addEventListener('abort', onAbort);
     return signal ? [{ signal, onAbort }] : [];
@@ -237,8 +240,10 @@ function sleepByTimer(ms: number, signal?: AbortSignal): Promise<void> {
       return;
     }
     const onAbort = () => {
+      // Stryker disable next-line OptionalChaining: without a signal nothing calls it
       signal?.removeEventListener('abort', onAbort);
       clearTimeout(timer);
+      // Stryker disable next-line OptionalChaining: without a signal nothing calls it
       reject(signal?.reason);
     };
     const timer = setTimeout(() => {
