@@ -1,7 +1,8 @@
 /** Reading bodies: every byte once and in order, whatever chunks they come in, and nothing kept of a chunk. */
 
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { readBytes } from '../../src/runtime/read-body.js';
+import { decodeLossy, decodeUtf8, readBytes } from '../../src/runtime/read-body.js';
 import { collector } from '../support/collector.js';
 
 /** A body of these chunks, of whatever kind. */
@@ -13,6 +14,21 @@ function bodyOf(...chunks: readonly unknown[]): ReadableStream<Uint8Array> {
       else controller.enqueue(queue.shift() as Uint8Array);
     },
   });
+}
+
+/** A body of these chunks that does not end, and whether it was cancelled. */
+function watched(...chunks: readonly unknown[]) {
+  const queue = [...chunks];
+  let cancelled = false;
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (queue.length > 0) controller.enqueue(queue.shift() as Uint8Array);
+    },
+    cancel() {
+      cancelled = true;
+    },
+  });
+  return { stream, isCancelled: () => cancelled };
 }
 
 const read = (body: ReadableStream<Uint8Array> | null, limit = 1_000) => readBytes(body, { limit });
@@ -94,9 +110,60 @@ test('readBytes() reads a chunk that is bare memory', async () => {
 test.each([['a string'], [[97, 98]], [{ length: 2 }], [5], [null]])(
   'readBytes() rejects where a chunk has no bytes: %j',
   async (chunk) => {
-    await expect(read(bodyOf(bytesOf('ab'), chunk))).rejects.toThrow(TypeError);
+    const body = watched(bytesOf('ab'), chunk);
+
+    await expect(read(body.stream)).rejects.toThrow(new TypeError('a chunk of the body is not bytes'));
+
+    expect(body.isCancelled()).toBe(true);
   },
 );
+
+test('readBytes() ends a body that is too large', async () => {
+  const body = watched(bytesOf('abc'));
+
+  expect(await read(body.stream, 2)).toMatchObject({ isWhole: false });
+
+  expect(body.isCancelled()).toBe(true);
+});
+
+test('readBytes() ends a body when its signal is aborted, before or meanwhile', async () => {
+  const [first, second] = [watched(), watched(bytesOf('ab'))];
+  const ending = new AbortController();
+
+  const reading = readBytes(second.stream, { limit: 10, signal: ending.signal });
+  ending.abort();
+  await reading;
+  await readBytes(first.stream, { limit: 10, signal: ending.signal });
+
+  expect([first.isCancelled(), second.isCancelled()]).toEqual([true, true]);
+  expect(getEventListeners(ending.signal, 'abort')).toEqual([]);
+});
+
+test('readBytes() leaves no listener behind, however a body ends', async () => {
+  const { signal } = new AbortController();
+
+  await readBytes(bodyOf(bytesOf('ab')), { limit: 10, signal });
+  await readBytes(bodyOf(bytesOf('ab')), { limit: 1, signal });
+  await readBytes(bodyOf('ab'), { limit: 10, signal }).catch(() => undefined);
+
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+test('readBytes() makes room for twice the bytes when it needs more, and for no more than the limit', async () => {
+  const memoryOf = async (count: number, limit: number) =>
+    (await read(bodyOf(...Array.from({ length: count }, () => Uint8Array.of(1))), limit)).bytes.buffer.byteLength;
+
+  expect(await memoryOf(5, 1_000_000)).toBe(8);
+  expect(await memoryOf(5, 6)).toBe(6);
+});
+
+// RFC 3629: 0xff is in no UTF-8.
+test('decodeUtf8() gives null for what is not UTF-8, and decodeLossy() what it can', () => {
+  const invalid = Uint8Array.of(0x61, 0xff);
+
+  expect([decodeUtf8(invalid), decodeUtf8(bytesOf('ë'))]).toEqual([null, 'ë']);
+  expect(decodeLossy(invalid)).toBe('a\u{fffd}');
+});
 
 test('readBytes() counts bytes, not elements, against its limit', async () => {
   expect(await read(bodyOf(new Uint16Array(2)), 3)).toMatchObject({ isWhole: false });
