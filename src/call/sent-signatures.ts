@@ -64,7 +64,7 @@ function differInFirst(one: string, other: string): boolean {
   return alphanumeric.test(first) && alphanumeric.test(second) && first.toLowerCase() !== second.toLowerCase();
 }
 
-const alphanumeric = /^[0-9A-Za-z]/;
+const alphanumeric = /[0-9A-Za-z]/;
 
 /**
  * A signature in one spelling. A caller's own signer may verify what a signature decodes to, and so accept ours

@@ -61,3 +61,10 @@ test('a signature is forgotten once no response under it would be fresh', () => 
   expect(sent.signatures).toEqual(['at 9000']);
   expect(sent.forgottenUntil).toBe(1_401);
 });
+
+test('where a response of any age is fresh, no signature is forgotten', () => {
+  const sent = sentOf('at 0');
+  rememberSent(sent, 'years later', { signedFor: 1e12, now: 1e12 });
+
+  expect(sent.signatures).toEqual(['at 0', 'years later']);
+});
