@@ -26,12 +26,13 @@ export default defineConfig({
     'opentelemetry/index': resolve('src/opentelemetry/index.ts'),
     'testing/index': resolve('src/testing/index.ts'),
     'testing/msw': resolve('src/testing/msw.ts'),
+    'tracking/index': resolve('src/tracking/index.ts'),
   },
   platform: 'neutral',
   // ky and zod come along, with their licences in THIRD-PARTY-NOTICES.md: of their 9 MB a twentieth is
   // used, and one file loads in a third of the time that theirs take. tweetnacl asks for a module system as
-  // it loads, and few need it; msw and OpenTelemetry's API are the user's own.
-  external: ['tweetnacl', 'msw', '@opentelemetry/api'],
+  // it loads, and few need it; the others are the user's own.
+  external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', 'pg-boss', '@electric-sql/pglite'],
   resolve: { mainFields: ['module', 'main'] },
   transform: { target: 'es2023' },
   output: {

@@ -21,6 +21,13 @@ import { hasMethods } from './runtime/prototype.js';
 import { type CheckedOptions, checkOptions, createSettings, readOverrides } from './settings.js';
 
 /**
+ * Reads the logger of a client, for what is built on it.
+ *
+ * @internal
+ */
+export let loggerOf: (client: HostedClient) => Logger | undefined;
+
+/**
  * A client of one environment of the service. It holds a secret key: keep it on the server.
  *
  * One client is safe to share between concurrent calls. They share a token bucket for retries, and what the client
@@ -38,6 +45,9 @@ import { type CheckedOptions, checkOptions, createSettings, readOverrides } from
  * @see §1 of docs/protocol.md
  */
 export class HostedClient {
+  static {
+    loggerOf = (client) => (#start in client ? client.#start().options.logger : undefined);
+  }
   /** The environment this client sends its requests to. Reading it of a lazy client throws what a call rejects with. */
   declare readonly environment: Environment;
   /** Hosted verification links. */

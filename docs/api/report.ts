@@ -54,6 +54,12 @@ const entries: readonly Entry[] = [
     report: 'docs/api/hosted-client-testing-msw.api.md',
     showsAll: false,
   },
+  {
+    specifier: 'hosted-client/tracking',
+    declarations: 'dist/tracking/index.d.ts',
+    report: 'docs/api/hosted-client-tracking.api.md',
+    showsAll: false,
+  },
 ];
 
 const isCheck = argv.includes('--check');

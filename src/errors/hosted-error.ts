@@ -46,6 +46,7 @@ export interface ErrorFacts {
 /** What can fail besides the operations, as in the message `Cannot receive a callback: …`. */
 export type Task =
   | 'create HostedClient'
+  | 'create a tracker'
   | 'find a link'
   | 'instrument the client'
   | 'read the time'
@@ -53,7 +54,10 @@ export type Task =
   | 'restore the mock service'
   | 'sign with Ed25519'
   | 'sign with HMAC-SHA256'
-  | 'start a job';
+  | 'start a job'
+  | 'track a link'
+  | 'track jobs'
+  | 'use the tracker';
 
 /** A response as it was received, for errors whose methods give access to it. */
 export interface ReceivedResponse {

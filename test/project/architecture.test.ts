@@ -80,6 +80,7 @@ test('no imports run in a circle, types counted', () => {
 /** The folders from top to bottom; `''` is the root. What stands in one line may import what stands below it. */
 const order = [
   'opentelemetry',
+  'tracking',
   '',
   'node',
   'callbacks',
@@ -144,7 +145,10 @@ test.each([
   ['ky', ['call/transport.ts', 'testing/preload.ts']],
   ['tweetnacl', ['signing/ed25519-backend.ts']],
   ['msw', ['testing/msw.ts']],
-])('%s is imported in its place alone', (name, files) => {
+  ['pg', ['tracking/peers.ts']],
+  ['pg-boss', ['tracking/peers.ts']],
+  ['@electric-sql/pglite', ['tracking/peers.ts']],
+])('%s is imported in one file', (name, files) => {
   expect(importersOf(name)).toEqual(files);
 });
 
@@ -165,6 +169,8 @@ const mayCheckShapes = [
   'protocol/scalars.ts',
   'settings.ts',
   'testing/saved-state.ts',
+  'tracking/input.ts',
+  'tracking/options.ts',
   'validation/quick-check.ts',
   'validation/structure.ts',
 ];
@@ -184,7 +190,7 @@ test('what callers give is checked as a copy: `inputObject` alone makes a schema
 });
 
 test('no other package is imported', () => {
-  const known = ['@opentelemetry/api', 'ky', 'msw', 'tweetnacl', 'zod/mini'];
+  const known = ['@electric-sql/pglite', '@opentelemetry/api', 'ky', 'msw', 'pg', 'pg-boss', 'tweetnacl', 'zod/mini'];
 
   expect([...new Set(sources.flatMap(({ packages }) => packages))].sort()).toEqual(known);
 });
@@ -228,6 +234,14 @@ test('the testing kit reaches nothing that calls, sends, decodes or normalises',
   const forbidden = ['call/call.ts', 'call/transport.ts', 'client.ts', 'call/response.ts', 'index.ts'];
 
   expect([...reached].filter((path) => forbidden.includes(path) || /normalise|wire\.ts$/.test(path))).toEqual([]);
+});
+
+test('nothing outside tracking imports it', () => {
+  const importers = sources
+    .filter(({ path, files }) => !path.startsWith('tracking/') && files.some((file) => file.startsWith('tracking/')))
+    .map(({ path }) => path);
+
+  expect(importers).toEqual([]);
 });
 
 test('the main entry reaches neither testing nor msw', () => {
@@ -292,7 +306,7 @@ test('a bundle of the main entry for browsers has nothing of Node and nothing of
   const code = outputFiles.map(({ text }) => text).join('\n');
   expect(code).toContain('HostedClient');
   expect(code).not.toMatch(/node:/);
-  expect(code).not.toMatch(/\bmsw\b/);
+  expect(code).not.toMatch(/\bmsw\b|pg-boss|pglite|'pg'|"pg"/);
   expect(Object.keys(metafile.inputs).filter((path) => /node_modules\/msw\/|src\/testing\//.test(path))).toEqual([]);
   expect(warnings).toEqual([]);
 });

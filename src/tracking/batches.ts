@@ -1,0 +1,44 @@
+/**
+ * Gathers what is to be written while a write is under way, so that the next one takes it along: nobody waits for a
+ * full batch, and a busy database is asked less often.
+ *
+ * @module
+ */
+
+/** Writes items in batches, one batch at a time. */
+export interface Batches<T> {
+  /** Resolves once the item was written; rejects with what its batch rejected with. */
+  add(item: T): Promise<void>;
+}
+
+const maxItems = 500;
+
+/** Creates batches that `write` writes. */
+export function createBatches<T>(write: (items: readonly T[]) => Promise<void>): Batches<T> {
+  const waiting: { readonly item: T; readonly resolve: () => void; readonly reject: (reason: unknown) => void }[] = [];
+  let isWriting = false;
+
+  async function writeAll(): Promise<void> {
+    isWriting = true;
+    // What is added in the same turn belongs together.
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, maxItems);
+      try {
+        await write(batch.map(({ item }) => item));
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    isWriting = false;
+  }
+
+  return {
+    add: (item) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ item, resolve, reject });
+        if (!isWriting) void writeAll();
+      }),
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Callbacks: verified as the client verifies them, then one write that brings the job's next look forward. The body
+ * is not signed: it is a hint about when to ask, and nothing of it but the ids is stored.
+ *
+ * @module
+ */
+
+import type { CallbackEvent, ReplayGuard } from '../callbacks/types.js';
+import { HostedResponseError } from '../errors/errors.js';
+import { assumedMaxHintAgeMs, assumedRedeliverySeconds } from '../protocol/assumptions.js';
+import type { Context } from './context.js';
+import { isStorableId } from './input.js';
+import { createKey } from './keys.js';
+
+/** Receives callbacks. */
+export interface CallbackDoor {
+  receive(body: string | Uint8Array, options: { readonly maxBytes?: number | undefined }): Promise<CallbackEvent>;
+  handler(options: { readonly maxBytes?: number | undefined }): (request: Request) => Promise<Response>;
+}
+
+// The table knows what is a repeat; a second body under one signature is one more hint.
+const everyOneIsNew: ReplayGuard = {
+  begin: async () => 'new',
+  commit: async () => {},
+  forget: async () => {},
+};
+
+/** Creates the receiver; `heard` is called after each that was stored. */
+export function createCallbackDoor(context: Context, heard: () => void): CallbackDoor {
+  const { settings, store, statements } = context;
+  const { callbacks, environment } = settings.client;
+
+  function optionsOf({ maxBytes }: { readonly maxBytes?: number | undefined }) {
+    return { maxAgeMs: assumedMaxHintAgeMs, replayGuard: everyOneIsNew, ...(maxBytes !== undefined && { maxBytes }) };
+  }
+
+  async function keep({ userId, jobId, linkId }: CallbackEvent): Promise<{ readonly isRepeat: boolean }> {
+    const key = await createKey(environment, ['job', userId, jobId]);
+    const refId = isStorableId(linkId) ? linkId : null;
+    const linkKey = refId === null ? null : await createKey(environment, ['link', refId]);
+    await store.run(statements.hear, [key, userId, jobId, refId, linkKey]);
+    heard();
+    const ended = await store.run(statements.hasEnded, [key]);
+    return { isRepeat: ended.length > 0 };
+  }
+
+  return {
+    async receive(body, options) {
+      const event = await callbacks.receive(body, optionsOf(options));
+      if (!canBeStored(event)) throw createShapeError();
+      const { isRepeat } = await keep(event);
+      return { ...event, repeat: isRepeat };
+    },
+    handler(options) {
+      const handle = callbacks.handler({
+        ...optionsOf(options),
+        confirm: false,
+        onEvent: async (event) => {
+          // There is no such job: its ids could not be asked for.
+          if (canBeStored(event)) await keep(event);
+        },
+      });
+      return async (request) => {
+        const response = await handle(request);
+        // It could not be stored: it has to come again.
+        if (response.status !== 500) return response;
+        return new Response(null, { status: 503, headers: { 'retry-after': String(assumedRedeliverySeconds) } });
+      };
+    },
+  };
+}
+
+function canBeStored({ userId, jobId }: CallbackEvent): boolean {
+  return isStorableId(userId) && isStorableId(jobId);
+}
+
+function createShapeError(): HostedResponseError {
+  const issues = [{ path: 'PartnerParams', message: 'must have ids without NUL or half a surrogate pair' }];
+  return new HostedResponseError('shape', issues, { operation: null, task: 'receive a callback', outcome: 'answered' });
+}

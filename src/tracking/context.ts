@@ -1,0 +1,62 @@
+/**
+ * What the parts of a tracker share.
+ *
+ * @module
+ */
+
+import { ignoreErrors, type Logger } from '../events.js';
+import type { TrackerSettings } from './options.js';
+import type { Statements } from './statements.js';
+import type { Row, Store } from './store.js';
+import type { Json, TrackerEvent } from './types.js';
+
+/** What the parts of a tracker share. */
+export interface Context {
+  readonly settings: TrackerSettings;
+  readonly store: Store;
+  readonly statements: Statements;
+  /** Reports an event; what the listener throws is ignored. */
+  report(event: TrackerEvent): void;
+  /** Writes a log line. */
+  log(level: 'info' | 'warn', message: string): void;
+}
+
+/** Creates what the parts share. */
+export function createContext(
+  parts: Pick<Context, 'settings' | 'store' | 'statements'>,
+  logger: Logger | undefined,
+): Context {
+  const { onEvent } = parts.settings;
+  return {
+    ...parts,
+    report(event) {
+      if (onEvent) ignoreErrors(() => onEvent(event));
+    },
+    log(level, message) {
+      if (logger) ignoreErrors(() => logger[level](`hosted-client: tracking: ${message}`));
+    },
+  };
+}
+
+/** Reads a column of text; null where it is null. */
+export function textOf(row: Row, column: string): string | null {
+  const value = row[column];
+  return value === null || value === undefined ? null : String(value);
+}
+
+/** Reads a column of a number; 0 where it is null. */
+export function numberOf(row: Row, column: string): number {
+  return Number(row[column] ?? 0);
+}
+
+/** Reads a column of milliseconds since the epoch; null where it is null. */
+export function dateOf(row: Row, column: string): Date | null {
+  const value = row[column];
+  return value === null || value === undefined ? null : new Date(Number(value));
+}
+
+/** Reads a context. */
+export function contextOf<C extends Json>(row: Row): C | null {
+  const text = textOf(row, 'context');
+  return text === null ? null : (JSON.parse(text) as C);
+}

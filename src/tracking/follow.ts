@@ -1,0 +1,195 @@
+/**
+ * Follows jobs: takes those that are due, looks at them, and hands over those that have ended. Taking a job gives it
+ * its next date, so that one which is still pending needs no second statement.
+ *
+ * @module
+ */
+
+import type { HostedErrorCode } from '../errors/errors.js';
+import type { JobStatus } from '../jobs/types.js';
+import { type Batches, createBatches } from './batches.js';
+import { type Context, numberOf, textOf } from './context.js';
+import type { HandOver } from './hand-over.js';
+import type { Health } from './health.js';
+import { createKey } from './keys.js';
+import { look, readTaken, type TakenRow } from './look.js';
+import { createPause } from './pause.js';
+import { states } from './schema.js';
+
+/** The loop of one process. */
+export interface Follower {
+  /** Something may be due now. */
+  wake(): void;
+  /** Takes no more jobs, and resolves once the looks under way have ended. */
+  drain(): Promise<void>;
+}
+
+/** How often, in ms, an idle process looks for due jobs: other processes track jobs too. */
+const idleMs = 500;
+/** The longest wait, in ms, for requests that are under way before the free places are filled. */
+const gatherMs = 50;
+/** How long, in ms, it waits after the database failed. */
+const outageMs = 1_000;
+
+/** A row of the statement `note`. */
+interface Note {
+  readonly key: string;
+  readonly last_error: string | null;
+  readonly is_proven: boolean;
+  readonly missing_seen: number | null;
+  readonly is_soon: boolean;
+}
+
+/** Starts the loop. `signal` ends the requests under way. */
+export function createFollower(context: Context, handOver: HandOver, health: Health, signal: AbortSignal): Follower {
+  const { settings, store, statements, report, log } = context;
+  const { concurrency } = settings;
+  const pause = createPause();
+  const freed = createPause();
+  let isStopping = false;
+  let isAway = false;
+  let inFlight = 0;
+  let waitFactor = 1;
+
+  const notes: Batches<Note> = createBatches(async (rows) => {
+    await store.run(statements.note, [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key))]);
+  });
+  const linkEnds: Batches<string> = createBatches(async (keys) => {
+    await store.run(statements.endLinks, [JSON.stringify(keys)]);
+  });
+
+  const loop = run();
+  return {
+    wake: pause.wake,
+    async drain() {
+      isStopping = true;
+      pause.wake();
+      freed.wake();
+      await loop;
+      while (inFlight > 0) await freed.sleep(60_000);
+    },
+  };
+
+  async function run(): Promise<void> {
+    while (!isStopping) {
+      if (inFlight >= concurrency) {
+        await freed.sleep(60_000);
+        continue;
+      }
+      let waitMs: number;
+      try {
+        waitMs = await take(concurrency - inFlight);
+        if (isAway) log('info', 'the database can be reached again');
+        isAway = false;
+      } catch {
+        if (!isAway) log('warn', 'the database cannot be reached: no job is looked at until it can');
+        isAway = true;
+        waitMs = outageMs;
+      }
+      if (waitMs > 0 && !isStopping) await pause.sleep(waitMs);
+    }
+  }
+
+  /** Takes up to `most` jobs; resolves with how long to wait, in ms. */
+  async function take(most: number): Promise<number> {
+    const [fleet, ...rows] = await store.run(statements.claim, [most]);
+    if (!fleet) return idleMs;
+    health.learn(textOf(fleet, 'problem_code'));
+    if (rows.length > 0)
+      report({ type: 'batch', jobs: rows.length, lateMs: Math.max(0, Math.round(-numberOf(fleet, 'first_ms'))) });
+    for (const row of rows) {
+      inFlight += 1;
+      void lookAt(readTaken(row)).finally(() => {
+        inFlight -= 1;
+        freed.wake();
+      });
+    }
+    if (rows.length === most) {
+      // Few large batches rather than many small ones: each costs a write of the fleet's row.
+      const endsAt = performance.now() + gatherMs;
+      while (!isStopping && inFlight > concurrency / 5 && performance.now() < endsAt) await freed.sleep(gatherMs);
+      return 0;
+    }
+    const holdMs = numberOf(fleet, 'hold_ms');
+    if (holdMs > 0) return Math.min(holdMs + 5, outageMs);
+    const nextMs = fleet.next_ms === null ? idleMs : numberOf(fleet, 'next_ms');
+    if (fleet.tokens === null || nextMs > 0) {
+      waitFactor = 1;
+      return Math.min(Math.max(nextMs, 5), idleMs);
+    }
+    return waitForTokens(
+      most,
+      rows.length,
+      fleet.tokens === null ? 0 : numberOf(fleet, 'tokens'),
+      numberOf(fleet, 'rate'),
+    );
+  }
+
+  /** How long, in ms, until the budget allows a batch that is worth a statement. */
+  function waitForTokens(most: number, taken: number, tokens: number, rate: number): number {
+    const burst = Math.max(1, rate / 10);
+    const wanted = Math.min(most, Math.max(1, burst * 0.6));
+    // Other processes take a share of it.
+    waitFactor = taken < wanted / 2 ? Math.min(waitFactor * 1.3, 3) : Math.max(1, waitFactor / 1.3);
+    const ms = ((wanted - (tokens - taken)) / rate) * 1_000 * waitFactor;
+    return Math.min(Math.max(ms, 5), idleMs) * (0.9 + Math.random() * 0.2);
+  }
+
+  // What fails here is looked at again: taking the row has given it its next date.
+  async function lookAt(row: TakenRow): Promise<void> {
+    try {
+      if (row.hasHeard) await store.run(statements.adopt, [row.key]);
+      const found = await look(row, context, health, signal);
+      if (found.is === 'ended') await end(row, found);
+      else if (found.is === 'linkEnded') await linkEnds.add(row.key);
+      else if (found.is === 'missing') await reportMissing(row, found.missing);
+      else if (found.is === 'noted') await note(row, found);
+    } catch {}
+  }
+
+  async function end(
+    row: TakenRow,
+    {
+      outcome,
+      error,
+      status,
+    }: { outcome: 'completed' | 'expired'; error: HostedErrorCode | null; status: JobStatus | null },
+  ): Promise<void> {
+    if (status && (await isOfAnotherLink(row, status))) return;
+    await handOver.end({ key: row.key, outcome, error });
+  }
+
+  async function note(
+    row: TakenRow,
+    found: { error: HostedErrorCode | null; missingSeen: number | null; status: JobStatus | null },
+  ) {
+    if (found.status && (await isOfAnotherLink(row, found.status))) return;
+    const { missingSeen } = found;
+    await notes.add({
+      key: row.key,
+      last_error: found.error,
+      is_proven: found.status !== null,
+      missing_seen: missingSeen,
+      is_soon: missingSeen !== null && missingSeen > row.missingSeen,
+    });
+  }
+
+  /**
+   * A callback's body is not signed: the link that it named may not be the job's own, and its context somebody
+   * else's. The verified status counts. Resolves with true where nobody tracks the job.
+   */
+  async function isOfAnotherLink(row: TakenRow, status: JobStatus): Promise<boolean> {
+    const linkId = status.result?.partnerParams?.linkId ?? null;
+    if (row.isProven || linkId === null || linkId === row.linkRefId) return false;
+    const linkKey = await createKey(settings.client.environment, ['link', linkId]);
+    const [changed] = await store.run(statements.relink, [row.key, linkId, linkKey]);
+    return changed !== undefined && numberOf(changed, 'state') === states.heard;
+  }
+
+  async function reportMissing(row: TakenRow, missing: number): Promise<void> {
+    const refId = row.linkRefId ?? '';
+    const key = await createKey(settings.client.environment, ['unheard', refId, String(missing)]);
+    await handOver.endGap({ key, linkKey: row.key, missing });
+    if (row.isLast) await linkEnds.add(row.key);
+  }
+}

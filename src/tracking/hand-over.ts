@@ -1,0 +1,173 @@
+/**
+ * Hands ended jobs to pg-boss, which delivers them: the end of a job and its message are one transaction. A message
+ * holds the key and nothing else.
+ *
+ * @module
+ */
+
+import type { HostedErrorCode } from '../errors/errors.js';
+import { createBatches } from './batches.js';
+import { type Context, numberOf } from './context.js';
+import type { Boss, BossDatabase } from './peers.js';
+import { outcomes } from './schema.js';
+import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
+import type { Row, Transaction } from './store.js';
+
+/** The queue of completions, and that of those handed over in vain. */
+export const queues = { completions: 'completions', dead: 'dead' } as const;
+
+/** The end of a job. */
+export interface JobEnd {
+  readonly key: string;
+  readonly outcome: 'completed' | 'expired';
+  /** The error of the last look. */
+  readonly error: HostedErrorCode | null;
+}
+
+/** Jobs that a link counts, and no callback told of. */
+export interface Gap {
+  readonly key: string;
+  readonly linkKey: string;
+  readonly missing: number;
+}
+
+/** Where completions go. */
+export interface HandOver {
+  readonly boss: Boss;
+  end(end: JobEnd): Promise<void>;
+  endGap(gap: Gap): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** For ever: a completion that waits for a worker must not be removed. pg-boss wants a number: ten years. */
+const foreverSeconds = 315_360_000;
+/** What a delivery takes beside its handler, in seconds: its request, and what the budget makes it wait. */
+const besideHandlerSeconds = 15;
+
+/** How long a worker has a completion before another one gets it, in seconds. */
+function leaseSeconds(handlerTimeoutMs: number): number {
+  return Math.ceil(handlerTimeoutMs / 1_000) + besideHandlerSeconds;
+}
+
+/** Starts pg-boss; `supervises` in a process that works, where it gives what dead workers had to others. */
+async function startBoss(context: Context, supervises: boolean): Promise<Boss> {
+  const { settings, store } = context;
+  const boss = new store.bossModule.PgBoss({
+    schema: `${settings.schema}_boss`,
+    db: store.boss,
+    backend: store.backend,
+    migrate: settings.migrate,
+    createSchema: true,
+    schedule: false,
+    supervise: supervises,
+    superviseIntervalSeconds: 5,
+    monitorIntervalSeconds: 5,
+    flowIntervalSeconds: 3_600,
+  });
+  // Without a listener, one failed statement would end the process. It tries again by itself.
+  boss.on('error', () => {});
+  try {
+    await boss.start();
+    return boss;
+  } catch (error) {
+    await boss.stop({ graceful: false, close: false }).catch(() => undefined);
+    // Its own errors have no code: its tables are missing or older.
+    if (codeOf(error) !== null) throw toStorageError(error, 'create a tracker');
+    if (error instanceof HostedStorageError) throw error;
+    const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing or older: start with "migrate", or run the SQL of docs/tracking.md`;
+    throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
+  }
+}
+
+/** Makes what is missing of pg-boss's tables and queues, and leaves nothing running. */
+export async function installBoss(context: Context): Promise<void> {
+  const boss = await startBoss(context, false);
+  try {
+    await prepareQueues(context, boss, false);
+  } catch (error) {
+    throw toStorageError(error, 'create a tracker');
+  } finally {
+    await boss.stop({ graceful: false, close: false }).catch(() => undefined);
+  }
+}
+
+async function prepareQueues({ settings }: Context, boss: Boss, updates: boolean): Promise<void> {
+  const { maxAttempts, minRetryMs, maxRetryMs, handlerTimeoutMs, migrate } = settings;
+  const options = {
+    expireInSeconds: leaseSeconds(handlerTimeoutMs),
+    retryLimit: maxAttempts - 1,
+    retryDelay: Math.ceil(minRetryMs / 1_000),
+    retryBackoff: true,
+    retryDelayMax: Math.ceil(maxRetryMs / 1_000),
+    retentionSeconds: foreverSeconds,
+    deleteAfterSeconds: 3_600,
+  };
+  const dead = await boss.getQueue(queues.dead);
+  const completions = await boss.getQueue(queues.completions);
+  if ((!dead || !completions) && !migrate) {
+    const why = 'the queues of pg-boss are missing: start with "migrate", or run the SQL of docs/tracking.md';
+    throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
+  }
+  if (!dead) await boss.createQueue(queues.dead, options);
+  if (!completions) await boss.createQueue(queues.completions, { ...options, deadLetter: queues.dead });
+  // The settings of the latest process that works count.
+  else if (updates) await boss.updateQueue(queues.completions, { ...options, deadLetter: queues.dead });
+}
+
+/** Opens the way to pg-boss; with `works` in a process that hands completions over. */
+export async function openHandOver(context: Context, { works }: { readonly works: boolean }): Promise<HandOver> {
+  const { settings, store, statements, report } = context;
+  const boss = await startBoss(context, works);
+  if (works) await prepareQueues(context, boss, true);
+
+  async function send(db: BossDatabase, rows: readonly Row[]): Promise<void> {
+    if (rows.length === 0) return;
+    const messages = rows.map((row) => {
+      // What was used up before the job was followed once more.
+      const attempts = numberOf(row, 'attempts');
+      const retryLimit = Math.max(0, settings.maxAttempts - 1 - attempts);
+      return { data: { key: String(row.key) }, ...(attempts > 0 && { retryLimit }) };
+    });
+    await boss.insert(queues.completions, messages, { db });
+  }
+
+  async function endJobs(
+    inside: Transaction,
+    outcome: 'completed' | 'expired',
+    ends: readonly JobEnd[],
+  ): Promise<number> {
+    const keys = ends.filter((end) => end.outcome === outcome).map(({ key }) => key);
+    if (keys.length === 0) return 0;
+    const rows = await inside.run(statements.end, [JSON.stringify(keys.sort()), outcomes[outcome]]);
+    if (outcome === 'expired') {
+      const errors = ends.map(({ key, error }) => ({ key, last_error: error }));
+      await inside.run(statements.endErrors, [JSON.stringify(errors), JSON.stringify(keys)]);
+    }
+    await send(inside.boss, rows);
+    return rows.length;
+  }
+
+  const ends = createBatches<JobEnd>(async (items) => {
+    const counts = await store.transaction(async (inside) => ({
+      completed: await endJobs(inside, 'completed', items),
+      expired: await endJobs(inside, 'expired', items),
+    }));
+    for (const outcome of ['completed', 'expired'] as const) {
+      for (let at = 0; at < counts[outcome]; at++) report({ type: 'ended', outcome });
+    }
+  });
+
+  return {
+    boss,
+    end: ends.add,
+    async endGap({ key, linkKey, missing }) {
+      const rows = await store.transaction(async (inside) => {
+        const added = await inside.run(statements.addGap, [key, linkKey, missing]);
+        await send(inside.boss, added);
+        return added;
+      });
+      if (rows.length > 0) report({ type: 'ended', outcome: 'unheard' });
+    },
+    stop: () => boss.stop({ graceful: false, close: false }).catch(() => undefined),
+  };
+}

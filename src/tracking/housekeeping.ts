@@ -1,0 +1,49 @@
+/**
+ * Once a minute, in one process: removes what has ended long ago, in small batches.
+ *
+ * @module
+ */
+
+import type { Context } from './context.js';
+import { queues } from './hand-over.js';
+import { createPause } from './pause.js';
+
+/** How often, in ms, each process asks whether it is its turn. */
+const everyMs = 30_000;
+/** How many batches at most at a time: the rest has to wait a minute. */
+const maxBatches = 20;
+
+/** Starts it. */
+export function createHousekeeping({ store, statements, report }: Context): { stop(): Promise<void> } {
+  const pause = createPause();
+  let isStopping = false;
+  const loop = run();
+  return {
+    async stop() {
+      isStopping = true;
+      pause.wake();
+      await loop;
+    },
+  };
+
+  async function run(): Promise<void> {
+    while (!isStopping) {
+      // A database that is away is told of by those who look at jobs.
+      await keepHouse().catch(() => undefined);
+      if (!isStopping) await pause.sleep(everyMs);
+    }
+  }
+
+  async function keepHouse(): Promise<void> {
+    const turn = await store.run(statements.keepHouse);
+    if (turn.length === 0) return;
+    for (const row of await store.run(statements.findBuried, [queues.dead])) {
+      report({ type: 'dead', attempts: Number(row.attempts) });
+    }
+    for (const text of [statements.forget, statements.forgetHeard]) {
+      for (let batch = 0; batch < maxBatches && !isStopping; batch++) {
+        if ((await store.run(text)).length === 0) break;
+      }
+    }
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * What the methods of a tracker are given, checked: every problem in one error, and nothing stored before.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { HostedValidationError } from '../errors/errors.js';
+import type { Issue, Task } from '../errors/hosted-error.js';
+import { hasMethods, writeJson } from '../runtime/prototype.js';
+import { check } from '../validation/check.js';
+import { inputObject, integer, maxTimer } from '../validation/input.js';
+import type { SqlRunner } from './types.js';
+
+/** How many bytes a context may have as JSON. */
+const maxContextBytes = 16 * 1024;
+/** As many characters as an id of a callback may have. */
+const maxIdCharacters = 1_024;
+/** How many jobs one call may track. */
+const maxJobs = 100_000;
+
+const whatAnIdIs = 'must be a string of 1 to 1,024 characters, not blank, without NUL or half a surrogate pair';
+
+/** Whether PostgreSQL keeps an id as it is: it has no NUL, and UTF-8 has no half of a surrogate pair. */
+export function isStorableId(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.trim() !== '' &&
+    value.length <= maxIdCharacters &&
+    !value.includes('\u0000') &&
+    !/[\ud800-\udfff]/u.test(value)
+  );
+}
+
+const id = z.custom<string>(isStorableId, whatAnIdIs);
+
+const laterDate = z.pipe(
+  z.custom<Date>(
+    (value) => value instanceof Date && value.getTime() > Date.now(),
+    'must be a Date that has not passed',
+  ),
+  z.transform((date: Date) => date.getTime()),
+);
+
+/** A context as JSON; null where there is none. */
+const context = z.pipe(
+  z.unknown(),
+  z.transform((value: unknown, at): string | null => {
+    const text = toJson(value);
+    const message =
+      text === undefined
+        ? 'must be JSON: strings, finite numbers, booleans, null, and plain arrays and objects of these'
+        : new TextEncoder().encode(text).length > maxContextBytes
+          ? 'must have at most 16,384 bytes as JSON'
+          : null;
+    if (message !== null) at.issues.push({ code: 'custom', input: undefined, message });
+    return text === undefined || text === 'null' ? null : text;
+  }),
+);
+
+/** A job to track, as checked. */
+export interface CheckedJob {
+  readonly userId: string;
+  readonly jobId: string;
+  readonly context: string | null;
+  readonly linkRefId: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly deadline: number | undefined;
+}
+
+const ids = { userId: id, jobId: id };
+const jobRef = inputObject(ids);
+const jobToTrack = inputObject({
+  ...ids,
+  context,
+  linkRefId: z.optional(id),
+  deadline: z.optional(laterDate),
+});
+const runner = z.custom<SqlRunner>((value) => hasMethods(value, 'query'), 'must have query()');
+const trackOptions = inputObject({ db: z.optional(runner) });
+const linkOptions = inputObject({ context, deadline: z.optional(laterDate), db: z.optional(runner) });
+const receiveOptions = inputObject({ maxBytes: z.optional(integer(1, maxTimer)) });
+const stopOptions = inputObject({ timeoutMs: z.optional(integer(0, maxTimer)) });
+const uuid = z.custom<string>(
+  (value) => typeof value === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value),
+  'must be a key of a completion',
+);
+const letterOptions = inputObject({ limit: z.optional(integer(1, 10_000)), after: z.optional(uuid) });
+
+/** Checks one job or many. */
+export function readJobs(given: unknown): readonly CheckedJob[] {
+  const isList = Array.isArray(given);
+  const list: readonly unknown[] = isList ? given : [given];
+  if (list.length > maxJobs) fail([{ path: 'jobs', message: 'must be at most 100,000' }], 'track jobs');
+  const issues: Issue[] = [];
+  const jobs = list.flatMap((job, at) => {
+    const checked = check(jobToTrack, job);
+    issues.push(...checked.issues.map(({ path, message }) => ({ path: place(isList, at, path), message })));
+    return checked.data ? [checked.data as CheckedJob] : [];
+  });
+  if (issues.length > 0) fail(issues, 'track jobs');
+  return jobs;
+}
+
+/** `jobs[3].userId` */
+function place(isList: boolean, at: number, path: string): string {
+  if (!isList) return path;
+  return path === '' ? `jobs[${at}]` : `jobs[${at}].${path}`;
+}
+
+/** Checks the two ids of a job. */
+export const readJobRef = (given: unknown) => read(jobRef, given, 'use the tracker');
+/** Checks the options of `track`. */
+export const readTrackOptions = (given: unknown) => read(trackOptions, given ?? {}, 'track jobs');
+/** Checks the options of `trackLink`. */
+export const readLinkOptions = (given: unknown) => read(linkOptions, given ?? {}, 'track a link');
+/** Checks the options of `receive` and `handler`. */
+export const readReceiveOptions = (given: unknown) => read(receiveOptions, given ?? {}, 'receive a callback');
+/** Checks the options of `stop`. */
+export const readStopOptions = (given: unknown) => read(stopOptions, given ?? {}, 'use the tracker');
+/** Checks the options of `deadLetters`. */
+export const readLetterOptions = (given: unknown) => read(letterOptions, given ?? {}, 'use the tracker');
+
+/** Checks the reference id of a link. */
+export function readRefId(given: unknown): string {
+  // What the client sends as a part of a path.
+  const isRefId = typeof given === 'string' && /^[A-Za-z0-9_-]{1,128}$/.test(given);
+  if (!isRefId) fail([{ path: 'refId', message: 'must be 1 to 128 letters, digits, "_" or "-"' }], 'track a link');
+  return given as string;
+}
+
+/** Checks which dead letters to hand over again. */
+export function readKeys(given: unknown): readonly string[] | 'all' {
+  if (given === 'all') return 'all';
+  const checked = check(z.array(uuid, 'must be "all", or a list of keys'), given);
+  if (checked.data) return checked.data;
+  return fail(
+    checked.issues.map(({ path, message }) => ({ path: `keys${path}`, message })),
+    'use the tracker',
+  );
+}
+
+function read<T>(schema: z.ZodMiniType<T>, given: unknown, task: Task): T {
+  const { data, issues } = check(schema, given);
+  return data === undefined ? fail(issues, task) : data;
+}
+
+function fail(issues: readonly Issue[], task: Task): never {
+  throw new HostedValidationError(issues, { task });
+}
+
+/** Writes what JSON carries unchanged; undefined for anything else, as JSON would drop or change it. */
+function toJson(value: unknown): string | undefined {
+  if (value === undefined) return 'null';
+  try {
+    return isJson(value, 0) ? writeJson(value) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** As deep as a response of the service may be. */
+const maxDepth = 64;
+
+function isJson(value: unknown, depth: number): boolean {
+  if (value === null || typeof value === 'boolean') return true;
+  // PostgreSQL stores no NUL, and UTF-8 has no half of a surrogate pair.
+  if (typeof value === 'string') return !/[\ud800-\udfff]|\0/u.test(value);
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || depth >= maxDepth) return false;
+  if (Array.isArray(value)) return value.every((entry) => isJson(entry, depth + 1));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return false;
+  return Object.entries(value).every(([name, inner]) => isJson(name, 0) && isJson(inner, depth + 1));
+}

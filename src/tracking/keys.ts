@@ -1,0 +1,23 @@
+/**
+ * The keys of completions.
+ *
+ * @module
+ */
+
+import { sha256Hex } from '../runtime/sha256.js';
+
+/** What a key is of. */
+export type KeyOf =
+  | readonly ['job', userId: string, jobId: string]
+  | readonly ['link', refId: string]
+  | readonly ['unheard', refId: string, missing: string];
+
+/**
+ * Makes a UUID of version 8 (RFC 9562 §5.8: of the implementer's own making): the first bits of the SHA-256 of the
+ * environment and the ids. The same everywhere, for ever.
+ */
+export async function createKey(environment: string, parts: KeyOf): Promise<string> {
+  const hex = await sha256Hex(JSON.stringify(['hosted-client/tracking', environment, ...parts]));
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,129 @@
+/**
+ * One look at one job or link: a signed and verified request, and what it means for the row.
+ *
+ * @module
+ */
+
+import { type AnyHostedError, type HostedErrorCode, isHostedError } from '../errors/errors.js';
+import type { JobStatus } from '../jobs/types.js';
+import { type Context, numberOf, textOf } from './context.js';
+import type { Health } from './health.js';
+import { kinds } from './schema.js';
+import type { Row } from './store.js';
+
+/** A row that was taken to be looked at. */
+export interface TakenRow {
+  readonly key: string;
+  readonly isLink: boolean;
+  readonly userId: string;
+  readonly jobId: string;
+  readonly linkRefId: string | null;
+  readonly lastError: string | null;
+  /** Whether the caller tracks it, or the service knows it; else a callback alone told of it. */
+  readonly isProven: boolean;
+  /** Whether its deadline is over: this look is the last one. */
+  readonly isLast: boolean;
+  /** Of a link: how many jobs are known, and how many were missing the last time, and at the last report. */
+  readonly known: number;
+  readonly missingSeen: number;
+  readonly missingReported: number;
+  /** Of a link: whether callbacks told of jobs while it was being tracked. */
+  readonly hasHeard: boolean;
+}
+
+/** What a look found out. */
+export type Found =
+  | {
+      readonly is: 'ended';
+      readonly outcome: 'completed' | 'expired';
+      readonly error: HostedErrorCode | null;
+      readonly status: JobStatus | null;
+    }
+  | { readonly is: 'linkEnded' }
+  | { readonly is: 'missing'; readonly missing: number }
+  | {
+      readonly is: 'noted';
+      readonly error: HostedErrorCode | null;
+      readonly missingSeen: number | null;
+      readonly status: JobStatus | null;
+    }
+  | { readonly is: 'nothing' };
+
+/** The time, in ms, that one request may take. */
+export const requestMs = 30_000;
+
+/** Reads a row of the statement `claim`. */
+export function readTaken(row: Row): TakenRow {
+  return {
+    key: String(row.key),
+    isLink: numberOf(row, 'kind') === kinds.link,
+    userId: textOf(row, 'user_id') ?? '',
+    jobId: textOf(row, 'job_id') ?? '',
+    linkRefId: textOf(row, 'link_ref_id'),
+    lastError: textOf(row, 'last_error'),
+    isProven: row.is_proven === true,
+    isLast: row.is_last === true,
+    known: numberOf(row, 'known'),
+    missingSeen: numberOf(row, 'missing_seen'),
+    missingReported: numberOf(row, 'missing'),
+    hasHeard: row.has_heard === true,
+  };
+}
+
+/**
+ * Looks once.
+ *
+ * @throws the signal's reason when it aborts.
+ */
+export async function look(
+  row: TakenRow,
+  { settings: { client } }: Context,
+  health: Health,
+  signal: AbortSignal,
+): Promise<Found> {
+  const options = { signal, maxRetries: 0, totalTimeoutMs: requestMs };
+  try {
+    if (row.isLink) {
+      const link = await client.links.get(row.linkRefId ?? '', options);
+      health.succeeded();
+      return compare(row, link.jobs.failed + link.jobs.successful);
+    }
+    const status = await client.jobs.status({ userId: row.userId, jobId: row.jobId }, options);
+    health.succeeded();
+    if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };
+    if (row.isLast) return { is: 'ended', outcome: 'expired', error: null, status };
+    return row.lastError === null && row.isProven
+      ? { is: 'nothing' }
+      : { is: 'noted', error: null, missingSeen: null, status };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isHostedError(error)) throw error;
+    health.failed(error);
+    return afterError(row, error);
+  }
+}
+
+function afterError(row: TakenRow, error: AnyHostedError): Found {
+  if (row.isLast)
+    return row.isLink ? { is: 'linkEnded' } : { is: 'ended', outcome: 'expired', error: error.code, status: null };
+  if (row.lastError === error.code) return { is: 'nothing' };
+  return { is: 'noted', error: error.code, missingSeen: null, status: null };
+}
+
+/**
+ * Compares what a link counts with the jobs that are known. A callback may be on its way: what is missing counts when
+ * it was missing at the look before, too.
+ */
+function compare(row: TakenRow, finished: number): Found {
+  const missing = Math.max(0, finished - row.known);
+  const certain = row.isLast ? missing : Math.min(missing, row.missingSeen);
+  if (certain > row.missingReported) return { is: 'missing', missing: certain };
+  if (row.isLast) return { is: 'linkEnded' };
+  if (missing === row.missingSeen && row.lastError === null) return { is: 'nothing' };
+  return { is: 'noted', error: null, missingSeen: missing, status: null };
+}
+
+/** Whether a request was held back or failed for reasons that are not its job's. */
+export function codeOfError(error: unknown): HostedErrorCode | null {
+  return isHostedError(error) ? error.code : null;
+}

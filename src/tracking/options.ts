@@ -1,0 +1,237 @@
+/**
+ * The options of a tracker, as given and as checked.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import type { HostedClient } from '../client.js';
+import { HostedConfigError } from '../errors/errors.js';
+import type { Issue } from '../errors/hosted-error.js';
+import type { Logger } from '../events.js';
+import { environments } from '../options.js';
+import { hasMethods, readProperty } from '../runtime/prototype.js';
+import { check } from '../validation/check.js';
+import { choice, copyOf, duration, flag, inputObject, integer, nonBlank } from '../validation/input.js';
+import type { SqlPool, TrackerEvent } from './types.js';
+
+/** Options of {@link createTracker}. Of `connectionString`, `pool` and `folder` exactly one has to be there. */
+export interface TrackerOptions {
+  /** Asks for statuses and links, and verifies callbacks. Its environment is part of every key. */
+  client: HostedClient;
+  /** A PostgreSQL (13 or later) and an ordinary role in it. Any number of processes on any number of machines. */
+  connectionString?: string;
+  /** Your own pool; `stop()` does not close it. */
+  pool?: SqlPool;
+  /** A folder for PGlite: one process, which holds a lock on it. `'memory://'` for tests. */
+  folder?: string;
+  /** The schema of the tables; pg-boss stands in `${schema}_boss`. Default `'hosted_tracking'`. */
+  schema?: string;
+  /** `false`: tables that are missing or older are a `HostedStorageError`, and nothing is changed. Default `true`. */
+  migrate?: boolean;
+  /**
+   * Requests a second of all processes on this schema together, those before deliveries included. The value of
+   * the latest start counts; a start without one keeps it. Default 10.
+   */
+  maxRequestsPerSecond?: number;
+  /** Requests at once in this process. Default 10. */
+  concurrency?: number;
+  /** Milliseconds between the first looks at a job. Default 5,000. */
+  minDelayMs?: number;
+  /** Milliseconds between any two looks at a job, at most. Default 900,000. */
+  maxDelayMs?: number;
+  /** By how much each wait is longer than the one before. Default 1.5. */
+  backoffFactor?: number;
+  /** How long a job is followed, in milliseconds. Default 7 days. */
+  deadlineMs?: number;
+  /**
+   * A callback about a job that neither `track()` nor a tracked link knows is kept for a later `track()`, or its
+   * job is followed at once, without a context. Default `'keep'`.
+   */
+  unknownJobs?: 'keep' | 'track';
+  /** How long a handler may take, in milliseconds; then `signal` aborts, and the completion is handed over again. Default 60,000. */
+  handlerTimeoutMs?: number;
+  /** Completions at once in this process. Default 10. */
+  handlerConcurrency?: number;
+  /** How often a completion is handed over at most; then it is a dead letter. Default 20. */
+  maxAttempts?: number;
+  /** Milliseconds before a completion is handed over again, doubling; whole seconds count. Default 1,000. */
+  minRetryMs?: number;
+  /** The longest of these waits, in milliseconds. Default 900,000. */
+  maxRetryMs?: number;
+  /** How long what has ended is remembered, in milliseconds, so that a repeat is known as one. Default 30 days. */
+  retentionMs?: number;
+  /** Receives log lines: no ids of people, jobs or links. Default: the client's. */
+  logger?: Logger;
+  /**
+   * Receives what happens, for metrics. What it throws is ignored.
+   *
+   * @param event - What happened.
+   */
+  onEvent?: (event: TrackerEvent) => void;
+}
+
+/** Where the tables stand. */
+export type Place = { readonly connectionString: string } | { readonly pool: SqlPool } | { readonly folder: string };
+
+/** Options after the check, with their defaults. */
+export interface TrackerSettings {
+  readonly client: HostedClient;
+  readonly place: Place;
+  readonly schema: string;
+  readonly migrate: boolean;
+  /** Null: that of an earlier start, else 10. */
+  readonly maxRequestsPerSecond: number | null;
+  readonly concurrency: number;
+  readonly minDelayMs: number;
+  readonly maxDelayMs: number;
+  readonly backoffFactor: number;
+  readonly deadlineMs: number;
+  readonly unknownJobs: 'keep' | 'track';
+  readonly handlerTimeoutMs: number;
+  readonly handlerConcurrency: number;
+  readonly maxAttempts: number;
+  readonly minRetryMs: number;
+  readonly maxRetryMs: number;
+  readonly retentionMs: number;
+  readonly logger: Logger | undefined;
+  readonly onEvent: ((event: TrackerEvent) => void) | undefined;
+}
+
+const dayMs = 86_400_000;
+/** Longer than a timer: the database keeps the date. Ten years. */
+const maxAgeMs = 3_650 * dayMs;
+
+const age = z.custom<number>(
+  (value) => Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= maxAgeMs,
+  {
+    error: 'must be an integer of milliseconds from 1 to 315360000000, which is ten years',
+  },
+);
+
+// The name of pg-boss's schema is longer by five characters, and PostgreSQL cuts names after 63.
+const schemaName = z
+  .string('must be a string')
+  .check(
+    z.regex(
+      /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/,
+      'must be lower-case letters, digits and "_", at most 40, and not begin with a digit or "pg_"',
+    ),
+  );
+
+const factor = z.custom<number>((value) => typeof value === 'number' && value >= 1 && value <= 10, {
+  error: 'must be a number from 1 to 10',
+});
+
+const optionShape = {
+  client: z.custom<HostedClient>(isClient, 'must be a HostedClient'),
+  connectionString: z.optional(nonBlank),
+  pool: z.optional(
+    z.custom<SqlPool>((value) => hasMethods(value, 'query', 'connect'), 'must have query() and connect()'),
+  ),
+  folder: z.optional(nonBlank),
+  schema: z.optional(schemaName),
+  migrate: z.optional(flag),
+  maxRequestsPerSecond: z.optional(integer(1, 100_000)),
+  concurrency: z.optional(integer(1, 10_000)),
+  minDelayMs: z.optional(duration),
+  maxDelayMs: z.optional(duration),
+  backoffFactor: z.optional(factor),
+  deadlineMs: z.optional(age),
+  unknownJobs: z.optional(choice(['keep', 'track'], 'must be "keep" or "track"')),
+  handlerTimeoutMs: z.optional(integer(1, dayMs / 2)),
+  handlerConcurrency: z.optional(integer(1, 10_000)),
+  maxAttempts: z.optional(integer(1, 10_000)),
+  minRetryMs: z.optional(integer(1, dayMs)),
+  maxRetryMs: z.optional(integer(1, 30 * dayMs)),
+  retentionMs: z.optional(age),
+  logger: z.optional(
+    z.custom<Logger>(
+      (value) => hasMethods(value, 'debug', 'info', 'warn', 'error'),
+      'must have debug(), info(), warn() and error()',
+    ),
+  ),
+  onEvent: z.optional(
+    z.custom<(event: TrackerEvent) => void>((value) => typeof value === 'function', 'must be a function'),
+  ),
+};
+
+const optionNames = Object.keys(optionShape);
+const trackerOptions = inputObject(optionShape);
+const places = ['connectionString', 'pool', 'folder'] as const;
+
+/**
+ * Checks the options of a tracker.
+ *
+ * @throws {HostedConfigError} with every problem, and no part of a connection string.
+ */
+export function readOptions(options: unknown): TrackerSettings {
+  const copied = check(copyOf(optionNames), options);
+  const checked = check(trackerOptions, copied.data);
+  const together = findConflicts(Object(copied.data));
+  const issues = copied.issues.length > 0 ? copied.issues : [...checked.issues, ...together];
+  if (!checked.data || issues.length > 0) throw new HostedConfigError(issues, { task: 'create a tracker' });
+  const given = checked.data;
+  const minDelayMs = given.minDelayMs ?? 5_000;
+  const minRetryMs = given.minRetryMs ?? 1_000;
+  return Object.freeze({
+    client: given.client,
+    place: placeOf(given),
+    schema: given.schema ?? 'hosted_tracking',
+    migrate: given.migrate ?? true,
+    maxRequestsPerSecond: given.maxRequestsPerSecond ?? null,
+    concurrency: given.concurrency ?? 10,
+    minDelayMs,
+    maxDelayMs: given.maxDelayMs ?? Math.max(900_000, minDelayMs),
+    backoffFactor: given.backoffFactor ?? 1.5,
+    deadlineMs: given.deadlineMs ?? 7 * dayMs,
+    unknownJobs: given.unknownJobs ?? 'keep',
+    handlerTimeoutMs: given.handlerTimeoutMs ?? 60_000,
+    handlerConcurrency: given.handlerConcurrency ?? 10,
+    maxAttempts: given.maxAttempts ?? 20,
+    minRetryMs,
+    maxRetryMs: given.maxRetryMs ?? Math.max(900_000, minRetryMs),
+    retentionMs: given.retentionMs ?? 30 * dayMs,
+    logger: given.logger,
+    onEvent: given.onEvent,
+  });
+}
+
+type Given = z.output<typeof trackerOptions>;
+
+function placeOf({ connectionString, pool, folder }: Given): Place {
+  if (connectionString !== undefined) return { connectionString };
+  return pool === undefined ? { folder: folder ?? '' } : { pool };
+}
+
+/** Finds what is wrong with options together; each of them may be of the wrong type. */
+function findConflicts(given: Readonly<Record<string, unknown>>): readonly Issue[] {
+  const issues: Issue[] = [];
+  const named = places.filter((name) => given[name] !== undefined);
+  if (named.length !== 1) {
+    const message = `must be the only one of "connectionString", "pool" and "folder", and one of them has to be there`;
+    issues.push(...(named.length === 0 ? (['connectionString'] as const) : named).map((path) => ({ path, message })));
+  }
+  for (const [least, most] of [
+    ['minDelayMs', 'maxDelayMs'],
+    ['minRetryMs', 'maxRetryMs'],
+  ] as const) {
+    if (Number(given[least]) > Number(given[most])) {
+      issues.push({ path: least, message: `must not be above "${most}"` });
+    }
+  }
+  return issues;
+}
+
+function isClient(value: unknown): boolean {
+  return (
+    hasMethods(readPart(value, 'jobs'), 'status') &&
+    hasMethods(readPart(value, 'links'), 'get') &&
+    hasMethods(readPart(value, 'callbacks'), 'receive', 'handler') &&
+    (environments as readonly unknown[]).includes(readPart(value, 'environment'))
+  );
+}
+
+function readPart(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? readProperty(value, name) : undefined;
+}

@@ -1,0 +1,39 @@
+/**
+ * A sleep that can be ended early, for the loops of a tracker.
+ *
+ * @module
+ */
+
+/** A sleep that can be ended early. */
+export interface Pause {
+  /** Resolves after `ms`, or as soon as it is woken; at once where it was woken since the last sleep. */
+  sleep(ms: number): Promise<void>;
+  wake(): void;
+}
+
+/** Creates a pause; at most one sleep at a time. */
+export function createPause(): Pause {
+  let end: (() => void) | null = null;
+  let isWoken = false;
+  return {
+    sleep(ms) {
+      if (isWoken) {
+        isWoken = false;
+        return Promise.resolve();
+      }
+      return new Promise((resolve) => {
+        const timer = setTimeout(finish, ms);
+        end = finish;
+        function finish() {
+          clearTimeout(timer);
+          end = null;
+          resolve();
+        }
+      });
+    },
+    wake() {
+      if (end) end();
+      else isWoken = true;
+    },
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * The packages that tracking is built on. Each is loaded when it is needed, and is the user's own: what is missing is
+ * an error that says how to install it. Of each only what is used is described here, so that nobody needs the types
+ * of one that is not installed.
+ *
+ * @module
+ */
+
+import { HostedStorageError } from './storage-error.js';
+import type { SqlPool } from './types.js';
+
+/** What runs pg-boss's statements. */
+export interface BossDatabase {
+  executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+/** A message as pg-boss hands it out. */
+export interface BossMessage {
+  readonly id: string;
+  readonly data: { readonly key: string };
+  readonly retryCount: number;
+  readonly retryLimit: number;
+}
+
+interface QueueOptions {
+  readonly expireInSeconds: number;
+  readonly retryLimit: number;
+  readonly retryDelay: number;
+  readonly retryBackoff: boolean;
+  readonly retryDelayMax: number;
+  readonly retentionSeconds: number;
+  readonly deleteAfterSeconds: number;
+  readonly deadLetter?: string;
+}
+
+type Within = { readonly db?: BossDatabase };
+type Attempt = Pick<BossMessage, 'id' | 'retryCount'>;
+
+/** pg-boss, as far as it is used. */
+export interface Boss {
+  start(): Promise<unknown>;
+  stop(options: { readonly graceful: boolean; readonly close: boolean; readonly timeout?: number }): Promise<void>;
+  on(event: 'error' | 'warning', listener: (error: unknown) => void): unknown;
+  getQueue(name: string): Promise<object | null>;
+  createQueue(name: string, options: QueueOptions): Promise<void>;
+  updateQueue(name: string, options: QueueOptions): Promise<void>;
+  insert(
+    name: string,
+    messages: readonly { readonly data: object; readonly retryLimit?: number }[],
+    within: Within,
+  ): Promise<unknown>;
+  fetch(
+    name: string,
+    options: { readonly batchSize: number; readonly includeMetadata: true },
+  ): Promise<readonly BossMessage[]>;
+  complete(name: string, messages: readonly Attempt[], data: null, within: Within): Promise<unknown>;
+  fail(name: string, messages: readonly Attempt[], data: object, within: Within): Promise<unknown>;
+  redrive(name: string, options: Within & { readonly limit: number; readonly data?: object }): Promise<number>;
+}
+
+/** The options of pg-boss that are used. */
+export interface BossOptions {
+  readonly schema: string;
+  readonly db: BossDatabase;
+  readonly backend: 'postgres' | 'pglite';
+  readonly migrate: boolean;
+  readonly createSchema: boolean;
+  readonly schedule: false;
+  readonly supervise: boolean;
+  readonly superviseIntervalSeconds: number;
+  readonly monitorIntervalSeconds: number;
+  readonly flowIntervalSeconds: number;
+}
+
+/** PGlite, as far as it is used. */
+export interface Lite {
+  readonly waitReady: Promise<void>;
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  exec(text: string): Promise<{ rows: unknown[] }[]>;
+  transaction<T>(work: (inside: Pick<Lite, 'query' | 'exec'>) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** A pool of `pg`, as far as it is used. */
+export interface OwnPool extends SqlPool {
+  on(event: 'error', listener: (error: unknown) => void): unknown;
+  end(): Promise<void>;
+}
+
+/** The parts of pg-boss that are used. */
+export interface BossModule {
+  readonly PgBoss: new (options: BossOptions) => Boss;
+  readonly fromPglite: (lite: Lite) => BossDatabase;
+}
+
+/** Loads pg-boss. */
+export async function loadBoss(): Promise<BossModule> {
+  return (await load('pg-boss', () => import('pg-boss' as string))) as BossModule;
+}
+
+/** Loads `pg`. */
+export async function loadPg(): Promise<{ readonly Pool: new (options: object) => OwnPool }> {
+  const loaded = (await load('pg', () => import('pg' as string))) as { readonly default: object };
+  // It is CommonJS: the names of its exports are not found by every runtime.
+  return loaded.default as { readonly Pool: new (options: object) => OwnPool };
+}
+
+/** Loads PGlite. */
+export async function loadLite(): Promise<{ readonly PGlite: new (folder: string) => Lite }> {
+  const name = '@electric-sql/pglite';
+  return (await load(name, () => import('@electric-sql/pglite' as string))) as {
+    readonly PGlite: new (folder: string) => Lite;
+  };
+}
+
+async function load(name: string, importPeer: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await importPeer();
+  } catch (error) {
+    const why = `the package "${name}" is not installed, or cannot be loaded: npm install ${name}`;
+    throw new HostedStorageError('peer_missing', why, { task: 'create a tracker', cause: error });
+  }
+}

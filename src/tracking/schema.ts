@@ -1,0 +1,159 @@
+/**
+ * The tables, and how they are made. A process that starts looks first, and changes only what is missing, under a
+ * lock: `create index if not exists` locks its table before it looks, so that one open transaction would stop every
+ * writer behind a process that starts.
+ *
+ * @module
+ */
+
+import { HostedConfigError } from '../errors/errors.js';
+import type { TrackerSettings } from './options.js';
+import { codeOf, HostedStorageError } from './storage-error.js';
+import type { Sql, Store } from './store.js';
+
+/** The version of the tables. */
+const currentVersion = 1;
+
+/** What a row is. */
+export const kinds = { job: 0, link: 1, gap: 2 } as const;
+
+/** Where a row stands. */
+export const states = { heard: 0, tracking: 1, handingOver: 2, done: 3, dead: 4, untracked: 5 } as const;
+
+/** How a job ended. */
+export const outcomes = { completed: 1, expired: 2, unheard: 3 } as const;
+
+/** Writes what makes the tables of a schema; `docs/tracking.md` shows it. */
+export function createTables(schema: string): readonly string[] {
+  return [
+    `create table ${schema}.fleet (
+  only_row boolean primary key default true check (only_row),
+  version integer not null,
+  environment text not null,
+  rate double precision not null,
+  tokens double precision not null default 1,
+  refilled_at timestamptz not null default now(),
+  requests_sent bigint not null default 0,
+  hold_until timestamptz,
+  problem_code text,
+  problem_since timestamptz,
+  problem_looks integer not null default 0,
+  kept_at timestamptz not null default now()
+) with (fillfactor = 20, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0)`,
+    `create table ${schema}.tracked (
+  key uuid primary key,
+  due timestamptz,
+  deadline timestamptz,
+  forced_at timestamptz,
+  told_at timestamptz,
+  ended_at timestamptz,
+  polls integer not null default 0,
+  attempts integer not null default 0,
+  missing integer not null default 0,
+  missing_seen integer not null default 0,
+  step smallint not null default 0,
+  kind smallint not null,
+  state smallint not null,
+  outcome smallint,
+  is_proven boolean not null default true,
+  user_id text,
+  job_id text,
+  link_ref_id text,
+  last_error text,
+  failure_name text,
+  failure_code text,
+  context json
+) with (fillfactor = 80, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02,
+  autovacuum_vacuum_cost_delay = 1, autovacuum_analyze_threshold = 1000, autovacuum_analyze_scale_factor = 0.05)`,
+    `create index tracked_due on ${schema}.tracked (due) where due is not null`,
+    `create index tracked_ended on ${schema}.tracked (state, ended_at, key) where ended_at is not null`,
+    `create index tracked_link on ${schema}.tracked (link_ref_id) where link_ref_id is not null`,
+    `create index tracked_told on ${schema}.tracked (told_at) where not is_proven`,
+  ];
+}
+
+/** What every process of a schema shares. */
+export interface Fleet {
+  /** Requests a second. */
+  readonly rate: number;
+  /** The rate before this start, where it was another one. */
+  readonly rateBefore: number | null;
+}
+
+/**
+ * Looks at the tables, makes what is missing, and writes the rate of this start.
+ *
+ * @throws {HostedStorageError} when they are missing or older and may not be changed, or newer.
+ * @throws {HostedConfigError} when they are of another environment.
+ */
+export async function openSchema(store: Store, settings: TrackerSettings): Promise<Fleet> {
+  const { schema, migrate, client } = settings;
+  let found = await look(store, schema);
+  if (found === null) {
+    if (!migrate) throw notMigrated(`the tables of schema "${schema}" are missing`);
+    found = await makeTables(store, settings).catch((error: unknown) => {
+      const isForbidden = error instanceof HostedStorageError && codeOf(error.cause) === '42501';
+      throw isForbidden ? notMigrated(`this role may not make the tables of schema "${schema}" (42501)`) : error;
+    });
+  }
+  if (found.version > currentVersion) {
+    const why = `the tables of schema "${schema}" are of a newer version of this package: update it here too`;
+    throw new HostedStorageError('newer', why, { task: 'create a tracker' });
+  }
+  if (found.version < currentVersion) throw notMigrated(`the tables of schema "${schema}" are older`);
+  if (found.environment !== client.environment) {
+    const message = `has the jobs of ${found.environment}: those of ${client.environment} need another schema`;
+    throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
+  }
+  return writeRate(store, settings, found.rate);
+}
+
+function notMigrated(why: string): HostedStorageError {
+  const how = 'start with "migrate", or run the SQL of docs/tracking.md';
+  return new HostedStorageError('not_migrated', `${why}: ${how}`, { task: 'create a tracker' });
+}
+
+interface Found {
+  readonly version: number;
+  readonly environment: string;
+  readonly rate: number;
+}
+
+async function look(sql: Sql, schema: string): Promise<Found | null> {
+  const [table] = await sql.run('select to_regclass($1) is not null as is_there', [`${schema}.fleet`]);
+  if (table?.is_there !== true) return null;
+  const [fleet] = await sql.run(`select version, environment, rate from ${schema}.fleet`);
+  if (!fleet) return null;
+  return { version: Number(fleet.version), environment: String(fleet.environment), rate: Number(fleet.rate) };
+}
+
+async function makeTables(store: Store, settings: TrackerSettings): Promise<Found> {
+  const { schema, client } = settings;
+  return store.transaction(async (inside) => {
+    // Two processes that start at once: the second waits, and finds them made.
+    await inside.run('select pg_advisory_xact_lock(hashtext($1))', [`hosted-client/tracking/${schema}`]);
+    const found = await look(inside, schema);
+    if (found) return found;
+    // Asks for rights on the database even where the schema is there.
+    const [namespace] = await inside.run('select 1 as is_there from pg_namespace where nspname = $1', [schema]);
+    if (!namespace) await inside.run(`create schema ${schema}`);
+    const [table] = await inside.run('select to_regclass($1) is not null as is_there', [`${schema}.fleet`]);
+    if (table?.is_there !== true) for (const statement of createTables(schema)) await inside.run(statement);
+    const rate = settings.maxRequestsPerSecond ?? defaultRate;
+    await inside.run(`insert into ${schema}.fleet (version, environment, rate) values ($1, $2, $3)`, [
+      currentVersion,
+      client.environment,
+      rate,
+    ]);
+    return { version: currentVersion, environment: client.environment, rate };
+  });
+}
+
+const defaultRate = 10;
+
+async function writeRate(store: Store, { schema, maxRequestsPerSecond }: TrackerSettings, before: number) {
+  const rate = maxRequestsPerSecond ?? before;
+  if (rate === before) return { rate, rateBefore: null };
+  await store.run(`update ${schema}.fleet set rate = $1::double precision`, [rate]);
+  return { rate, rateBefore: before };
+}

@@ -1,0 +1,295 @@
+/**
+ * The statements on the tables. Times are those of the database, so that processes need not agree on one; they come
+ * and go as milliseconds, so that no driver's idea of a date matters. Lists go in as JSON, which every driver sends
+ * as it stands, and updates find their rows by `key = any(array)`: joined to a list, the planner may read the table.
+ *
+ * @module
+ */
+
+import type { TrackerSettings } from './options.js';
+import { kinds, outcomes, states } from './schema.js';
+
+/** How many jobs that callbacks alone told of are kept until the service knows them; the oldest are dropped. */
+export const maxToldJobs = 10_000;
+
+/** The texts of all statements on a schema. */
+export type Statements = ReturnType<typeof createStatements>;
+
+const milliseconds = (time: string) => `(extract(epoch from ${time}) * 1000)::double precision`;
+const interval = (ms: number | string) => `(${ms} * interval '1 millisecond')`;
+const keysOf = (parameter: string) => `any(array(select jsonb_array_elements_text(${parameter}::text::jsonb)::uuid))`;
+
+/** Writes the statements on a schema. */
+export function createStatements(settings: TrackerSettings) {
+  const { schema, minDelayMs, maxDelayMs, backoffFactor, deadlineMs, unknownJobs, retentionMs } = settings;
+  const tracked = `${schema}.tracked`;
+  const fleet = `${schema}.fleet`;
+  // A tenth of a second's requests at once at most: no second then sees many more than the rate.
+  const burst = 'greatest(1, f.rate / 10)';
+  const refilled = `least(${burst}, f.tokens
+      + greatest(0, extract(epoch from clock_timestamp() - f.refilled_at))::double precision * f.rate)`;
+  // With half of it random: jobs that were tracked together do not stay together.
+  const delay = `${interval(`least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, t.step)) * (0.5 + random() / 2)`)}`;
+  const identity = `t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context::text as context`;
+
+  return {
+    /** Any number of jobs. One that is known stays as it is, unless a callback alone told of it. */
+    track: `insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline)
+select j.key, ${kinds.job}, ${states.tracking}, j.user_id, j.job_id, j.link_ref_id, j.context::json, now(),
+  coalesce(to_timestamp(j.deadline / 1000), now() + ${interval(deadlineMs)})
+from json_to_recordset($1::text::json)
+  as j(key uuid, user_id text, job_id text, link_ref_id text, context text, deadline double precision)
+order by j.key
+on conflict (key) do update set state = excluded.state, due = excluded.due, deadline = excluded.deadline,
+  context = excluded.context, link_ref_id = coalesce(excluded.link_ref_id, t.link_ref_id), is_proven = true,
+  step = 0, last_error = null, ended_at = null, outcome = null
+where t.state in (${states.heard}, ${states.untracked})`,
+
+    /** A link, and the jobs of it that callbacks told of before. $1 key, $2 ref id, $3 context, $4 deadline */
+    trackLink: `with link as (
+  insert into ${tracked} as t (key, kind, state, link_ref_id, context, due, deadline)
+  values ($1::uuid, ${kinds.link}, ${states.tracking}, $2::text, $3::text::json, now(),
+    coalesce(to_timestamp($4::double precision / 1000), now() + ${interval(deadlineMs)}))
+  on conflict (key) do update set state = ${states.tracking}, context = excluded.context, due = now(),
+    deadline = excluded.deadline, step = 0, ended_at = null
+  where t.state = ${states.done}
+)
+update ${tracked} t set state = ${states.tracking}, context = coalesce(
+    (select l.context from ${tracked} l where l.key = $1::uuid), $3::text::json),
+  due = now(), deadline = now() + ${interval(deadlineMs)}, step = 0
+where t.link_ref_id = $2::text and t.kind = ${kinds.job} and t.state = ${states.heard}`,
+
+    /** Jobs of a link that a callback told of while the link was being tracked. $1 key of the link */
+    adopt: `update ${tracked} t set state = ${states.tracking}, context = l.context, due = now(),
+  deadline = now() + ${interval(deadlineMs)}, step = 0
+from ${tracked} l
+where l.key = $1::uuid and t.link_ref_id = l.link_ref_id and t.kind = ${kinds.job} and t.state = ${states.heard}`,
+
+    /** It stays known, so that its link does not miss it. */
+    untrack: `update ${tracked} set state = ${states.untracked}, due = null, ended_at = now(), context = null
+where key = $1::uuid and kind = ${kinds.job} and state in (${states.heard}, ${states.tracking}, ${states.handingOver}, ${states.dead})
+returning key`,
+
+    get: `select ${identity}, t.polls, t.last_error, ${milliseconds('t.due')} as due, ${milliseconds('t.deadline')} as deadline
+from ${tracked} t where t.key = $1::uuid and t.kind = ${kinds.job} and t.state <> ${states.untracked}`,
+
+    /**
+     * A callback: $1 key, $2 user id, $3 job id, $4 ref id of its link or null, $5 key of that link or null. Its job's
+     * next look comes now, or as soon as the last one that a callback brought forward is long enough ago. Where
+     * that changes nothing, nothing is written. The oldest of too many jobs that callbacks alone told of go.
+     */
+    hear: `with dropped as (
+  delete from ${tracked} where key = any(array(
+    select key from ${tracked} where not is_proven order by told_at desc offset ${maxToldJobs - 1} limit 10)) and key <> $1::uuid
+)
+insert into ${tracked} as t
+  (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline, told_at, forced_at, is_proven)
+select $1::uuid, ${kinds.job}, case when o.follows then ${states.tracking} else ${states.heard} end,
+  $2::text, $3::text, $4::text, o.context, case when o.follows then now() end,
+  case when o.follows then now() + ${interval(deadlineMs)} end, now(), now(), false
+from (select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
+  from (select 1) one left join ${tracked} l
+    on l.key = $5::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done})) o
+on conflict (key) do update set
+  due = case when t.state = ${states.tracking} and t.forced_at is not null
+    then greatest(now(), t.forced_at + ${interval(minDelayMs)}) else now() end,
+  forced_at = case when t.state = ${states.tracking} and t.forced_at is not null
+    then greatest(now(), t.forced_at + ${interval(minDelayMs)}) else now() end,
+  step = 0, state = ${states.tracking},
+  context = case when t.state = ${states.heard} then excluded.context else t.context end,
+  deadline = coalesce(t.deadline, excluded.deadline)
+where (t.state = ${states.heard} and excluded.state = ${states.tracking})
+  or (t.state = ${states.tracking}
+    and t.due > greatest(now(), coalesce(t.forced_at, '-infinity') + ${interval(minDelayMs)}))`,
+
+    /** Whether a job has ended: a callback about it is a repeat. */
+    hasEnded: `select 1 from ${tracked} where key = $1::uuid and ended_at is not null and state <> ${states.untracked}`,
+
+    /**
+     * Takes due rows, charges the budget for them, and gives them their next date: whoever dies after it holds
+     * nothing. $1 how many at most. The first row tells of the budget; the others, if any, are those taken.
+     */
+    claim: `with f as materialized (
+  select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst
+  from ${fleet} f
+  where (f.hold_until is null or f.hold_until <= clock_timestamp())
+    and exists (select from ${tracked} where due <= now())
+  for update
+), chosen as materialized (
+  select key from (
+    select key from ${tracked} where due <= now() order by due limit $1::integer for update skip locked
+  ) waiting
+  limit coalesce((select case when tokens < 1 then 0 when problem_code is null then floor(tokens)::integer else 1 end from f), 0)
+), before as materialized (
+  select key, due from ${tracked} where key = any(array(select key from chosen))
+), taken as (
+  update ${tracked} t set polls = polls + 1, step = least(step + 1, 300),
+    due = case when deadline <= now() then now() + ${interval(Math.max(minDelayMs, 30_000))}
+      else least(now() + ${delay}, deadline) end
+  where key = any(array(select key from chosen))
+  returning ${identity}, t.polls, t.last_error, t.is_proven, t.missing, t.missing_seen, deadline <= now() as is_last,
+    case when t.kind = ${kinds.link} then (select count(*) from ${tracked} j
+      where j.link_ref_id = t.link_ref_id and j.kind = ${kinds.job})::integer end as known,
+    t.kind = ${kinds.link} and exists (select from ${tracked} j
+      where j.link_ref_id = t.link_ref_id and j.kind = ${kinds.job} and j.state = ${states.heard}) as has_heard
+), charged as (
+  update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
+    requests_sent = fleet.requests_sent + n.taken,
+    problem_looks = case when f.problem_code is null then 0 else least(f.problem_looks + 1, 20) end,
+    hold_until = case when f.problem_code is null then null
+      else clock_timestamp() + ${interval(`least(60000, 1000 * power(2, least(f.problem_looks, 6)))`)} end
+  from f, (select count(*)::integer as taken from taken) n
+  where n.taken > 0
+)
+select null::uuid as key, ${milliseconds('s.hold_until - clock_timestamp()')} as hold_ms, s.problem_code, s.rate,
+  (select f.tokens from f) as tokens,
+  ${milliseconds('(select min(due) from before) - now()')} as first_ms,
+  ${milliseconds(`(select t.due from ${tracked} t where t.due is not null order by t.due limit 1) - now()`)} as next_ms,
+  null as kind, null as state, null as user_id, null as job_id, null as link_ref_id, null as context, null as polls,
+  null as last_error, null as is_proven, null as missing, null as missing_seen, null as is_last, null as known, null as has_heard
+from ${fleet} s
+union all
+select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context, t.polls,
+  t.last_error, t.is_proven, t.missing, t.missing_seen, t.is_last, t.known, t.has_heard
+from taken t`,
+
+    /** What looks found out, without ending anything. $1 JSON of rows */
+    note: `update ${tracked} t set last_error = n.last_error, is_proven = t.is_proven or n.is_proven,
+  missing_seen = coalesce(n.missing_seen, t.missing_seen),
+  due = case when n.is_soon then least(t.due, now() + ${interval(minDelayMs)}) else t.due end
+from json_to_recordset($1::text::json)
+  as n(key uuid, last_error text, is_proven boolean, missing_seen integer, is_soon boolean)
+where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
+
+    /**
+     * A job that is of another link than its callback said. $1 key, $2 ref id, $3 key of that link. It gets the
+     * context of its own link; where nobody tracks that, it is what unknown jobs are.
+     */
+    relink: `update ${tracked} t set link_ref_id = $2::text, is_proven = true,
+  context = (select l.context from ${tracked} l where l.key = $3::uuid and l.kind = ${kinds.link} and l.state <> ${states.untracked}),
+  state = case when ${unknownJobs === 'track'} or exists (
+    select from ${tracked} l where l.key = $3::uuid and l.kind = ${kinds.link} and l.state <> ${states.untracked})
+    then t.state else ${states.heard} end,
+  due = case when ${unknownJobs === 'track'} or exists (
+    select from ${tracked} l where l.key = $3::uuid and l.kind = ${kinds.link} and l.state <> ${states.untracked})
+    then t.due end
+where t.key = $1::uuid and t.state = ${states.tracking} and not t.is_proven
+returning t.state`,
+
+    /** Ends jobs that are followed. $1 keys, $2 outcome */
+    end: `update ${tracked} t set state = ${states.handingOver}, outcome = $2::smallint, due = null, ended_at = now(),
+  is_proven = true
+where t.key = ${keysOf('$1')} and t.state = ${states.tracking}
+returning t.key, t.attempts`,
+
+    /** The error of the last look, of jobs that end by their deadline. $1 JSON of rows, $2 keys */
+    endErrors: `update ${tracked} t set last_error = n.last_error
+from json_to_recordset($1::text::json) as n(key uuid, last_error text)
+where t.key = n.key and t.key = ${keysOf('$2')}`,
+
+    /** A link that nobody looks at any more. */
+    endLinks: `update ${tracked} set state = ${states.done}, due = null, ended_at = now()
+where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracking}`,
+
+    /** A gap: $1 key, $2 key of the link, $3 how many are missing. */
+    addGap: `with reported as (
+  update ${tracked} set missing = $3::integer, missing_seen = $3::integer where key = $2::uuid and missing < $3::integer
+  returning link_ref_id, context
+)
+insert into ${tracked} (key, kind, state, outcome, link_ref_id, context, missing, ended_at)
+select $1::uuid, ${kinds.gap}, ${states.handingOver}, ${outcomes.unheard}, link_ref_id, context, $3::integer, now() from reported
+on conflict (key) do nothing
+returning key, attempts`,
+
+    /**
+     * What a delivery needs, and the payment for the requests of it. $1 keys. Where the budget is in debt, they are
+     * sent once it is paid; where the fleet holds, nothing is paid, and `tokens` is null.
+     */
+    deliver: `with r as materialized (
+  select ${identity}, t.outcome, t.attempts, t.missing, t.last_error
+  from ${tracked} t where t.key = ${keysOf('$1')} and t.state = ${states.handingOver}
+), charged as (
+  update ${fleet} f set tokens = ${refilled} - n.requests, refilled_at = clock_timestamp(),
+    requests_sent = f.requests_sent + n.requests
+  from (select count(*)::integer as requests from r where outcome = ${outcomes.completed}) n
+  where (f.hold_until is null or f.hold_until <= clock_timestamp()) and f.problem_code is null and n.requests > 0
+  returning f.tokens, f.rate
+)
+select r.*, c.tokens, c.rate from r left join charged c on true`,
+
+    /** Completions that were handled. $1 keys */
+    settle: `update ${tracked} set state = ${states.done}, ended_at = now()
+where key = ${keysOf('$1')} and state = ${states.handingOver}`,
+
+    /** Jobs whose fresh status could not be had: they are followed again. $1 JSON of rows, $2 keys */
+    followAgain: `update ${tracked} t set state = ${states.tracking}, outcome = null, ended_at = null, step = 1,
+  attempts = n.attempts, due = now() + ${interval(minDelayMs)} * (0.5 + random() / 2),
+  deadline = greatest(t.deadline, now() + ${interval(deadlineMs)})
+from json_to_recordset($1::text::json) as n(key uuid, attempts integer)
+where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOver}`,
+
+    /** Completions that were handed over in vain. $1 JSON of rows, $2 keys */
+    bury: `update ${tracked} t set state = ${states.dead}, ended_at = now(), attempts = n.attempts,
+  failure_name = n.name, failure_code = n.code
+from json_to_recordset($1::text::json) as n(key uuid, attempts integer, name text, code text)
+where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOver}`,
+
+    /** Those whose last worker died: pg-boss alone knows that they are dead letters. $1 the queue */
+    findBuried: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = 'TimeoutError',
+  attempts = t.attempts + coalesce(m.source_retry_count, 0) + 1
+from ${schema}_boss.job m
+where m.name = $1 and m.state = 'created' and t.key = (m.data ->> 'key')::uuid and t.state = ${states.handingOver}
+returning t.attempts`,
+
+    /** $1 how many, $2 the last key seen or null */
+    deadLetters: `select ${identity}, t.attempts, ${milliseconds('t.ended_at')} as failed_at, t.failure_name, t.failure_code
+from ${tracked} t
+where t.state = ${states.dead} and t.ended_at is not null and ($2::uuid is null or (t.ended_at, t.key) >
+  ((select a.ended_at from ${tracked} a where a.key = $2::uuid), $2::uuid))
+order by t.ended_at, t.key limit $1::integer`,
+
+    /** Dead letters that are handed over again. $1 keys, or null for all of them */
+    revive: `update ${tracked} t set state = ${states.handingOver}, ended_at = now(), attempts = 0,
+  failure_name = null, failure_code = null
+where t.state = ${states.dead} and ($1::text is null or t.key = ${keysOf("coalesce($1::text, '[]')")})
+returning t.key`,
+
+    /** What stops jobs from being looked at. $1 code */
+    problem: `update ${fleet} set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
+  hold_until = greatest(hold_until, clock_timestamp() + ${interval(1_000)})`,
+
+    /** It is over: whoever waits may go on. */
+    recovered: `update ${fleet} set problem_code = null, problem_since = null, problem_looks = 0, hold_until = null
+where problem_code is not null`,
+
+    /** The service asks everybody to wait. $1 how long, in ms */
+    hold: `update ${fleet} set hold_until = greatest(hold_until, clock_timestamp() + ${interval('$1::double precision')})`,
+
+    stats: `select f.requests_sent::double precision as requests_sent, f.problem_code,
+  ${milliseconds('f.problem_since')} as problem_since, c.*
+from ${fleet} f, (select
+  count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.heard})::double precision as heard,
+  count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.tracking})::double precision as tracking,
+  count(*) filter (where t.due < now())::double precision as overdue,
+  coalesce(${milliseconds('now() - min(t.due) filter (where t.due < now())')}, 0) as oldest_ms,
+  count(*) filter (where t.state = ${states.handingOver})::double precision as handing_over,
+  count(*) filter (where t.state = ${states.dead})::double precision as dead
+  from ${tracked} t) c`,
+
+    /** Whether this process keeps house this minute. */
+    keepHouse: `update ${fleet} set kept_at = now() where kept_at < now() - interval '1 minute' returning 1 as yes`,
+
+    /** A batch of what has ended long ago; jobs of a link that is still followed count as told. */
+    forget: `delete from ${tracked} where key = any(array(
+  select t.key from ${tracked} t
+  where t.state in (${states.done}, ${states.untracked}) and t.ended_at < now() - ${interval(retentionMs)}
+    and not exists (select from ${tracked} l where l.link_ref_id = t.link_ref_id and l.kind = ${kinds.link} and l.state = ${states.tracking})
+  order by t.ended_at limit 500 for update skip locked)) returning 1 as gone`,
+
+    /** A batch of what callbacks told of, and nobody asked for since. */
+    forgetHeard: `delete from ${tracked} where key = any(array(
+  select t.key from ${tracked} t
+  where not t.is_proven and t.state = ${states.heard} and t.told_at < now() - ${interval(deadlineMs)}
+  order by t.told_at limit 500 for update skip locked)) returning 1 as gone`,
+  };
+}

@@ -1,0 +1,173 @@
+/**
+ * The connection to the database: a pool of this tracker's own, the caller's, or PGlite.
+ *
+ * @module
+ */
+
+import { hasMethods } from '../runtime/prototype.js';
+import { lockFolder } from './folder-lock.js';
+import type { Place } from './options.js';
+import { type BossDatabase, type BossModule, loadBoss, loadLite, loadPg, type OwnPool } from './peers.js';
+import { toStorageError } from './storage-error.js';
+import type { SqlPool, SqlRunner } from './types.js';
+
+/** A row, by column. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Runs statements. */
+export interface Sql {
+  /** @throws {HostedStorageError} for everything that the database or its driver throws. */
+  run(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+}
+
+/** Runs statements inside a transaction; pg-boss can take part in it. */
+export interface Transaction extends Sql {
+  readonly boss: BossDatabase;
+}
+
+/** The database of a tracker. */
+export interface Store extends Sql {
+  /** Runs `work` in a transaction, which is rolled back when it rejects. */
+  transaction<T>(work: (inside: Transaction) => Promise<T>): Promise<T>;
+  readonly bossModule: BossModule;
+  readonly boss: BossDatabase;
+  readonly backend: 'postgres' | 'pglite';
+  /** Closes what it opened. */
+  close(): Promise<void>;
+}
+
+/** How long, in ms, a connection may take: a database that is away at start is told of within ten seconds. */
+const connectMs = 5_000;
+/** How long, in ms, a statement may take. */
+const statementMs = 30_000;
+
+/**
+ * Opens the database.
+ *
+ * @throws {HostedStorageError} when a package is missing, or the folder is locked.
+ */
+export async function openStore(place: Place): Promise<Store> {
+  const bossModule = await loadBoss();
+  if ('pool' in place) return createPoolStore(place.pool, bossModule, async () => {});
+  if ('folder' in place) return openFolder(place.folder, bossModule);
+  const { Pool } = await loadPg();
+  const pool: OwnPool = new Pool({
+    connectionString: place.connectionString,
+    connectionTimeoutMillis: connectMs,
+    // Where the other machine is gone without a word.
+    query_timeout: statementMs,
+    keepAlive: true,
+    application_name: 'hosted-client',
+  });
+  // An idle connection that breaks is replaced; without a listener it would end the process.
+  pool.on('error', () => {});
+  return createPoolStore(pool, bossModule, () => pool.end());
+}
+
+/** Statements by a runner of the caller's: their own transaction, for example. */
+export function createSql(runner: SqlRunner): Sql {
+  return {
+    async run(text, values = []) {
+      try {
+        return (await runner.query(text, [...values])).rows as readonly Row[];
+      } catch (error) {
+        throw toStorageError(error);
+      }
+    },
+  };
+}
+
+function toBossDatabase(runner: SqlRunner): BossDatabase {
+  // Without values, pg-boss runs several statements in one text, which is possible in that form alone.
+  return { executeSql: (text, values) => (values?.length ? runner.query(text, values) : runner.query(text)) };
+}
+
+function createPoolStore(pool: SqlPool, bossModule: BossModule, close: () => Promise<void>): Store {
+  const { run } = createSql(pool);
+  return {
+    run,
+    bossModule,
+    boss: toBossDatabase(pool),
+    backend: 'postgres',
+    close,
+    async transaction(work) {
+      const connection = await pool.connect().catch((error: unknown) => {
+        throw toStorageError(error);
+      });
+      const sql = createSql(connection);
+      // While it is out of its pool, nobody listens to a connection: one that breaks would end the process.
+      const removeListener = ignoreBreaking(connection);
+      let isBroken = true;
+      try {
+        await sql.run('begin');
+        const result = await work({ ...sql, boss: toBossDatabase(connection) });
+        await sql.run('commit');
+        isBroken = false;
+        return result;
+      } catch (error) {
+        await sql.run('rollback').then(
+          () => {
+            isBroken = false;
+          },
+          () => {},
+        );
+        throw error;
+      } finally {
+        removeListener();
+        connection.release(isBroken);
+      }
+    },
+  };
+}
+
+interface Emitter {
+  on(event: 'error', listener: () => void): unknown;
+  removeListener(event: 'error', listener: () => void): unknown;
+}
+
+function ignoreBreaking(connection: object): () => void {
+  if (!hasMethods(connection, 'on', 'removeListener')) return () => {};
+  const emitter = connection as Emitter;
+  const ignore = () => {};
+  emitter.on('error', ignore);
+  return () => void emitter.removeListener('error', ignore);
+}
+
+async function openFolder(folder: string, bossModule: BossModule): Promise<Store> {
+  const { PGlite } = await loadLite();
+  const unlock = folder.startsWith('memory://') ? () => {} : lockFolder(folder);
+  try {
+    const lite = new PGlite(folder);
+    await lite.waitReady;
+    const { run } = createSql(lite);
+    return {
+      run,
+      bossModule,
+      boss: bossModule.fromPglite(lite),
+      backend: 'pglite',
+      transaction: async (work) => {
+        let failure: { readonly reason: unknown } | null = null;
+        try {
+          return await lite.transaction((inside) => {
+            const boss: BossDatabase = {
+              executeSql: (text, values) => inside.query(text, values?.length ? values : undefined),
+            };
+            return work({ ...createSql(inside), boss }).catch((reason: unknown) => {
+              failure = { reason };
+              throw reason;
+            });
+          });
+        } catch (error) {
+          throw failure ? (failure as { readonly reason: unknown }).reason : toStorageError(error);
+        }
+      },
+      async close() {
+        await lite.close();
+        unlock();
+      },
+    };
+  } catch (error) {
+    unlock();
+    throw toStorageError(error, 'create a tracker');
+  }
+}

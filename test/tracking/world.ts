@@ -1,0 +1,88 @@
+// A mock service, a client of it and trackers on a schema of their own, for tests of tracking.
+
+import { HostedClient, type HostedClientOptions } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import {
+  type Completion,
+  createTracker,
+  type Json,
+  type Tracker,
+  type TrackerEvent,
+  type TrackerOptions,
+} from 'hosted-client/tracking';
+import { onTestFinished } from 'vitest';
+import type { Database } from './databases.ts';
+
+let schemas = 0;
+
+/** What one test has: it ends with the test. */
+export function createWorld(database: Database, clientOptions: Partial<HostedClientOptions> = {}) {
+  schemas += 1;
+  const schema = `test_${schemas}`;
+  const service = createMockService();
+  const lines: string[] = [];
+  const logger = {
+    debug() {},
+    info: (message: string) => void lines.push(`info ${message}`),
+    warn: (message: string) => void lines.push(`warn ${message}`),
+    error: (message: string) => void lines.push(`error ${message}`),
+  };
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch, ...clientOptions } as HostedClientOptions);
+  const events: TrackerEvent[] = [];
+  const trackers: Tracker<Json>[] = [];
+  onTestFinished(async () => {
+    await Promise.all(trackers.map((tracker) => tracker.stop({ timeoutMs: 100 })));
+  });
+
+  return {
+    schema,
+    service: service.sandbox,
+    client,
+    events,
+    lines,
+    pool: database.pool,
+    /** A tracker with short waits. */
+    async open(options: Partial<TrackerOptions> = {}): Promise<Tracker<Json>> {
+      const tracker = await createTracker<Json>({
+        client,
+        pool: database.pool,
+        schema,
+        maxRequestsPerSecond: 1_000,
+        minDelayMs: 40,
+        maxDelayMs: 80,
+        logger,
+        onEvent: (event) => void events.push(event),
+        ...options,
+      });
+      trackers.push(tracker);
+      return tracker;
+    },
+    async rows(text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+      const { rows } = await database.pool.query(
+        text.replaceAll('TRACKED', `${schema}.tracked`).replaceAll('FLEET', `${schema}.fleet`),
+      );
+      return rows as readonly Readonly<Record<string, unknown>>[];
+    },
+  };
+}
+
+/** Collects completions; the handler resolves unless told otherwise. */
+export function collect(handle: (completion: Completion) => void | Promise<void> = () => {}) {
+  const completions: Completion[] = [];
+  return {
+    completions,
+    async handler(completion: Completion) {
+      completions.push(completion);
+      await handle(completion);
+    },
+  };
+}
+
+/** Resolves once `isTrue`; fails after 20 s. Nothing is measured by it. */
+export async function until(isTrue: () => boolean | Promise<boolean>, what = 'what was waited for'): Promise<void> {
+  const endsAt = performance.now() + 20_000;
+  while (!(await isTrue())) {
+    if (performance.now() > endsAt) throw new Error(`${what} did not come true`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
