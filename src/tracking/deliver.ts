@@ -203,7 +203,6 @@ export function createDeliveries<C extends Json>(
       }
     });
     for (const { delivery } of dead) report({ type: 'dead', attempts: delivery.attempt });
-    if (failed.length > 0) setTimeout(pause.wake, settings.minRetryMs).unref?.();
   }
 }
 

@@ -20,8 +20,10 @@ export interface Health {
   learn(problem: string | null): void;
 }
 
-/** So many failures in a row are no accident, where requests have succeeded before. */
+/** So many failures in a row are no accident, where requests have succeeded before, and none has for a while. */
 const failuresInRow = 3;
+/** How long that while is, in ms: of many requests at once, several may break together. */
+const silenceMs = 1_000;
 /** How long, in ms, `Retry-After` may hold the fleet. */
 const maxHoldMs = 3_600_000;
 /** How long a 429 without `Retry-After` holds it. */
@@ -33,7 +35,7 @@ const lasting: ReadonlySet<HostedErrorCode> = new Set(['authentication', 'signat
 /** Creates the watch. */
 export function createHealth({ store, statements, report, log }: Context): Health {
   let inRow = 0;
-  let hasSucceeded = false;
+  let succeededAt: number | null = null;
   let problem: string | null = null;
   let heldUntil = 0;
 
@@ -60,10 +62,15 @@ export function createHealth({ store, statements, report, log }: Context): Healt
     write(statements.hold, [ms]);
   }
 
+  function isNoAccident(error: AnyHostedError): boolean {
+    if (succeededAt === null && lasting.has(error.code)) return true;
+    return inRow >= failuresInRow && performance.now() - (succeededAt ?? Number.NEGATIVE_INFINITY) >= silenceMs;
+  }
+
   return {
     succeeded() {
       inRow = 0;
-      hasSucceeded = true;
+      succeededAt = performance.now();
       if (problem === null) return;
       problem = null;
       write(statements.recovered, []);
@@ -73,7 +80,7 @@ export function createHealth({ store, statements, report, log }: Context): Healt
       if (!isOfTheFleet(error)) return;
       hold(error);
       inRow += 1;
-      if (problem !== null || inRow < (lasting.has(error.code) && !hasSucceeded ? 1 : failuresInRow)) return;
+      if (problem !== null || !isNoAccident(error)) return;
       problem = error.code;
       write(statements.problem, [error.code]);
       report({ type: 'problem', code: error.code });

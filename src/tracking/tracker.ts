@@ -379,8 +379,15 @@ function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
   }
 }
 
-function toTrackRow(key: string, { userId, jobId, context, linkRefId = null, deadline = null }: CheckedJob) {
-  return { key, user_id: userId, job_id: jobId, link_ref_id: linkRefId, context, deadline };
+function toTrackRow(key: string, { userId, jobId, context, linkRefId, deadline }: CheckedJob) {
+  return {
+    key,
+    user_id: userId,
+    job_id: jobId,
+    link_ref_id: linkRefId ?? null,
+    context,
+    deadline: deadline ?? null,
+  };
 }
 
 function toStats(row: Row): TrackerStats {

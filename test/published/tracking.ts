@@ -1,0 +1,254 @@
+/**
+ * Kills workers and the database while jobs are tracked, and looks whether every job was handed over: with its own
+ * context and a verified status, under one key, within the budget. `--full` is the long run.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import process, { argv, stdout } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { HostedClient, type JobRef } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import { createTracker } from 'hosted-client/tracking';
+import { programs, startCluster } from '../tracking/databases.ts';
+
+const isFull = argv.includes('--full');
+const plan = isFull
+  ? { jobs: 10_000, workers: 4, killSeconds: 60, completeWithinMs: 60_000, rate: 400 }
+  : { jobs: 1_500, workers: 3, killSeconds: 15, completeWithinMs: 12_000, rate: 400 };
+
+if (programs === null) {
+  if (process.env.TRACKING_NEEDS_POSTGRESQL === '1') throw new Error('PostgreSQL is not installed');
+  stdout.write('skipped: no PostgreSQL is installed (apt-get install postgresql)\n');
+  process.exit();
+}
+
+const random = createRandom(20_261_122);
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const service = createMockService();
+const requestTimes: number[] = [];
+const deliveries: {
+  key: string;
+  job: JobRef;
+  context: { n: number } | null;
+  outcome: string;
+  state: string | null;
+  isSigned: boolean;
+}[] = [];
+let failed = 0;
+
+const server = createServer((request, response) => {
+  respond(request, response).catch(() => response.destroy());
+});
+
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks).toString();
+  if (request.url === '/delivered') {
+    if (random() < 0.03) {
+      response.writeHead(500).end();
+      return;
+    }
+    deliveries.push(JSON.parse(body));
+    response.end();
+    return;
+  }
+  requestTimes.push(performance.now());
+  if (random() < 0.02) {
+    failed += 1;
+    if (random() < 0.5) response.destroy();
+    else response.writeHead(random() < 0.5 ? 503 : 200, { 'content-type': 'text/html' }).end('<html>');
+    return;
+  }
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) if (typeof value === 'string') headers.set(name, value);
+  const answer = await service.fetch(new URL(request.url ?? '/', service.sandbox.baseUrl).href, {
+    method: request.method ?? 'POST',
+    headers,
+    body,
+  });
+  response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'application/json' });
+  response.end(await answer.text());
+}
+
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const serviceUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const cluster = await startCluster();
+const apiKey = service.sandbox.clientOptions.apiKey ?? '';
+const children = new Set<ChildProcess>();
+let isOver = false;
+
+function startWorker(): void {
+  const env = {
+    ...process.env,
+    DATABASE_URL: cluster.connectionString,
+    SERVICE_URL: serviceUrl,
+    API_KEY: apiKey,
+    RATE: String(plan.rate),
+  };
+  const file = fileURLToPath(new URL('tracking-worker.ts', import.meta.url));
+  const child = spawn(process.execPath, [file], {
+    env,
+    stdio: ['ignore', 'ignore', argv.includes('--verbose') ? 'inherit' : 'ignore'],
+  });
+  children.add(child);
+  child.on('exit', () => {
+    children.delete(child);
+    if (!isOver) startWorker();
+  });
+}
+
+try {
+  const client = new HostedClient({ partnerId: '085', apiKey, baseUrls: { sandbox: serviceUrl } });
+  const web = await createTracker<{ n: number }>({
+    client,
+    connectionString: cluster.connectionString,
+    maxRequestsPerSecond: plan.rate,
+  });
+  for (let n = 0; n < plan.workers; n++) startWorker();
+
+  const startedAt = performance.now();
+  const jobs: JobRef[] = [];
+  const lost = { callbacks: 0, doubled: 0, early: 0, refused: 0 };
+
+  async function persist<T>(act: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await act();
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'storage') throw error;
+        lost.refused += 1;
+        await sleep(300);
+      }
+    }
+  }
+
+  async function callback(job: JobRef): Promise<void> {
+    const request = await service.sandbox.jobs.callback(job);
+    const body = await request.text();
+    await persist(() => web.receive(body));
+    if (random() < 0.15) {
+      lost.doubled += 1;
+      await persist(() => web.receive(body));
+    }
+  }
+
+  async function live(n: number): Promise<void> {
+    const job = service.sandbox.jobs.start();
+    jobs[n] = job;
+    const isEarly = random() < 0.05;
+    const complete = async () => {
+      service.sandbox.jobs.complete(job, random() < 0.8 ? 'approved' : 'rejected');
+      if (random() < 0.4) lost.callbacks += 1;
+      else await callback(job);
+    };
+    if (isEarly) {
+      lost.early += 1;
+      await complete();
+      await persist(() => web.track({ ...job, context: { n } }));
+      return;
+    }
+    await persist(() => web.track({ ...job, context: { n } }));
+    await sleep(random() * plan.completeWithinMs);
+    await complete();
+  }
+
+  const living: Promise<void>[] = [];
+  const feeding = (async () => {
+    for (let n = 0; n < plan.jobs; n++) {
+      living.push(live(n));
+      if (n % 50 === 49) await sleep(plan.completeWithinMs / 4 / (plan.jobs / 50));
+    }
+  })();
+
+  let kills = 0;
+  for (let second = 0; second < plan.killSeconds; second++) {
+    await sleep(1_000);
+    if (second === Math.floor(plan.killSeconds / 2)) cluster.restart();
+    const victims = [...children];
+    const victim = victims[Math.floor(random() * victims.length)];
+    if (victim?.kill('SIGKILL')) kills += 1;
+  }
+  const lastKillAt = performance.now();
+  await feeding;
+  await Promise.all(living);
+
+  const seen = new Map<string, string>();
+  for (let at = 0; performance.now() - lastKillAt < 180_000; await sleep(250)) {
+    for (; at < deliveries.length; at++) {
+      const { key, job } = deliveries[at] as (typeof deliveries)[number];
+      seen.set(key, job.jobId);
+    }
+    if (seen.size >= plan.jobs) break;
+  }
+  const lastMs = performance.now() - lastKillAt;
+  await sleep(1_500);
+  const stats = await web.stats();
+
+  const keyOf = new Map<string, string>();
+  const problems: string[] = [];
+  for (const { key, job, context, outcome, state, isSigned } of deliveries) {
+    const known = keyOf.get(job.jobId);
+    if (known !== undefined && known !== key) problems.push('a job has two keys');
+    keyOf.set(job.jobId, key);
+    if (jobs[context?.n ?? -1]?.jobId !== job.jobId) problems.push('a completion has another context');
+    if (outcome !== 'completed' || state === null || !isSigned) problems.push('a completion has no verified status');
+  }
+  const extra = deliveries.length - keyOf.size;
+  const busiest = busiestSecond(requestTimes);
+  if (keyOf.size !== plan.jobs) problems.push(`${plan.jobs - keyOf.size} jobs were not handed over`);
+  if (new Set(keyOf.values()).size !== keyOf.size) problems.push('two jobs have one key');
+  if (extra > plan.jobs * 0.05) problems.push('more than 5 % extra deliveries');
+  if (busiest > plan.rate * 1.3) problems.push('a second saw more than 1.3 times the budget');
+  if (lastMs > 90_000) problems.push('the last came later than 90 s after the last kill');
+  if (stats.dead > 0 || stats.tracking > 0) problems.push('something was left over');
+
+  stdout.write(
+    `${plan.jobs} jobs, ${plan.workers} workers, ${kills} kills, 1 immediate restart, ${Math.round((performance.now() - startedAt) / 1_000)} s\n`,
+  );
+  stdout.write(
+    `callbacks: ${lost.callbacks} lost, ${lost.doubled} doubled, ${lost.early} before track(), ${lost.refused} writes repeated\n`,
+  );
+  stdout.write(`${requestTimes.length} requests, ${failed} failed; busiest second ${busiest} of ${plan.rate}\n`);
+  stdout.write(
+    `${deliveries.length} deliveries of ${keyOf.size} jobs, ${extra} extra; the last ${(lastMs / 1_000).toFixed(1)} s after the last kill\n`,
+  );
+  stdout.write(`stats ${JSON.stringify(stats)}\n`);
+  await web.stop();
+  if (problems.length > 0) {
+    stdout.write(`FAILED: ${[...new Set(problems)].join('; ')}\n`);
+    process.exitCode = 1;
+  }
+} finally {
+  isOver = true;
+  for (const child of children) child.kill('SIGKILL');
+  await sleep(200);
+  await cluster.close().catch(() => undefined);
+  server.close();
+  server.closeAllConnections();
+}
+
+/** The most requests in any second. */
+function busiestSecond(times: readonly number[]): number {
+  let most = 0;
+  let from = 0;
+  for (let to = 0; to < times.length; to++) {
+    while ((times[to] ?? 0) - (times[from] ?? 0) >= 1_000) from += 1;
+    most = Math.max(most, to - from + 1);
+  }
+  return most;
+}
+
+/** mulberry32 */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
