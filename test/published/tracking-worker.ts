@@ -1,22 +1,22 @@
-// A process that works: started and killed by tracking.ts.
+// A process of the run in tracking.ts: it works, and is killed again and again; or it is the web server, which tracks
+// and receives.
 
+import { createServer } from 'node:http';
 import process from 'node:process';
 import { HostedClient } from 'hosted-client';
 import { createTracker } from 'hosted-client/tracking';
 
-const { DATABASE_URL = '', SERVICE_URL = '', API_KEY = '', RATE = '400' } = process.env;
+const { DATABASE_URL = '', SERVICE_URL = '', API_KEY = '', RATE = '400', WEB_PORT } = process.env;
 const client = new HostedClient({ partnerId: '085', apiKey: API_KEY, baseUrls: { sandbox: SERVICE_URL } });
 
 async function open() {
   for (;;) {
     try {
-      return await createTracker({
+      return await createTracker<{ n: number }>({
         client,
         connectionString: DATABASE_URL,
         maxRequestsPerSecond: Number(RATE),
-        concurrency: 50,
-        minDelayMs: 2_000,
-        maxDelayMs: 10_000,
+        concurrency: 40,
         handlerTimeoutMs: 5_000,
         logger: console,
       });
@@ -29,12 +29,37 @@ async function open() {
 }
 
 const tracker = await open();
-await tracker.onCompletion(async (completion) => {
-  const { key, job, context, outcome, attempt } = completion;
-  const state = completion.outcome === 'completed' ? completion.status.state : null;
-  const isSigned = completion.outcome === 'completed' && completion.status.signedAt !== null;
-  const body = JSON.stringify({ key, job, context, outcome, attempt, state, isSigned });
-  const response = await fetch(`${SERVICE_URL}/delivered`, { method: 'POST', body });
-  if (!response.ok) throw new Error('three in a hundred handlers throw');
-});
-process.on('SIGTERM', () => void tracker.stop().then(() => process.exit()));
+if (WEB_PORT) serve();
+else await work();
+
+async function work(): Promise<void> {
+  await tracker.onCompletion(async (completion) => {
+    const { key, job, context, outcome, attempt } = completion;
+    const state = completion.outcome === 'completed' ? completion.status.state : null;
+    const isSigned = completion.outcome === 'completed' && completion.status.signedAt !== null;
+    const body = JSON.stringify({ key, job, context, outcome, attempt, state, isSigned });
+    const response = await fetch(`${SERVICE_URL}/delivered`, { method: 'POST', body });
+    if (!response.ok) throw new Error('three in a hundred handlers throw');
+  });
+}
+
+function serve(): void {
+  const handle = tracker.handler();
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    if (request.url === '/callbacks') {
+      const { status } = await handle(new Request('http://web.test/callbacks', { method: 'POST', body }));
+      response.writeHead(status).end();
+      return;
+    }
+    try {
+      const result = request.url === '/stats' ? await tracker.stats() : await tracker.track(JSON.parse(String(body)));
+      response.end(JSON.stringify(result));
+    } catch (error) {
+      response.writeHead((error as { code?: string }).code === 'storage' ? 503 : 500).end();
+    }
+  });
+  server.listen(Number(WEB_PORT), '127.0.0.1');
+}

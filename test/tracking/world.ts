@@ -1,7 +1,7 @@
 // A mock service, a client of it and trackers on a schema of their own, for tests of tracking.
 
 import { HostedClient, type HostedClientOptions } from 'hosted-client';
-import { createMockService } from 'hosted-client/testing';
+import { createMockService, type MockFault } from 'hosted-client/testing';
 import {
   type Completion,
   createTracker,
@@ -27,7 +27,15 @@ export function createWorld(database: Database, clientOptions: Partial<HostedCli
     warn: (message: string) => void lines.push(`warn ${message}`),
     error: (message: string) => void lines.push(`error ${message}`),
   };
-  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch, ...clientOptions } as HostedClientOptions);
+  const state: { fault: MockFault | null } = { fault: null };
+  const client = new HostedClient({
+    ...service.sandbox.clientOptions,
+    fetch: (url, init) => {
+      if (state.fault) service.sandbox.failNext('jobs.status', state.fault);
+      return service.fetch(url, init);
+    },
+    ...clientOptions,
+  } as HostedClientOptions);
   const events: TrackerEvent[] = [];
   const trackers: Tracker<Json>[] = [];
   onTestFinished(async () => {
@@ -38,6 +46,10 @@ export function createWorld(database: Database, clientOptions: Partial<HostedCli
     schema,
     service: service.sandbox,
     client,
+    /** What is wrong with every response from now on; null for nothing. */
+    fail(fault: MockFault | null) {
+      state.fault = fault;
+    },
     events,
     lines,
     pool: database.pool,

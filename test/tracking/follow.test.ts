@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, databases } from './databases.ts';
+import { collect, createWorld, until } from './world.ts';
+
+describe.each(databases)('on $name', ({ open }) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+  }, 60_000);
+  afterAll(() => database.close());
+
+  test('no more is asked than the budget of the schema allows, by all processes and deliveries together', async () => {
+    const world = createWorld(database);
+    const rate = 50;
+    const options = { maxRequestsPerSecond: rate, minDelayMs: 10, maxDelayMs: 10, concurrency: 20 };
+    const first = await world.open(options);
+    const second = await world.open(options);
+    const jobs = Array.from({ length: 60 }, () => world.service.jobs.start());
+    for (const job of jobs.slice(0, 30)) world.service.jobs.complete(job, 'approved');
+    await first.track(jobs);
+    const { completions, handler } = collect();
+
+    await Promise.all([first.onCompletion(handler), second.onCompletion(handler)]);
+    await until(() => completions.length >= 30 && world.service.requests.length > 150);
+
+    const times = world.service.requests.map(({ at }) => at);
+    const busiest = Math.max(...times.map((at) => times.filter((other) => other >= at && other < at + 1_000).length));
+    expect(busiest).toBeLessThanOrEqual(rate * 1.3);
+    expect((await first.stats()).requestsSent).toBeGreaterThanOrEqual(times.length);
+    expect(world.events.filter(({ type }) => type === 'batch').length).toBeGreaterThan(0);
+  });
+
+  test('the waits between looks grow up to the longest', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open({ minDelayMs: 100, maxDelayMs: 400, backoffFactor: 2 });
+    await tracker.onCompletion(() => {});
+    const job = world.service.jobs.start();
+    await tracker.track(job);
+
+    await until(() => world.service.requests.length >= 5);
+
+    const times = world.service.requests.map(({ at }) => at);
+    const waits = times.slice(1).map((at, n) => at - (times[n] ?? 0));
+    // Each is between half of its length and all of it; the loop adds to it, and never takes away.
+    for (const [n, least] of [50, 100, 200, 200].entries()) expect(waits[n]).toBeGreaterThanOrEqual(least - 2);
+  });
+
+  test('a job that is still pending at its deadline expires after a last look', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    const job = world.service.jobs.start();
+    await tracker.track({ ...job, context: 'mine', deadline: new Date(Date.now() + 300) });
+    await tracker.onCompletion(handler);
+
+    await until(() => completions.length > 0);
+
+    expect(completions[0]).toMatchObject({ outcome: 'expired', job, context: 'mine', lastError: null, attempt: 1 });
+    const lastLook = world.service.requests.at(-1)?.at ?? 0;
+    const [row] = await world.rows('select (extract(epoch from deadline) * 1000)::double precision as at from TRACKED');
+    expect(lastLook).toBeGreaterThanOrEqual(Number(row?.at) - 1);
+  });
+
+  test('a job that the service does not know is followed until its deadline', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const job = { userId: 'nobody', jobId: 'nothing' };
+    await tracker.track({ ...job, deadline: new Date(Date.now() + 500) });
+    await until(async () => (await tracker.get(job))?.lastError === 'not_found');
+
+    await until(() => completions.length > 0);
+
+    expect(completions[0]).toMatchObject({ outcome: 'expired', lastError: 'not_found' });
+    expect((await tracker.stats()).problem).toBe(null);
+  });
+
+  test('an error that is over is forgotten', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const job = world.service.jobs.start();
+    world.service.failNext('jobs.status', { kind: 'html' });
+    await tracker.track(job);
+    await tracker.onCompletion(() => {});
+
+    await until(async () => (await tracker.get(job))?.lastError === 'response');
+    await until(async () => (await tracker.get(job))?.lastError === null);
+  });
+
+  test('Retry-After holds every job of every process', async () => {
+    const world = createWorld(database);
+    const trackers = [await world.open(), await world.open()];
+    world.service.failNext('jobs.status', { kind: 'status', status: 429, retryAfter: '1' });
+    const first = world.service.jobs.start();
+    await trackers[0]?.track(first);
+    await Promise.all(trackers.map((tracker) => tracker.onCompletion(() => {})));
+    await until(async () => (await world.rows('select 1 from FLEET where hold_until is not null')).length > 0);
+    const heldAt = world.service.requests.at(-1)?.at ?? 0;
+
+    await trackers[1]?.track(Array.from({ length: 20 }, () => world.service.jobs.start()));
+    await until(() => world.service.requests.length > 20);
+
+    const next = world.service.requests.find(({ at, status }) => at > heldAt && status !== 429);
+    expect((next?.at ?? 0) - heldAt).toBeGreaterThanOrEqual(950);
+  });
+
+  test.each([
+    ['a wrong key', { kind: 'status', status: 401 } as const, 'authentication'],
+    ['responses that do not verify', { kind: 'bad-signature' } as const, 'signature'],
+  ])('%s is one problem of the tracker, and not of its jobs', async (_, fault, code) => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    const jobs = Array.from({ length: 40 }, () => world.service.jobs.start());
+    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    world.fail(fault);
+    await tracker.track(jobs);
+    await tracker.onCompletion(handler);
+
+    await until(async () => (await tracker.stats()).problem !== null);
+    const { problem, tracking } = await tracker.stats();
+    expect(problem).toEqual({ code, since: expect.any(Date) });
+    expect(tracking).toBe(40);
+    // The requests that were under way, and then one at a time.
+    expect(world.service.requests.length).toBeLessThanOrEqual(14);
+    expect(world.events.filter(({ type }) => type === 'problem')).toEqual([{ type: 'problem', code }]);
+    expect(world.lines.filter((line) => line.startsWith('warn'))).toHaveLength(1);
+
+    world.fail(null);
+    await until(() => completions.length === 40);
+    expect((await tracker.stats()).problem).toBe(null);
+  });
+
+  test('a value of maxRequestsPerSecond that differs from the one before warns, and counts', async () => {
+    const world = createWorld(database);
+    await world.open({ maxRequestsPerSecond: 20 });
+    await world.open({ maxRequestsPerSecond: 20 });
+    expect(world.lines).toEqual([]);
+
+    await world.open({ maxRequestsPerSecond: 30 });
+
+    expect(world.lines).toEqual([expect.stringMatching(/^warn .*maxRequestsPerSecond.*20.*30/)]);
+    expect(await world.rows('select rate from FLEET')).toEqual([{ rate: 30 }]);
+  });
+});

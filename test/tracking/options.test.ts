@@ -1,0 +1,63 @@
+import { HostedClient, HostedConfigError } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import { createTracker, type TrackerOptions } from 'hosted-client/tracking';
+import { expect, test } from 'vitest';
+
+const client = new HostedClient(createMockService().sandbox.clientOptions);
+const pool = {
+  query: () => Promise.reject(new Error('nothing may be asked')),
+  connect: () => Promise.reject(new Error('nothing may be asked')),
+};
+
+async function issuesOf(options: unknown): Promise<readonly string[]> {
+  const error = await createTracker(options as TrackerOptions).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(HostedConfigError);
+  return (error as HostedConfigError).issues.map(({ path }) => path);
+}
+
+test('createTracker() names every invalid option in one error, before it opens anything', async () => {
+  const options = {
+    client: {},
+    pool,
+    folder: 'memory://',
+    schema: 'no identifier; drop table',
+    migrate: 'yes',
+    maxRequestsPerSecond: 0,
+    concurrency: 0,
+    minDelayMs: -1,
+    maxDelayMs: Number.NaN,
+    backoffFactor: 0.5,
+    deadlineMs: 0,
+    unknownJobs: 'maybe',
+    handlerTimeoutMs: 2 ** 40,
+    maxAttempts: 0,
+    logger: {},
+    onEvent: 1,
+  };
+
+  const issues = await issuesOf(options);
+
+  expect([...new Set(issues)].sort()).toEqual(Object.keys(options).sort());
+});
+
+test.each([
+  ['none of the three places', {}, ['connectionString']],
+  ['two of them', { pool, folder: 'memory://' }, ['pool', 'folder']],
+  ['a schema in capitals', { pool, schema: 'Tracking' }, ['schema']],
+  ['a schema of the system', { pool, schema: 'pg_tracking' }, ['schema']],
+  ['an unknown option', { pool, maxRequestPerSecond: 5 }, ['maxRequestPerSecond']],
+  ['a shortest wait above the longest', { pool, minDelayMs: 10, maxDelayMs: 5 }, ['minDelayMs']],
+])('createTracker() refuses %s', async (_, options, paths) => {
+  expect(await issuesOf({ client, ...options })).toEqual(paths);
+});
+
+test('createTracker() shows nothing of a connection string', async () => {
+  const connectionString = 'postgresql://someone:secret@db.internal/app';
+
+  const error = await createTracker({ client, connectionString, folder: 'memory://' }).catch((thrown) => thrown);
+
+  expect(`${error} ${JSON.stringify(error)}`).not.toMatch(/secret|internal/);
+});
