@@ -68,6 +68,8 @@ export function createDeliveries<C extends Json>(
   const pause = createPause();
   const freed = createPause();
   let isStopping = false;
+  /** Those that a handler has, or soon has; and these together with those that are being settled. */
+  let running = 0;
   let inHand = 0;
 
   const settling = createBatches<Settled>(settle);
@@ -85,7 +87,7 @@ export function createDeliveries<C extends Json>(
 
   async function run(): Promise<void> {
     while (!isStopping) {
-      const free = settings.handlerConcurrency - inHand;
+      const free = settings.handlerConcurrency - running;
       if (free < 1) {
         await freed.sleep(60_000);
         continue;
@@ -104,6 +106,7 @@ export function createDeliveries<C extends Json>(
     const rowOf = new Map(rows.map((row) => [String(row.key), row]));
     for (const message of messages) {
       inHand += 1;
+      running += 1;
       void process(message, rowOf.get(message.data.key)).finally(() => {
         inHand -= 1;
         freed.wake();
@@ -115,7 +118,11 @@ export function createDeliveries<C extends Json>(
   // Where settling fails, the lease ends, and it is delivered again.
   async function process(message: BossMessage, row: Row | undefined): Promise<void> {
     try {
-      await settling.add(row === undefined ? { is: 'gone', message } : await deliver(message, row));
+      const settled = row === undefined ? { is: 'gone' as const, message } : await deliver(message, row);
+      // Settling takes no place of a handler.
+      running -= 1;
+      freed.wake();
+      await settling.add(settled);
     } catch {}
   }
 

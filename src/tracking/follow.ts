@@ -11,8 +11,9 @@ import { type Batches, createBatches } from './batches.js';
 import { type Context, numberOf, textOf } from './context.js';
 import type { HandOver } from './hand-over.js';
 import type { Health } from './health.js';
+import { isStorableId } from './input.js';
 import { createKey } from './keys.js';
-import { look, readTaken, type TakenRow } from './look.js';
+import { findOtherLink, look, readTaken, type TakenRow } from './look.js';
 import { createPause } from './pause.js';
 import { states } from './schema.js';
 
@@ -179,8 +180,8 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
    * else's. The verified status counts. Resolves with true where nobody tracks the job.
    */
   async function isOfAnotherLink(row: TakenRow, status: JobStatus): Promise<boolean> {
-    const linkId = status.result?.partnerParams?.linkId ?? null;
-    if (row.isProven || linkId === null || linkId === row.linkRefId) return false;
+    const linkId = row.isProven ? null : findOtherLink(row, status);
+    if (linkId === null || !isStorableId(linkId)) return false;
     const linkKey = await createKey(settings.client.environment, ['link', linkId]);
     const [changed] = await store.run(statements.relink, [row.key, linkId, linkKey]);
     return changed !== undefined && numberOf(changed, 'state') === states.heard;

@@ -81,6 +81,7 @@ async function startBoss(context: Context, supervises: boolean): Promise<Boss> {
 
 /** Makes what is missing of pg-boss's tables and queues, and leaves nothing running. */
 export async function installBoss(context: Context): Promise<void> {
+  if (context.settings.migrate && (await areQueuesThere(context))) return;
   const boss = await startBoss(context, false);
   try {
     await prepareQueues(context, boss, false);
@@ -89,6 +90,15 @@ export async function installBoss(context: Context): Promise<void> {
   } finally {
     await boss.stop({ graceful: false, close: false }).catch(() => undefined);
   }
+}
+
+/** Looks without pg-boss: it takes longer to start. A version of its tables that is older is made newer by who works. */
+async function areQueuesThere({ settings, store }: Context): Promise<boolean> {
+  const table = `${settings.schema}_boss.queue`;
+  const [found] = await store.run('select to_regclass($1) is not null as is_there', [table]);
+  if (found?.is_there !== true) return false;
+  const rows = await store.run(`select name from ${table} where name in ($1, $2)`, [queues.completions, queues.dead]);
+  return rows.length === 2;
 }
 
 async function prepareQueues({ settings }: Context, boss: Boss, updates: boolean): Promise<void> {

@@ -88,7 +88,8 @@ export async function look(
       health.succeeded();
       return compare(row, link.jobs.failed + link.jobs.successful);
     }
-    const status = await client.jobs.status({ userId: row.userId, jobId: row.jobId }, options);
+    // Of a job that a callback alone told of, the history says which link it is of.
+    const status = await client.jobs.status({ userId: row.userId, jobId: row.jobId, history: !row.isProven }, options);
     health.succeeded();
     if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };
     if (row.isLast) return { is: 'ended', outcome: 'expired', error: null, status };
@@ -123,7 +124,8 @@ function compare(row: TakenRow, finished: number): Found {
   return { is: 'noted', error: null, missingSeen: missing, status: null };
 }
 
-/** Whether a request was held back or failed for reasons that are not its job's. */
-export function codeOfError(error: unknown): HostedErrorCode | null {
-  return isHostedError(error) ? error.code : null;
+/** The link that a verified status names, where it names another one than the callback did; else null. */
+export function findOtherLink(row: TakenRow, { result, history }: JobStatus): string | null {
+  const named = [result, ...(history ?? [])].flatMap((entry) => entry?.partnerParams?.linkId ?? []);
+  return named.includes(row.linkRefId ?? '') ? null : (named[0] ?? null);
 }

@@ -169,6 +169,17 @@ try {
     }
   })();
 
+  if (argv.includes('--verbose')) void tellProgress();
+  async function tellProgress(): Promise<void> {
+    for (; !isOver; await sleep(5_000)) {
+      const second = Math.round((performance.now() - startedAt) / 1_000);
+      const stats = await post('/stats', '');
+      stdout.write(
+        `${second} s: ${jobs.length} begun, ${requestTimes.length} requests, ${deliveries.length} delivered, ${stats}\n`,
+      );
+    }
+  }
+
   let kills = 0;
   for (let second = 0; second < plan.killSeconds; second++) {
     await sleep(1_000);

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, databases } from './databases.ts';
+import { collect, createWorld, until } from './world.ts';
+
+const newLink = {
+  companyName: 'ACME',
+  dataPrivacyPolicyUrl: 'https://acme.test/p',
+  callbackUrl: 'https://acme.test/c',
+};
+
+describe.each(databases)('on $name', ({ open }) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+  }, 60_000);
+  afterAll(() => database.close());
+
+  test('a job of a tracked link is followed with its context from its first callback on', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const { refId } = await world.client.links.create(newLink);
+    await tracker.trackLink(refId, { context: { customer: 9 } });
+    const job = world.service.jobs.start({ linkRefId: refId });
+    world.service.jobs.report(job, { resultCode: '0814', resultText: 'under review' });
+
+    await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
+    await until(async () => (await tracker.get(job))?.state === 'tracking');
+    world.service.jobs.complete(job, 'approved');
+
+    await until(() => completions.length === 1);
+    expect(completions[0]).toMatchObject({ outcome: 'completed', job, context: { customer: 9 }, linkRefId: refId });
+    await until(async () => (await tracker.stats()).handingOver === 0);
+    expect(completions).toHaveLength(1);
+  });
+
+  test('a callback that comes before trackLink() is kept until then', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const { refId } = await world.client.links.create(newLink);
+    const job = world.service.jobs.start({ linkRefId: refId });
+    world.service.jobs.complete(job, 'approved');
+    await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
+    expect(await tracker.get(job)).toMatchObject({ state: 'heard' });
+
+    await tracker.trackLink(refId, { context: 'late' });
+
+    await until(() => completions.length === 1);
+    expect(completions[0]).toMatchObject({ outcome: 'completed', job, context: 'late' });
+  });
+
+  test('a link that counts a job which no callback told of says so once', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const { refId } = await world.client.links.create(newLink);
+    const job = world.service.jobs.start({ linkRefId: refId });
+    world.service.jobs.complete(job, 'approved');
+
+    await tracker.trackLink(refId, { context: 'mine' });
+    await until(() => completions.length === 1);
+
+    expect(completions[0]).toMatchObject({
+      outcome: 'unheard',
+      job: null,
+      missing: 1,
+      context: 'mine',
+      linkRefId: refId,
+    });
+    const asked = world.service.requests.length;
+    await until(() => world.service.requests.length > asked + 4);
+    expect(completions).toHaveLength(1);
+    // A second one is another gap.
+    const second = world.service.jobs.start({ linkRefId: refId });
+    world.service.jobs.complete(second, 'rejected');
+    await until(() => completions.length === 2);
+    expect(completions[1]).toMatchObject({ outcome: 'unheard', missing: 2 });
+    expect(completions[1]?.key).not.toBe(completions[0]?.key);
+  });
+
+  test('a callback that names the link of somebody else gets none of its context', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const mine = await world.client.links.create(newLink);
+    const other = await world.client.links.create(newLink);
+    await tracker.trackLink(mine.refId, { context: 'mine' });
+    await tracker.trackLink(other.refId, { context: 'of somebody else' });
+    const job = world.service.jobs.start({ linkRefId: mine.refId });
+    world.service.jobs.complete(job, 'approved');
+    // The signature of a callback covers its time alone: whoever has seen one can write others.
+    const genuine = await (await world.service.jobs.callback(job)).text();
+    const forged = genuine.replaceAll(mine.refId, other.refId);
+    expect(forged).not.toBe(genuine);
+
+    await tracker.receive(forged);
+
+    await until(() => completions.some(({ outcome }) => outcome === 'completed'));
+    const completion = completions.find(({ outcome }) => outcome === 'completed');
+    expect(completion).toMatchObject({ job, context: 'mine', linkRefId: mine.refId });
+  });
+
+  test('a link is looked at until its deadline', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    await tracker.onCompletion(() => {});
+    const { refId } = await world.client.links.create(newLink);
+
+    await tracker.trackLink(refId, { deadline: new Date(Date.now() + 300) });
+
+    await until(async () => (await world.rows('select 1 from TRACKED where due is not null')).length === 0);
+    expect(await tracker.stats()).toMatchObject({ tracking: 0, overdue: 0, handingOver: 0 });
+  });
+});

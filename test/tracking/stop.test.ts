@@ -1,0 +1,148 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createTracker } from 'hosted-client/tracking';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type Cluster, type Database, databases, programs, startCluster } from './databases.ts';
+import { collect, createWorld, until } from './world.ts';
+
+describe.each(databases)('on $name', ({ open }) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+  }, 60_000);
+  afterAll(() => database.close());
+
+  test('stop() takes no new work, and waits for handlers that run', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open({ handlerConcurrency: 1 });
+    const watching = await world.open();
+    let finish = () => {};
+    const { completions, handler } = collect(() => new Promise<void>((resolve) => (finish = resolve)));
+    await tracker.onCompletion(handler);
+    const jobs = [1, 2, 3].map(() => world.service.jobs.start());
+    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    await tracker.track(jobs);
+    await until(() => completions.length === 1);
+
+    const stopping = tracker.stop();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(completions[0]?.signal.aborted).toBe(false);
+    finish();
+    await stopping;
+
+    expect(completions).toHaveLength(1);
+    const states = await Promise.all(jobs.map(async (job) => (await watching.get(job))?.state));
+    expect(states.filter((state) => state === 'done')).toHaveLength(1);
+    expect(states.filter((state) => state === 'done' || state === 'handing_over' || state === 'tracking')).toHaveLength(
+      3,
+    );
+    const requests = world.service.requests.length;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(world.service.requests.length).toBe(requests);
+  });
+
+  test('stop() aborts the signal of a handler that takes longer, whose completion is handed over again', async () => {
+    const world = createWorld(database);
+    const first = await world.open();
+    const job = world.service.jobs.start();
+    world.service.jobs.complete(job, 'approved');
+    await first.track(job);
+    const { completions, handler } = collect(() => new Promise(() => {}));
+    await first.onCompletion(handler);
+    await until(() => completions.length === 1);
+
+    await first.stop({ timeoutMs: 20 });
+
+    expect(completions[0]?.signal.aborted).toBe(true);
+    const second = await world.open();
+    const again = collect();
+    await second.onCompletion(again.handler);
+    await until(() => again.completions.length === 1);
+    expect(again.completions[0]).toMatchObject({ key: completions[0]?.key, attempt: 2 });
+  });
+});
+
+test.runIf(programs !== null || process.env.TRACKING_NEEDS_POSTGRESQL === '1')(
+  'a database that goes away stops polls and makes handler() respond with 503, until it is back',
+  async () => {
+    const cluster: Cluster = await startCluster();
+    onTestFinished(() => cluster.close());
+    const world = createWorld(cluster);
+    const tracker = await world.open({ connectionString: cluster.connectionString, pool: undefined as never });
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const job = world.service.jobs.start();
+    await tracker.track(job);
+    await until(() => world.service.requests.length > 1);
+    cluster.stop();
+    world.service.jobs.complete(job, 'approved');
+
+    const handle = tracker.handler();
+    const response = await world.service.jobs.deliverCallback(job, { to: handle });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+    await expect(tracker.track(job)).rejects.toMatchObject({ code: 'storage', reason: 'unreachable' });
+    await until(() => world.lines.some((line) => line.includes('database')));
+    const requests = world.service.requests.length;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(world.service.requests.length).toBe(requests);
+
+    cluster.start();
+    await until(() => completions.length === 1);
+    expect((await world.service.jobs.deliverCallback(job, { to: handle })).status).toBe(200);
+    expect(world.lines.filter((line) => line.startsWith('warn'))).toHaveLength(1);
+  },
+  60_000,
+);
+
+test('a database that is away at start is an error within ten seconds', async () => {
+  const { client } = createWorld({ pool: {} } as never);
+  const startedAt = performance.now();
+
+  const error = await createTracker({ client, connectionString: 'postgresql://a:secret@127.0.0.1:1/x' }).catch(
+    (thrown) => thrown,
+  );
+
+  expect(error).toMatchObject({ name: 'HostedStorageError', reason: 'unreachable', retryable: true });
+  expect(JSON.stringify(error)).not.toContain('secret');
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+});
+
+test('a folder keeps jobs over restarts and kills, and refuses a second process', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tracked-'));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(`${folder}.lock`, { force: true });
+  });
+  const { client, service } = createWorld({ pool: {} } as never);
+  const options = { client, folder, minDelayMs: 40, maxDelayMs: 80, maxRequestsPerSecond: 1_000 };
+  const first = await createTracker(options);
+  const job = service.jobs.start();
+  await first.track({ ...job, context: 'kept' });
+  await expect(createTracker(options)).rejects.toMatchObject({ name: 'HostedStorageError', reason: 'locked' });
+  await first.stop();
+
+  // Another process has it, and is killed.
+  const script = `
+    const { DatabaseSync } = require('node:sqlite');
+    new DatabaseSync(process.argv[1] + '.lock').exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    console.log('locked');
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['-e', script, folder], { stdio: ['ignore', 'pipe', 'ignore'] });
+  await once(child.stdout, 'data');
+  await expect(createTracker(options)).rejects.toMatchObject({ reason: 'locked' });
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+
+  const second = await createTracker(options);
+  const { completions, handler } = collect();
+  service.jobs.complete(job, 'approved');
+  await second.onCompletion(handler);
+  await until(() => completions.length === 1);
+  expect(completions[0]).toMatchObject({ job, context: 'kept' });
+  await second.stop();
+}, 120_000);
