@@ -9,7 +9,7 @@ import type { HostedErrorCode } from '../errors/errors.js';
 import { createBatches } from './batches.js';
 import { type Context, numberOf } from './context.js';
 import type { Boss, BossDatabase } from './peers.js';
-import { outcomes } from './schema.js';
+import { isTableThere, outcomes } from './schema.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 import type { Row, Transaction } from './store.js';
 
@@ -94,10 +94,12 @@ export async function installBoss(context: Context): Promise<void> {
 
 /** Looks without pg-boss: it takes longer to start. A version of its tables that is older is made newer by who works. */
 async function areQueuesThere({ settings, store }: Context): Promise<boolean> {
-  const table = `${settings.schema}_boss.queue`;
-  const [found] = await store.run('select to_regclass($1) is not null as is_there', [table]);
-  if (found?.is_there !== true) return false;
-  const rows = await store.run(`select name from ${table} where name in ($1, $2)`, [queues.completions, queues.dead]);
+  const schema = `${settings.schema}_boss`;
+  if (!(await isTableThere(store, schema, 'queue'))) return false;
+  const rows = await store.run(`select name from ${schema}.queue where name in ($1, $2)`, [
+    queues.completions,
+    queues.dead,
+  ]);
   return rows.length === 2;
 }
 
@@ -129,6 +131,9 @@ export async function openHandOver(context: Context, { works }: { readonly works
   const { settings, store, statements, report } = context;
   const boss = await startBoss(context, works);
   if (works) await prepareQueues(context, boss, true);
+  // So that pg-boss knows its queues: inside a transaction it would ask for them outside of it, which PGlite, with its
+  // one connection, never answers.
+  for (const queue of Object.values(queues)) await boss.insert(queue, [], {});
 
   async function send(db: BossDatabase, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;

@@ -119,9 +119,15 @@ interface Found {
   readonly rate: number;
 }
 
+/** Looks for a table. `to_regclass` may remember, within a transaction, that there was none. */
+export async function isTableThere(sql: Sql, schema: string, name: string): Promise<boolean> {
+  const text = `select 1 as found from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = $1 and c.relname = $2`;
+  return (await sql.run(text, [schema, name])).length > 0;
+}
+
 async function look(sql: Sql, schema: string): Promise<Found | null> {
-  const [table] = await sql.run('select to_regclass($1) is not null as is_there', [`${schema}.fleet`]);
-  if (table?.is_there !== true) return null;
+  if (!(await isTableThere(sql, schema, 'fleet'))) return null;
   const [fleet] = await sql.run(`select version, environment, rate from ${schema}.fleet`);
   if (!fleet) return null;
   return { version: Number(fleet.version), environment: String(fleet.environment), rate: Number(fleet.rate) };
@@ -137,8 +143,9 @@ async function makeTables(store: Store, settings: TrackerSettings): Promise<Foun
     // Asks for rights on the database even where the schema is there.
     const [namespace] = await inside.run('select 1 as is_there from pg_namespace where nspname = $1', [schema]);
     if (!namespace) await inside.run(`create schema ${schema}`);
-    const [table] = await inside.run('select to_regclass($1) is not null as is_there', [`${schema}.fleet`]);
-    if (table?.is_there !== true) for (const statement of createTables(schema)) await inside.run(statement);
+    if (!(await isTableThere(inside, schema, 'fleet'))) {
+      for (const statement of createTables(schema)) await inside.run(statement);
+    }
     const rate = settings.maxRequestsPerSecond ?? defaultRate;
     await inside.run(`insert into ${schema}.fleet (version, environment, rate) values ($1, $2, $3)`, [
       currentVersion,

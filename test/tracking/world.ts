@@ -10,8 +10,11 @@ import {
   type TrackerEvent,
   type TrackerOptions,
 } from 'hosted-client/tracking';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import type { Database } from './databases.ts';
+
+// PGlite is slow where the machine is busy.
+vi.setConfig({ testTimeout: 40_000, hookTimeout: 60_000 });
 
 let schemas = 0;
 

@@ -1,0 +1,138 @@
+/**
+ * What following costs: statements, row writes and WAL a poll, polls a second with much that waits, and what a table
+ * of a million rows looks like after many polls. It needs a PostgreSQL with pg_stat_statements.
+ */
+
+import process, { argv, stdout } from 'node:process';
+import { HostedClient } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import { createTracker, type Tracker } from 'hosted-client/tracking';
+import { programs, startCluster } from '../tracking/databases.ts';
+
+if (programs === null) {
+  stdout.write('skipped: no PostgreSQL is installed (apt-get install postgresql)\n');
+  process.exit();
+}
+const isFull = argv.includes('--full');
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const cluster = await startCluster([
+  '-c shared_preload_libraries=pg_stat_statements',
+  '-c pg_stat_statements.track=top',
+  '-c shared_buffers=512MB',
+  '-c max_wal_size=4GB',
+]);
+
+interface Costs {
+  readonly polls: number;
+  readonly statements: number;
+  readonly rows: number;
+  readonly wal: number;
+}
+
+/** The counters of the database, and of the schema's own requests. */
+async function read(schema: string): Promise<Costs> {
+  // The counters of tables are told of once a second.
+  await sleep(1_200);
+  const query = async (text: string) => Number(Object.values((await cluster.pool.query(text)).rows[0] as object)[0]);
+  return {
+    polls: await query(`select requests_sent from ${schema}.fleet`),
+    statements: await query(
+      "select coalesce(sum(calls), 0) from pg_stat_statements where query not like '%pg_stat%' and query not like '%requests_sent from%'",
+    ),
+    rows: await query(
+      `select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables where schemaname like '${schema}%'`,
+    ),
+    wal: await query("select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"),
+  };
+}
+
+async function fill(schema: string, count: number): Promise<void> {
+  await cluster.pool.query(`insert into ${schema}.tracked (key, kind, state, user_id, job_id, due, deadline, context)
+    select gen_random_uuid(), 0, 1, 'user-' || n, 'job-' || n, now() - interval '1 hour' + n * interval '1 millisecond',
+    now() + interval '7 days', '{"customer":1}' from generate_series(1, ${count}) n`);
+  await cluster.pool.query(`vacuum analyze ${schema}.tracked`);
+}
+
+/** A client whose every job is pending: the database is measured, and not the service. */
+function createPendingClient(): HostedClient {
+  const service = createMockService();
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const job = service.sandbox.jobs.start();
+  const { status } = client.jobs;
+  let pending: ReturnType<typeof status> | null = null;
+  client.jobs.status = () => {
+    pending ??= status.call(client.jobs, job);
+    return pending;
+  };
+  return client;
+}
+
+async function measure(
+  name: string,
+  schema: string,
+  count: number,
+  rate: number,
+  workers: number,
+  seconds: number,
+): Promise<number> {
+  const client = createPendingClient();
+  const options = {
+    client,
+    connectionString: cluster.connectionString,
+    schema,
+    maxRequestsPerSecond: rate,
+    concurrency: 100,
+  };
+  const trackers: Tracker[] = [];
+  trackers.push(await createTracker(options));
+  await fill(schema, count);
+  for (let n = 1; n < workers; n++) trackers.push(await createTracker(options));
+  for (const tracker of trackers) await tracker.onCompletion(() => {});
+  await sleep(1_000);
+  await cluster.pool.query('create extension if not exists pg_stat_statements');
+  await cluster.pool.query('select pg_stat_statements_reset()');
+  const before = await read(schema);
+  const startedAt = performance.now();
+  await sleep(seconds * 1_000);
+  const after = await read(schema);
+  const took = (performance.now() - startedAt) / 1_000;
+  const polls = after.polls - before.polls;
+  const per = (value: number) => Math.round((value / polls) * 1_000);
+  stdout.write(
+    `${name}: ${Math.round(polls / took)} polls a second; for 1,000 polls ${per(after.statements - before.statements)} statements, ` +
+      `${per(after.rows - before.rows)} row writes, ${Math.round((after.wal - before.wal) / polls)} bytes of WAL a poll\n`,
+  );
+  await Promise.all(trackers.map((tracker) => tracker.stop()));
+  return polls / took;
+}
+
+async function showTable(schema: string, when: string): Promise<void> {
+  const { rows } = await cluster.pool.query(`select pg_size_pretty(pg_table_size('${schema}.tracked')) as table_size,
+    pg_size_pretty(pg_indexes_size('${schema}.tracked')) as index_size, n_live_tup, n_dead_tup, autovacuum_count
+    from pg_stat_user_tables where schemaname = '${schema}' and relname = 'tracked'`);
+  stdout.write(`${when}: ${JSON.stringify(rows[0])}\n`);
+}
+
+try {
+  await measure('500 a second, 1 worker, 10,000 due', 'one', 10_000, 500, 1, 8);
+  await measure('500 a second, 4 workers, 10,000 due', 'four', 10_000, 500, 4, 8);
+  const few = await measure('unlimited, 10,000 due', 'few', 10_000, 100_000, 1, 6);
+  if (isFull) {
+    const many = await measure('unlimited, 1,000,000 due', 'many', 1_000_000, 100_000, 1, 10);
+    stdout.write(`a million due: ${(many / few).toFixed(2)} of the polls of ten thousand\n`);
+    await showTable('many', 'a million rows, after those polls');
+    const tracker = await createTracker({
+      client: createPendingClient(),
+      connectionString: cluster.connectionString,
+      schema: 'many',
+      concurrency: 200,
+    });
+    await tracker.onCompletion(() => {});
+    const { requestsSent } = await tracker.stats();
+    while ((await tracker.stats()).requestsSent < requestsSent + 300_000) await sleep(2_000);
+    await showTable('many', 'after 300,000 more polls');
+    await tracker.stop();
+  }
+} finally {
+  await cluster.close();
+}
