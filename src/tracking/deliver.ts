@@ -16,7 +16,7 @@ import { createPause } from './pause.js';
 import type { BossMessage } from './peers.js';
 import { outcomes } from './schema.js';
 import type { Row } from './store.js';
-import type { Completion, CompletionBase, Json } from './types.js';
+import type { Completion, Json } from './types.js';
 
 /** The loop that delivers in one process. */
 export interface Deliveries {
@@ -226,7 +226,7 @@ function toCompletion<C extends Json>(
   status: CompletedJob | null,
   signal: AbortSignal,
 ): Completion<C> {
-  const base: CompletionBase<C> = {
+  const base = {
     key,
     context: contextOf<C>(row),
     linkRefId: textOf(row, 'link_ref_id'),

@@ -6,9 +6,6 @@
 
 import { HostedError, nameClass, type Task } from '../errors/hosted-error.js';
 
-/** Why the database cannot be used. */
-export type StorageReason = 'unreachable' | 'locked' | 'not_migrated' | 'newer' | 'peer_missing';
-
 /**
  * The database of a tracker cannot be used: it does not answer, or answers with an error (`unreachable`; `cause.code`
  * has the SQLSTATE or the name of the connection's error); another process has the folder (`locked`); its tables are
@@ -20,10 +17,14 @@ export class HostedStorageError extends HostedError {
   }
   readonly code = 'storage';
   /** Why it cannot be used. */
-  readonly reason: StorageReason;
+  readonly reason: 'unreachable' | 'locked' | 'not_migrated' | 'newer' | 'peer_missing';
 
   /** @internal */
-  constructor(reason: StorageReason, why: string, given: { readonly task?: Task; readonly cause?: unknown } = {}) {
+  constructor(
+    reason: HostedStorageError['reason'],
+    why: string,
+    given: { readonly task?: Task; readonly cause?: unknown } = {},
+  ) {
     const code = codeOf(given.cause);
     const cause = code === null ? undefined : { cause: Object.assign(new Error(code), { code }) };
     super(why, { task: given.task ?? 'use the tracker', retryable: reason === 'unreachable' }, cause);

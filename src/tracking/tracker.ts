@@ -42,7 +42,7 @@ export interface Tracker<C extends Json = Json> {
    * Tracks one job or many, in one statement. A job that is already known stays as it is.
    *
    * @param jobs - The jobs, each with a context of your own.
-   * @param options - `db`: a transaction of yours that the statement becomes part of.
+   * @param options - Whether it is part of a transaction of yours.
    * @returns The keys of their completions, in their order.
    * @throws {HostedValidationError} when a job is invalid, with every problem; nothing is then stored.
    * @throws {HostedStorageError} when the database cannot be used.
@@ -52,18 +52,33 @@ export interface Tracker<C extends Json = Json> {
    * await tracker.track({ userId, jobId, context: { customer: 17 } }, { db: transaction });
    * ```
    */
-  track(jobs: JobToTrack<C> | readonly JobToTrack<C>[], options?: { db?: SqlRunner }): Promise<readonly string[]>;
+  track(
+    jobs: JobToTrack<C> | readonly JobToTrack<C>[],
+    options?: {
+      /** Your transaction: the statement runs in it. Default: a connection of the tracker's. */
+      db?: SqlRunner;
+    },
+  ): Promise<readonly string[]>;
   /**
    * Tracks the jobs of a link: those that callbacks tell of get its context, and the link's own counters tell of
    * jobs that no callback told of. A link that is already tracked stays as it is.
    *
    * @param refId - The reference id of the link.
-   * @param options - `context` for its jobs; `deadline`, by default `deadlineMs` from now, after which the link is
-   *   looked at no more; `db`: a transaction of yours.
+   * @param options - The context of its jobs, until when it is looked at, and a transaction of yours.
    * @throws {HostedValidationError} when something is invalid, with every problem; nothing is then stored.
    * @throws {HostedStorageError} when the database cannot be used.
    */
-  trackLink(refId: string, options?: { context?: C; deadline?: Date; db?: SqlRunner }): Promise<void>;
+  trackLink(
+    refId: string,
+    options?: {
+      /** What its jobs are handed over with. JSON of at most 16 KiB. Default: null. */
+      context?: C;
+      /** Until when the link is looked at. Default: `deadlineMs` from now. */
+      deadline?: Date;
+      /** Your transaction: the statement runs in it. Default: a connection of the tracker's. */
+      db?: SqlRunner;
+    },
+  ): Promise<void>;
   /**
    * Forgets a job: no completion of it is handed over any more, unless its handler already runs.
    *
@@ -85,24 +100,33 @@ export interface Tracker<C extends Json = Json> {
    * late counts too. `repeat` says whether its job had ended before.
    *
    * @param body - The raw body of the request.
-   * @param options - `maxBytes`, as for `callbacks.receive`.
+   * @param options - How large it may be.
    * @returns What the callback says. Its body is not signed: a hint.
-   * @throws {HostedError} as `callbacks.receive` does, but never on a repeat.
+   * @throws {HostedError} when `callbacks.receive` would, for the same reasons, but never on a repeat.
    * @throws {HostedStorageError} when it could not be stored: respond with 503, so that it is redelivered.
    *
    * @see §6 of docs/protocol.md
    */
-  receive(body: string | Uint8Array, options?: { maxBytes?: number }): Promise<CallbackEvent>;
+  receive(
+    body: string | Uint8Array,
+    options?: {
+      /** The largest accepted body, in bytes. Default 8 MiB. */
+      maxBytes?: number;
+    },
+  ): Promise<CallbackEvent>;
   /**
    * Creates the same as a web-standard handler: 200 once it is stored; 400, 401, 405, 408, 413 as
    * `callbacks.handler`; 503 with `Retry-After` when it could not be stored.
    *
-   * @param options - `maxBytes`, as for `callbacks.handler`.
+   * @param options - How large a callback may be.
    * @returns A function from request to response. It never rejects.
    *
    * @see §6 of docs/protocol.md
    */
-  handler(options?: { maxBytes?: number }): (request: Request) => Promise<Response>;
+  handler(options?: {
+    /** The largest accepted body, in bytes. Default 8 MiB. */
+    maxBytes?: number;
+  }): (request: Request) => Promise<Response>;
   /**
    * Begins to work in this process: looks at due jobs, and hands completions over. Once; a process that never calls
    * it tracks and receives.
@@ -112,10 +136,10 @@ export interface Tracker<C extends Json = Json> {
    * @throws {HostedConfigError} when it is called twice, or without a function.
    * @throws {HostedStorageError} when the database cannot be used.
    *
-   * @example
+   * @example Act on what is handed over
    * ```ts
    * await tracker.onCompletion(async (completion) => {
-   *   if (completion.outcome === 'completed') await decide(completion.context, completion.status.success);
+   *   if (completion.outcome === 'completed') console.log(completion.key, completion.status.state);
    * });
    * ```
    */
@@ -123,11 +147,16 @@ export interface Tracker<C extends Json = Json> {
   /**
    * Lists completions that were handed over `maxAttempts` times in vain, oldest first.
    *
-   * @param options - `limit`, by default 100; `after`: the last key seen.
+   * @param options - How many, and after which.
    * @returns The dead letters.
    * @throws {HostedStorageError} when the database cannot be used.
    */
-  deadLetters(options?: { limit?: number; after?: string }): Promise<readonly DeadLetter<C>[]>;
+  deadLetters(options?: {
+    /** How many at most. Default 100. */
+    limit?: number;
+    /** The last key seen: those after it are listed. Default: from the oldest. */
+    after?: string;
+  }): Promise<readonly DeadLetter<C>[]>;
   /**
    * Hands dead letters over again, each under its old key, with all attempts before it.
    *
@@ -146,9 +175,12 @@ export interface Tracker<C extends Json = Json> {
   /**
    * Takes no more, lets what is under way end, and closes what it opened.
    *
-   * @param options - `timeoutMs`, by default 30,000: then the signals of requests and handlers abort.
+   * @param options - How long it waits.
    */
-  stop(options?: { timeoutMs?: number }): Promise<void>;
+  stop(options?: {
+    /** Milliseconds until the signals of requests and handlers abort. Default 30,000. */
+    timeoutMs?: number;
+  }): Promise<void>;
 }
 
 /**
@@ -161,9 +193,9 @@ export interface Tracker<C extends Json = Json> {
  * @throws {HostedStorageError} when the database cannot be reached, its tables may not be made, the folder is in use, or
  *   a package is missing.
  *
- * @example
+ * @example On a PostgreSQL
  * ```ts
- * const tracker = await createTracker<{ customer: number }>({ client, connectionString: process.env.DATABASE_URL ?? '' });
+ * const tracker = await createTracker<{ customer: number }>({ client, connectionString });
  * ```
  */
 export async function createTracker<C extends Json = Json>(options: TrackerOptions): Promise<Tracker<C>> {

@@ -16,7 +16,13 @@ export interface SqlRunner {
    * @param values - The values.
    * @returns The rows, as objects by column.
    */
-  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  query(
+    text: string,
+    values?: unknown[],
+  ): Promise<{
+    /** Each row, as an object by column. */
+    rows: unknown[];
+  }>;
 }
 
 /** A `pg` pool, or whatever answers like one. */
@@ -24,13 +30,36 @@ export interface SqlPool extends SqlRunner {
   /**
    * Takes a connection out of the pool.
    *
-   * @returns The connection; `release(true)` closes it instead of giving it back.
+   * @returns The connection.
    */
-  connect(): Promise<SqlRunner & { release(destroy?: boolean): void }>;
+  connect(): Promise<
+    SqlRunner & {
+      /**
+       * Gives the connection back.
+       *
+       * @param destroy - Whether it is broken, and has to be closed. Default `false`.
+       */
+      release(destroy?: boolean): void;
+    }
+  >;
 }
 
 /** What JSON can carry. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json };
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | {
+      /**
+       * The members of an object.
+       *
+       * @param member - The name of one.
+       * @returns Its value.
+       */
+      readonly [member: string]: Json;
+    };
 
 /** A job to track. */
 export interface JobToTrack<C extends Json = Json> extends JobRef {
@@ -42,12 +71,8 @@ export interface JobToTrack<C extends Json = Json> extends JobRef {
   deadline?: Date;
 }
 
-/**
- * What every completion has.
- *
- * @inline
- */
-export interface CompletionBase<C extends Json> {
+/** The end of a job, handed over at least once, until the handler resolves. `outcome` says which end. */
+export type Completion<C extends Json = Json> = {
   /**
    * The same at every delivery, by whichever process, for ever: a UUID made from the environment and both ids
    * (of an `'unheard'` one: from the link, and how many are missing).
@@ -61,34 +86,32 @@ export interface CompletionBase<C extends Json> {
   readonly attempt: number;
   /** Aborts when the handler's time is over, and when `stop()` waits no longer. */
   readonly signal: AbortSignal;
-}
-
-/** The end of a job, handed over at least once, until the handler resolves. `outcome` says which end. */
-export type Completion<C extends Json = Json> =
-  | (CompletionBase<C> & {
+} & (
+  | {
       /** The job has a final status. */
       readonly outcome: 'completed';
       /** Both ids of the job. */
       readonly job: JobRef;
       /** Asked for right before this delivery, and verified: nothing of it is stored, and image links are fresh. */
       readonly status: CompletedJob;
-    })
-  | (CompletionBase<C> & {
+    }
+  | {
       /** The deadline passed. */
       readonly outcome: 'expired';
       /** Both ids of the job. */
       readonly job: JobRef;
       /** The `code` of the last look's error; null where the job was pending. */
       readonly lastError: HostedErrorCode | null;
-    })
-  | (CompletionBase<C> & {
+    }
+  | {
       /** The link counts more finished jobs than callbacks told of. */
       readonly outcome: 'unheard';
       /** Which jobs these are is not known. */
       readonly job: null;
       /** How many. */
       readonly missing: number;
-    });
+    }
+);
 
 /** A completion that was handed over as often as allowed, in vain. */
 export interface DeadLetter<C extends Json = Json> {

@@ -7,9 +7,14 @@ import { describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const source = `${root}src/`;
-const entries = ['index.ts', 'node/index.ts', 'opentelemetry/index.ts', 'testing/index.ts', 'testing/msw.ts'].map(
-  (path) => source + path,
-);
+const entries = [
+  'index.ts',
+  'node/index.ts',
+  'opentelemetry/index.ts',
+  'testing/index.ts',
+  'testing/msw.ts',
+  'tracking/index.ts',
+].map((path) => source + path);
 
 const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent({ ...config, files: [], include: [] }, ts.sys, root);
@@ -190,6 +195,7 @@ function nameOf(node: Member): string {
 const given = `
 import type * as Main from 'hosted-client';
 import type * as Testing from 'hosted-client/testing';
+import type * as Tracking from 'hosted-client/tracking';
 declare global {
   const ed25519: typeof Main.ed25519;
   const HostedClient: typeof Main.HostedClient;
@@ -200,6 +206,10 @@ declare global {
   const createTestClock: typeof Testing.createTestClock;
   const instrument: typeof import('hosted-client/opentelemetry').instrument;
   const mswHandlers: typeof import('hosted-client/testing/msw').mswHandlers;
+  const createTracker: typeof Tracking.createTracker;
+  const tracker: Tracking.Tracker;
+  const transaction: Tracking.SqlRunner;
+  const connectionString: string;
   const setupServer: typeof import('msw/node').setupServer;
   const express: typeof import('express').default;
   const app: import('express').Express;

@@ -46,8 +46,9 @@ test('what is bundled is ky and zod, and their licences come along', async () =>
       'src/opentelemetry/index.ts',
       'src/testing/index.ts',
       'src/testing/msw.ts',
+      'src/tracking/index.ts',
     ],
-    external: ['tweetnacl', 'msw', '@opentelemetry/api'],
+    external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', 'pg-boss', '@electric-sql/pglite'],
     format: 'esm',
     bundle: true,
     write: false,
@@ -176,7 +177,7 @@ test('the package holds its build, its source and its papers, and nothing else',
 
   const strangers = paths.filter(
     (path) =>
-      !/^(?:dist|src)\/.+\.(?:js|ts|map)$|^docs\/(?:(?:moving|observability|protocol)\.md|openapi\.yaml)$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|sbom\.cdx\.json)$/.test(
+      !/^(?:dist|src)\/.+\.(?:js|ts|map)$|^docs\/(?:(?:moving|observability|protocol|tracking)\.md|openapi\.yaml)$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|sbom\.cdx\.json)$/.test(
         path,
       ),
   );

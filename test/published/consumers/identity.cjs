@@ -8,6 +8,7 @@ async function main() {
     'hosted-client/opentelemetry',
     'hosted-client/testing',
     'hosted-client/testing/msw',
+    'hosted-client/tracking',
   ]) {
     const required = require(entry);
     const imported = await import(entry);

@@ -1,0 +1,99 @@
+/**
+ * Jobs that survive deploys: a web server and any number of workers over one PostgreSQL. A row of a customer and the
+ * job that is tracked for it are one transaction; the decision is written once, however often it is handed over.
+ *
+ *     DATABASE_URL=… node track-jobs.ts web
+ *     DATABASE_URL=… node track-jobs.ts worker      (as many as you like)
+ */
+
+import process, { argv, env } from 'node:process';
+import { pathToFileURL } from 'node:url';
+import express from 'express';
+import { HostedClient } from 'hosted-client';
+import { type Completion, createTracker, type Tracker } from 'hosted-client/tracking';
+import pg from 'pg';
+
+/** What comes back with each completion: an id of ours, nothing of a person. */
+type Context = { customer: number };
+
+const pool = new pg.Pool({ connectionString: env.DATABASE_URL });
+// A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
+pool.on('error', (error) => console.error(`a connection broke: ${error.message}`));
+
+/** Both kinds of process have one; it makes its own tables beside these two. */
+export async function open(): Promise<Tracker<Context>> {
+  await pool.query(`create table if not exists customers (id integer primary key, verified boolean);
+    create table if not exists handled (key uuid primary key)`);
+  return createTracker<Context>({ client: HostedClient.fromEnv(), pool });
+}
+
+/** The web server: it tracks jobs, and receives callbacks. */
+export function createApp(tracker: Tracker<Context>): express.Express {
+  const app = express();
+  const handle = tracker.handler();
+
+  app.post('/customers/:id/jobs', express.json(), async (request, response) => {
+    const customer = Number(request.params.id);
+    const { userId, jobId } = request.body;
+    const connection = await pool.connect();
+    try {
+      await connection.query('begin');
+      await connection.query('insert into customers (id) values ($1) on conflict do nothing', [customer]);
+      await tracker.track({ userId, jobId, context: { customer } }, { db: connection });
+      await connection.query('commit');
+      response.sendStatus(202);
+    } catch (error) {
+      await connection.query('rollback');
+      console.error(error);
+      response.sendStatus(503);
+    } finally {
+      connection.release();
+    }
+  });
+
+  app.post('/callbacks', express.raw({ type: () => true, limit: '8mb' }), async (request, response) => {
+    const url = `${request.protocol}://${request.host}${request.originalUrl}`;
+    const answer = await handle(new Request(url, { method: 'POST', body: request.body }));
+    response.status(answer.status).set(Object.fromEntries(answer.headers)).end();
+  });
+
+  return app;
+}
+
+/** A worker: at least once it is called for each job; the key makes its effect happen once. */
+export async function decide(completion: Completion<Context>): Promise<void> {
+  const verified = completion.outcome === 'completed' ? completion.status.success : null;
+  const connection = await pool.connect();
+  try {
+    await connection.query('begin');
+    const added = await connection.query('insert into handled (key) values ($1) on conflict do nothing', [
+      completion.key,
+    ]);
+    if (added.rowCount === 1) {
+      await connection.query('update customers set verified = $1 where id = $2', [
+        verified,
+        completion.context?.customer,
+      ]);
+    }
+    await connection.query('commit');
+  } catch (error) {
+    await connection.query('rollback');
+    throw error;
+  } finally {
+    connection.release();
+  }
+}
+
+/** Ends the pool; the tracker has stopped. */
+export const close = () => pool.end();
+
+if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
+  const tracker = await open();
+  const server = argv[2] === 'web' ? createApp(tracker).listen(3000) : null;
+  if (server === null) await tracker.onCompletion(decide);
+  process.on('SIGTERM', async () => {
+    server?.close();
+    await tracker.stop();
+    await close();
+  });
+}

@@ -1,0 +1,86 @@
+/** The example: a web server and two workers over one PostgreSQL, and what its documents show. */
+
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import process from 'node:process';
+import { createMockService } from 'hosted-client/testing';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createTables } from '../../src/tracking/schema.js';
+import { programs, startCluster } from './databases.ts';
+import { until } from './world.ts';
+
+test.runIf(programs !== null || process.env.TRACKING_NEEDS_POSTGRESQL === '1')(
+  'the example decides once about each customer, though each completion comes twice',
+  async () => {
+    const cluster = await startCluster();
+    const service = createMockService();
+    const { sandbox } = service;
+    vi.stubEnv('DATABASE_URL', cluster.connectionString);
+    vi.stubEnv('HOSTED_PARTNER_ID', sandbox.clientOptions.partnerId);
+    vi.stubEnv('HOSTED_API_KEY', sandbox.clientOptions.apiKey ?? '');
+    vi.stubEnv('HOSTED_SANDBOX_BASE_URL', sandbox.baseUrl);
+    const realFetch = globalThis.fetch;
+    vi.stubGlobal('fetch', (input: string, init: RequestInit) =>
+      String(input).startsWith('http://127.0.0.1') ? realFetch(input, init) : service.fetch(input, init),
+    );
+    const example = await import('../../examples/track-jobs.ts');
+    const web = await example.open();
+    const workers = [await example.open(), await example.open()];
+    onTestFinished(async () => {
+      await Promise.all([web, ...workers].map((tracker) => tracker.stop()));
+      await example.close();
+      await cluster.close();
+      vi.unstubAllGlobals();
+      vi.unstubAllEnvs();
+    });
+    const handed: string[] = [];
+    for (const worker of workers) {
+      await worker.onCompletion(async (completion) => {
+        handed.push(completion.key);
+        await example.decide(completion);
+        await example.decide(completion);
+      });
+    }
+    const server = createServer(example.createApp(web)).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+    const jobs = [1, 2, 3].map(() => sandbox.jobs.start());
+    for (const [n, job] of jobs.entries()) {
+      const headers = { 'content-type': 'application/json' };
+      const response = await realFetch(`${url}/customers/${n}/jobs`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(job),
+      });
+      expect(response.status).toBe(202);
+      sandbox.jobs.complete(job, n === 1 ? 'rejected' : 'approved');
+      const to = async (request: Request) =>
+        realFetch(`${url}/callbacks`, { method: 'POST', body: await request.arrayBuffer() });
+      expect((await sandbox.jobs.deliverCallback(job, { to })).status).toBe(200);
+    }
+
+    await until(() => handed.length >= 3);
+    const verified = async () =>
+      (await cluster.pool.query('select id, verified from customers order by id')).rows as {
+        verified: boolean | null;
+      }[];
+    await until(async () => (await verified()).every((row) => row.verified !== null));
+    expect(await verified()).toEqual([
+      { id: 0, verified: true },
+      { id: 1, verified: false },
+      { id: 2, verified: true },
+    ]);
+  },
+);
+
+test('docs/tracking.md shows the very statements that make the tables', () => {
+  const text = readFileSync('docs/tracking.md', 'utf8');
+  const [, block] = /```sql\n(create schema hosted_tracking;.*?)```/s.exec(text) ?? [];
+  const statements = createTables('hosted_tracking').map((statement) => `${statement};\n`);
+
+  expect(block).toContain(statements.join('\n'));
+});
