@@ -34,22 +34,21 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
     return { maxAgeMs: assumedMaxHintAgeMs, replayGuard: everyOneIsNew, ...(maxBytes !== undefined && { maxBytes }) };
   }
 
-  async function keep({ userId, jobId, linkId }: CallbackEvent): Promise<{ readonly isRepeat: boolean }> {
+  /** Stores a callback; resolves with whether its job had ended before. */
+  async function keep({ userId, jobId, linkId }: CallbackEvent): Promise<boolean> {
     const key = await createKey(environment, ['job', userId, jobId]);
     const refId = isStorableId(linkId) ? linkId : null;
     const linkKey = refId === null ? null : await createKey(environment, ['link', refId]);
-    await store.run(statements.hear, [key, userId, jobId, refId, linkKey]);
+    const [row] = await store.run(statements.hear, [key, userId, jobId, refId, linkKey]);
     heard();
-    const ended = await store.run(statements.hasEnded, [key]);
-    return { isRepeat: ended.length > 0 };
+    return row?.has_ended === true;
   }
 
   return {
     async receive(body, options) {
       const event = await callbacks.receive(body, optionsOf(options));
       if (!canBeStored(event)) throw createShapeError();
-      const { isRepeat } = await keep(event);
-      return { ...event, repeat: isRepeat };
+      return { ...event, repeat: await keep(event) };
     },
     handler(options) {
       const handle = callbacks.handler({

@@ -8,6 +8,7 @@
 import type { HostedErrorCode } from '../errors/errors.js';
 import { createBatches } from './batches.js';
 import { type Context, numberOf } from './context.js';
+import { createPause } from './pause.js';
 import type { Boss, BossDatabase } from './peers.js';
 import { isTableThere, outcomes } from './schema.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
@@ -49,8 +50,22 @@ function leaseSeconds(handlerTimeoutMs: number): number {
   return Math.ceil(handlerTimeoutMs / 1_000) + besideHandlerSeconds;
 }
 
-/** Starts pg-boss; `supervises` in a process that works, where it gives what dead workers had to others. */
-async function startBoss(context: Context, supervises: boolean): Promise<Boss> {
+/** SQLSTATEs of two processes that make the same at once. */
+const madeByAnother: ReadonlySet<string | null> = new Set([
+  '23505',
+  '42P06',
+  '42P07',
+  '42710',
+  '42723',
+  '40P01',
+  'XX000',
+]);
+
+/**
+ * Starts pg-boss; `supervises` in a process that works, where it gives what dead workers had to others. Processes that
+ * start at once make its tables one after another: to make the schema, it has no lock.
+ */
+async function startBoss(context: Context, supervises: boolean, triesLeft = 5): Promise<Boss> {
   const { settings, store } = context;
   const boss = new store.bossModule.PgBoss({
     schema: `${settings.schema}_boss`,
@@ -71,10 +86,14 @@ async function startBoss(context: Context, supervises: boolean): Promise<Boss> {
     return boss;
   } catch (error) {
     await boss.stop({ graceful: false, close: false }).catch(() => undefined);
+    const code = codeOf(error);
+    if (madeByAnother.has(code) && triesLeft > 0) {
+      await createPause().sleep(50 + Math.random() * 200);
+      return startBoss(context, supervises, triesLeft - 1);
+    }
     // Its own errors have no code: its tables are missing or older.
-    if (codeOf(error) !== null) throw toStorageError(error, 'create a tracker');
-    if (error instanceof HostedStorageError) throw error;
-    const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing or older: start with "migrate", or run the SQL of docs/tracking.md`;
+    if (code !== null && code !== '42501') throw toStorageError(error, 'create a tracker');
+    const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing or older: start with "migrate" and a role that may make them, or run the SQL of docs/tracking.md`;
     throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
   }
 }
@@ -130,10 +149,16 @@ async function prepareQueues({ settings }: Context, boss: Boss, updates: boolean
 export async function openHandOver(context: Context, { works }: { readonly works: boolean }): Promise<HandOver> {
   const { settings, store, statements, report } = context;
   const boss = await startBoss(context, works);
-  if (works) await prepareQueues(context, boss, true);
-  // So that pg-boss knows its queues: inside a transaction it would ask for them outside of it, which PGlite, with its
-  // one connection, never answers.
-  for (const queue of Object.values(queues)) await boss.insert(queue, [], {});
+  const stop = () => boss.stop({ graceful: false, close: false }).catch(() => undefined);
+  try {
+    if (works) await prepareQueues(context, boss, true);
+    // So that pg-boss knows its queues: inside a transaction it would ask for them outside of it, which PGlite, with
+    // its one connection, never answers.
+    for (const queue of Object.values(queues)) await boss.insert(queue, [], {});
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 
   async function send(db: BossDatabase, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
@@ -183,6 +208,6 @@ export async function openHandOver(context: Context, { works }: { readonly works
       });
       if (rows.length > 0) report({ type: 'ended', outcome: 'unheard' });
     },
-    stop: () => boss.stop({ graceful: false, close: false }).catch(() => undefined),
+    stop,
   };
 }

@@ -81,10 +81,8 @@ const trackOptions = inputObject({ db: z.optional(runner) });
 const linkOptions = inputObject({ context, deadline: z.optional(laterDate), db: z.optional(runner) });
 const receiveOptions = inputObject({ maxBytes: z.optional(integer(1, maxTimer)) });
 const stopOptions = inputObject({ timeoutMs: z.optional(integer(0, maxTimer)) });
-const uuid = z.custom<string>(
-  (value) => typeof value === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value),
-  'must be a key of a completion',
-);
+const whatAKeyIs = 'must be the key of a completion';
+const uuid = z.custom<string>(isKey, whatAKeyIs);
 const letterOptions = inputObject({ limit: z.optional(integer(1, 10_000)), after: z.optional(uuid) });
 
 /** Checks one job or many. */
@@ -132,12 +130,15 @@ export function readRefId(given: unknown): string {
 /** Checks which dead letters to hand over again. */
 export function readKeys(given: unknown): readonly string[] | 'all' {
   if (given === 'all') return 'all';
-  const checked = check(z.array(uuid, 'must be "all", or a list of keys'), given);
-  if (checked.data) return checked.data;
-  return fail(
-    checked.issues.map(({ path, message }) => ({ path: `keys${path}`, message })),
-    'use the tracker',
-  );
+  if (!Array.isArray(given))
+    return fail([{ path: 'keys', message: 'must be "all", or a list of keys' }], 'use the tracker');
+  const keys: readonly unknown[] = [...given];
+  const issues = keys.flatMap((key, at) => (isKey(key) ? [] : [{ path: `keys[${at}]`, message: whatAKeyIs }]));
+  return issues.length > 0 ? fail(issues, 'use the tracker') : keys.filter(isKey);
+}
+
+function isKey(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 }
 
 function read<T>(schema: z.ZodMiniType<T>, given: unknown, task: Task): T {

@@ -59,6 +59,7 @@ export function createTables(schema: string): readonly string[] {
   user_id text,
   job_id text,
   link_ref_id text,
+  told_link_ref_id text,
   last_error text,
   failure_name text,
   failure_code text,
@@ -68,6 +69,7 @@ export function createTables(schema: string): readonly string[] {
     `create index tracked_due on ${schema}.tracked (due) where due is not null`,
     `create index tracked_ended on ${schema}.tracked (state, ended_at, key) where ended_at is not null`,
     `create index tracked_link on ${schema}.tracked (link_ref_id) where link_ref_id is not null`,
+    `create index tracked_told_link on ${schema}.tracked (told_link_ref_id) where told_link_ref_id is not null`,
     `create index tracked_told on ${schema}.tracked (told_at) where not is_proven`,
   ];
 }

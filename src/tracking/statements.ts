@@ -30,6 +30,17 @@ export function createStatements(settings: TrackerSettings) {
       + greatest(0, extract(epoch from clock_timestamp() - f.refilled_at))::double precision * f.rate)`;
   // With half of it random: jobs that were tracked together do not stay together.
   const delay = `${interval(`least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, t.step)) * (0.5 + random() / 2)`)}`;
+  // A callback: whether it makes a job followed, or brings its look forward, and to when.
+  const isAdopted = `(t.state = ${states.heard} and excluded.state = ${states.tracking})`;
+  const soonest = `greatest(now(), coalesce(t.forced_at, '-infinity') + ${interval(minDelayMs)})`;
+  const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
+  const broughtTo = `case when ${isAdopted} then now() else ${soonest} end`;
+  // Of a job that is tracked without its link: it is counted by this, and nothing else rests on it.
+  const toldLink = `case when t.link_ref_id is null then coalesce(t.told_link_ref_id, excluded.link_ref_id)
+    else t.told_link_ref_id end`;
+  const jobsOf = (link: string) => `(select count(*) from ${tracked} j
+      where j.link_ref_id = ${link} and j.kind = ${kinds.job})::integer
+      + (select count(*) from ${tracked} j where j.told_link_ref_id = ${link} and j.link_ref_id is null)::integer`;
   const identity = `t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context::text as context`;
 
   return {
@@ -76,12 +87,15 @@ from ${tracked} t where t.key = $1::uuid and t.kind = ${kinds.job} and t.state <
     /**
      * A callback: $1 key, $2 user id, $3 job id, $4 ref id of its link or null, $5 key of that link or null. Its job's
      * next look comes now, or as soon as the last one that a callback brought forward is long enough ago. Where
-     * that changes nothing, nothing is written. The oldest of too many jobs that callbacks alone told of go.
+     * that changes nothing, nothing is written. The oldest of too many jobs that callbacks alone told of go. The row
+     * says whether the job had ended before.
      */
-    hear: `with dropped as (
+    hear: `with before as (
+  select 1 from ${tracked} where key = $1::uuid and ended_at is not null and state <> ${states.untracked}
+), dropped as (
   delete from ${tracked} where key = any(array(
     select key from ${tracked} where not is_proven order by told_at desc offset ${maxToldJobs - 1} limit 10)) and key <> $1::uuid
-)
+), written as (
 insert into ${tracked} as t
   (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline, told_at, forced_at, is_proven)
 select $1::uuid, ${kinds.job}, case when o.follows then ${states.tracking} else ${states.heard} end,
@@ -91,19 +105,16 @@ from (select l.context, l.key is not null or ${unknownJobs === 'track'} as follo
   from (select 1) one left join ${tracked} l
     on l.key = $5::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done})) o
 on conflict (key) do update set
-  due = case when t.state = ${states.tracking} and t.forced_at is not null
-    then greatest(now(), t.forced_at + ${interval(minDelayMs)}) else now() end,
-  forced_at = case when t.state = ${states.tracking} and t.forced_at is not null
-    then greatest(now(), t.forced_at + ${interval(minDelayMs)}) else now() end,
-  step = 0, state = ${states.tracking},
-  context = case when t.state = ${states.heard} then excluded.context else t.context end,
-  deadline = coalesce(t.deadline, excluded.deadline)
-where (t.state = ${states.heard} and excluded.state = ${states.tracking})
-  or (t.state = ${states.tracking}
-    and t.due > greatest(now(), coalesce(t.forced_at, '-infinity') + ${interval(minDelayMs)}))`,
-
-    /** Whether a job has ended: a callback about it is a repeat. */
-    hasEnded: `select 1 from ${tracked} where key = $1::uuid and ended_at is not null and state <> ${states.untracked}`,
+  due = case when ${isBrought} then ${broughtTo} else t.due end,
+  forced_at = case when ${isBrought} then ${broughtTo} else t.forced_at end,
+  step = case when ${isBrought} then 0 else t.step end,
+  state = case when ${isAdopted} then ${states.tracking} else t.state end,
+  context = case when ${isAdopted} then excluded.context else t.context end,
+  deadline = coalesce(t.deadline, excluded.deadline),
+  told_link_ref_id = ${toldLink}
+where ${isBrought} or t.told_link_ref_id is distinct from ${toldLink}
+)
+select exists (select from before) as has_ended`,
 
     /**
      * Takes due rows, charges the budget for them, and gives them their next date: whoever dies after it holds
@@ -128,8 +139,7 @@ where (t.state = ${states.heard} and excluded.state = ${states.tracking})
       else least(now() + ${delay}, deadline) end
   where key = any(array(select key from chosen))
   returning ${identity}, t.polls, t.last_error, t.is_proven, t.missing, t.missing_seen, deadline <= now() as is_last,
-    case when t.kind = ${kinds.link} then (select count(*) from ${tracked} j
-      where j.link_ref_id = t.link_ref_id and j.kind = ${kinds.job})::integer end as known,
+    case when t.kind = ${kinds.link} then ${jobsOf('t.link_ref_id')} end as known,
     t.kind = ${kinds.link} and exists (select from ${tracked} j
       where j.link_ref_id = t.link_ref_id and j.kind = ${kinds.job} and j.state = ${states.heard}) as has_heard
 ), charged as (
@@ -283,7 +293,8 @@ from ${fleet} f, (select
     forget: `delete from ${tracked} where key = any(array(
   select t.key from ${tracked} t
   where t.state in (${states.done}, ${states.untracked}) and t.ended_at < now() - ${interval(retentionMs)}
-    and not exists (select from ${tracked} l where l.link_ref_id = t.link_ref_id and l.kind = ${kinds.link} and l.state = ${states.tracking})
+    and not exists (select from ${tracked} l
+      where l.link_ref_id = coalesce(t.link_ref_id, t.told_link_ref_id) and l.kind = ${kinds.link} and l.state = ${states.tracking})
   order by t.ended_at limit 500 for update skip locked)) returning 1 as gone`,
 
     /** A batch of what callbacks told of, and nobody asked for since. */

@@ -111,7 +111,8 @@ function createPoolStore(pool: SqlPool, bossModule: BossModule, close: () => Pro
           },
           () => {},
         );
-        throw error;
+        // pg-boss throws what the driver threw.
+        throw toStorageError(error);
       } finally {
         removeListener();
         connection.release(isBroken);
@@ -145,20 +146,16 @@ async function openFolder(folder: string, bossModule: BossModule): Promise<Store
       bossModule,
       boss: bossModule.fromPglite(lite),
       backend: 'pglite',
-      transaction: async (work) => {
-        let failure: { readonly reason: unknown } | null = null;
+      async transaction(work) {
         try {
           return await lite.transaction((inside) => {
             const boss: BossDatabase = {
               executeSql: (text, values) => inside.query(text, values?.length ? values : undefined),
             };
-            return work({ ...createSql(inside), boss }).catch((reason: unknown) => {
-              failure = { reason };
-              throw reason;
-            });
+            return work({ ...createSql(inside), boss });
           });
         } catch (error) {
-          throw failure ? (failure as { readonly reason: unknown }).reason : toStorageError(error);
+          throw toStorageError(error);
         }
       },
       async close() {

@@ -259,7 +259,7 @@ function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
   const ending = new AbortController();
   // For those that never work, and ask for dead letters to be handed over.
   const loadHandOver = lazy(() => openHandOver(context, { works: false }));
-  let hasBegun = false;
+  let beginning: Promise<void> | null = null;
   let work: Work | null = null;
   let stopping: Promise<void> | null = null;
   const door = createCallbackDoor(context, wake);
@@ -323,17 +323,18 @@ function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
   }
 
   async function onCompletion(handler: (completion: Completion<C>) => void | Promise<void>): Promise<void> {
-    const mayBegin = !hasBegun && stopping === null;
+    const mayBegin = beginning === null && stopping === null;
     const message = typeof handler === 'function' ? 'must be given once, and before stop()' : 'must be a function';
     if (typeof handler !== 'function' || !mayBegin) {
       throw new HostedConfigError([{ path: 'handler', message }], { task: 'use the tracker' });
     }
-    hasBegun = true;
-    try {
-      const handOver = await openHandOver(context, { works: true });
+    beginning = openHandOver(context, { works: true }).then((handOver) => {
       work = begin(handOver, handler);
+    });
+    try {
+      await beginning;
     } catch (error) {
-      hasBegun = false;
+      beginning = null;
       throw toStorageError(error);
     }
   }
@@ -388,6 +389,7 @@ function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
 
   async function stop(timeoutMs: number): Promise<void> {
     const idle = loadHandOver.value;
+    await beginning?.catch(() => undefined);
     if (work) {
       const timer = setTimeout(() => ending.abort(new Error('the tracker stops')), timeoutMs);
       try {

@@ -18,6 +18,7 @@ import {
 } from 'hosted-client';
 import { lambdaHandler, nodeHandler } from 'hosted-client/node';
 import { createMockService, createTestClock, type MockService } from 'hosted-client/testing';
+import { type Completion, createTracker, HostedStorageError, type SqlPool, type Tracker } from 'hosted-client/tracking';
 
 const service: MockService = createMockService({ clock: createTestClock(), spelling: 'random' });
 const options: HostedClientOptions = { ...service.sandbox.clientOptions, fetch: service.fetch };
@@ -92,3 +93,31 @@ export const numeric = new HostedClient({ ...options, partnerId: 85 });
 export const unknownMethod: NewIdType = { country: 'NG', idType: 'PASSPORT', verificationMethod: 'new' };
 // @ts-expect-error Missing is undefined, or not there; with exactOptionalPropertyTypes only the latter.
 export const nothing: HostedClientOptions = { ...options, timeoutMs: undefined };
+
+interface Customer {
+  readonly [member: string]: number;
+  readonly customer: number;
+}
+
+export async function follow(pool: SqlPool, job: JobStatus): Promise<Tracker<Customer> | null> {
+  try {
+    const tracker = await createTracker<Customer>({ client, pool, maxRequestsPerSecond: 5 });
+    const [key] = await tracker.track({ userId: job.userId, jobId: job.jobId, context: { customer: 1 } });
+    await tracker.onCompletion((completion) => console.log(key === completion.key, describe(completion)));
+    return tracker;
+  } catch (error) {
+    if (error instanceof HostedStorageError && error.reason === 'unreachable') return null;
+    throw error;
+  }
+}
+
+function describe(completion: Completion<Customer>): string {
+  switch (completion.outcome) {
+    case 'completed':
+      return `${completion.context?.customer}: ${completion.status.success}`;
+    case 'expired':
+      return `${completion.job.jobId}: ${completion.lastError}`;
+    case 'unheard':
+      return `${completion.missing} are missing`;
+  }
+}

@@ -1,6 +1,6 @@
 /** A newcomer: an empty folder, the tarball, and the README's blocks pasted as they stand. */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,7 +33,9 @@ async function followReadme(tarball: string): Promise<string | null> {
   const cwd = await makeProject('newcomer');
   await mustRun('npm', ['init', '-y', '--loglevel=error'], { cwd });
   await mustRun('npm', ['install', '--loglevel=error', tarball], { cwd });
-  return (await makeFirstCall(cwd)) ?? (await doWithoutMsw(cwd)) ?? (await runTests(cwd));
+  return (
+    (await makeFirstCall(cwd)) ?? (await doWithoutMsw(cwd)) ?? (await doWithoutDatabase(cwd)) ?? (await runTests(cwd))
+  );
 }
 
 async function makeFirstCall(cwd: string): Promise<string | null> {
@@ -49,6 +51,26 @@ async function makeFirstCall(cwd: string): Promise<string | null> {
 async function doWithoutMsw(cwd: string): Promise<string | null> {
   await copyFile(join(root, 'test/published/consumers/call.ts'), join(cwd, 'call.mts'));
   return printsJust(printed.call, process.execPath, ['call.mts'], { cwd });
+}
+
+/** None of the packages of tracking was installed, and who tracks is told which to install. */
+async function doWithoutDatabase(cwd: string): Promise<string | null> {
+  const installed = ['pg', 'pg-boss', '@electric-sql/pglite'].filter((name) =>
+    existsSync(join(cwd, 'node_modules', name)),
+  );
+  if (installed.length > 0) return `${installed.join(', ')} came along`;
+  await writeFiles(cwd, {
+    'track.mjs': `import { HostedClient } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import { createTracker } from 'hosted-client/tracking';
+
+const client = new HostedClient(createMockService().sandbox.clientOptions);
+const error = await createTracker({ client, connectionString: 'postgresql://127.0.0.1/x' }).catch((thrown) => thrown);
+console.log(error.code, error.reason, error.message);
+`,
+  });
+  const told = /^storage peer_missing Cannot create a tracker: the package "pg-boss" .*: npm install pg-boss$/;
+  return printsJust(told, process.execPath, ['track.mjs'], { cwd });
 }
 
 async function runTests(cwd: string): Promise<string | null> {

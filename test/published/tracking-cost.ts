@@ -3,6 +3,9 @@
  * of a million rows looks like after many polls. It needs a PostgreSQL with pg_stat_statements.
  */
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process, { argv, stdout } from 'node:process';
 import { HostedClient } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
@@ -113,7 +116,48 @@ async function showTable(schema: string, when: string): Promise<void> {
   stdout.write(`${when}: ${JSON.stringify(rows[0])}\n`);
 }
 
+/** What a first start in a folder takes, beside PGlite's own. */
+async function measureFirstStart(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tracked-'));
+  const time = async (act: () => Promise<{ close(): Promise<void> }>) => {
+    const startedAt = performance.now();
+    const opened = await act();
+    const ms = performance.now() - startedAt;
+    await opened.close();
+    return ms;
+  };
+  try {
+    const { PGlite } = await import('@electric-sql/pglite');
+    const client = createPendingClient();
+    const own: number[] = [];
+    const ours: number[] = [];
+    for (let n = 0; n < 3; n++) {
+      own.push(
+        await time(async () => {
+          const lite = new PGlite(join(folder, `own-${n}`));
+          await lite.waitReady;
+          return lite;
+        }),
+      );
+      ours.push(
+        await time(async () => {
+          const tracker = await createTracker({ client, folder: join(folder, `ours-${n}`) });
+          return { close: () => tracker.stop() };
+        }),
+      );
+    }
+    const median = (times: readonly number[]) => times.toSorted((a, b) => a - b)[1] ?? 0;
+    const [own1, ours1] = [median(own), median(ours)];
+    stdout.write(
+      `a first start in a folder: ${Math.round(ours1)} ms, PGlite alone ${Math.round(own1)} ms: ${(ours1 / own1).toFixed(2)} times\n`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 try {
+  await measureFirstStart();
   await measure('500 a second, 1 worker, 10,000 due', 'one', 10_000, 500, 1, 8);
   await measure('500 a second, 4 workers, 10,000 due', 'four', 10_000, 500, 4, 8);
   const few = await measure('unlimited, 10,000 due', 'few', 10_000, 100_000, 1, 6);

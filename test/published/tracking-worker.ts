@@ -6,7 +6,7 @@ import process from 'node:process';
 import { HostedClient } from 'hosted-client';
 import { createTracker } from 'hosted-client/tracking';
 
-const { DATABASE_URL = '', SERVICE_URL = '', API_KEY = '', RATE = '400', WEB_PORT } = process.env;
+const { DATABASE_URL = '', SERVICE_URL = '', API_KEY = '', RATE = '400', WEB_PORT, FOLDER } = process.env;
 const client = new HostedClient({ partnerId: '085', apiKey: API_KEY, baseUrls: { sandbox: SERVICE_URL } });
 
 async function open() {
@@ -14,7 +14,7 @@ async function open() {
     try {
       return await createTracker<{ n: number }>({
         client,
-        connectionString: DATABASE_URL,
+        ...(FOLDER ? { folder: FOLDER } : { connectionString: DATABASE_URL }),
         maxRequestsPerSecond: Number(RATE),
         concurrency: 40,
         handlerTimeoutMs: 5_000,
@@ -29,8 +29,9 @@ async function open() {
 }
 
 const tracker = await open();
+// One process alone may have a folder: it does both.
 if (WEB_PORT) serve();
-else await work();
+if (!WEB_PORT || FOLDER) await work();
 
 async function work(): Promise<void> {
   await tracker.onCompletion(async (completion) => {

@@ -4,8 +4,12 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process, { argv, stdout } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { JobRef } from 'hosted-client';
@@ -110,6 +114,11 @@ function startWorker(): void {
 
 const web = startProcess({ WEB_PORT: String(webPort) });
 try {
+  await killWithFolder();
+  deliveries.length = 0;
+  requestTimes.length = 0;
+  failed = 0;
+
   const lost = { callbacks: 0, doubled: 0, early: 0, repeated: 0 };
 
   /** Posts to the web server, again and again where it responds with 503, as the service does. */
@@ -244,6 +253,42 @@ try {
   await cluster.close().catch(() => undefined);
   server.close();
   server.closeAllConnections();
+}
+
+/** The same in a folder: its one process is killed three times. */
+async function killWithFolder(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tracked-'));
+  const port = await freePort();
+  const jobs = Array.from({ length: 200 }, () => service.sandbox.jobs.start());
+  for (const job of jobs) service.sandbox.jobs.complete(job, 'approved');
+  let only: ChildProcess | null = null;
+  const delivered = () => new Set(deliveries.map(({ key }) => key)).size;
+  try {
+    let isTracked = false;
+    for (let kills = 0; kills <= 3; kills++) {
+      only = startProcess({ WEB_PORT: String(port), FOLDER: folder, RATE: '40' });
+      while (!isTracked) {
+        const body = JSON.stringify(jobs.map((job, n) => ({ ...job, context: { n } })));
+        const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body }).catch(() => null);
+        isTracked = response?.ok === true;
+        await sleep(100);
+      }
+      const before = delivered();
+      const until = kills < 3 ? before + 5 + random() * 30 : jobs.length;
+      for (let at = 0; at < 1_200 && delivered() < until; at++) await sleep(50);
+      const ended = once(only, 'exit');
+      only.kill('SIGKILL');
+      await ended;
+    }
+    stdout.write(
+      `a folder: ${delivered()} of ${jobs.length} jobs handed over, ${deliveries.length - delivered()} extra, killed three times\n`,
+    );
+    if (delivered() !== jobs.length) throw new Error('a folder lost a completion');
+  } finally {
+    only?.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(`${folder}.lock`, { force: true });
+  }
 }
 
 /** The most requests in any second. */

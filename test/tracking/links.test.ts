@@ -82,6 +82,25 @@ describe.each(databases)('on $name', ({ open }) => {
     expect(completions[1]?.key).not.toBe(completions[0]?.key);
   });
 
+  test('a job that is tracked by its ids, too, is not missing', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    const { refId } = await world.client.links.create(newLink);
+    const job = world.service.jobs.start({ linkRefId: refId });
+    world.service.jobs.complete(job, 'approved');
+    await tracker.track({ ...job, context: 'by its ids' });
+    await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
+    await tracker.trackLink(refId, { context: 'by its link' });
+    await tracker.onCompletion(handler);
+
+    await until(() => completions.length > 0);
+    const asked = world.service.requests.length;
+    await until(() => world.service.requests.length > asked + 4);
+
+    expect(completions).toMatchObject([{ outcome: 'completed', context: 'by its ids' }]);
+  });
+
   test('a callback that names the link of somebody else gets none of its context', async () => {
     const world = createWorld(database);
     const tracker = await world.open();

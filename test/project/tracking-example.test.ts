@@ -8,8 +8,8 @@ import process from 'node:process';
 import { createMockService } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTables } from '../../src/tracking/schema.js';
-import { programs, startCluster } from './databases.ts';
-import { until } from './world.ts';
+import { programs, startCluster } from '../tracking/databases.ts';
+import { until } from '../tracking/world.ts';
 
 test.runIf(programs !== null || process.env.TRACKING_NEEDS_POSTGRESQL === '1')(
   'the example decides once about each customer, though each completion comes twice',
