@@ -85,8 +85,11 @@ const whatAKeyIs = 'must be the key of a completion';
 const uuid = z.custom<string>(isKey, whatAKeyIs);
 const letterOptions = inputObject({ limit: z.optional(integer(1, 10_000)), after: z.optional(uuid) });
 
-/** Checks one job or many. */
-export function readJobs(given: unknown): readonly CheckedJob[] {
+/** Checks one job or many, and the options beside them. */
+export function readTrack(
+  given: unknown,
+  options: unknown,
+): { readonly jobs: readonly CheckedJob[]; readonly db: SqlRunner | undefined } {
   const isList = Array.isArray(given);
   const list: readonly unknown[] = isList ? given : [given];
   if (list.length > maxJobs) fail([{ path: 'jobs', message: 'must be at most 100,000' }], 'track jobs');
@@ -96,8 +99,10 @@ export function readJobs(given: unknown): readonly CheckedJob[] {
     issues.push(...checked.issues.map(({ path, message }) => ({ path: place(isList, at, path), message })));
     return checked.data ? [checked.data as CheckedJob] : [];
   });
+  const beside = check(trackOptions, options ?? {});
+  issues.push(...beside.issues);
   if (issues.length > 0) fail(issues, 'track jobs');
-  return jobs;
+  return { jobs, db: beside.data?.db };
 }
 
 /** `jobs[3].userId` */
@@ -108,10 +113,6 @@ function place(isList: boolean, at: number, path: string): string {
 
 /** Checks the two ids of a job. */
 export const readJobRef = (given: unknown) => read(jobRef, given, 'use the tracker');
-/** Checks the options of `track`. */
-export const readTrackOptions = (given: unknown) => read(trackOptions, given ?? {}, 'track jobs');
-/** Checks the options of `trackLink`. */
-export const readLinkOptions = (given: unknown) => read(linkOptions, given ?? {}, 'track a link');
 /** Checks the options of `receive` and `handler`. */
 export const readReceiveOptions = (given: unknown) => read(receiveOptions, given ?? {}, 'receive a callback');
 /** Checks the options of `stop`. */
@@ -119,12 +120,14 @@ export const readStopOptions = (given: unknown) => read(stopOptions, given ?? {}
 /** Checks the options of `deadLetters`. */
 export const readLetterOptions = (given: unknown) => read(letterOptions, given ?? {}, 'use the tracker');
 
-/** Checks the reference id of a link. */
-export function readRefId(given: unknown): string {
+/** Checks a link to track. */
+export function readLink(refId: unknown, options: unknown) {
   // What the client sends as a part of a path.
-  const isRefId = typeof given === 'string' && /^[A-Za-z0-9_-]{1,128}$/.test(given);
-  if (!isRefId) fail([{ path: 'refId', message: 'must be 1 to 128 letters, digits, "_" or "-"' }], 'track a link');
-  return given as string;
+  const isRefId = typeof refId === 'string' && /^[A-Za-z0-9_-]{1,128}$/.test(refId);
+  const issues = isRefId ? [] : [{ path: 'refId', message: 'must be 1 to 128 letters, digits, "_" or "-"' }];
+  const checked = check(linkOptions, options ?? {});
+  if (!isRefId || !checked.data) return fail([...issues, ...checked.issues], 'track a link');
+  return { refId, ...checked.data };
 }
 
 /** Checks which dead letters to hand over again. */

@@ -19,14 +19,12 @@ import { createHousekeeping } from './housekeeping.js';
 import {
   type CheckedJob,
   readJobRef,
-  readJobs,
   readKeys,
   readLetterOptions,
-  readLinkOptions,
+  readLink,
   readReceiveOptions,
-  readRefId,
   readStopOptions,
-  readTrackOptions,
+  readTrack,
 } from './input.js';
 import { createKey } from './keys.js';
 import { readOptions, type TrackerOptions } from './options.js';
@@ -204,10 +202,12 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
   const store = await openStore(settings.place);
   const context = createContext({ settings, store, statements: createStatements(settings) }, logger);
   try {
-    await withinTenSeconds(prepare(context));
+    // PGlite is this process: it answers, however busy the machine is.
+    await (store.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));
   } catch (error) {
-    // Not waited for: a database that does not answer does not say goodbye.
-    void store.close().catch(() => undefined);
+    const closing = store.close().catch(() => undefined);
+    // A database that does not answer is not waited for; a folder may be opened again at once.
+    if (store.backend === 'pglite') await closing;
     throw error;
   }
   return createWorkingTracker<C>(context);
@@ -290,8 +290,7 @@ function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
     given: JobToTrack<C> | readonly JobToTrack<C>[],
     options?: { db?: SqlRunner },
   ): Promise<readonly string[]> {
-    const jobs = readJobs(given);
-    const { db } = readTrackOptions(options);
+    const { jobs, db } = readTrack(given, options);
     const keyed = await Promise.all(
       jobs.map(async (job) => ({ job, key: await createKey(environment, ['job', job.userId, job.jobId]) })),
     );
@@ -305,8 +304,7 @@ function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
   }
 
   async function trackLink(given: string, options?: { context?: C; deadline?: Date; db?: SqlRunner }): Promise<void> {
-    const refId = readRefId(given);
-    const { context: linkContext, deadline = null, db } = readLinkOptions(options);
+    const { refId, context: linkContext, deadline = null, db } = readLink(given, options);
     const key = await createKey(environment, ['link', refId]);
     await sqlOf(db).run(statements.trackLink, [key, refId, linkContext, deadline]);
     wake();

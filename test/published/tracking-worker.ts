@@ -34,6 +34,8 @@ if (WEB_PORT) serve();
 if (!WEB_PORT || FOLDER) await work();
 
 async function work(): Promise<void> {
+  // Nothing else ends the process: whatever stop() left open would keep it.
+  process.once('SIGTERM', () => void tracker.stop());
   await tracker.onCompletion(async (completion) => {
     const { key, job, context, outcome, attempt } = completion;
     const state = completion.outcome === 'completed' ? completion.status.state : null;

@@ -231,6 +231,15 @@ try {
   if (lastMs > 90_000) problems.push('the last came later than 90 s after the last kill');
   if (stats.dead > 0 || stats.tracking > 0) problems.push('something was left over');
 
+  isOver = true;
+  const stopping = [...workers].map(async (worker) => {
+    const ended = once(worker, 'exit');
+    worker.kill('SIGTERM');
+    await Promise.race([ended, sleep(15_000)]);
+    if (worker.exitCode !== 0) problems.push('a worker that was stopped did not end by itself');
+  });
+  await Promise.all(stopping);
+
   stdout.write(
     `${plan.jobs} jobs, ${plan.workers} workers, ${kills} kills, 1 immediate restart, ${Math.round((performance.now() - startedAt) / 1_000)} s\n`,
   );

@@ -2,6 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, databases } from './databases.ts';
 import { collect, createWorld, until } from './world.ts';
 
+const newLink = {
+  companyName: 'ACME',
+  dataPrivacyPolicyUrl: 'https://acme.test/p',
+  callbackUrl: 'https://acme.test/c',
+};
+
 describe.each(databases)('on $name', ({ open }) => {
   let database: Database;
   beforeAll(async () => {
@@ -9,7 +15,7 @@ describe.each(databases)('on $name', ({ open }) => {
   }, 60_000);
   afterAll(() => database.close());
 
-  test('no more is asked than the budget of the schema allows, by all processes and deliveries together', async () => {
+  test('no more is asked than the budget of the schema allows, by all processes, deliveries, links and callbacks together', async () => {
     const world = createWorld(database);
     const rate = 50;
     const options = { maxRequestsPerSecond: rate, minDelayMs: 10, maxDelayMs: 10, concurrency: 20 };
@@ -18,12 +24,20 @@ describe.each(databases)('on $name', ({ open }) => {
     const jobs = Array.from({ length: 60 }, () => world.service.jobs.start());
     for (const job of jobs.slice(0, 30)) world.service.jobs.complete(job, 'approved');
     await first.track(jobs);
+    for (let n = 0; n < 10; n++) await first.trackLink((await world.client.links.create(newLink)).refId);
     const { completions, handler } = collect();
 
     await Promise.all([first.onCompletion(handler), second.onCompletion(handler)]);
+    const pending = jobs.slice(30);
+    for (const job of pending) world.service.jobs.report(job, { resultCode: '0814', resultText: 'under review' });
+    const bodies = await Promise.all(pending.map(async (job) => (await world.service.jobs.callback(job)).text()));
+    const storm = Promise.all([...bodies, ...bodies, ...bodies].map((body) => second.receive(body)));
     await until(() => completions.length >= 30 && world.service.requests.length > 150);
+    await storm;
 
-    const times = world.service.requests.map(({ at }) => at);
+    const asked = world.service.requests.filter(({ operation }) => operation !== 'links.create');
+    expect(asked.some(({ operation }) => operation === 'links.get')).toBe(true);
+    const times = asked.map(({ at }) => at);
     const busiest = Math.max(...times.map((at) => times.filter((other) => other >= at && other < at + 1_000).length));
     expect(busiest).toBeLessThanOrEqual(rate * 1.3);
     expect((await first.stats()).requestsSent).toBeGreaterThanOrEqual(times.length);

@@ -146,7 +146,11 @@ describe.each(databases)('on $name', ({ open }) => {
       'jobs[6].deadline',
       'jobs[7].linkRefId',
     ]);
-    await expect(tracker.trackLink('../x', {})).rejects.toMatchObject({ code: 'validation' });
+    const ofLink = await tracker
+      .trackLink('../x', { deadline: new Date(0), db: {} as never })
+      .catch((thrown) => thrown);
+    expect(ofLink).toMatchObject({ code: 'validation' });
+    expect(ofLink.issues.map(({ path }: { path: string }) => path)).toEqual(['refId', 'deadline', 'db']);
     expect(await world.rows('select 1 from TRACKED')).toEqual([]);
   });
 
