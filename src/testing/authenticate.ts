@@ -19,7 +19,7 @@ export interface AuthContext {
 }
 
 /** Requests further than this from now are rejected, in ms. No window is documented; this one is the client's. */
-const windowMs = assumedMaxResponseAgeMs;
+export const authWindowMs = assumedMaxResponseAgeMs;
 
 /**
  * The property that has the signature of a request: the one that the operation expects, or the other one where
@@ -45,7 +45,7 @@ export async function findAuthProblem(body: Body, operation: OperationName, auth
     ? parseJobTimestamp(body.timestamp, wire.jobTimestampFormat)
     : parseLinkTimestamp(body.timestamp, wire.timestampFormat);
   if (timestamp === null) return 'Unreadable timestamp';
-  if (Math.abs(now() - timestamp.ms) > windowMs) return 'Timestamp is too far from now';
+  if (Math.abs(now() - timestamp.ms) > authWindowMs) return 'Timestamp is too far from now';
 
   const signature = body[signatureProperty];
   const isGenuine = typeof signature === 'string' && (await keys.verify(signature, timestamp.signedText));
