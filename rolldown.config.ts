@@ -24,17 +24,18 @@ export default defineConfig({
     index: main,
     'node/index': resolve('src/node/index.ts'),
     'opentelemetry/index': resolve('src/opentelemetry/index.ts'),
+    'sandbox/index': resolve('src/sandbox/index.ts'),
     'testing/index': resolve('src/testing/index.ts'),
     'testing/msw': resolve('src/testing/msw.ts'),
     'tracking/index': resolve('src/tracking/index.ts'),
   },
   platform: 'neutral',
-  // ky and zod come along, with their licences in THIRD-PARTY-NOTICES.md: of their 9 MB a twentieth is
+  // ky, zod and, in the sandbox, hono come along, with their licences in THIRD-PARTY-NOTICES.md: of their 9 MB a twentieth is
   // used, and one file loads in a third of the time that theirs take. tweetnacl asks for a module system as
   // it loads, and few need it; the others are the user's own.
-  external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', 'pg-boss', '@electric-sql/pglite'],
+  external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', 'pg-boss', '@electric-sql/pglite', /^node:/],
   resolve: { mainFields: ['module', 'main'] },
-  transform: { target: 'es2023' },
+  transform: { target: 'es2023', jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
   output: {
     dir: 'dist',
     format: 'esm',

@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (path: string) => readFileSync(`${root}${path}`, 'utf8');
 
 /** What `rolldown.config.ts` bundles. */
-const bundled = ['ky', 'zod'];
+const bundled = ['hono', 'ky', 'zod'];
 
 interface Manifest {
   readonly name: string;

@@ -135,7 +135,8 @@ const baseUrlMap = inputObject(
 
 const timestampFormat = choice(['iso', 'epoch-ms', 'epoch-s'], 'must be "iso", "epoch-ms" or "epoch-s"');
 
-const wireOptions = inputObject({
+/** What the protocol leaves open, as callers give it. */
+export const wireOptions = inputObject({
   brand: z.optional(
     z.string('must be a string').check(z.regex(/^[a-z][a-z0-9_]{0,31}$/, 'must be a word in lower case')),
   ),

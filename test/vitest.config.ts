@@ -9,6 +9,7 @@ export const alias = [
   { find: /^hosted-client\/node$/, replacement: source('node/index.ts') },
   { find: /^hosted-client\/opentelemetry$/, replacement: source('opentelemetry/index.ts') },
   { find: /^hosted-client\/tracking$/, replacement: source('tracking/index.ts') },
+  { find: /^hosted-client\/sandbox$/, replacement: source('sandbox/index.ts') },
   { find: /^hosted-client\/testing$/, replacement: source('testing/index.ts') },
   { find: /^hosted-client\/testing\/msw$/, replacement: source('testing/msw.ts') },
 ];

@@ -43,6 +43,12 @@ const entries: readonly Entry[] = [
     showsAll: false,
   },
   {
+    specifier: 'hosted-client/sandbox',
+    declarations: 'dist/sandbox/index.d.ts',
+    report: 'docs/api/hosted-client-sandbox.api.md',
+    showsAll: false,
+  },
+  {
     specifier: 'hosted-client/testing',
     declarations: 'dist/testing/index.d.ts',
     report: 'docs/api/hosted-client-testing.api.md',

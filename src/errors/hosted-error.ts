@@ -55,6 +55,10 @@ export type Task =
   | 'sign with Ed25519'
   | 'sign with HMAC-SHA256'
   | 'start a job'
+  | 'start the sandbox'
+  | 'play an outcome'
+  | 'send a callback again'
+  | 'run a control'
   | 'track a link'
   | 'track jobs'
   | 'use the tracker';

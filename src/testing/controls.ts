@@ -95,8 +95,7 @@ export function startJob(
   }
   const closed = link === undefined ? null : closedStateOf(link, context);
   if (closed !== null) {
-    const message = `must be a link that is open, and this one ${closedTexts[closed]}`;
-    throw new HostedValidationError([{ path: 'linkRefId', message }], { task: 'start a job' });
+    throw new HostedValidationError([{ path: 'linkRefId', message: closedMessage(closed) }], { task: 'start a job' });
   }
   const linkUserId = link?.isSingleUse ? link.userId : undefined;
   const job = { userId: userId ?? linkUserId ?? ids.uuid(), jobId: jobId ?? ids.uuid() };
@@ -116,6 +115,11 @@ export function closedStateOf(
   const expiresAt = link.expiresAt === null ? null : parseIsoTime(link.expiresAt);
   if (expiresAt !== null && expiresAt <= now()) return 'expired';
   return link.isSingleUse === true && store.jobsOf(link.refId).length > 0 ? 'used' : null;
+}
+
+/** What would be right of a link on which no job begins. */
+export function closedMessage(closed: keyof typeof closedTexts): string {
+  return `must be a link that is open, and this one ${closedTexts[closed]}`;
 }
 
 const closedTexts = {

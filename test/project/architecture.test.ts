@@ -1,7 +1,7 @@
 // How the source hangs together: who imports whom, which packages where, and what reaches a browser's bundle.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import ts from 'typescript';
@@ -23,7 +23,7 @@ interface SourceFile {
 
 const sources: readonly SourceFile[] = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => /\.tsx?$/.test(path))
   .sort()
   .map((path) => {
     const text = readFileSync(join(root, path), 'utf8');
@@ -33,7 +33,14 @@ const sources: readonly SourceFile[] = readdirSync(root, { recursive: true, enco
     const fileOf = (specifier: string) =>
       normalize(join(dirname(path), specifier))
         .replaceAll('\\', '/')
-        .replace(/\.js$/, '.ts');
+        .replace(
+          /\.js$/,
+          readdirSync(dirname(join(root, dirname(path), specifier))).includes(
+            basename(specifier).replace(/\.js$/, '.tsx'),
+          )
+            ? '.tsx'
+            : '.ts',
+        );
     return {
       path,
       text,
@@ -102,6 +109,9 @@ const levelOf = (path: string) => {
 const mayBeNamed = (path: string, isTypeOnly: boolean) =>
   ['options.ts', 'events.ts'].includes(path) || path.endsWith('/types.ts') || (path === 'settings.ts' && isTypeOnly);
 
+/** Entries of their own, above the rest. */
+const isApart = (path: string) => /^(?:sandbox|testing)\//.test(path);
+
 test('six files stand in the root: what one configures', () => {
   const root = sources.map(({ path }) => path).filter((path) => !path.includes('/'));
 
@@ -110,7 +120,7 @@ test('six files stand in the root: what one configures', () => {
 
 test('imports run downwards: from a folder to one below it', () => {
   const upwards = sources
-    .filter(({ path }) => !path.startsWith('testing/'))
+    .filter(({ path }) => !isApart(path))
     .flatMap(({ path, imports }) =>
       imports
         .filter(({ file, isTypeOnly }) => levelOf(file) < levelOf(path) && !mayBeNamed(file, isTypeOnly))
@@ -121,7 +131,7 @@ test('imports run downwards: from a folder to one below it', () => {
 });
 
 test('options, events and public types know nothing above the errors', () => {
-  const named = sources.filter(({ path }) => mayBeNamed(path, false) && !path.startsWith('testing/'));
+  const named = sources.filter(({ path }) => mayBeNamed(path, false) && !isApart(path));
   const above = named.flatMap(({ path, imports }) =>
     imports
       .filter(({ file }) => levelOf(file) < levelOf('errors/errors.ts') && !mayBeNamed(file, true))
@@ -167,6 +177,9 @@ const mayCheckShapes = [
   'call/operation.ts',
   'call/request.ts',
   'protocol/scalars.ts',
+  'sandbox/controls.ts',
+  'sandbox/kept-state.ts',
+  'sandbox/options.ts',
   'settings.ts',
   'testing/saved-state.ts',
   'tracking/input.ts',
@@ -190,9 +203,20 @@ test('what callers give is checked as a copy: `inputObject` alone makes a schema
 });
 
 test('no other package is imported', () => {
-  const known = ['@electric-sql/pglite', '@opentelemetry/api', 'ky', 'msw', 'pg', 'pg-boss', 'tweetnacl', 'zod/mini'];
+  const known = [
+    '@electric-sql/pglite',
+    '@opentelemetry/api',
+    'hono',
+    'ky',
+    'msw',
+    'pg',
+    'pg-boss',
+    'tweetnacl',
+    'zod/mini',
+  ];
+  const packages = sources.flatMap((source) => source.packages).filter((name) => !name.startsWith('node:'));
 
-  expect([...new Set(sources.flatMap(({ packages }) => packages))].sort()).toEqual(known);
+  expect([...new Set(packages.map((name) => name.split('/')[0]))].sort()).toEqual(known);
 });
 
 test('nothing outside the node entry imports it, and it reaches neither calls nor handlers', () => {
@@ -216,12 +240,17 @@ test('OpenTelemetry is imported by its entry alone, which nothing imports', () =
   ).toEqual([]);
 });
 
-test('nothing outside testing imports it', () => {
-  const importers = sources
-    .filter(({ path, files }) => !path.startsWith('testing/') && files.some((file) => file.startsWith('testing/')))
-    .map(({ path }) => path);
+test('hono is imported by the sandbox alone', () => {
+  expect(importersOf('hono').filter((path) => !path.startsWith('sandbox/'))).toEqual([]);
+});
 
-  expect(importers).toEqual([]);
+test('nothing imports the sandbox, and the sandbox alone imports testing', () => {
+  const importers = sources.filter(({ path, files }) => !isApart(path) && files.some(isApart)).map(({ path }) => path);
+  const fromTesting = within('testing').filter((path) =>
+    importsOf.get(path)?.some((file) => file.startsWith('sandbox/')),
+  );
+
+  expect([...importers, ...fromTesting]).toEqual([]);
 });
 
 test('the testing kit reaches nothing that calls, sends, decodes or normalises', () => {
@@ -244,20 +273,20 @@ test('nothing outside tracking imports it', () => {
   expect(importers).toEqual([]);
 });
 
-test('the main entry reaches neither testing nor msw', () => {
+test('the main entry reaches neither the sandbox nor testing nor msw', () => {
   const reached = reachedFrom('index.ts');
 
-  expect([...reached].filter((path) => path.startsWith('testing/'))).toEqual([]);
+  expect([...reached].filter((path) => isApart(path))).toEqual([]);
   expect([...reached].filter((path) => importersOf('msw').includes(path))).toEqual([]);
 });
 
-test('nothing of Node alone is imported', () => {
+test('nothing of Node alone is imported, but by the sandbox', () => {
   const builtIn =
     /^(?:node:|bun:|(?:assert|buffer|crypto|events|fs|http|https|net|os|path|process|stream|timers|tls|url|util|zlib)(?:\/|$))/;
 
-  expect(sources.filter(({ packages }) => packages.some((name) => builtIn.test(name))).map(({ path }) => path)).toEqual(
-    [],
-  );
+  const importers = sources.filter(({ packages }) => packages.some((name) => builtIn.test(name)));
+
+  expect(importers.filter(({ path }) => !path.startsWith('sandbox/')).map(({ path }) => path)).toEqual([]);
 });
 
 /** Where a file uses `any`, an enum, a namespace, a `!` or a default export. */
@@ -307,6 +336,8 @@ test('a bundle of the main entry for browsers has nothing of Node and nothing of
   expect(code).toContain('HostedClient');
   expect(code).not.toMatch(/node:/);
   expect(code).not.toMatch(/\bmsw\b|pg-boss|pglite|'pg'|"pg"/);
-  expect(Object.keys(metafile.inputs).filter((path) => /node_modules\/msw\/|src\/testing\//.test(path))).toEqual([]);
+  expect(
+    Object.keys(metafile.inputs).filter((path) => /node_modules\/(?:hono|msw)\/|src\/(?:sandbox|testing)\//.test(path)),
+  ).toEqual([]);
   expect(warnings).toEqual([]);
 });

@@ -11,6 +11,7 @@ const entries = [
   'index.ts',
   'node/index.ts',
   'opentelemetry/index.ts',
+  'sandbox/index.ts',
   'testing/index.ts',
   'testing/msw.ts',
   'tracking/index.ts',
@@ -194,6 +195,7 @@ function nameOf(node: Member): string {
 /** What examples take for granted: the exports of this package, and what a caller has at hand. */
 const given = `
 import type * as Main from 'hosted-client';
+import type * as Sandboxes from 'hosted-client/sandbox';
 import type * as Testing from 'hosted-client/testing';
 import type * as Tracking from 'hosted-client/tracking';
 declare global {
@@ -205,6 +207,7 @@ declare global {
   const createMockService: typeof Testing.createMockService;
   const createTestClock: typeof Testing.createTestClock;
   const instrument: typeof import('hosted-client/opentelemetry').instrument;
+  const startSandbox: typeof Sandboxes.startSandbox;
   const mswHandlers: typeof import('hosted-client/testing/msw').mswHandlers;
   const createTracker: typeof Tracking.createTracker;
   const tracker: Tracking.Tracker;
@@ -261,6 +264,8 @@ describe('doc comments', { timeout: 60_000 }, () => {
         'PollReport.nextDelayMs',
         'MockEnvironment.jobs.report.resultCode',
         'createTestClock.advance',
+        'Sandbox.play.idType',
+        'SandboxRequest.signature.message',
         'mswHandlers',
         'instrument',
       ]),

@@ -46,7 +46,7 @@ function expressionsIn(path: string, text: string): readonly Expression[] {
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => path.endsWith('.ts'));
+  .filter((path) => /\.tsx?$/.test(path));
 const texts = files.map((path) => ({ path, text: readFileSync(`src/${path}`, 'utf8') }));
 const expressions = texts.flatMap(({ path, text }) => expressionsIn(path, text));
 

@@ -38,17 +38,18 @@ test('the one runtime dependency is tweetnacl, which has none of its own', () =>
   expect(lock.packages['node_modules/tweetnacl']?.dependencies).toBeUndefined();
 });
 
-test('what is bundled is ky and zod, and their licences come along', async () => {
+test('what is bundled is ky, zod and, in the sandbox, hono, and their licences come along', async () => {
   const { metafile } = await build({
     entryPoints: [
       'src/index.ts',
       'src/node/index.ts',
       'src/opentelemetry/index.ts',
+      'src/sandbox/index.ts',
       'src/testing/index.ts',
       'src/testing/msw.ts',
       'src/tracking/index.ts',
     ],
-    external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', 'pg-boss', '@electric-sql/pglite'],
+    external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', 'pg-boss', '@electric-sql/pglite', 'node:*'],
     format: 'esm',
     bundle: true,
     write: false,
@@ -59,9 +60,9 @@ test('what is bundled is ky and zod, and their licences come along', async () =>
     Object.keys(metafile.inputs).flatMap((path) => /node_modules\/([^/]+)\//.exec(path)?.[1] ?? []),
   );
 
-  expect([...bundled].sort()).toEqual(['ky', 'zod']);
+  expect([...bundled].sort()).toEqual(['hono', 'ky', 'zod']);
   const notices = readFileSync('THIRD-PARTY-NOTICES.md', 'utf8');
-  for (const licence of ['node_modules/ky/license', 'node_modules/zod/LICENSE']) {
+  for (const licence of ['node_modules/hono/LICENSE', 'node_modules/ky/license', 'node_modules/zod/LICENSE']) {
     expect(notices).toContain(readFileSync(licence, 'utf8').trim());
   }
 });
@@ -96,14 +97,14 @@ test('the notices name each version that is bundled', () => {
 
   const headings = [...notices.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
 
-  expect(headings).toEqual(['ky', 'zod'].map((name) => `${name} ${installed(name).version}`));
+  expect(headings).toEqual(['hono', 'ky', 'zod'].map((name) => `${name} ${installed(name).version}`));
 });
 
 test('sbom.cdx.json names version, licence and digest of each package that is bundled', () => {
   const { components } = sbom;
 
   expect(components).toEqual(
-    ['ky', 'zod'].map((name) => {
+    ['hono', 'ky', 'zod'].map((name) => {
       const { version, license, sha512 } = installed(name);
       expect(sha512).toMatch(/^[0-9a-f]{128}$/);
       return {
@@ -137,9 +138,9 @@ test('sbom.cdx.json is CycloneDX 1.6 about this very version, the same each time
     version,
     purl: `pkg:npm/hosted-client@${version}`,
   });
-  expect(new Set(refs).size).toBe(3);
+  expect(new Set(refs).size).toBe(4);
   expect(dependencies.map(({ ref }) => ref)).toEqual(refs);
-  expect(dependencies.map(({ dependsOn }) => dependsOn)).toEqual([refs.slice(1), [], []]);
+  expect(dependencies.map(({ dependsOn }) => dependsOn)).toEqual([refs.slice(1), [], [], []]);
 });
 
 test('the papers of what is bundled are those that the script writes', () => {
@@ -177,7 +178,7 @@ test('the package holds its build, its source and its papers, and nothing else',
 
   const strangers = paths.filter(
     (path) =>
-      !/^(?:dist|src)\/.+\.(?:js|ts|map)$|^docs\/(?:(?:moving|observability|protocol|tracking)\.md|openapi\.yaml)$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|sbom\.cdx\.json)$/.test(
+      !/^(?:dist|src)\/.+\.(?:js|tsx?|map)$|^docs\/(?:(?:moving|observability|protocol|sandbox|tracking)\.md|openapi\.yaml)$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|sbom\.cdx\.json)$/.test(
         path,
       ),
   );

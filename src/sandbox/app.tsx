@@ -1,0 +1,245 @@
+/**
+ * The pages and the controls, by address.
+ *
+ * @module
+ */
+
+import { type Context, Hono } from 'hono';
+import type { Child } from 'hono/jsx';
+import { secureHeaders } from 'hono/secure-headers';
+import { HostedValidationError } from '../errors/errors.js';
+import { type Environment, environments } from '../options.js';
+import { isHttpUrl } from '../protocol/http-url.js';
+import type { RunningService } from '../testing/service.js';
+import type { StoredJob, WireIdType } from '../testing/store.js';
+import { checkInput, createControls, failNext, failNextInput } from './controls.js';
+import type { Live } from './live.js';
+import { isOutcome } from './outcomes.js';
+import { ConsolePage, LinkStoryPage, type ShownJob, type ShownLink } from './pages/console-page.js';
+import { followScript } from './pages/follow.js';
+import { idTypeValue } from './pages/id-types.js';
+import { renderPage } from './pages/layout.js';
+import {
+  ClosedPage,
+  emptyForm,
+  type FormState,
+  JobPage,
+  LinkPage,
+  NotFoundPage,
+  ProblemPage,
+} from './pages/link-page.js';
+import { icon, style } from './pages/style.js';
+import type { FoundLink, Stage } from './stage.js';
+import { tellStory } from './stories.js';
+import type { Sandbox } from './types.js';
+
+export interface AppSettings {
+  readonly sandbox: Sandbox;
+  readonly running: RunningService;
+  readonly stage: Stage;
+  readonly live: Live;
+  readonly partnerId: string;
+  readonly apiKeys: Readonly<Record<Environment, string>> | null;
+  /** The OpenAPI description; null where it is not installed. */
+  readonly description: string | null;
+}
+
+/** Nothing from outside, no inline script or style, not framed. */
+const security = secureHeaders({
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    styleSrc: ["'self'"],
+    scriptSrc: ["'self'"],
+    imgSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+  xFrameOptions: 'DENY',
+  // With `no-referrer`, browsers would send `Origin: null` with the pages' own forms.
+  referrerPolicy: 'same-origin',
+  // The sandbox speaks http.
+  strictTransportSecurity: false,
+});
+
+/** Creates the site. */
+export function createApp(settings: AppSettings): Hono {
+  const { sandbox, live, description } = settings;
+  const app = new Hono();
+
+  app.use(security);
+  app.use(async (c, next) => {
+    await next();
+    c.header('cache-control', 'no-store');
+  });
+  app.onError((error, c) => {
+    if (!(error instanceof HostedValidationError)) throw error;
+    if (c.req.path.startsWith('/control/')) return c.json({ error: error.message, issues: error.issues }, 400);
+    return page(c, <ProblemPage title="That did not work" message={error.message} />, 400);
+  });
+  app.notFound((c) =>
+    c.req.path.startsWith('/control/')
+      ? c.json({ error: `No control has this method and address: ${c.req.method} ${c.req.path}` }, 404)
+      : page(c, <NotFoundPage />, 404),
+  );
+
+  app.route('/', createControls(sandbox));
+  app.get('/events', () => live.open());
+  app.get('/assets/style.css', (c) => c.body(style, 200, { 'content-type': 'text/css; charset=utf-8' }));
+  app.get('/assets/icon.svg', (c) => c.body(icon, 200, { 'content-type': 'image/svg+xml' }));
+  app.get('/assets/follow.js', (c) =>
+    c.body(followScript(), 200, { 'content-type': 'text/javascript; charset=utf-8' }),
+  );
+  if (description !== null) {
+    app.get('/openapi.yaml', (c) => c.body(description, 200, { 'content-type': 'application/yaml; charset=utf-8' }));
+  }
+  addLinkPages(app, settings);
+  addConsole(app, settings);
+  return app;
+}
+
+function page(c: Context, content: Child, status: 200 | 400 | 404 | 410 = 200): Response | Promise<Response> {
+  return c.html(renderPage(content), status);
+}
+
+function addLinkPages(app: Hono, { stage, running }: AppSettings): void {
+  app.get('/links/:refId', (c) => {
+    const found = stage.findLink(c.req.param('refId'));
+    if (found === null) return page(c, <NotFoundPage />, 404);
+    stage.open(found);
+    if (found.closed !== null) return page(c, <ClosedPage link={found.link} closed={found.closed} />, 410);
+    return page(c, <LinkPage link={found.link} form={emptyForm} />);
+  });
+
+  app.post('/links/:refId', async (c) => {
+    const found = stage.findLink(c.req.param('refId'));
+    if (found === null) return page(c, <NotFoundPage />, 404);
+    const { environment, link, closed } = found;
+    if (closed !== null) return page(c, <ClosedPage link={link} closed={closed} />, 410);
+    const fields = new URLSearchParams(await c.req.text());
+    const { form, idType } = readForm(fields, found);
+    const { outcome } = form;
+    if (!isOutcome(outcome) || form.problems.length > 0) return page(c, <LinkPage link={link} form={form} />, 400);
+    const job = stage.play(link.refId, outcome, { environment, ...(idType && { idType }) });
+    return c.redirect(`/links/${link.refId}/jobs/${encodeURIComponent(job.jobId)}`, 303);
+  });
+
+  app.get('/links/:refId/jobs/:jobId', (c) => {
+    const found = stage.findLink(c.req.param('refId'));
+    const job = found && jobsOf(running, found).find(({ jobId }) => jobId === c.req.param('jobId'));
+    if (!found || !job) return page(c, <NotFoundPage />, 404);
+    return page(c, <JobPage link={found.link} job={job} />);
+  });
+}
+
+/** Reads the form of a link's page: of the fields that a script leaves out, ID type alone has a default. */
+function readForm(fields: URLSearchParams, { link }: FoundLink): { form: FormState; idType: WireIdType | null } {
+  const [id, outcome, consent] = [fields.get('id'), fields.get('outcome'), fields.get('consent')];
+  const idType = link.idTypes.find((entry) => idTypeValue(entry) === id) ?? null;
+  const problems: FormState['problems'][number][] = [];
+  if (id !== null && idType === null && link.idTypes.length > 0) {
+    const known = link.idTypes.slice(0, 20).map(idTypeValue).join(', ');
+    problems.push({ field: 'id', message: `Choose one of the IDs that the link accepts: ${known}` });
+  }
+  if (consent === null) problems.push({ field: 'consent', message: 'Give your consent' });
+  if (!isOutcome(outcome)) problems.push({ field: 'outcome', message: 'Choose one of the outcomes' });
+  return { form: { idType: id, outcome, hasConsent: consent !== null, problems }, idType };
+}
+
+function addConsole(app: Hono, settings: AppSettings): void {
+  const { sandbox, stage, running } = settings;
+
+  app.get('/', (c) => {
+    const { partnerId, apiKeys, description } = settings;
+    const links = environments.flatMap((environment) => linksOf(running, stage, environment));
+    const jobs = environments.flatMap((environment) => allJobs(running, environment));
+    return page(
+      c,
+      <ConsolePage
+        sandbox={sandbox}
+        partnerId={partnerId}
+        apiKeys={apiKeys}
+        links={links.sort((a, b) => b.link.createdAt - a.link.createdAt)}
+        jobs={jobs.sort((a, b) => b.job.startedAt - a.job.startedAt)}
+        hasDescription={description !== null}
+      />,
+    );
+  });
+
+  app.get('/console/links/:refId', (c) => {
+    const found = stage.findLink(c.req.param('refId'));
+    if (found === null) return page(c, <NotFoundPage />, 404);
+    const jobs = jobsOf(running, found);
+    const story = tellStory({ ...found, jobs, callbacks: sandbox.callbacks, sightings: stage });
+    const shown = jobs.map((job) => ({ environment: found.environment, job })).reverse();
+    return page(c, <LinkStoryPage {...found} story={story} jobs={shown} />);
+  });
+
+  app.post('/console/links/:refId/disable', (c) => {
+    const found = stage.findLink(c.req.param('refId'));
+    if (found === null) return page(c, <NotFoundPage />, 404);
+    const { environment, link } = found;
+    const { store, now } = running.environments[environment].context();
+    if (link.disabledAt === null) store.changeLink(link, { disabledAt: now() });
+    return back(c, `/console/links/${link.refId}`);
+  });
+
+  app.post('/console/jobs/complete', async (c) => {
+    const fields = new URLSearchParams(await c.req.text());
+    const environment = fields.get('environment') === 'production' ? 'production' : 'sandbox';
+    const job = { userId: fields.get('userId') ?? '', jobId: fields.get('jobId') ?? '' };
+    if (running.environments[environment].context().store.findJob(job) === undefined) {
+      return page(c, <NotFoundPage />, 404);
+    }
+    stage.complete(environment, job, fields.get('outcome') === 'approved' ? 'approved' : 'rejected');
+    return back(c, '/#jobs');
+  });
+
+  app.post('/console/callbacks/:id/resend', async (c) => {
+    const given = new URLSearchParams(await c.req.text()).get('variant');
+    const variant = (['forged', 'stale', 'altered', 'unsigned'] as const).find((known) => known === given);
+    await sandbox.resend(Number(c.req.param('id')), variant === undefined ? {} : { variant });
+    return back(c, '/#callbacks');
+  });
+
+  app.post('/console/faults', async (c) => {
+    const fields = Object.fromEntries(new URLSearchParams(await c.req.text()));
+    const [kind, status] = (fields.fault ?? '').split(/-(?=\d)/);
+    const isLimited = status === '429';
+    const fault = { kind, ...(status && { status: Number(status) }), ...(isLimited && { retryAfter: '1' }) };
+    failNext(
+      sandbox,
+      checkInput(failNextInput, { environment: fields.environment, operation: fields.operation, fault }),
+    );
+    return back(c, '/#faults');
+  });
+
+  app.post('/console/reset', async (c) => {
+    await sandbox.reset();
+    return c.redirect('/', 303);
+  });
+}
+
+function jobsOf(running: RunningService, { environment, link }: FoundLink): readonly StoredJob[] {
+  return running.environments[environment].context().store.jobsOf(link.refId);
+}
+
+/** Back to the page whose form it was. */
+function back(c: Context, otherwise: string): Response {
+  const referrer = URL.parse(c.req.header('referer') ?? '');
+  const isOwn = referrer !== null && isHttpUrl(referrer) && referrer.host === c.req.header('host');
+  return c.redirect(isOwn ? referrer.pathname : otherwise, 303);
+}
+
+function linksOf(running: RunningService, stage: Stage, environment: Environment): readonly ShownLink[] {
+  const { store } = running.environments[environment].context();
+  return store.sliceLinks(0, store.countLinks()).flatMap(({ refId }) => stage.findLink(refId) ?? []);
+}
+
+function allJobs(running: RunningService, environment: Environment): readonly ShownJob[] {
+  return running.environments[environment]
+    .context()
+    .store.jobs()
+    .map((job) => ({ environment, job }));
+}

@@ -1,0 +1,205 @@
+/**
+ * Callbacks: posted one after another for each job, and again after a failure.
+ *
+ * @module
+ */
+
+import { HostedValidationError } from '../errors/errors.js';
+import type { JobRef } from '../jobs/types.js';
+import type { Environment } from '../options.js';
+import type { StoredJob } from '../testing/store.js';
+import type { Delivery } from './post-callback.js';
+import type { SandboxCallback } from './types.js';
+import type { Work } from './work.js';
+
+/** What may be wrong with a callback that is posted again. */
+export type Variant = 'forged' | 'stale' | 'altered' | 'unsigned';
+
+/** A callback as it is kept. */
+export interface KeptCallback {
+  readonly view: MutableCallback;
+  /** Which of its job's results it reports. */
+  readonly entry: number;
+  readonly variant: Variant | null;
+  /** Whether it is posted again after a failure. */
+  readonly isRepeated: boolean;
+  /** When it is to be posted next, in ms since the epoch; null before the first delivery. */
+  nextAt: number | null;
+}
+
+type Attempt = SandboxCallback['attempts'][number];
+type MutableCallback = Omit<SandboxCallback, 'state' | 'attempts'> & {
+  state: SandboxCallback['state'];
+  attempts: Attempt[];
+};
+
+export interface CallbackSettings {
+  readonly retriesMs: readonly number[];
+  readonly keep: number;
+  readonly defaultUrl: string | null;
+  work(): Work;
+  findJob(environment: Environment, job: JobRef): StoredJob | undefined;
+  /** The callback URL of a link; null where it has none. */
+  urlOf(environment: Environment, linkRefId: string): string | null;
+  /** The signed body of a callback. */
+  write(callback: KeptCallback): Promise<string>;
+  post(url: string, body: string, signal: AbortSignal): Promise<Delivery>;
+  onChange(): void;
+}
+
+export interface Callbacks {
+  /** The latest, oldest first; the same array for ever. */
+  readonly list: readonly SandboxCallback[];
+  /** Posts the callback of a job's result, once those before it are settled; nothing where it has no address. */
+  send(environment: Environment, job: JobRef, entry: number): void;
+  /** Posts a callback again, once. */
+  resend(id: number, variant: Variant | null): Promise<SandboxCallback>;
+  /** What is to be written down: those in the list, and those that wait. */
+  state(): { readonly lastId: number; readonly kept: readonly KeptCallback[] };
+  /** Takes over what was written down; what waited goes on. */
+  restore(state: { readonly lastId: number; readonly kept: readonly KeptCallback[] }): void;
+  /** Forgets all. Ids go on, so that what is read after an id is new. */
+  clear(): void;
+}
+
+/** Creates an empty list of callbacks. */
+export function createCallbacks(settings: CallbackSettings): Callbacks {
+  const list: SandboxCallback[] = [];
+  const known = new Map<number, KeptCallback>();
+  /** Those of a job that wait, the first of them under way. */
+  const queues = new Map<string, KeptCallback[]>();
+  let lastId = 0;
+
+  function add(
+    callback: Omit<KeptCallback, 'view' | 'nextAt'>,
+    about: Omit<SandboxCallback, 'id' | 'state' | 'attempts'>,
+  ) {
+    lastId += 1;
+    const kept: KeptCallback = {
+      ...callback,
+      view: { id: lastId, ...about, state: 'waiting', attempts: [] },
+      nextAt: null,
+    };
+    remember(kept);
+    settings.onChange();
+    return kept;
+  }
+
+  function remember(kept: KeptCallback): void {
+    known.set(kept.view.id, kept);
+    list.push(kept.view);
+    const removed = list.length > settings.keep ? list.splice(0, list.length - settings.keep) : [];
+    for (const { id } of removed) known.delete(id);
+  }
+
+  function send(environment: Environment, job: JobRef, entry: number): void {
+    const stored = settings.findJob(environment, job);
+    const result = stored?.results[entry];
+    if (stored === undefined || result === undefined) return;
+    const { linkRefId } = stored;
+    const url = (linkRefId === null ? null : settings.urlOf(environment, linkRefId)) ?? settings.defaultUrl;
+    if (url === null) return;
+    const about = {
+      environment,
+      job: { userId: job.userId, jobId: job.jobId },
+      linkRefId,
+      resultCode: result.code,
+      url,
+    };
+    enqueue(add({ entry, variant: null, isRepeated: true }, about));
+  }
+
+  function enqueue(kept: KeptCallback): void {
+    const key = keyOf(kept);
+    const queue = queues.get(key) ?? [];
+    queues.set(key, [...queue, kept]);
+    if (queue.length === 0) start(kept);
+  }
+
+  function start(kept: KeptCallback): void {
+    const work = settings.work();
+    const delayMs = kept.nextAt === null ? 0 : kept.nextAt - Date.now();
+    if (delayMs <= 0) work.run(deliver(kept, work));
+    else work.later(delayMs, () => work.run(deliver(kept, work)));
+  }
+
+  async function deliver(kept: KeptCallback, work: Work): Promise<void> {
+    await attempt(kept, work.signal);
+    if (work.signal.aborted) return;
+    if (kept.view.state === 'waiting') return start(kept);
+    const key = keyOf(kept);
+    const [, ...rest] = queues.get(key) ?? [];
+    if (rest.length === 0) queues.delete(key);
+    else queues.set(key, rest);
+    const [next] = rest;
+    if (next !== undefined) start(next);
+  }
+
+  /** Posts it, and decides what follows. */
+  async function attempt(kept: KeptCallback, signal: AbortSignal): Promise<void> {
+    const { view } = kept;
+    const at = new Date();
+    const startedAt = performance.now();
+    const { status, problem, isAllowed } = await postOf(kept, signal);
+    if (signal.aborted) return;
+    view.attempts.push({ at, status, problem, durationMs: Math.round(performance.now() - startedAt) });
+    const pauseMs = kept.isRepeated ? settings.retriesMs[view.attempts.length - 1] : undefined;
+    if (!isAllowed) view.state = 'not_allowed';
+    else if (problem === null) view.state = 'delivered';
+    else if (pauseMs === undefined) view.state = 'gave_up';
+    else kept.nextAt = Date.now() + pauseMs;
+    settings.onChange();
+  }
+
+  async function postOf(kept: KeptCallback, signal: AbortSignal): Promise<Delivery> {
+    try {
+      return await settings.post(kept.view.url, await settings.write(kept), signal);
+    } catch {
+      // Its job was deleted by the testing kit's own `reset`.
+      return { status: null, problem: 'its job is no longer there', isAllowed: true };
+    }
+  }
+
+  async function resend(id: number, variant: Variant | null): Promise<SandboxCallback> {
+    const before = known.get(id);
+    if (before === undefined) {
+      const issues = [{ path: 'callbackId', message: 'must be the id of a callback that is remembered' }];
+      throw new HostedValidationError(issues, { task: 'send a callback again' });
+    }
+    const { id: _id, state: _state, attempts: _attempts, ...about } = before.view;
+    const again = add({ entry: before.entry, variant, isRepeated: false }, about);
+    const work = settings.work();
+    const task = attempt(again, work.signal);
+    work.run(task);
+    await task;
+    return again.view;
+  }
+
+  return {
+    list,
+    send,
+    resend,
+    state() {
+      const waiting = [...queues.values()].flat().filter(({ view }) => !known.has(view.id));
+      return { lastId, kept: [...waiting, ...known.values()] };
+    },
+    restore(state) {
+      ({ lastId } = state);
+      for (const kept of state.kept) {
+        remember(kept);
+        if (kept.view.state !== 'waiting') continue;
+        if (kept.isRepeated) enqueue(kept);
+        else kept.view.state = 'gave_up';
+      }
+    },
+    clear() {
+      list.length = 0;
+      known.clear();
+      queues.clear();
+    },
+  };
+}
+
+function keyOf({ view: { environment, job } }: KeptCallback): string {
+  return JSON.stringify([environment, job.userId, job.jobId]);
+}

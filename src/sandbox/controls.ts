@@ -1,0 +1,147 @@
+/**
+ * The controls over HTTP, for test suites in other languages.
+ *
+ * @module
+ */
+
+import { Hono } from 'hono';
+import * as z from 'zod/mini';
+import { HostedValidationError } from '../errors/errors.js';
+import type { IdType } from '../links/types.js';
+import { type Environment, environments } from '../options.js';
+import { parseJson } from '../protocol/json.js';
+import { type OperationName, routes } from '../protocol/routes.js';
+import type { MockFault } from '../testing/types.js';
+import { check } from '../validation/check.js';
+import { anyString, choice, inputObject, integer } from '../validation/input.js';
+import { outcomeNames } from './outcomes.js';
+import type { Sandbox, SandboxOutcome } from './types.js';
+
+const environment = choice<Environment>(environments, 'must be "sandbox" or "production"');
+const outcome = choice<SandboxOutcome>(outcomeNames, `must be one of ${outcomeNames.join(', ')}`);
+const operationNames = Object.keys(routes) as OperationName[];
+const variant = choice(
+  ['forged', 'stale', 'altered', 'unsigned'] as const,
+  'must be forged, stale, altered or unsigned, or left out',
+);
+const faultKinds: readonly MockFault['kind'][] = [
+  'status',
+  'network',
+  'stall',
+  'truncate',
+  'html',
+  'bad-signature',
+  'missing-signature',
+  'stale-timestamp',
+];
+
+const playInput = inputObject({
+  refId: anyString,
+  outcome,
+  environment: z.optional(environment),
+  idType: z.optional(inputObject({ country: anyString, idType: anyString, verificationMethod: z.optional(anyString) })),
+});
+
+const resendInput = inputObject({ variant: z.optional(variant) });
+
+/** A fault for the next requests. */
+export const failNextInput = inputObject({
+  environment: z.optional(environment),
+  operation: choice(operationNames, `must be one of ${operationNames.join(', ')}`),
+  fault: inputObject(
+    {
+      kind: choice(faultKinds, `must be one of ${faultKinds.join(', ')}`),
+      status: z.optional(integer(200, 599)),
+      body: z.optional(z.unknown()),
+      retryAfter: z.optional(anyString),
+    },
+    'must be an object with a kind',
+  ).check(
+    z.refine(
+      (fault) => fault.kind !== 'status' || fault.status !== undefined,
+      'of the kind "status" must have a status',
+    ),
+  ),
+  times: z.optional(integer(0, 1_000_000)),
+});
+
+/**
+ * Checks the input of a control.
+ *
+ * @throws {HostedValidationError} with every problem.
+ */
+export function checkInput<T>(schema: z.ZodMiniType<T>, given: unknown): T {
+  const { data, issues } = check(schema, given);
+  if (data === undefined) throw new HostedValidationError(issues, { task: 'run a control' });
+  return data;
+}
+
+/** Has the next requests fail. */
+export function failNext({ service }: Pick<Sandbox, 'service'>, input: z.output<typeof failNextInput>): void {
+  const { kind, status, body, retryAfter } = input.fault;
+  const details = { status, body, retryAfter };
+  const given = kind === 'status' ? Object.entries(details).filter(([, value]) => value !== undefined) : [];
+  const fault = { kind, ...Object.fromEntries(given) } as MockFault;
+  service[input.environment ?? 'sandbox'].failNext(input.operation, fault, input.times);
+}
+
+/** Creates the routes `/health` and `/control/…`. */
+export function createControls(sandbox: Sandbox): Hono {
+  const app = new Hono();
+
+  app.get('/health', (c) => c.json({ status: 'ok' }));
+
+  app.use('/control/*', async (c, next) => {
+    const isJson = /^application\/json\s*(?:;|$)/i.test(c.req.header('content-type') ?? '');
+    if (c.req.method === 'POST' && !isJson) return c.json({ error: 'Send "content-type: application/json"' }, 415);
+    return next();
+  });
+
+  app.get('/control/requests', (c) => c.json(after(sandbox.requests, c.req.query('after'))));
+  app.get('/control/callbacks', (c) => c.json(after(sandbox.callbacks, c.req.query('after'))));
+
+  app.post('/control/play', async (c) => {
+    const { refId, outcome, environment, idType } = checkInput(playInput, parseBody(await c.req.text()));
+    const options = { ...(environment && { environment }), ...(idType && { idType: idType as IdType }) };
+    return c.json(await sandbox.play(refId, outcome, options));
+  });
+
+  app.post('/control/callbacks/:id/resend', async (c) => {
+    const input = checkInput(resendInput, parseBody(await c.req.text()));
+    const id = Number(c.req.param('id'));
+    if (!sandbox.callbacks.some((callback) => callback.id === id)) {
+      return c.json({ error: 'No callback of this id is remembered: see GET /control/callbacks' }, 404);
+    }
+    return c.json(await sandbox.resend(id, input.variant === undefined ? {} : { variant: input.variant }));
+  });
+
+  app.post('/control/fail-next', async (c) => {
+    failNext(sandbox, checkInput(failNextInput, parseBody(await c.req.text())));
+    return c.body(null, 204);
+  });
+
+  app.post('/control/reset', async (c) => {
+    await sandbox.reset();
+    return c.body(null, 204);
+  });
+
+  return app;
+}
+
+/** A body that is empty counts as `{}`. */
+function parseBody(text: string): unknown {
+  return text.trim() === '' ? {} : (parseJson(text) ?? null);
+}
+
+/**
+ * Those after the one of this id.
+ *
+ * @throws {HostedValidationError} when it is no id.
+ */
+function after<T extends { readonly id: number }>(entries: readonly T[], id: string | undefined): readonly T[] {
+  if (id === undefined) return entries;
+  const number = checkInput(inputObject({ after: integer(0) }), {
+    after: /^\d{1,15}$/.test(id) ? Number(id) : id,
+  }).after;
+  return entries.filter((entry) => entry.id > number);
+}

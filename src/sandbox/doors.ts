@@ -1,0 +1,82 @@
+/**
+ * Who is let in. A sandbox on loopback can still be reached by a page that is open in a browser: the page's own
+ * name can be made to mean 127.0.0.1, and a form may be sent anywhere. So `Host` must be the sandbox's own name,
+ * and what changes something must not come from a page of another origin.
+ *
+ * @module
+ */
+
+import type { IncomingMessage } from 'node:http';
+
+/** Why a request is turned away, before its body is read. */
+export interface Rejection {
+  readonly status: 403 | 413 | 421;
+  readonly message: string;
+}
+
+export interface DoorSettings {
+  /** What the server listens on. */
+  readonly host: string;
+  readonly port: number;
+  /** In lower case, each with a port or without. */
+  readonly allowedHosts: readonly string[];
+}
+
+/** The largest body that is read, in bytes. */
+export const maxBodyBytes = 1_000_000;
+
+/** The methods that change nothing. */
+const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Creates the check of a request's head. */
+export function createDoors(settings: DoorSettings): (message: IncomingMessage) => Rejection | null {
+  const hosts = ownHosts(settings);
+  const [first] = hosts;
+  return (message) => {
+    const host = onlyHostOf(message);
+    if (host === null || !hosts.has(host)) {
+      return { status: 421, message: `Send the header "Host: ${first}": this server has no other name` };
+    }
+    if (!reads.has(message.method ?? '') && !isOwnOrigin(message.headers.origin, hosts)) {
+      return { status: 403, message: 'Send it without "Origin", or from a page of this server' };
+    }
+    return Number(message.headers['content-length'] ?? 0) > maxBodyBytes ? tooLarge : null;
+  };
+}
+
+/** What a body over the limit is answered with. */
+export const tooLarge: Rejection = { status: 413, message: `Send at most ${maxBodyBytes} bytes` };
+
+function ownHosts({ host, port, allowedHosts }: DoorSettings): ReadonlySet<string> {
+  const names = ['127.0.0.1', 'localhost', '[::1]', ...(isAnyAddress(host) ? [] : [toHostName(host)])];
+  // A browser leaves out the port where it is the scheme's own.
+  const own = names.flatMap((name) => (port === 80 ? [`${name}:${port}`, name] : [`${name}:${port}`]));
+  return new Set([...own, ...allowedHosts.flatMap((name) => (hasPort(name) ? [name] : [`${name}:${port}`, name]))]);
+}
+
+function hasPort(host: string): boolean {
+  return (URL.parse(`http://${host}`)?.port ?? '') !== '';
+}
+
+/** Whether an address stands for all of a machine's. */
+export function isAnyAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::' || host === '[::]';
+}
+
+/** An address as it stands in a URL: IPv6 in brackets. */
+export function toHostName(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host.toLowerCase()}]` : host.toLowerCase();
+}
+
+/** The one `Host` of a request; null where it has none or several. */
+function onlyHostOf({ rawHeaders, headers }: IncomingMessage): string | null {
+  const count = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
+  return count === 1 ? (headers.host?.toLowerCase() ?? null) : null;
+}
+
+/** A request without an origin is not a browser's: pages cannot leave it out of what changes something. */
+function isOwnOrigin(origin: string | undefined, hosts: ReadonlySet<string>): boolean {
+  if (origin === undefined) return true;
+  const [scheme, host = ''] = origin.toLowerCase().split('://');
+  return (scheme === 'http' || scheme === 'https') && hosts.has(host);
+}

@@ -1,0 +1,125 @@
+/**
+ * A server of `node:http` for web-standard responses. Doors are asked first, bodies are read whole and within their
+ * limit, and a response that fails breaks the connection, as the faults of the testing kit do.
+ *
+ * @module
+ */
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { maxBodyBytes, type Rejection, tooLarge } from './doors.js';
+
+/** A request that came through the doors. */
+export interface ReceivedRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+  /** Aborts when the client has gone, or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+/** What a server does with its requests. */
+export interface Site {
+  check(message: IncomingMessage): Rejection | null;
+  respond(request: ReceivedRequest): Promise<Response>;
+}
+
+export interface HttpServer {
+  readonly port: number;
+  /** Breaks what is under way, and resolves once no socket is left. */
+  close(): Promise<void>;
+}
+
+/** Listens, and rejects with the platform's error where that cannot be done. `createSite` is given the port. */
+export function listen(at: { host: string; port: number }, createSite: (port: number) => Site): Promise<HttpServer> {
+  // Without a `Host`, our own door answers.
+  const server = createServer({ requireHostHeader: false, requestTimeout: 30_000 });
+  return new Promise((resolve, reject) => {
+    server.on('error', reject);
+    server.listen(at.port, at.host.replace(/^\[|\]$/g, ''), () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : at.port;
+      const site = createSite(port);
+      server.on('request', (message, response) => void serve(message, response, site));
+      // Who asks whether to send a body is told after the doors.
+      server.on('checkContinue', (message, response) => void serve(message, response, site, true));
+      resolve({ port, close: () => close(server) });
+    });
+  });
+}
+
+function close(server: ReturnType<typeof createServer>): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+async function serve(message: IncomingMessage, response: ServerResponse, site: Site, isWaiting = false): Promise<void> {
+  const leaving = new AbortController();
+  response.on('close', () => {
+    if (!response.writableFinished) leaving.abort(new Error('the client has gone'));
+  });
+  // A broken connection is no error of ours.
+  response.on('error', () => undefined);
+  try {
+    const rejection = site.check(message);
+    if (rejection !== null) return reject(response, rejection);
+    if (isWaiting) response.writeContinue();
+    const body = await readBody(message);
+    if (body === null) return reject(response, tooLarge);
+    const { method = 'GET', url: target = '/', headers } = message;
+    await send(await site.respond({ method, target, headers, body, signal: leaving.signal }), response, leaving.signal);
+  } catch {
+    if (response.socket?.resetAndDestroy === undefined) response.destroy();
+    else response.socket.resetAndDestroy();
+  }
+}
+
+/** Turns a request away; its body is not read, so the connection ends. */
+function reject(response: ServerResponse, { status, message }: Rejection): void {
+  const headers = { 'content-type': 'application/json', connection: 'close', 'x-content-type-options': 'nosniff' };
+  response.writeHead(status, headers).end(JSON.stringify({ error: message }));
+}
+
+/** Null where the body is larger than the limit. */
+async function readBody(message: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBodyBytes) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function send(from: Response, to: ServerResponse, signal: AbortSignal): Promise<void> {
+  to.writeHead(from.status, [...from.headers].flat());
+  const reader = from.body?.getReader();
+  if (reader === undefined) return void to.end();
+  if (from.headers.get('content-type')?.startsWith('text/event-stream')) return stream(reader, to, signal);
+  const chunks: Uint8Array[] = [];
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) chunks.push(part.value);
+  } catch (error) {
+    // What came before the error is sent, so that the client sees a body that breaks off.
+    await new Promise<void>((resolve) => to.write(Buffer.concat(chunks), () => resolve()));
+    throw error;
+  }
+  to.end(Buffer.concat(chunks));
+}
+
+async function stream(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  to: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> {
+  to.flushHeaders();
+  const end = () => void reader.cancel();
+  signal.addEventListener('abort', end);
+  for (let part = await reader.read(); !part.done; part = await reader.read()) to.write(part.value);
+  signal.removeEventListener('abort', end);
+  to.end();
+}

@@ -1,0 +1,91 @@
+/**
+ * The state of a sandbox as it is written into its folder and read back.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { type Environment, environments } from '../options.js';
+import { isRecord } from '../protocol/json.js';
+import { checkJson } from '../validation/check.js';
+import { anyString, choice, flag, inputObject } from '../validation/input.js';
+import { list } from '../validation/structure.js';
+import type { KeptCallback, Variant } from './callbacks.js';
+import { outcomeNames } from './outcomes.js';
+import type { SandboxOutcome } from './types.js';
+
+/** A review that lasts. */
+export interface PendingReview {
+  readonly environment: Environment;
+  readonly job: { readonly userId: string; readonly jobId: string };
+  readonly outcome: SandboxOutcome;
+  /** In ms since the epoch. */
+  readonly endsAt: number;
+}
+
+/** Everything that a restart brings back. */
+export interface KeptState {
+  /** What the testing kit's service wrote. */
+  readonly service: string;
+  readonly lastCallbackId: number;
+  readonly callbacks: readonly KeptCallback[];
+  readonly reviews: readonly PendingReview[];
+  readonly opened: readonly (readonly [string, number])[];
+  readonly confirmed: readonly (readonly [string, number])[];
+}
+
+const number = z.custom<number>(Number.isFinite, 'must be a number');
+const orNull = <T>(schema: z.ZodMiniType<T>): z.ZodMiniType<T | null> => z.union([choice([null]), schema]);
+const time = z.pipe(
+  z.custom<string>((value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)), 'must be a time'),
+  z.transform((value: string) => new Date(value)),
+);
+const environment = choice<Environment>(environments);
+const job = inputObject({ userId: anyString, jobId: anyString });
+const sightings = list(
+  z.custom<readonly [string, number]>((value) => Array.isArray(value) && value.length === 2, 'must be a pair'),
+);
+
+const state = inputObject({
+  version: choice([1], 'must be 1'),
+  service: anyString,
+  lastCallbackId: number,
+  callbacks: list(
+    inputObject({
+      view: inputObject({
+        id: number,
+        environment,
+        job,
+        linkRefId: orNull(anyString),
+        resultCode: anyString,
+        url: anyString,
+        state: choice(['waiting', 'delivered', 'gave_up', 'not_allowed']),
+        attempts: list(
+          inputObject({ at: time, status: orNull(number), problem: orNull(anyString), durationMs: number }),
+        ),
+      }),
+      entry: number,
+      variant: orNull(choice<Variant>(['forged', 'stale', 'altered', 'unsigned'])),
+      isRepeated: flag,
+      nextAt: orNull(number),
+    }),
+  ),
+  reviews: list(inputObject({ environment, job, outcome: choice(outcomeNames), endsAt: number })),
+  opened: sightings,
+  confirmed: sightings,
+});
+
+/** Writes a state as JSON. */
+export function writeKept(kept: KeptState): string {
+  return JSON.stringify({ version: 1, ...kept });
+}
+
+/** Reads a state; null where it is none that {@link writeKept} wrote. */
+export function readKeptState(text: string): KeptState | null {
+  try {
+    const json: unknown = JSON.parse(text);
+    return isRecord(json) ? ((checkJson(state, json).data as KeptState | undefined) ?? null) : null;
+  } catch {
+    return null;
+  }
+}

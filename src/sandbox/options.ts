@@ -1,0 +1,131 @@
+/**
+ * The options of a sandbox, as checked.
+ *
+ * @module
+ */
+
+import * as z from 'zod/mini';
+import { HostedConfigError } from '../errors/errors.js';
+import type { Issue } from '../errors/hosted-error.js';
+import { type Environment, environments } from '../options.js';
+import { maxTimerMs } from '../runtime/clock.js';
+import { wireOptions } from '../settings.js';
+import type { MockServiceOptions } from '../testing/types.js';
+import { check } from '../validation/check.js';
+import { choice, httpUrl, inputObject, integer, nonBlank } from '../validation/input.js';
+import { list } from '../validation/structure.js';
+import type { SandboxOptions, SandboxRequest } from './types.js';
+
+/** What a sandbox runs by. */
+export interface SandboxSettings {
+  readonly port: number;
+  readonly host: string;
+  /** In lower case. */
+  readonly allowedHosts: readonly string[];
+  readonly callbackHosts: readonly string[];
+  readonly defaultCallbackUrl: string | null;
+  readonly callbackRetriesMs: readonly number[];
+  readonly reviewMs: number;
+  readonly failureRate: number;
+  readonly seed: number;
+  readonly folder: string | null;
+  readonly keepRequests: number;
+  readonly onRequest: ((request: SandboxRequest) => void) | null;
+  /** What the testing kit's service is created with. */
+  readonly service: MockServiceOptions;
+}
+
+/** The port that a sandbox listens on where none is given. */
+export const defaultPort = 4085;
+
+const pause = integer(0, maxTimerMs);
+const hosts = list(nonBlank, { message: 'must be a list of host names' });
+const share = z.custom<number>(
+  (value) => typeof value === 'number' && value >= 0 && value <= 1,
+  'must be a number from 0 to 1',
+);
+const byEnvironment = Object.fromEntries(environments.map((name) => [name, z.optional(nonBlank)])) as Record<
+  Environment,
+  z.ZodMiniOptional<typeof nonBlank>
+>;
+
+const shape = {
+  port: z.optional(integer(0, 65_535)),
+  host: z.optional(nonBlank),
+  allowedHosts: z.optional(hosts),
+  callbackHosts: z.optional(hosts),
+  defaultCallbackUrl: z.optional(httpUrl),
+  callbackRetriesMs: z.optional(list(pause, { message: 'must be a list of milliseconds' })),
+  reviewMs: z.optional(pause),
+  failureRate: z.optional(share),
+  folder: z.optional(nonBlank),
+  keepRequests: z.optional(integer(0)),
+  onRequest: z.optional(
+    z.custom<(request: SandboxRequest) => void>((value) => typeof value === 'function', 'must be a function'),
+  ),
+  partnerId: z.optional(
+    z
+      .string('must be a string: leading zeros are significant')
+      .check(z.regex(/^\S+$/, 'must be a string without blanks')),
+  ),
+  scheme: z.optional(choice(['hmac-sha256', 'ed25519'], 'must be "hmac-sha256" or "ed25519"')),
+  wire: z.optional(wireOptions),
+  pageSize: z.optional(integer(1)),
+  firstPage: z.optional(choice([0, 1], 'must be 0 or 1')),
+  spelling: z.optional(choice(['table', 'sample', 'random'], 'must be "table", "sample" or "random"')),
+  seed: z.optional(z.custom<number>(Number.isSafeInteger, 'must be an integer')),
+  latencyMs: z.optional(pause),
+  apiKeys: z.optional(inputObject(byEnvironment, 'must be an object with keys by environment')),
+  baseUrls: z.optional(
+    inputObject({ sandbox: httpUrl, production: httpUrl }, 'must have the URLs of both environments'),
+  ),
+  linkBaseUrl: z.optional(httpUrl),
+};
+
+const sandboxOptions = inputObject(shape);
+
+/** The defaults in ms: 1, 5, 25 and 120 seconds. */
+const defaultRetriesMs = [1_000, 5_000, 25_000, 120_000];
+
+/**
+ * Checks the options of a sandbox.
+ *
+ * @throws {HostedConfigError} with every problem.
+ */
+export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
+  const { data, issues } = check(sandboxOptions, options);
+  if (data === undefined) throw createConfigError(...issues);
+  if (data.scheme === 'ed25519' && data.apiKeys !== undefined) {
+    throw createConfigError({ path: 'apiKeys', message: 'must be left out with the scheme "ed25519"' });
+  }
+  if (data.baseUrls !== undefined && data.baseUrls.sandbox === data.baseUrls.production) {
+    throw createConfigError({ path: 'baseUrls', message: 'must have different URLs' });
+  }
+  const { partnerId, scheme, wire, pageSize, firstPage, spelling, seed, latencyMs, apiKeys } = data;
+  const addresses = { baseUrls: data.baseUrls, linkBaseUrl: data.linkBaseUrl };
+  const service = { partnerId, scheme, wire, pageSize, firstPage, spelling, seed, latencyMs, apiKeys, ...addresses };
+  return {
+    port: data.port ?? defaultPort,
+    host: data.host ?? '127.0.0.1',
+    allowedHosts: (data.allowedHosts ?? []).map((host) => host.toLowerCase()),
+    callbackHosts: (data.callbackHosts ?? []).map((host) => host.toLowerCase()),
+    defaultCallbackUrl: data.defaultCallbackUrl ?? null,
+    callbackRetriesMs: data.callbackRetriesMs ?? defaultRetriesMs,
+    reviewMs: data.reviewMs ?? 3_000,
+    failureRate: data.failureRate ?? 0,
+    seed: seed ?? 1,
+    folder: data.folder ?? null,
+    keepRequests: data.keepRequests ?? 1_000,
+    onRequest: data.onRequest ?? null,
+    service: withoutUndefined(service) as MockServiceOptions,
+  };
+}
+
+function withoutUndefined(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+/** Creates the error of a sandbox that cannot be started. */
+export function createConfigError(...issues: readonly Issue[]): HostedConfigError {
+  return new HostedConfigError(issues, { task: 'start the sandbox' });
+}

@@ -1,0 +1,92 @@
+/**
+ * The outcomes that an end user may bring about, and the results that come of each.
+ *
+ * @module
+ */
+
+import type { SandboxOutcome } from './types.js';
+
+/** A result that is reported; `success` where it completes the job. */
+export interface OutcomeResult {
+  readonly code: string;
+  readonly text: string;
+  readonly type: string;
+  readonly final: boolean;
+  readonly success?: boolean;
+}
+
+/** What comes of an outcome. */
+export interface OutcomePlan {
+  /** What the page and the console call it. */
+  readonly title: string;
+  readonly explanation: string;
+  /** Reported at once. */
+  readonly now: readonly OutcomeResult[];
+  /** Reported after the review. */
+  readonly afterReview: readonly OutcomeResult[];
+}
+
+const approved: OutcomeResult = { code: '0810', text: 'Enroll User', type: 'SAIA', final: true, success: true };
+const rejected: OutcomeResult = { code: '0811', text: 'Failed Enroll', type: 'SAIA', final: true, success: false };
+const underReview: OutcomeResult = {
+  code: '0814',
+  text: 'Provisional Enroll - Under Review',
+  type: 'SAIA',
+  final: false,
+};
+const rejectedByReview: OutcomeResult = { ...rejected, code: '0816', text: 'Failed Enroll - Rejected After Review' };
+const idRead: OutcomeResult = { code: '1012', text: 'ID Number Validated', type: 'ID Verification', final: true };
+const idUnknown: OutcomeResult = { code: '1013', text: 'Invalid ID Number', type: 'ID Authority', final: true };
+
+/** Every outcome. */
+export const outcomes: Readonly<Record<SandboxOutcome, OutcomePlan>> = {
+  approved: {
+    title: 'Approved',
+    explanation: 'The person is who they say they are: code 0810.',
+    now: [approved],
+    afterReview: [],
+  },
+  rejected: {
+    title: 'Rejected',
+    explanation: 'The selfie and the ID do not match: code 0811.',
+    now: [rejected],
+    afterReview: [],
+  },
+  review_approved: {
+    title: 'Approved after a review',
+    explanation: 'Under review first, code 0814; then a person approves it: code 0810.',
+    now: [underReview],
+    afterReview: [approved],
+  },
+  review_rejected: {
+    title: 'Rejected after a review',
+    explanation: 'Under review first, code 0814; then a person rejects it: code 0816.',
+    now: [underReview],
+    afterReview: [rejectedByReview],
+  },
+  id_verified: {
+    title: 'Approved, and the ID was read',
+    explanation: 'The authority knows the ID, code 1012 with what was read from it; then code 0810.',
+    now: [idRead, approved],
+    afterReview: [],
+  },
+  id_not_found: {
+    title: 'The ID is unknown',
+    explanation: 'The authority does not know the ID, code 1013; then code 0811.',
+    now: [idUnknown, rejected],
+    afterReview: [],
+  },
+  never: {
+    title: 'No result',
+    explanation: 'The person goes away half-way: the job stays pending.',
+    now: [],
+    afterReview: [],
+  },
+};
+
+export const outcomeNames = Object.keys(outcomes) as readonly SandboxOutcome[];
+
+/** Whether a value is the name of an outcome. */
+export function isOutcome(value: unknown): value is SandboxOutcome {
+  return outcomeNames.includes(value as SandboxOutcome);
+}

@@ -1,0 +1,95 @@
+/**
+ * The script of the pages: it follows what happens, without losing the reader's place, focus or selection.
+ *
+ * @module
+ */
+
+/** The script, as it is served. */
+export function followScript(): string {
+  return `(${follow})();\n`;
+}
+
+/** Runs in the browser, on its own: it may use nothing of this module. */
+function follow(): void {
+  const events = new EventSource('/events');
+  const status = document.querySelector('[data-follow]');
+  let isLoading = false;
+  let isOutdated = false;
+
+  function say(text: string): void {
+    if (status !== null && status.textContent !== text) status.textContent = text;
+  }
+
+  async function load(): Promise<void> {
+    if (isLoading) {
+      isOutdated = true;
+      return;
+    }
+    isLoading = true;
+    isOutdated = false;
+    try {
+      const response = await fetch(location.href, { headers: { accept: 'text/html' } });
+      const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+      for (const region of document.querySelectorAll('[data-live]')) {
+        const next = page.querySelector(`[data-live="${region.getAttribute('data-live')}"]`);
+        if (next !== null) patch(region, next);
+      }
+      if (document.title !== page.title) document.title = page.title;
+    } catch {
+      // The sandbox has stopped; the event stream says so.
+    }
+    isLoading = false;
+    if (isOutdated) void load();
+  }
+
+  /** Makes an element like another one. What is the same stays the very node that it is, so that it keeps the focus. */
+  function patch(element: Element, next: Element): void {
+    // What a reader has chosen stays.
+    if (/^(?:input|select|textarea)$/i.test(element.tagName)) return;
+    for (const { name } of [...element.attributes]) if (!next.hasAttribute(name)) element.removeAttribute(name);
+    for (const { name, value } of next.attributes) {
+      if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+    }
+    let at: ChildNode | null = element.firstChild;
+    for (const child of next.childNodes) {
+      const same = findSame(at, child);
+      if (same === null) {
+        element.insertBefore(document.importNode(child, true), at);
+        continue;
+      }
+      while (at !== null && at !== same) {
+        const after: ChildNode | null = at.nextSibling;
+        at.remove();
+        at = after;
+      }
+      if (same instanceof Element && child instanceof Element) patch(same, child);
+      else if (same.nodeValue !== child.nodeValue) same.nodeValue = child.nodeValue;
+      at = same.nextSibling;
+    }
+    while (at !== null) {
+      const after: ChildNode | null = at.nextSibling;
+      at.remove();
+      at = after;
+    }
+  }
+
+  /** The node from here on that stands for `child`: of the same id, or of the same kind where it has none. */
+  function findSame(from: ChildNode | null, child: ChildNode): ChildNode | null {
+    const id = child instanceof Element ? child.id : '';
+    if (id === '') {
+      const isOfItsKind = from !== null && from.nodeName === child.nodeName;
+      return isOfItsKind && !(from instanceof Element && from.id !== '') ? from : null;
+    }
+    for (let node = from; node !== null; node = node.nextSibling) {
+      if (node instanceof Element && node.id === id) return node;
+    }
+    return null;
+  }
+
+  events.addEventListener('open', () => {
+    say('This page follows what happens.');
+    void load();
+  });
+  events.addEventListener('change', () => void load());
+  events.addEventListener('error', () => say('The sandbox does not respond. This page goes on when it is back.'));
+}

@@ -1,0 +1,42 @@
+/**
+ * ID types as people read them.
+ *
+ * @module
+ */
+
+import type { WireIdType } from '../../testing/store.js';
+
+const countries = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'code' });
+
+/** The value that stands for an ID type in a form: there is one method for each (§2.1). */
+export function idTypeValue({ country, id_type: name }: WireIdType): string {
+  return `${country}:${name}`;
+}
+
+/** `Nigeria` of `NG`; the code where it is none. */
+export function countryName(code: string): string {
+  try {
+    return countries.of(code) ?? code;
+  } catch {
+    return code;
+  }
+}
+
+/** `Drivers license` of `DRIVERS_LICENSE`; the service's "others" is the empty string. */
+export function idTypeName({ id_type: name }: WireIdType): string {
+  if (name === '') return 'Another document';
+  const words = name.replaceAll('_', ' ').toLowerCase();
+  // Codes such as BVN are read letter by letter.
+  return name.length <= 4 ? name : words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** `Document verification` of `doc_verification`. */
+export function methodName({ verification_method: method }: WireIdType): string {
+  const names: Readonly<Record<string, string>> = {
+    biometric_kyc: 'selfie and ID number',
+    doc_verification: 'photo of the document',
+    enhanced_document_verification: 'photo of the document, compared with the authority',
+    enhanced_kyc: 'ID number',
+  };
+  return names[method] ?? method;
+}

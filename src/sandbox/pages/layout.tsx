@@ -1,0 +1,63 @@
+/**
+ * What every page has: its head, the note that it is a simulation, and small parts that pages share.
+ *
+ * @module
+ */
+
+import type { Child } from 'hono/jsx';
+
+export interface LayoutProps {
+  readonly title: string;
+  /** Whether the page follows what happens. */
+  readonly isLive?: boolean;
+  /** Narrow for end users, wide for the console. */
+  readonly isWide?: boolean;
+  readonly children: Child;
+}
+
+export function Layout({ title, isLive = false, isWide = false, children }: LayoutProps) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <title>{title} · Sandbox</title>
+        <link rel="stylesheet" href="/assets/style.css" />
+        <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
+        {isLive && <script src="/assets/follow.js" defer />}
+      </head>
+      <body class={isWide ? 'wide' : 'narrow'}>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <header class="note">
+          <p>
+            <strong>Simulation.</strong> This sandbox runs on a developer’s machine. No camera is used and no identity
+            is checked.
+          </p>
+        </header>
+        <main id="main" tabindex={-1}>
+          {children}
+        </main>
+      </body>
+    </html>
+  );
+}
+
+/** A state in words; the colour only helps. */
+export function Badge({ kind, children }: { kind: 'good' | 'bad' | 'wait' | 'plain'; children: Child }) {
+  return <span class={`badge ${kind}`}>{children}</span>;
+}
+
+/** A moment, to the second, in UTC as in every log. */
+export function Time({ at }: { at: number | Date }) {
+  const iso = new Date(at).toISOString();
+  return <time datetime={iso}>{iso.slice(11, 19)} UTC</time>;
+}
+
+/** Writes a page. */
+export function renderPage(page: Child): string {
+  return `<!doctype html>${page}`;
+}

@@ -1,0 +1,149 @@
+/**
+ * The one stylesheet: one scale of type, one accent, light and dark.
+ *
+ * @module
+ */
+
+/** CSS, as it is served. */
+export const style = `
+:root {
+  color-scheme: light dark;
+  --text: #1a2027;
+  --muted: #515c68;
+  --ground: #f6f7f9;
+  --surface: #ffffff;
+  --line: #d5dae1;
+  --control: #7a8592;
+  --accent: #0b57c2;
+  --accent-strong: #08428f;
+  --on-accent: #ffffff;
+  --good: #116638;
+  --good-ground: #e3f4ea;
+  --bad: #a01722;
+  --bad-ground: #fcebec;
+  --wait: #7a4a00;
+  --wait-ground: #fdf1dc;
+  --small: 0.875rem;
+  --body: 1rem;
+  --large: 1.25rem;
+  --huge: clamp(1.5rem, 1.2rem + 1.5vw, 2rem);
+  --gap: 1rem;
+  --round: 0.625rem;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --text: #e8ecf1;
+    --muted: #a9b4c0;
+    --ground: #0f1318;
+    --surface: #181e26;
+    --line: #303a46;
+    --control: #8793a0;
+    --accent: #8fbcff;
+    --accent-strong: #b9d5ff;
+    --on-accent: #0a1626;
+    --good: #86dba9;
+    --good-ground: #12301f;
+    --bad: #ff9fa6;
+    --bad-ground: #3a161a;
+    --wait: #f5c877;
+    --wait-ground: #35270d;
+  }
+}
+*, *::before, *::after { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body {
+  margin: 0;
+  background: var(--ground);
+  color: var(--text);
+  font: var(--body)/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+  overflow-wrap: anywhere;
+}
+main, .note p { margin-inline: auto; padding-inline: var(--gap); max-width: 38rem; }
+.wide main, .wide .note p { max-width: 68rem; }
+main { padding-block: 1.5rem 4rem; }
+main:focus { outline: none; }
+.note { background: var(--wait-ground); color: var(--wait); border-bottom: 1px solid var(--line); font-size: var(--small); }
+.note p { margin-block: 0; padding-block: 0.625rem; }
+.skip { position: absolute; left: -100vw; padding: 0.75rem 1rem; background: var(--surface); }
+.skip:focus { left: 0; z-index: 1; }
+h1 { margin: 0.5rem 0 1.5rem; font-size: var(--huge); line-height: 1.2; letter-spacing: -0.01em; text-wrap: balance; }
+h2, legend { margin: 0 0 0.75rem; padding: 0; font-size: var(--large); font-weight: 650; line-height: 1.3; }
+p { margin: 0 0 0.75rem; }
+small, .facts, .eyebrow, .empty, .live, dt { color: var(--muted); font-size: var(--small); }
+.eyebrow { display: block; margin-bottom: 0.25rem; font-weight: 500; letter-spacing: 0; }
+code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: var(--small); }
+pre { margin: 0 0 0.75rem; padding: 1rem; white-space: pre-wrap; background: var(--surface); border: 1px solid var(--line); border-radius: var(--round); }
+a { color: var(--accent); text-underline-offset: 0.15em; }
+a:hover { color: var(--accent-strong); }
+main p > a:only-child, .heading > a, .problems a { display: inline-block; padding-block: 0.625rem; min-height: 2.75rem; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 0.25rem; }
+fieldset, .card, .rows > li {
+  margin: 0 0 1.25rem;
+  padding: 1.25rem;
+  min-inline-size: 0;
+  background: var(--surface);
+  border: 1px solid var(--line);
+  border-radius: var(--round);
+}
+legend { float: left; width: 100%; }
+legend + * { clear: both; }
+.choice { display: flex; gap: 0.75rem; align-items: flex-start; margin: 0; padding: 0.625rem; min-height: 2.75rem; border: 1px solid transparent; border-radius: 0.5rem; cursor: pointer; clear: both; }
+.choice:hover { border-color: var(--line); }
+.choice:has(:checked) { border-color: var(--accent); }
+.choice input { flex: none; width: 1.375rem; height: 1.375rem; margin: 0.1rem 0 0; accent-color: var(--accent); }
+.choice small { display: block; }
+button, .button, select {
+  display: inline-flex;
+  align-items: center;
+  justify-content: center;
+  min-height: 2.75rem;
+  max-width: 100%;
+  padding: 0.5rem 1.125rem;
+  font: inherit;
+  font-weight: 600;
+  border: 1px solid var(--accent);
+  border-radius: 0.5rem;
+  cursor: pointer;
+}
+button, .button { background: var(--accent); color: var(--on-accent); text-decoration: none; transition: background-color 120ms; }
+button:hover, .button:hover { background: var(--accent-strong); color: var(--on-accent); }
+.narrow main > form > button { width: 100%; }
+.quiet { background: transparent; color: var(--accent); }
+.quiet:hover { background: transparent; color: var(--accent-strong); border-color: var(--accent-strong); }
+select { display: block; width: 100%; padding-inline: 0.75rem; background: var(--surface); color: var(--text); border-color: var(--control); font-weight: 400; }
+label { display: block; }
+.fields { display: grid; gap: var(--gap); }
+.actions { display: flex; flex-wrap: wrap; gap: 0.75rem; align-items: end; margin-top: 0.75rem; }
+.actions label { flex: 0 1 22rem; min-width: 0; font-size: var(--small); color: var(--muted); }
+.badge { display: inline-block; padding: 0.125rem 0.625rem; font-size: var(--small); font-weight: 600; border: 1px solid currentcolor; border-radius: 1rem; }
+.good { color: var(--good); background: var(--good-ground); }
+.bad { color: var(--bad); background: var(--bad-ground); }
+.wait { color: var(--wait); background: var(--wait-ground); }
+.plain { color: var(--muted); background: transparent; }
+.problems { margin-bottom: 1.25rem; padding: 1.25rem; color: var(--bad); background: var(--bad-ground); border: 1px solid currentcolor; border-radius: var(--round); }
+.problems a { color: inherit; }
+nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; margin: 0 0 0.75rem; padding: 0; list-style: none; }
+nav a { display: inline-flex; align-items: center; min-width: 2.75rem; min-height: 2.75rem; font-weight: 600; }
+section { scroll-margin-top: 1rem; margin-bottom: 2rem; }
+.rows, .history, .timeline { margin: 0; padding: 0; list-style: none; }
+.rows > li { margin-bottom: 0.75rem; padding: 1rem 1.25rem; }
+.rows > li > :last-child { margin-bottom: 0; }
+.heading { display: flex; flex-wrap: wrap; gap: 0.25rem 0.75rem; align-items: center; margin-bottom: 0.25rem; font-weight: 650; }
+.history { margin-top: 0.5rem; padding-left: 0.75rem; border-left: 3px solid var(--line); font-size: var(--small); }
+.timeline > li { position: relative; margin: 0; padding: 0 0 1rem 1.5rem; border-left: 2px solid var(--line); }
+.timeline > li::before { content: ""; position: absolute; left: -0.4375rem; top: 0.4rem; width: 0.75rem; height: 0.75rem; background: var(--accent); border-radius: 50%; }
+.timeline > li:last-child { border-left-color: transparent; }
+time { font-variant-numeric: tabular-nums; color: var(--muted); font-size: var(--small); }
+dl { display: grid; gap: 0.75rem; margin: 0; }
+dd { margin: 0; }
+@media (min-width: 48rem) {
+  .fields { grid-template-columns: repeat(3, minmax(0, 1fr)); align-items: end; }
+  dl > div { display: grid; grid-template-columns: 10rem minmax(0, 1fr); }
+}
+@media (prefers-reduced-motion: reduce) {
+  *, *::before, *::after { transition: none !important; animation: none !important; scroll-behavior: auto !important; }
+}
+`;
+
+/** The icon of the pages. */
+export const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0b57c2"/><path d="m9 17 5 5 9-11" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round" stroke-linejoin="round"/></svg>`;

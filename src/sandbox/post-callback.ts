@@ -1,0 +1,124 @@
+/**
+ * Posts one callback: to this machine, or to a host that is allowed. What counts is the address that is connected to,
+ * so a name is looked up once and the connection made to that very address: otherwise a name could mean this
+ * machine when it is checked, and another when it is connected to.
+ *
+ * @module
+ */
+
+import { type LookupAddress, lookup } from 'node:dns';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+
+/** What became of a delivery. */
+export interface Delivery {
+  /** The HTTP status; null where there was no response. */
+  readonly status: number | null;
+  /** Why it failed; null where it did not. */
+  readonly problem: string | null;
+  /** Whether it may go there. */
+  readonly isAllowed: boolean;
+}
+
+export interface Posting {
+  readonly url: string;
+  readonly body: string;
+  /** Names and addresses beside this machine's, in lower case. */
+  readonly callbackHosts: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** How long a receiver may take, in ms. */
+const timeoutMs = 10_000;
+const lateProblem = 'no response within ten seconds';
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** Whether an address is this machine's. */
+export function isLoopback(address: string): boolean {
+  return loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Why a connection was not made. */
+class NotAllowedError extends Error {}
+
+/** Posts a callback; never rejects. Redirects are not followed. */
+export async function postCallback(posting: Posting): Promise<Delivery> {
+  try {
+    const status = await post(posting);
+    return { status, problem: problemOf(status), isAllowed: true };
+  } catch (error) {
+    const isAllowed = !(error instanceof NotAllowedError);
+    return { status: null, problem: isAllowed ? connectionProblem(error) : (error as Error).message, isAllowed };
+  }
+}
+
+function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
+  const { protocol, hostname } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  const isAllowed = (address: string) => isLoopback(address) || callbackHosts.includes(address) || namesHost;
+  const namesHost = callbackHosts.includes(host);
+  // Node looks up no name that is an address.
+  if (isIP(host) !== 0 && !isAllowed(host)) return Promise.reject(createNotAllowed(host));
+  const send = protocol === 'https:' ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const request = send(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+      // A connection of its own: one that is kept could be to another address.
+      agent: false,
+      lookup: pinnedLookup(isAllowed),
+    });
+    const end = () => request.destroy(new Error('the sandbox was reset or stopped'));
+    const timer = setTimeout(() => request.destroy(new Error(lateProblem)), timeoutMs);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+    request.on('close', () => {
+      signal.removeEventListener('abort', end);
+      clearTimeout(timer);
+    });
+    request.on('error', reject);
+    request.on('response', (response) => {
+      resolve(response.statusCode ?? 0);
+      // Nobody reads its body, and it may break off.
+      response.on('error', () => undefined);
+      response.resume();
+    });
+    request.end(body);
+  });
+}
+
+/** A lookup that gives allowed addresses alone, and fails where there are none. */
+function pinnedLookup(isAllowed: (address: string) => boolean): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+      if (error !== null) return callback(error, '', 0);
+      const allowed = found.filter(({ address }) => isAllowed(address));
+      const [first] = allowed;
+      if (first === undefined) return callback(createNotAllowed(hostname), '', 0);
+      if (options.all) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+function createNotAllowed(host: string): NotAllowedError {
+  return new NotAllowedError(`${host} is not on this machine: allow it with "callbackHosts", or --allow-callbacks`);
+}
+
+function problemOf(status: number): string | null {
+  if (status >= 200 && status < 300) return null;
+  if (status >= 300 && status < 400) return 'a redirect, which is not followed';
+  return `the receiver responded with ${status}`;
+}
+
+function connectionProblem(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (message === lateProblem) return lateProblem;
+  if (code === 'ECONNREFUSED') return 'nothing listens there (ECONNREFUSED)';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `no such host (${code})`;
+  return `the connection failed${code === undefined ? '' : ` (${code})`}`;
+}

@@ -1,0 +1,67 @@
+/**
+ * Requests to the service: they are handed to the testing kit, and remembered with a verdict on their signature.
+ *
+ * @module
+ */
+
+import type { Environment } from '../options.js';
+import { isRecord, parseJson } from '../protocol/json.js';
+import type { OperationName } from '../protocol/routes.js';
+import type { Random } from '../testing/random.js';
+import { createError, serviceCode, toResponse } from '../testing/responses.js';
+import { matchRoute } from '../testing/routing.js';
+import type { MockService } from '../testing/types.js';
+import { type Diagnosis, diagnoseSignature, type SigningFacts } from './diagnose-signature.js';
+import type { ReceivedRequest } from './http-server.js';
+import type { SandboxRequest } from './types.js';
+
+export interface ServiceDoorSettings {
+  readonly service: MockService;
+  readonly origin: string;
+  readonly signing: SigningFacts;
+  /** The share of requests that is answered with 503. */
+  readonly failureRate: number;
+  random(): Random;
+  onRequest(request: Omit<SandboxRequest, 'id'>, body: unknown): void;
+}
+
+/** Creates what responds to the requests of an environment. */
+export function createServiceDoor({ service, origin, signing, failureRate, random, onRequest }: ServiceDoorSettings) {
+  const notNeeded: Diagnosis = { problem: null, message: 'Nothing was checked: no operation has this method and path' };
+
+  async function diagnose(environment: Environment, operation: OperationName | null, body: unknown) {
+    if (operation === null) return notNeeded;
+    if (!isRecord(body)) return { problem: 'missing', message: 'Send a JSON object' };
+    return diagnoseSignature({ environment, operation, body, nowMs: Date.now() }, signing);
+  }
+
+  /** Responds; rejects where a fault of the testing kit breaks the connection. */
+  return async (environment: Environment, request: ReceivedRequest): Promise<Response> => {
+    const startedAt = performance.now();
+    const at = new Date();
+    const { pathname: fullPath } = new URL(request.target, origin);
+    const path = fullPath.slice(environment.length + 1);
+    const { operation } = matchRoute(request.method, path, signing.wire);
+    const text = request.body.toString();
+    const body = parseJson(text);
+    const signature = await diagnose(environment, operation, body);
+    let status = 0;
+    try {
+      const response = await respond();
+      status = response.status;
+      return response;
+    } finally {
+      const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
+      onRequest({ at, environment, operation, method: request.method, path, status, durationMs, signature }, body);
+    }
+
+    function respond(): Promise<Response> | Response {
+      if (operation !== null && failureRate > 0 && random().fraction() < failureRate) {
+        return toResponse(createError('System error', serviceCode(operation, '01'), 503), {});
+      }
+      const { method, signal } = request;
+      const hasBody = method !== 'GET' && method !== 'HEAD';
+      return service.fetch(service[environment].baseUrl + path, { method, signal, ...(hasBody && { body: text }) });
+    }
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * What end users and reviewers do on a sandbox: they open links, bring outcomes about, and each result is posted.
+ *
+ * @module
+ */
+
+import { HostedValidationError } from '../errors/errors.js';
+import type { JobRef } from '../jobs/types.js';
+import type { IdType } from '../links/types.js';
+import { type Environment, environments } from '../options.js';
+import { type ControlContext, closedMessage, closedStateOf, startJob } from '../testing/controls.js';
+import type { RunningService } from '../testing/service.js';
+import type { StoredJob, StoredLink, WireIdType } from '../testing/store.js';
+import type { Callbacks } from './callbacks.js';
+import type { PendingReview } from './kept-state.js';
+import { isOutcome, type OutcomeResult, outcomeNames, outcomes } from './outcomes.js';
+import { jobKey, linkKey } from './stories.js';
+import type { SandboxOutcome } from './types.js';
+import type { Work } from './work.js';
+
+export interface StageSettings {
+  readonly running: RunningService;
+  readonly callbacks: Callbacks;
+  readonly reviewMs: number;
+  work(): Work;
+  onChange(): void;
+}
+
+/** A link, and where it is. */
+export interface FoundLink {
+  readonly environment: Environment;
+  readonly link: StoredLink;
+  /** Why no job begins on it; null where one may. */
+  readonly closed: 'disabled' | 'expired' | 'used' | null;
+}
+
+export interface Stage {
+  findLink(refId: string): FoundLink | null;
+  /** Remembers that a link's page was opened. */
+  open(found: FoundLink): void;
+  /** Starts a job and has the outcome happen. */
+  play(refId: string, outcome: SandboxOutcome, at: { environment: Environment; idType?: IdType | WireIdType }): JobRef;
+  /** Completes a job at once, as a reviewer does. */
+  complete(environment: Environment, job: JobRef, outcome: 'approved' | 'rejected'): void;
+  /** Takes notice that the status of a job was fetched. */
+  confirm(environment: Environment, job: JobRef): void;
+  readonly opened: Map<string, number>;
+  readonly confirmed: Map<string, number>;
+  readonly reviews: Set<PendingReview>;
+  /** Goes on with reviews that were written down. */
+  restore(reviews: readonly PendingReview[]): void;
+  clear(): void;
+}
+
+/** Creates a stage on which nothing has happened. */
+export function createStage({ running, callbacks, reviewMs, work, onChange }: StageSettings): Stage {
+  const opened = new Map<string, number>();
+  const confirmed = new Map<string, number>();
+  const reviews = new Set<PendingReview>();
+  const contextOf = (environment: Environment): ControlContext => running.environments[environment].context();
+
+  function findLink(refId: string): FoundLink | null {
+    for (const environment of environments) {
+      const context = contextOf(environment);
+      const link = context.store.findLink(refId);
+      if (link !== undefined) return { environment, link, closed: closedStateOf(link, context) };
+    }
+    return null;
+  }
+
+  /** Adds a result, and posts it. */
+  function report(environment: Environment, job: JobRef, { success, ...result }: OutcomeResult): void {
+    const { store } = contextOf(environment);
+    const stored = store.findJob(job);
+    // The testing kit's own `reset` may have deleted it.
+    if (stored === undefined) return;
+    store.addResult(stored, result, success === undefined ? undefined : { success });
+    callbacks.send(environment, job, stored.results.length);
+  }
+
+  function review(pending: PendingReview): void {
+    reviews.add(pending);
+    work().later(Math.max(0, pending.endsAt - Date.now()), () => {
+      // Completed meanwhile.
+      if (!reviews.delete(pending)) return;
+      for (const result of outcomes[pending.outcome].afterReview) report(pending.environment, pending.job, result);
+      onChange();
+    });
+  }
+
+  return {
+    opened,
+    confirmed,
+    reviews,
+    findLink,
+    open({ environment, link }) {
+      const key = linkKey(environment, link.refId);
+      if (opened.has(key)) return;
+      opened.set(key, Date.now());
+      onChange();
+    },
+    play(refId, outcome, { environment, idType }) {
+      const context = contextOf(environment);
+      const link = checkLink(context, refId, environment);
+      if (!isOutcome(outcome)) throw createPlayError('outcome', `must be one of ${outcomeNames.join(', ')}`);
+      const chosen = chooseIdType(link, idType);
+      const job = startJob({ linkRefId: refId }, context, chosen);
+      const { now, afterReview } = outcomes[outcome];
+      for (const result of now) report(environment, job, result);
+      if (afterReview.length > 0) review({ environment, job, outcome, endsAt: Date.now() + reviewMs });
+      return job;
+    },
+    complete(environment, job, outcome) {
+      for (const pending of reviews) if (isSame(pending, environment, job)) reviews.delete(pending);
+      for (const result of outcomes[outcome].now) report(environment, job, result);
+    },
+    confirm(environment, job) {
+      const stored: StoredJob | undefined = contextOf(environment).store.findJob(job);
+      if (stored === undefined || stored.outcome === null) return;
+      const key = jobKey(environment, job);
+      if (confirmed.has(key)) return;
+      confirmed.set(key, Date.now());
+      onChange();
+    },
+    restore(pending) {
+      for (const each of pending) review(each);
+    },
+    clear() {
+      opened.clear();
+      confirmed.clear();
+      reviews.clear();
+    },
+  };
+}
+
+function isSame(pending: PendingReview, environment: Environment, { userId, jobId }: JobRef): boolean {
+  return pending.environment === environment && pending.job.userId === userId && pending.job.jobId === jobId;
+}
+
+function checkLink(context: ControlContext, refId: string, environment: Environment): StoredLink {
+  const link = typeof refId === 'string' ? context.store.findLink(refId) : undefined;
+  if (link === undefined) {
+    throw createPlayError('refId', `must be the reference id of a link of the environment "${environment}"`);
+  }
+  const closed = closedStateOf(link, context);
+  if (closed === null) return link;
+  throw createPlayError('refId', closedMessage(closed));
+}
+
+/** The link's entry for what was chosen: its first where nothing was. */
+function chooseIdType({ idTypes }: StoredLink, chosen: IdType | WireIdType | undefined): WireIdType | null {
+  const [first] = idTypes;
+  if (chosen === undefined) return first ?? null;
+  const name = 'idType' in chosen ? chosen.idType : chosen.id_type;
+  const country = String(chosen.country).toUpperCase();
+  const found = idTypes.find((entry) => entry.country === country && entry.id_type === name);
+  if (found !== undefined) return found;
+  throw createPlayError('idType', 'must be one of the ID types that the link accepts');
+}
+
+function createPlayError(path: string, message: string): HostedValidationError {
+  return new HostedValidationError([{ path, message }], { task: 'play an outcome' });
+}

@@ -1,0 +1,72 @@
+/**
+ * What happened to a link, in order: what the service keeps, and what only the sandbox sees (that its page was
+ * opened, that a result was fetched).
+ *
+ * @module
+ */
+
+import type { Environment } from '../options.js';
+import type { StoredJob, StoredLink } from '../testing/store.js';
+import type { SandboxCallback } from './types.js';
+
+/** One line of a story. */
+export interface StoryEvent {
+  readonly at: number;
+  readonly title: string;
+  readonly details: string;
+}
+
+/** When things were seen that the service does not keep, by link or job. */
+export interface Sightings {
+  /** When a link's page was opened first; the key is of {@link linkKey}. */
+  readonly opened: ReadonlyMap<string, number>;
+  /** When the status of a job was fetched after its last result; the key is of {@link jobKey}. */
+  readonly confirmed: ReadonlyMap<string, number>;
+}
+
+export function linkKey(environment: Environment, refId: string): string {
+  return JSON.stringify([environment, refId]);
+}
+
+export function jobKey(environment: Environment, { userId, jobId }: { userId: string; jobId: string }): string {
+  return JSON.stringify([environment, userId, jobId]);
+}
+
+export interface LinkStory {
+  readonly environment: Environment;
+  readonly link: StoredLink;
+  readonly jobs: readonly StoredJob[];
+  readonly callbacks: readonly SandboxCallback[];
+  readonly sightings: Sightings;
+}
+
+/** Tells the story of a link, oldest event first. */
+export function tellStory({ environment, link, jobs, callbacks, sightings }: LinkStory): readonly StoryEvent[] {
+  const events: StoryEvent[] = [{ at: link.createdAt, title: 'Created', details: link.name ?? '' }];
+  const openedAt = sightings.opened.get(linkKey(environment, link.refId));
+  if (openedAt !== undefined) events.push({ at: openedAt, title: 'Opened', details: '' });
+  if (link.disabledAt !== null) events.push({ at: link.disabledAt, title: 'Disabled', details: '' });
+  for (const job of jobs) events.push(...tellJob(environment, job, sightings));
+  const own = callbacks.filter((callback) => callback.environment === environment && callback.linkRefId === link.refId);
+  for (const callback of own) events.push(...tellCallback(callback));
+  return events.sort((a, b) => a.at - b.at);
+}
+
+function tellJob(environment: Environment, job: StoredJob, { confirmed }: Sightings): readonly StoryEvent[] {
+  const confirmedAt = confirmed.get(jobKey(environment, job));
+  return [
+    { at: job.startedAt, title: 'Job started', details: job.jobId },
+    ...job.results.map(({ at, code, text }) => ({ at, title: `Result ${code}`, details: text })),
+    ...(confirmedAt === undefined
+      ? []
+      : [{ at: confirmedAt, title: 'Confirmed', details: 'job status was fetched, and had the result' }]),
+  ];
+}
+
+function tellCallback({ id, resultCode, attempts }: SandboxCallback): readonly StoryEvent[] {
+  return attempts.map(({ at, status, problem }) => ({
+    at: at.getTime(),
+    title: problem === null ? 'Callback delivered' : 'Callback not delivered',
+    details: `callback ${id}, result ${resultCode}: ${problem ?? status}`,
+  }));
+}

@@ -1,0 +1,225 @@
+/** Callbacks of a sandbox: what is posted, where, in which order, and how often. */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { SandboxOutcome } from 'hosted-client/sandbox';
+import { expect, onTestFinished, test } from 'vitest';
+import { hmac } from '../testing/partner.js';
+import { newLink, receiving, running } from './running.js';
+
+test.each([
+  ['approved', ['0810'], 'succeeded'],
+  ['rejected', ['0811'], 'failed'],
+  ['review_approved', ['0814', '0810'], 'succeeded'],
+  ['review_rejected', ['0814', '0816'], 'failed'],
+  ['id_verified', ['1012', '0810'], 'succeeded'],
+  ['id_not_found', ['1013', '0811'], 'failed'],
+  ['never', [], 'pending'],
+] satisfies [SandboxOutcome, string[], string][])(
+  'the outcome %s posts %j in this order, and job status is %s',
+  async (outcome, codes, state) => {
+    const { sandbox, client } = await running();
+    const { received, url } = await receiving();
+    const link = await client.links.create({ ...newLink, callbackUrl: url });
+
+    const job = await sandbox.play(link.refId, outcome);
+    await sandbox.idle();
+
+    expect(received.map(({ body }) => body.ResultCode)).toEqual(codes);
+    expect(sandbox.callbacks.map(({ resultCode }) => resultCode)).toEqual(codes);
+    const status = await client.jobs.status({ ...job, history: true });
+    expect(status.state).toBe(state);
+    expect(status.history?.map(({ resultCode }) => resultCode)).toEqual(codes);
+  },
+);
+
+test('a job is pending while it is under review', async () => {
+  const { sandbox, client } = await running({ reviewMs: 60_000 });
+  const link = await client.links.create(newLink);
+
+  const job = await sandbox.play(link.refId, 'review_approved');
+
+  expect((await client.jobs.status(job)).state).toBe('pending');
+});
+
+test('a callback is signed by the key of its environment, and names its job and link', async () => {
+  const { sandbox, client } = await running();
+  const { received, url } = await receiving();
+  const link = await client.links.create({ ...newLink, callbackUrl: url });
+
+  const job = await sandbox.play(link.refId, 'approved');
+  await sandbox.idle();
+
+  const { timestamp, signature, PartnerParams } = (received[0]?.body ?? {}) as Record<string, string>;
+  expect(signature).toBe(hmac('sandbox-test-key', String(timestamp)));
+  expect(PartnerParams).toMatchObject({ user_id: job.userId, job_id: job.jobId, link_id: link.refId });
+});
+
+test('a callback refused twice and then accepted is delivered once more and not again', async () => {
+  const { sandbox, client } = await running();
+  const { received, url } = await receiving(503, 500);
+  const link = await client.links.create({ ...newLink, callbackUrl: url });
+
+  await sandbox.play(link.refId, 'approved');
+  await sandbox.idle();
+
+  expect(received).toHaveLength(3);
+  expect(received[2]).toEqual(received[0]);
+  expect(sandbox.callbacks).toMatchObject([
+    { id: 1, state: 'delivered', attempts: [{ status: 503 }, { status: 500 }, { status: 200, problem: null }] },
+  ]);
+});
+
+test('the next callback of a job waits for the one before, and those of other jobs do not', async () => {
+  const { sandbox, client } = await running({ callbackRetriesMs: [20] });
+  const { received, url } = await receiving(503);
+  const link = await client.links.create({ ...newLink, callbackUrl: url });
+
+  const [first, second] = [await sandbox.play(link.refId, 'id_verified'), await sandbox.play(link.refId, 'rejected')];
+  await sandbox.idle();
+
+  const seen = received.map(({ body }) => [(body.PartnerParams as { job_id: string }).job_id, body.ResultCode]);
+  expect(seen).toEqual([
+    [first.jobId, '1012'],
+    [second.jobId, '0811'],
+    [first.jobId, '1012'],
+    [first.jobId, '0810'],
+  ]);
+});
+
+test('a callback that is refused for ever is given up, and the next one follows', async () => {
+  const { sandbox, client } = await running();
+  const { received, url } = await receiving(500, 500, 500);
+  const link = await client.links.create({ ...newLink, callbackUrl: url });
+
+  await sandbox.play(link.refId, 'id_verified');
+  await sandbox.idle();
+
+  expect(sandbox.callbacks.map(({ state, attempts }) => [state, attempts.length])).toEqual([
+    ['gave_up', 3],
+    ['delivered', 1],
+  ]);
+  expect(received).toHaveLength(4);
+});
+
+test('where nothing listens, the attempt says so', async () => {
+  const { sandbox, client } = await running({ callbackRetriesMs: [] });
+  const link = await client.links.create({ ...newLink, callbackUrl: 'http://127.0.0.1:9/' });
+
+  await sandbox.play(link.refId, 'approved');
+  await sandbox.idle();
+
+  expect(sandbox.callbacks[0]).toMatchObject({
+    state: 'gave_up',
+    attempts: [{ status: null, problem: 'nothing listens there (ECONNREFUSED)' }],
+  });
+});
+
+test('links without a callback URL have that of defaultCallbackUrl, or no callback', async () => {
+  const { received, url } = await receiving();
+  const withDefault = await running({ defaultCallbackUrl: url });
+  const without = await running();
+
+  for (const { sandbox, client } of [withDefault, without]) {
+    const link = await client.links.create(newLink);
+    await sandbox.play(link.refId, 'approved');
+    await sandbox.idle();
+  }
+
+  expect(received).toHaveLength(1);
+  expect(without.sandbox.callbacks).toEqual([]);
+});
+
+test('a redirect is not followed', async () => {
+  const { sandbox, client } = await running({ callbackRetriesMs: [] });
+  const { received, url } = await receiving(302);
+  const link = await client.links.create({ ...newLink, callbackUrl: url });
+
+  await sandbox.play(link.refId, 'approved');
+  await sandbox.idle();
+
+  expect(received.map(({ path }) => path)).toEqual(['/callbacks']);
+  expect(sandbox.callbacks[0]).toMatchObject({
+    state: 'gave_up',
+    attempts: [{ status: 302, problem: 'a redirect, which is not followed' }],
+  });
+});
+
+test.each([
+  'http://192.0.2.1/callbacks',
+  'http://[2001:db8::1]/callbacks',
+  'http://0.0.0.0:9/',
+  'http://169.254.169.254/latest/meta-data',
+  'http://[::ffff:192.0.2.1]/',
+])('%s is not on this machine: nothing is sent there, and it is not tried again', async (callbackUrl) => {
+  const { sandbox, client } = await running();
+  const link = await client.links.create({ ...newLink, callbackUrl });
+
+  await sandbox.play(link.refId, 'approved');
+  await sandbox.idle();
+
+  expect(sandbox.callbacks).toMatchObject([
+    { state: 'not_allowed', attempts: [{ status: null, problem: expect.stringContaining('is not on this machine') }] },
+  ]);
+});
+
+test.each(['127.0.0.1', '127.1', '2130706433', 'localhost', '[::ffff:127.0.0.1]'])(
+  'a callback to %s is one to this machine',
+  async (host) => {
+    const { sandbox, client } = await running();
+    const { received, port } = await receiving();
+    const link = await client.links.create({ ...newLink, callbackUrl: `http://${host}:${port}/` });
+
+    await sandbox.play(link.refId, 'approved');
+    await sandbox.idle();
+
+    expect(received).toHaveLength(1);
+  },
+);
+
+test('resend() posts once, whatever comes of it', async () => {
+  const { sandbox, client } = await running();
+  const { received, url } = await receiving(200, 500);
+  const link = await client.links.create({ ...newLink, callbackUrl: url });
+  await sandbox.play(link.refId, 'approved');
+  await sandbox.idle();
+
+  const again = await sandbox.resend(1);
+
+  expect(again).toMatchObject({ id: 2, state: 'gave_up', attempts: [{ status: 500 }] });
+  expect(received).toHaveLength(2);
+  await expect(sandbox.resend(7)).rejects.toMatchObject({ code: 'validation', issues: [{ path: 'callbackId' }] });
+});
+
+test.each(['forged', 'stale', 'altered', 'unsigned'] as const)('resend() makes a callback %s', async (variant) => {
+  const { sandbox, client } = await running();
+  const { received, url } = await receiving();
+  const link = await client.links.create({ ...newLink, callbackUrl: url });
+  await sandbox.play(link.refId, 'approved');
+  await sandbox.idle();
+
+  await sandbox.resend(1, { variant });
+
+  const [genuine, other] = received.map(({ body }) => body);
+  const isSigned = other?.signature === hmac('sandbox-test-key', String(other?.timestamp));
+  expect(isSigned).toBe(variant === 'stale' || variant === 'altered');
+  expect(other?.ResultCode === genuine?.ResultCode).toBe(variant !== 'altered');
+  expect(other?.timestamp === genuine?.timestamp).toBe(variant === 'forged' || variant === 'altered');
+});
+
+test('a receiver that answers in pieces or breaks off after its status has answered', async () => {
+  const server = createServer((_message, response) => {
+    response.writeHead(200).write('half');
+    setImmediate(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { sandbox, client } = await running();
+  const callbackUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const link = await client.links.create({ ...newLink, callbackUrl });
+
+  await sandbox.play(link.refId, 'approved');
+  await sandbox.idle();
+
+  expect(sandbox.callbacks[0]?.state).toBe('delivered');
+});

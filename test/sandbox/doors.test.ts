@@ -1,0 +1,151 @@
+/** Who is let in to a sandbox: by `Host`, by `Origin`, by type, and up to which size. */
+
+import { connect } from 'node:net';
+import { expect, test } from 'vitest';
+import { control, newLink, running, write } from './running.js';
+
+/** The first line that comes back for what is written on a socket. */
+async function firstLine(port: number, text: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(text);
+  for await (const chunk of socket.setEncoding('utf8')) return String(chunk).split('\r\n')[0] ?? '';
+  return '';
+}
+
+const json = { 'content-type': 'application/json' };
+
+test.each(['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]'])('a request for the host %s is let in', async (name) => {
+  const { port } = await running();
+
+  expect((await write(port, { headers: { host: `${name}:${port}` } })).status).toBe(200);
+});
+
+test.each(['evil.example', '127.0.0.1.evil.example', '127.0.0.1', 'localhost.', '127.0.0.1:1', '0.0.0.0'])(
+  'a request for the host "%s" gets 421',
+  async (name) => {
+    const { port } = await running();
+    const hosts = [name, `${name}:${port}`].filter((host) => !/^(?:127\.0\.0\.1):\d{4,}$/.test(host));
+
+    for (const host of hosts) {
+      const answer = await write(port, { headers: { host } });
+      expect([host, answer.status]).toEqual([host, 421]);
+      expect(JSON.parse(answer.text).error).toContain(`127.0.0.1:${port}`);
+    }
+  },
+);
+
+test('a request without Host gets 421, as does one with two', async () => {
+  const { port } = await running();
+
+  const own = `Host: 127.0.0.1:${port}\r\n`;
+
+  expect((await write(port, { hasHost: false })).status).toBe(421);
+  expect(await firstLine(port, `GET /health HTTP/1.1\r\n${own}\r\n`)).toBe('HTTP/1.1 200 OK');
+  expect(await firstLine(port, `GET /health HTTP/1.1\r\n${own}${own}\r\n`)).toMatch(/^HTTP\/1\.1 4/);
+  expect(await firstLine(port, 'GET /health HTTP/1.0\r\n\r\n')).toMatch(/ 421 /);
+});
+
+test('no address is exempt from the host, and nothing is read or remembered', async () => {
+  const { port, sandbox } = await running();
+  const headers = { host: `evil.example:${port}`, ...json, 'content-length': '1000000000' };
+
+  for (const path of [
+    '/',
+    '/sandbox/v1/hosted_links',
+    '/control/reset',
+    '/links/abc',
+    '/events',
+    '/assets/style.css',
+  ]) {
+    expect((await write(port, { method: 'POST', path, headers, body: '{}' })).status).toBe(421);
+  }
+  expect(sandbox.requests).toEqual([]);
+});
+
+test('allowedHosts lets further names in, with a port of their own or without', async () => {
+  const { port } = await running({ allowedHosts: ['Sandbox.internal', 'mapped.internal:8080'] });
+  const statusOf = async (host: string) => (await write(port, { headers: { host } })).status;
+
+  expect(await statusOf(`sandbox.internal:${port}`)).toBe(200);
+  expect(await statusOf('sandbox.internal')).toBe(200);
+  expect(await statusOf('mapped.internal:8080')).toBe(200);
+  expect(await statusOf('mapped.internal')).toBe(421);
+  expect(await statusOf('other.internal')).toBe(421);
+});
+
+test.each(['https://evil.example', 'null', 'http://127.0.0.1:1', 'http://127.0.0.1', 'file://'])(
+  'a write with the origin %s gets 403, whatever its address',
+  async (origin) => {
+    const { port, sandbox, client } = await running();
+    const link = await client.links.create(newLink);
+    const paths = [
+      '/control/reset',
+      `/links/${link.refId}`,
+      `/console/links/${link.refId}/disable`,
+      '/sandbox/v1/job_status',
+    ];
+
+    for (const path of paths) {
+      const answer = await write(port, { method: 'POST', path, headers: { ...json, origin }, body: '{}' });
+      expect([path, answer.status]).toEqual([path, 403]);
+    }
+    expect((await client.links.get(link.refId)).disabledAt).toBeNull();
+    expect(sandbox.service.sandbox.links.all()).toHaveLength(1);
+  },
+);
+
+test('a write with the own origin, or with none, is let in', async () => {
+  const { port, sandbox } = await running();
+
+  expect((await control(sandbox.origin, 'reset', {})).status).toBe(204);
+  expect((await control(sandbox.origin, 'reset', {}, { origin: sandbox.origin })).status).toBe(204);
+  expect((await control(sandbox.origin, 'reset', {}, { origin: `http://localhost:${port}` })).status).toBe(204);
+});
+
+test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'text/plain; application/json'])(
+  'a control of the type %s gets 415, as does one without a type',
+  async (type) => {
+    const { port } = await running();
+    const statusOf = async (headers: Record<string, string>) =>
+      (await write(port, { method: 'POST', path: '/control/reset', headers, body: '{}' })).status;
+
+    expect(await statusOf({ 'content-type': type })).toBe(415);
+    expect(await statusOf({})).toBe(415);
+    expect(await statusOf({ 'content-type': 'application/json; charset=utf-8' })).toBe(204);
+  },
+);
+
+test('a body over 1 MB gets 413, whether its length is told before or not', async () => {
+  const { port } = await running();
+  const body = 'x'.repeat(1_000_001);
+  const chunked = { ...json, 'transfer-encoding': 'chunked' };
+
+  for (const path of ['/control/reset', '/sandbox/v1/hosted_links', '/links/abc']) {
+    expect((await write(port, { method: 'POST', path, headers: json, body })).status).toBe(413);
+    expect((await write(port, { method: 'POST', path, headers: chunked, body })).status).toBe(413);
+  }
+});
+
+test('every page forbids what is not its own, framing, and telling others where one was', async () => {
+  const { sandbox, client } = await running();
+  const link = await client.links.create(newLink);
+
+  for (const path of [
+    '/',
+    `/links/${link.refId}`,
+    `/console/links/${link.refId}`,
+    '/links/none',
+    '/nowhere',
+    '/health',
+  ]) {
+    const { headers } = await fetch(sandbox.origin + path);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toContain("form-action 'self'");
+    expect(policy).not.toContain('unsafe');
+    expect(headers.get('referrer-policy')).toBe('same-origin');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+  }
+});

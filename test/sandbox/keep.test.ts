@@ -1,0 +1,172 @@
+/** What a folder keeps: over a stop, a kill, a broken file and a second sandbox. */
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HostedClient, HostedConfigError } from 'hosted-client';
+import { type SandboxOptions, startSandbox } from 'hosted-client/sandbox';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { newLink, receiving, running } from './running.js';
+
+function folderOfTest(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+const state = (folder: string) => JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8'));
+
+/** Starts a sandbox that the test stops by itself. */
+async function start(options: SandboxOptions) {
+  const sandbox = await startSandbox({ port: 0, reviewMs: 1, callbackRetriesMs: [1], ...options });
+  return { sandbox, client: new HostedClient(sandbox.clientOptions()) };
+}
+
+test('links, jobs and callbacks survive a restart, and ids go on', async () => {
+  const folder = folderOfTest();
+  const { url } = await receiving();
+  const first = await start({ folder });
+  const link = await first.client.links.create({ ...newLink, callbackUrl: url });
+  const job = await first.sandbox.play(link.refId, 'approved');
+  await first.sandbox.idle();
+  await first.client.jobs.status(job);
+  const before = first.sandbox.callbacks;
+  await first.sandbox.stop();
+
+  const { sandbox, client } = await running({ folder });
+
+  expect((await client.links.get(link.refId)).refId).toBe(link.refId);
+  expect(sandbox.service.sandbox.links.all()).toMatchObject([{ total_jobs: 1, successful_jobs: 1 }]);
+  expect((await client.jobs.status(job)).state).toBe('succeeded');
+  expect(sandbox.callbacks).toEqual(before);
+  expect(sandbox.callbacks[0]?.attempts[0]?.at).toBeInstanceOf(Date);
+  expect(await (await fetch(`${sandbox.origin}/console/links/${link.refId}`)).text()).toContain('Confirmed');
+  await sandbox.resend(1);
+  expect(sandbox.callbacks.map(({ id }) => id)).toEqual([1, 2]);
+});
+
+test('a review and a callback that waited go on after a restart', async () => {
+  const folder = folderOfTest();
+  const { received, url } = await receiving(503);
+  const first = await start({ folder, reviewMs: 60_000, callbackRetriesMs: [60_000] });
+  const link = await first.client.links.create({ ...newLink, callbackUrl: url });
+  const job = await first.sandbox.play(link.refId, 'review_approved');
+  await expect.poll(() => first.sandbox.callbacks[0]?.attempts.length).toBe(1);
+  await first.sandbox.stop();
+  const kept = state(folder);
+  kept.reviews[0].endsAt = Date.now();
+  kept.callbacks[0].nextAt = Date.now();
+  writeFileSync(join(folder, 'sandbox.json'), JSON.stringify(kept));
+
+  const { sandbox, client } = await running({ folder });
+  await sandbox.idle();
+
+  expect(received.map(({ body }) => body.ResultCode)).toEqual(['0814', '0814', '0810']);
+  expect((await client.jobs.status(job)).state).toBe('succeeded');
+});
+
+test('a change is in the folder within half a second, as a whole', async () => {
+  const folder = folderOfTest();
+  const { client } = await running({ folder });
+  const startedAt = performance.now();
+
+  const link = await client.links.create(newLink);
+
+  await vi.waitFor(() => expect(state(folder).service).toContain(link.refId), { timeout: 5_000, interval: 5 });
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(readdirSync(folder).sort()).toEqual(['sandbox.json', 'sandbox.lock']);
+});
+
+test('controls of the testing kit are kept, too', async () => {
+  const folder = folderOfTest();
+  const { sandbox } = await running({ folder });
+
+  sandbox.service.production.links.seed(2);
+
+  await vi.waitFor(() => expect(JSON.parse(state(folder).service).production.links).toHaveLength(2), {
+    timeout: 5_000,
+  });
+});
+
+test('a second sandbox on one folder refuses, and one after the first has stopped does not', async () => {
+  const folder = folderOfTest();
+  const first = await start({ folder });
+
+  const error = await startSandbox({ port: 0, folder }).catch((reason: unknown) => reason);
+  await first.sandbox.stop();
+  await running({ folder });
+
+  expect(error).toBeInstanceOf(HostedConfigError);
+  expect(error).toMatchObject({ issues: [{ path: 'folder', message: expect.stringContaining(folder) }] });
+});
+
+test('a folder that another process holds is refused, and one of a process that was killed is not', async () => {
+  const folder = folderOfTest();
+  const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+  writeFileSync(join(folder, 'sandbox.lock'), String(other.pid));
+
+  await expect(startSandbox({ port: 0, folder })).rejects.toBeInstanceOf(HostedConfigError);
+  const ended = new Promise((resolve) => other.on('exit', resolve));
+  other.kill('SIGKILL');
+  await ended;
+  await running({ folder });
+
+  expect(readFileSync(join(folder, 'sandbox.lock'), 'utf8')).toBe(String(process.pid));
+});
+
+test.each([
+  ['no JSON', '{"version":1,'],
+  ['another shape', '{"version":1,"service":5}'],
+  [
+    'a service that is none',
+    JSON.stringify({
+      version: 1,
+      service: '{}',
+      lastCallbackId: 0,
+      callbacks: [],
+      reviews: [],
+      opened: [],
+      confirmed: [],
+    }),
+  ],
+])('a file with %s is set aside and named, and the sandbox begins anew', async (_what, text) => {
+  const folder = folderOfTest();
+  writeFileSync(join(folder, 'sandbox.json'), text);
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  onTestFinished(() => warn.mockRestore());
+
+  const { sandbox } = await running({ folder });
+
+  const [aside] = readdirSync(folder).filter((name) => name.includes('unreadable'));
+  expect(readFileSync(join(folder, aside ?? ''), 'utf8')).toBe(text);
+  expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining(String(aside)), 'HostedSandboxWarning');
+  expect(sandbox.service.sandbox.links.all()).toEqual([]);
+});
+
+test('a folder that is a file is refused, and named', async () => {
+  const folder = join(folderOfTest(), 'file');
+  writeFileSync(folder, '');
+
+  const error = await startSandbox({ port: 0, folder }).catch((reason: unknown) => reason);
+
+  expect(error).toBeInstanceOf(HostedConfigError);
+  expect(error).toMatchObject({ issues: [{ path: 'folder', message: expect.stringContaining(folder) }] });
+});
+
+test('a port in use gives the folder free', async () => {
+  const folder = folderOfTest();
+  const { port } = await running();
+
+  await expect(startSandbox({ port, folder })).rejects.toMatchObject({ issues: [{ path: 'port' }] });
+  await running({ folder });
+});
+
+test('nothing secret is kept', async () => {
+  const folder = folderOfTest();
+  const { sandbox } = await start({ folder, apiKeys: { sandbox: 'a key of my own' } });
+  sandbox.service.sandbox.links.seed(1);
+  await sandbox.stop();
+
+  expect(readFileSync(join(folder, 'sandbox.json'), 'utf8')).not.toContain('a key of my own');
+});

@@ -1,0 +1,171 @@
+/** The page of a link, as a browser without script and a script without browser meet it. */
+
+import { expect, test } from 'vitest';
+import { newLink, receiving, running, submit } from './running.js';
+
+const idTypes = [
+  { country: 'NG', idType: 'BVN', verificationMethod: 'enhanced_kyc' },
+  { country: 'GH', idType: 'DRIVERS_LICENSE', verificationMethod: 'doc_verification' },
+] as const;
+
+const complete = { outcome: 'approved', consent: 'yes' };
+
+async function read(url: string) {
+  const response = await fetch(url);
+  return { status: response.status, html: await response.text() };
+}
+
+test('a link’s page shows company, ID types, consent and outcomes, and says that it is a simulation', async () => {
+  const { client } = await running();
+  const link = await client.links.create({ ...newLink, idTypes });
+
+  const { status, html } = await read(link.url);
+
+  expect(status).toBe(200);
+  for (const text of ['Example Partner', 'BVN', 'Nigeria', 'Drivers license', 'Ghana', 'Simulation.']) {
+    expect(html).toContain(text);
+  }
+  expect(html).toContain('<a href="https://partner.example/privacy" rel="noreferrer">');
+  expect(html).toContain('value="GH:DRIVERS_LICENSE"');
+  expect(html).toContain('value="review_rejected"');
+});
+
+test('posting the form plays the outcome, posts the result, and leads to the job', async () => {
+  const { sandbox, client } = await running();
+  const { received, url } = await receiving();
+  const link = await client.links.create({ ...newLink, idTypes, callbackUrl: url });
+
+  const response = await submit(link.url, { ...complete, outcome: 'id_verified', id: 'GH:DRIVERS_LICENSE' });
+  await sandbox.idle();
+
+  expect(response.status).toBe(303);
+  const page = await read(new URL(response.headers.get('location') ?? '', link.url).href);
+  expect(page.html).toContain('Verified');
+  expect(page.html).toMatch(/role="status"/);
+  expect(received[0]?.body).toMatchObject({ ResultCode: '1012', Country: 'GH', IDType: 'DRIVERS_LICENSE' });
+});
+
+test('the page of a job that is under review says so', async () => {
+  const { client } = await running({ reviewMs: 60_000 });
+  const link = await client.links.create(newLink);
+
+  const response = await submit(link.url, { ...complete, outcome: 'review_approved' });
+
+  const { html } = await read(new URL(response.headers.get('location') ?? '', link.url).href);
+  expect(html).toContain('Under review');
+});
+
+test('a link of production has a page, and its job is one of production', async () => {
+  const { sandbox } = await running();
+  sandbox.service.production.links.seed(1);
+  const [link] = sandbox.service.production.links.all() as readonly { link_url: string }[];
+
+  const response = await submit(link?.link_url ?? '', complete);
+
+  expect(response.status).toBe(303);
+  expect(sandbox.service.production.links.all()).toMatchObject([{ successful_jobs: 1 }]);
+});
+
+test.each([
+  ['consent', { outcome: 'approved' }, 'Give your consent'],
+  ['outcome', { consent: 'yes' }, 'Choose one of the outcomes'],
+  ['outcome', { consent: 'yes', outcome: 'approve' }, 'Choose one of the outcomes'],
+  ['id', { ...complete, id: 'NG:PASSPORT' }, 'Choose one of the IDs that the link accepts: NG:BVN, GH:DRIVERS_LICENSE'],
+])('a form with a wrong %s gets 400 and says what would be right', async (field, fields, message) => {
+  const { sandbox, client } = await running();
+  const link = await client.links.create({ ...newLink, idTypes });
+
+  const response = await submit(link.url, fields as Record<string, string>);
+  const html = await response.text();
+
+  expect(response.status).toBe(400);
+  expect(html).toContain(`<a href="#${field}">${message}</a>`);
+  expect(sandbox.service.sandbox.links.all()).toMatchObject([{ total_jobs: 0 }]);
+});
+
+test.each([
+  ['disabled', 'This link was disabled', 'links.create()'],
+  ['expired', 'This link has expired', 'expiresAt'],
+  ['used', 'This link was used', 'isSingleUse'],
+])('the page of a link that is %s is 410 and says what to do next, as does its form', async (state, title, advice) => {
+  const { sandbox, client } = await running();
+  const expiresAt = new Date(Date.now() + (state === 'expired' ? -1 : 60_000));
+  const link = await client.links.create({ ...newLink, isSingleUse: state === 'used', expiresAt });
+  if (state === 'disabled') await client.links.disable(link.refId);
+  if (state === 'used') await sandbox.play(link.refId, 'never');
+
+  const page = await read(link.url);
+  const posted = await submit(link.url, complete);
+
+  expect([page.status, posted.status]).toEqual([410, 410]);
+  for (const html of [page.html, await posted.text()]) {
+    expect(html).toContain(title);
+    expect(html).toContain(advice);
+    expect(html).toContain('Simulation.');
+  }
+  await expect(sandbox.play(link.refId, 'approved')).rejects.toMatchObject({
+    code: 'validation',
+    issues: [{ path: 'refId' }],
+  });
+});
+
+test('an unknown link is 404 and says what to do next', async () => {
+  const { sandbox } = await running();
+
+  for (const path of ['/links/none', '/links/none/jobs/none', '/elsewhere', '/links/%E0%A4%A']) {
+    const { status, html } = await read(sandbox.origin + path);
+    expect([path, status]).toEqual([path, 404]);
+    expect(html).toContain('Check the address of the link');
+    expect(html).toContain('Simulation.');
+  }
+});
+
+test('names made of markup show as text on every page', async () => {
+  const { sandbox, client } = await running();
+  const markup = '"><img src=x onerror=alert(1)><script>alert(1)</script>';
+  const link = await client.links.create({
+    ...newLink,
+    companyName: markup,
+    name: markup,
+    idTypes: [{ country: 'NG', idType: markup, verificationMethod: 'enhanced_kyc' }],
+  });
+  await submit(link.url, { ...complete, id: `NG:${markup}` });
+  await submit(link.url, { outcome: markup, id: markup });
+  const job = await sandbox.play(link.refId, 'approved');
+
+  const pages = ['/', `/links/${link.refId}`, `/console/links/${link.refId}`, `/links/${link.refId}/jobs/${job.jobId}`];
+  for (const path of pages) {
+    const { html } = await read(sandbox.origin + path);
+    expect(html).toContain('&lt;script&gt;alert(1)');
+    expect(html).not.toMatch(/<img|<script>|onerror="/);
+  }
+});
+
+test('a privacy policy that is not http(s) is no link', async () => {
+  const { sandbox } = await running();
+  const state = (() => {
+    sandbox.service.sandbox.links.seed(1);
+    return sandbox.service.save().replace('https://partner.hosted.test/privacy', 'javascript:alert(1)');
+  })();
+  sandbox.service.restore(state);
+  const [link] = sandbox.service.sandbox.links.all() as readonly { link_url: string }[];
+
+  const { html } = await read(link?.link_url ?? '');
+
+  expect(html).not.toContain('javascript:');
+  expect(html).toContain('has no web address');
+});
+
+test('pages have no inline script or style, and nothing from elsewhere', async () => {
+  const { sandbox, client } = await running();
+  const link = await client.links.create({ ...newLink, idTypes, logoUrl: 'https://elsewhere.example/logo.png' });
+
+  for (const path of ['/', `/links/${link.refId}`, `/console/links/${link.refId}`]) {
+    const { html } = await read(sandbox.origin + path);
+    expect(html).not.toMatch(/ style=|<style|<script(?![^>]* src="\/assets\/)| on[a-z]+=/);
+    expect(html).not.toContain('elsewhere.example');
+    for (const [, asset] of html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)) {
+      expect((await fetch(sandbox.origin + asset)).status).toBe(200);
+    }
+  }
+});

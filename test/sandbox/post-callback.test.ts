@@ -1,0 +1,84 @@
+/** Where a callback may go is judged by the address that is connected to. */
+
+import { lookup } from 'node:dns';
+import { afterEach, expect, test, vi } from 'vitest';
+import { postCallback } from '../../src/sandbox/post-callback.js';
+import { receiving } from './running.js';
+
+vi.mock('node:dns', { spy: true });
+
+afterEach(() => {
+  vi.mocked(lookup).mockReset();
+});
+
+/** Has a name mean these addresses, one list after another. */
+function resolving(...answers: readonly (readonly string[])[]) {
+  const mocked = vi.mocked(lookup);
+  for (const addresses of answers) {
+    const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    mocked.mockImplementationOnce(((_name: string, _options: object, callback: (...given: unknown[]) => void) =>
+      callback(null, found)) as unknown as typeof lookup);
+  }
+  return mocked;
+}
+
+const post = (url: string, callbackHosts: readonly string[] = []) =>
+  postCallback({ url, body: '{}', callbackHosts, signal: new AbortController().signal });
+
+test('a name that means another machine is not allowed', async () => {
+  resolving(['192.0.2.1']);
+
+  expect(await post('http://partner.example/')).toEqual({
+    status: null,
+    problem: 'partner.example is not on this machine: allow it with "callbackHosts", or --allow-callbacks',
+    isAllowed: false,
+  });
+});
+
+test('a name that means this machine when it is looked up is not looked up again', async () => {
+  const { received, port } = await receiving();
+  const lookups = resolving(['127.0.0.1'], ['192.0.2.1']);
+
+  expect(await post(`http://rebound.example:${port}/`)).toMatchObject({ status: 200, isAllowed: true });
+  expect(lookups.mock.calls.filter(([name]) => name === 'rebound.example')).toHaveLength(1);
+  expect(received).toHaveLength(1);
+});
+
+test('of several addresses, this machine’s alone are connected to', async () => {
+  const { received, port } = await receiving();
+  resolving(['192.0.2.1', '127.0.0.1']);
+
+  expect(await post(`http://mixed.example:${port}/`)).toMatchObject({ status: 200 });
+  expect(received).toHaveLength(1);
+});
+
+test('callbackHosts allows a name, whatever it means', async () => {
+  resolving(['192.0.2.1']);
+  const signal = AbortSignal.timeout(50);
+  const posted = postCallback({
+    url: 'http://partner.example:9/',
+    body: '{}',
+    callbackHosts: ['partner.example'],
+    signal,
+  });
+
+  expect(await posted).toMatchObject({ status: null, isAllowed: true });
+});
+
+test('callbackHosts allows an address, whichever name means it', async () => {
+  const { received, port } = await receiving();
+  resolving(['127.0.0.1']);
+
+  expect(await post(`http://any.example:${port}/`, ['192.0.2.1'])).toMatchObject({ status: 200 });
+  expect(received).toHaveLength(1);
+});
+
+test('a name that there is not says so', async () => {
+  vi.mocked(lookup).mockImplementationOnce(((
+    _name: string,
+    _options: object,
+    callback: (...given: unknown[]) => void,
+  ) => callback(Object.assign(new Error('not found'), { code: 'ENOTFOUND' }))) as unknown as typeof lookup);
+
+  expect(await post('http://none.example/')).toMatchObject({ problem: 'no such host (ENOTFOUND)', isAllowed: true });
+});

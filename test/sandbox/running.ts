@@ -1,0 +1,89 @@
+/** A sandbox for one test, a client of it, a door that receives its callbacks, and requests as they are written. */
+
+import { createServer, request as requestHttp } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { HostedClient } from 'hosted-client';
+import { type SandboxOptions, startSandbox } from 'hosted-client/sandbox';
+import { onTestFinished } from 'vitest';
+
+/** Starts a sandbox that stops with the test. */
+export async function running(options: SandboxOptions = {}) {
+  const sandbox = await startSandbox({ port: 0, reviewMs: 1, callbackRetriesMs: [1, 1], ...options });
+  onTestFinished(() => sandbox.stop());
+  return { sandbox, client: new HostedClient(sandbox.clientOptions()), port: Number(new URL(sandbox.origin).port) };
+}
+
+/** What a link needs; without a callback URL, so that nothing is posted. */
+export const newLink = {
+  companyName: 'Example Partner',
+  dataPrivacyPolicyUrl: 'https://partner.example/privacy',
+  callbackUrl: null,
+};
+
+export interface ReceivedCallback {
+  readonly body: Record<string, unknown>;
+  readonly path: string;
+}
+
+/** A server that receives callbacks; each is answered with the next of `statuses`, and then with 200. */
+export async function receiving(...statuses: readonly number[]) {
+  const received: ReceivedCallback[] = [];
+  const server = createServer(async (message, response) => {
+    let text = '';
+    for await (const chunk of message.setEncoding('utf8')) text += chunk;
+    received.push({ body: JSON.parse(text), path: message.url ?? '' });
+    const status = statuses[received.length - 1] ?? 200;
+    response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { received, url: `http://127.0.0.1:${port}/callbacks`, port };
+}
+
+export interface Written {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sends no `Host`. */
+  readonly hasHost?: boolean;
+  readonly body?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** Sends a request with the very headers that are given, as fetch would not. */
+export function write(port: number, { method = 'GET', path = '/health', headers = {}, hasHost = true, body }: Written) {
+  return new Promise<Answer>((resolve, reject) => {
+    const request = requestHttp({ host: '127.0.0.1', port, method, path, headers, setHost: hasHost, agent: false });
+    request.on('error', reject);
+    request.on('response', async (response) => {
+      let text = '';
+      for await (const chunk of response.setEncoding('utf8')) text += chunk;
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+    });
+    request.end(body);
+  });
+}
+
+/** Posts JSON to a control. */
+export function control(origin: string, path: string, body: unknown, headers: Record<string, string> = {}) {
+  return fetch(`${origin}/control/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Posts the form of a link's page, as a browser does; redirects are not followed. */
+export function submit(url: string, fields: Readonly<Record<string, string>>) {
+  const origin = new URL(url).origin;
+  return fetch(url, { method: 'POST', headers: { origin }, body: new URLSearchParams(fields), redirect: 'manual' });
+}
