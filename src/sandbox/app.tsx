@@ -15,7 +15,14 @@ import type { StoredJob, WireIdType } from '../testing/store.js';
 import { checkInput, createControls, failNext, failNextInput } from './controls.js';
 import type { Live } from './live.js';
 import { isOutcome } from './outcomes.js';
-import { ConsolePage, LinkStoryPage, type ShownJob, type ShownLink } from './pages/console-page.js';
+import {
+  ConsolePage,
+  type Latest,
+  LinkStoryPage,
+  mostShown,
+  type ShownJob,
+  type ShownLink,
+} from './pages/console-page.js';
 import { followScript } from './pages/follow.js';
 import { idTypeValue } from './pages/id-types.js';
 import { renderPage } from './pages/layout.js';
@@ -152,16 +159,16 @@ function addConsole(app: Hono, settings: AppSettings): void {
 
   app.get('/', (c) => {
     const { partnerId, apiKeys, description } = settings;
-    const links = environments.flatMap((environment) => linksOf(running, stage, environment));
-    const jobs = environments.flatMap((environment) => allJobs(running, environment));
     return page(
       c,
       <ConsolePage
         sandbox={sandbox}
         partnerId={partnerId}
         apiKeys={apiKeys}
-        links={links.sort((a, b) => b.link.createdAt - a.link.createdAt)}
-        jobs={jobs.sort((a, b) => b.job.startedAt - a.job.startedAt)}
+        links={latestLinks(running, stage)}
+        jobs={latestJobs(running)}
+        requests={latest(sandbox.requests)}
+        callbacks={latest(sandbox.callbacks)}
         hasDescription={description !== null}
       />,
     );
@@ -173,7 +180,7 @@ function addConsole(app: Hono, settings: AppSettings): void {
     const jobs = jobsOf(running, found);
     const story = tellStory({ ...found, jobs, callbacks: sandbox.callbacks, sightings: stage });
     const shown = jobs.map((job) => ({ environment: found.environment, job })).reverse();
-    return page(c, <LinkStoryPage {...found} story={story} jobs={shown} />);
+    return page(c, <LinkStoryPage {...found} story={story} jobs={{ entries: shown, total: shown.length }} />);
   });
 
   app.post('/console/links/:refId/disable', (c) => {
@@ -232,14 +239,30 @@ function back(c: Context, otherwise: string): Response {
   return c.redirect(isOwn ? referrer.pathname : otherwise, 303);
 }
 
-function linksOf(running: RunningService, stage: Stage, environment: Environment): readonly ShownLink[] {
-  const { store } = running.environments[environment].context();
-  return store.sliceLinks(0, store.countLinks()).flatMap(({ refId }) => stage.findLink(refId) ?? []);
+/** The latest links of both environments, newest first. */
+function latestLinks(running: RunningService, stage: Stage): Latest<ShownLink> {
+  const stores = environments.map((environment) => running.environments[environment].context().store);
+  const entries = stores.flatMap((store) => {
+    const count = store.countLinks();
+    const latest = store.sliceLinks(Math.max(0, count - mostShown), mostShown).toReversed();
+    return latest.flatMap(({ refId }) => stage.findLink(refId) ?? []);
+  });
+  const total = stores.reduce((sum, store) => sum + store.countLinks(), 0);
+  return { entries: entries.sort((a, b) => b.link.createdAt - a.link.createdAt).slice(0, mostShown), total };
 }
 
-function allJobs(running: RunningService, environment: Environment): readonly ShownJob[] {
-  return running.environments[environment]
-    .context()
-    .store.jobs()
-    .map((job) => ({ environment, job }));
+/** The latest jobs of both environments, newest first. */
+function latestJobs(running: RunningService): Latest<ShownJob> {
+  const jobs = environments.flatMap((environment) => {
+    const { store } = running.environments[environment].context();
+    return store
+      .jobs()
+      .toReversed()
+      .map((job) => ({ environment, job }));
+  });
+  return { entries: jobs.sort((a, b) => b.job.startedAt - a.job.startedAt).slice(0, mostShown), total: jobs.length };
+}
+
+function latest<T>(entries: readonly T[]): Latest<T> {
+  return { entries: entries.slice(-mostShown).toReversed(), total: entries.length };
 }

@@ -40,7 +40,8 @@ export function createServiceDoor({ service, origin, signing, failureRate, rando
     const startedAt = performance.now();
     const at = new Date();
     const { pathname: fullPath } = new URL(request.target, origin);
-    const path = fullPath.slice(environment.length + 1);
+    // Dots may lead out of the environment.
+    const path = fullPath.startsWith(`/${environment}/`) ? fullPath.slice(environment.length + 1) : '/';
     const { operation } = matchRoute(request.method, path, signing.wire);
     const text = request.body.toString();
     const body = parseJson(text);

@@ -8,6 +8,7 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import type { IdType } from '../links/types.js';
 import { type Environment, environments } from '../options.js';
+import { isRecord } from '../protocol/json.js';
 import { type ControlContext, closedMessage, closedStateOf, startJob } from '../testing/controls.js';
 import type { RunningService } from '../testing/service.js';
 import type { StoredJob, StoredLink, WireIdType } from '../testing/store.js';
@@ -151,6 +152,7 @@ function checkLink(context: ControlContext, refId: string, environment: Environm
 function chooseIdType({ idTypes }: StoredLink, chosen: IdType | WireIdType | undefined): WireIdType | null {
   const [first] = idTypes;
   if (chosen === undefined) return first ?? null;
+  if (!isRecord(chosen)) throw createPlayError('idType', 'must be an object with country and idType');
   const name = 'idType' in chosen ? chosen.idType : chosen.id_type;
   const country = String(chosen.country).toUpperCase();
   const found = idTypes.find((entry) => entry.country === country && entry.id_type === name);

@@ -203,7 +203,10 @@ function createRunningSandbox(settings: SandboxSettings, port: number, { keeper,
     clientOptions: (environment = 'sandbox') => clientOptionsOf(service, environment),
     async play(refId, outcome, given = {}) {
       const { environment = 'sandbox', idType } = given;
-      return stage.play(refId, outcome, { environment: checkEnvironment(environment), ...(idType && { idType }) });
+      return stage.play(refId, outcome, {
+        environment: checkEnvironment(environment),
+        ...(idType !== undefined && { idType }),
+      });
     },
     async resend(callbackId, given = {}) {
       return callbacks.resend(callbackId, checkVariant(given.variant));

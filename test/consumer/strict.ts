@@ -17,12 +17,19 @@ import {
   type Signer,
 } from 'hosted-client';
 import { lambdaHandler, nodeHandler } from 'hosted-client/node';
+import { type Sandbox, type SandboxOutcome, startSandbox } from 'hosted-client/sandbox';
 import { createMockService, createTestClock, type MockService } from 'hosted-client/testing';
 import { type Completion, createTracker, HostedStorageError, type SqlPool, type Tracker } from 'hosted-client/tracking';
 
 const service: MockService = createMockService({ clock: createTestClock(), spelling: 'random' });
 const options: HostedClientOptions = { ...service.sandbox.clientOptions, fetch: service.fetch };
 const client = new HostedClient(options);
+
+export async function playAll(outcomes: readonly SandboxOutcome[]): Promise<Sandbox> {
+  const sandbox = await startSandbox({ port: 0, reviewMs: 0 });
+  for (const outcome of outcomes) await sandbox.play('ref-1', outcome, { environment: 'production' });
+  return sandbox;
+}
 
 type NewIdType = NonNullable<NewLink['idTypes']>[number];
 

@@ -28,6 +28,7 @@ export const tested = (name: string) => `${name}@${devDependencies[name]}`;
 const programs = {
   'call.ts': 'test/published/consumers/call.ts',
   'call-under-msw.ts': 'test/published/consumers/call-under-msw.ts',
+  'call-sandbox.ts': 'test/published/consumers/call-sandbox.ts',
   'await-import.ts': 'test/published/consumers/await-import.ts',
   'identity.cjs': 'test/published/consumers/identity.cjs',
   'strict.ts': 'test/consumer/strict.ts',

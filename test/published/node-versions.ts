@@ -11,6 +11,7 @@ import { nodes } from './project.ts';
 export const printed = {
   call: 'succeeded HostedServerError server true true',
   'call-under-msw': '3',
+  'call-sandbox': 'succeeded 200',
   'await-import': 'failed',
 } as const;
 
@@ -24,7 +25,7 @@ export function nodeChecks({ modules }: Consumer): readonly Check[] {
     ...Object.entries(forms).map(([way, { format, extension }]) => ({
       name: `Node ${version}, ${way} of every entry`,
       look: async () => {
-        for (const program of ['call', 'call-under-msw'] as const) {
+        for (const program of ['call', 'call-under-msw', 'call-sandbox'] as const) {
           const source = await readFile(join(modules, `${program}.ts`), 'utf8');
           const { code } = await transform(source, { loader: 'ts', format, platform: 'node' });
           const path = await writeProgram(modules, `${program}-${version}.${extension}`, [code]);

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { HostedClient, HostedConfigError } from 'hosted-client';
 import { type SandboxOptions, type SandboxRequest, startSandbox } from 'hosted-client/sandbox';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { newLink, running } from './running.js';
+import { newLink, running, write } from './running.js';
 
 test('a client creates a link, its outcome is played, and its status is fetched', async () => {
   const { sandbox, client } = await running();
@@ -206,6 +206,42 @@ test('addresses of a proxy are handed out where they are given, and the sandbox 
   expect(sandbox.baseUrls).toEqual(baseUrls);
   expect(sandbox.clientOptions().baseUrls).toEqual(baseUrls);
   expect((await fetch(`${sandbox.origin}/links/${link.refId}`)).status).toBe(200);
+});
+
+test.each([
+  ['refId', ['none', 'approved']],
+  ['refId', [5, 'approved']],
+  ['outcome', [null, 'approve']],
+  ['idType', [null, 'approved', { idType: 'BVN' }]],
+  ['idType', [null, 'approved', { idType: { country: 'NG', idType: 'BVN' } }]],
+  ['environment', [null, 'approved', { environment: 'test' }]],
+])('play() names a wrong %s', async (path, [refId, ...rest]) => {
+  const { sandbox, client } = await running();
+  const link = await client.links.create(newLink);
+  const play = sandbox.play as (...given: unknown[]) => Promise<unknown>;
+
+  await expect(play(refId ?? link.refId, ...rest)).rejects.toMatchObject({ code: 'validation', issues: [{ path }] });
+  expect(sandbox.service.sandbox.links.all()).toMatchObject([{ total_jobs: 0 }]);
+});
+
+test('a path that leads out of its environment is none of the service', async () => {
+  const { sandbox, port } = await running();
+
+  const answer = await write(port, { method: 'POST', path: '/sandbox/../control/reset', body: '{}' });
+
+  expect(answer.status).toBe(404);
+  expect(sandbox.requests).toMatchObject([{ operation: null, path: '/' }]);
+});
+
+test('what the testing kit has deleted while its callback waited is given up', async () => {
+  const { sandbox, client } = await running({ callbackRetriesMs: [20], defaultCallbackUrl: 'http://127.0.0.1:9/' });
+  const link = await client.links.create(newLink);
+  await sandbox.play(link.refId, 'review_approved');
+
+  sandbox.service.reset();
+  await sandbox.idle();
+
+  expect(sandbox.callbacks).toMatchObject([{ state: 'gave_up' }]);
 });
 
 test('reset() forgets all, and begins the seed again', async () => {

@@ -27,21 +27,28 @@ export interface ShownJob {
 }
 
 export interface ConsoleView {
-  readonly sandbox: Pick<Sandbox, 'origin' | 'baseUrls' | 'requests' | 'callbacks'>;
+  readonly sandbox: Pick<Sandbox, 'baseUrls'>;
   readonly partnerId: string;
   /** Null where the scheme has no such keys. */
   readonly apiKeys: Readonly<Record<Environment, string>> | null;
-  /** Newest first, as are the others. */
-  readonly links: readonly ShownLink[];
-  readonly jobs: readonly ShownJob[];
+  readonly links: Latest<ShownLink>;
+  readonly jobs: Latest<ShownJob>;
+  readonly requests: Latest<SandboxRequest>;
+  readonly callbacks: Latest<SandboxCallback>;
   readonly hasDescription: boolean;
 }
 
+/** The latest of many, newest first, and how many there are. */
+export interface Latest<T> {
+  readonly entries: readonly T[];
+  readonly total: number;
+}
+
 /** How many of each the front page shows. */
-const mostShown = 50;
+export const mostShown = 50;
 
 export function ConsolePage(view: ConsoleView) {
-  const { sandbox, links, jobs } = view;
+  const { links, jobs, requests, callbacks } = view;
   return (
     <Layout title="Console" isLive isWide>
       <h1>Sandbox console</h1>
@@ -57,24 +64,19 @@ export function ConsolePage(view: ConsoleView) {
       <p class="live" role="status" data-follow>
         This page shows what happened until it was loaded.
       </p>
-      <Rows id="links" title="Links" entries={links} empty="No link yet: create one with links.create().">
+      <Rows id="links" title="Links" latest={links} empty="No link yet: create one with links.create().">
         {(shown: ShownLink) => <LinkRow {...shown} />}
       </Rows>
-      <Rows id="jobs" title="Jobs" entries={jobs} empty="No job yet: open a link, or play an outcome.">
+      <Rows id="jobs" title="Jobs" latest={jobs} empty="No job yet: open a link, or play an outcome.">
         {(shown: ShownJob) => <JobRow {...shown} />}
       </Rows>
-      <Rows
-        id="requests"
-        title="Requests"
-        entries={[...sandbox.requests].reverse()}
-        empty="No request yet: the addresses are under “Connect”."
-      >
+      <Rows id="requests" title="Requests" latest={requests} empty="No request yet: the addresses are under “Connect”.">
         {(request: SandboxRequest) => <RequestRow {...request} />}
       </Rows>
       <Rows
         id="callbacks"
         title="Callbacks"
-        entries={[...sandbox.callbacks].reverse()}
+        latest={callbacks}
         empty="No callback yet: results of links with a callback URL are posted."
       >
         {(callback: SandboxCallback) => <CallbackRow {...callback} />}
@@ -88,21 +90,20 @@ export function ConsolePage(view: ConsoleView) {
 interface RowsProps<T> {
   readonly id: string;
   readonly title: string;
-  readonly entries: readonly T[];
+  readonly latest: Latest<T>;
   readonly empty: string;
   readonly children: (entry: T) => Child;
 }
 
-function Rows<T>({ id, title, entries, empty, children: toRow }: RowsProps<T>) {
-  const shown = entries.slice(0, mostShown);
+function Rows<T>({ id, title, latest: { entries, total }, empty, children: toRow }: RowsProps<T>) {
   return (
     <section id={id} aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>{title}</h2>
       <div data-live={id}>
-        {shown.length === 0 ? <p class="empty">{empty}</p> : <ul class="rows">{shown.map((entry) => toRow(entry))}</ul>}
-        {entries.length > mostShown && (
+        {total === 0 ? <p class="empty">{empty}</p> : <ul class="rows">{entries.map((entry) => toRow(entry))}</ul>}
+        {total > entries.length && (
           <p>
-            The latest {mostShown} of {entries.length}.
+            The latest {entries.length} of {total}.
           </p>
         )}
       </div>
@@ -342,7 +343,7 @@ function Connect({ sandbox, partnerId, apiKeys, hasDescription }: ConsoleView) {
 
 export interface LinkStoryView extends ShownLink {
   readonly story: readonly StoryEvent[];
-  readonly jobs: readonly ShownJob[];
+  readonly jobs: Latest<ShownJob>;
 }
 
 export function LinkStoryPage({ environment, link, closed, story, jobs }: LinkStoryView) {
@@ -355,12 +356,12 @@ export function LinkStoryPage({ environment, link, closed, story, jobs }: LinkSt
       <h1>
         <span class="eyebrow">Link of {environment}</span> {name}
       </h1>
-      <div data-live="link">
+      <section aria-label="State" data-live="link">
         <p class="heading">
           <LinkState closed={closed} />
         </p>
         <LinkActions link={link} closed={closed} />
-      </div>
+      </section>
       <section aria-labelledby="facts-title">
         <h2 id="facts-title">Facts</h2>
         <dl>
@@ -395,7 +396,7 @@ export function LinkStoryPage({ environment, link, closed, story, jobs }: LinkSt
           ))}
         </ol>
       </section>
-      <Rows id="jobs" title="Jobs" entries={jobs} empty="No job yet.">
+      <Rows id="jobs" title="Jobs" latest={jobs} empty="No job yet.">
         {(shown: ShownJob) => <JobRow {...shown} />}
       </Rows>
     </Layout>
