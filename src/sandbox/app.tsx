@@ -12,17 +12,12 @@ import { type Environment, environments } from '../options.js';
 import { isHttpUrl } from '../protocol/http-url.js';
 import type { RunningService } from '../testing/service.js';
 import type { StoredJob, WireIdType } from '../testing/store.js';
+import { variants } from './callbacks.js';
 import { checkInput, createControls, failNext, failNextInput } from './controls.js';
 import type { Live } from './live.js';
 import { isOutcome } from './outcomes.js';
-import {
-  ConsolePage,
-  type Latest,
-  LinkStoryPage,
-  mostShown,
-  type ShownJob,
-  type ShownLink,
-} from './pages/console-page.js';
+import { ConsolePage, mostShown } from './pages/console-page.js';
+import type { Latest, ShownJob, ShownLink } from './pages/console-rows.js';
 import { followScript } from './pages/follow.js';
 import { idTypeValue } from './pages/id-types.js';
 import { renderPage } from './pages/layout.js';
@@ -35,6 +30,7 @@ import {
   NotFoundPage,
   ProblemPage,
 } from './pages/link-page.js';
+import { LinkStoryPage } from './pages/story-page.js';
 import { icon, style } from './pages/style.js';
 import type { FoundLink, Stage } from './stage.js';
 import { tellStory } from './stories.js';
@@ -205,7 +201,7 @@ function addConsole(app: Hono, settings: AppSettings): void {
 
   app.post('/console/callbacks/:id/resend', async (c) => {
     const given = new URLSearchParams(await c.req.text()).get('variant');
-    const variant = (['forged', 'stale', 'altered', 'unsigned'] as const).find((known) => known === given);
+    const variant = variants.find((known) => known === given);
     await sandbox.resend(Number(c.req.param('id')), variant === undefined ? {} : { variant });
     return back(c, '/#callbacks');
   });

@@ -13,7 +13,9 @@ import type { SandboxCallback } from './types.js';
 import type { Work } from './work.js';
 
 /** What may be wrong with a callback that is posted again. */
-export type Variant = 'forged' | 'stale' | 'altered' | 'unsigned';
+export const variants = ['forged', 'stale', 'altered', 'unsigned'] as const;
+
+export type Variant = (typeof variants)[number];
 
 /** A callback as it is kept. */
 export interface KeptCallback {

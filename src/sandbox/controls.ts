@@ -14,16 +14,14 @@ import { type OperationName, routes } from '../protocol/routes.js';
 import type { MockFault } from '../testing/types.js';
 import { check } from '../validation/check.js';
 import { anyString, choice, inputObject, integer } from '../validation/input.js';
+import { type Variant, variants } from './callbacks.js';
 import { outcomeNames } from './outcomes.js';
 import type { Sandbox, SandboxOutcome } from './types.js';
 
 const environment = choice<Environment>(environments, 'must be "sandbox" or "production"');
 const outcome = choice<SandboxOutcome>(outcomeNames, `must be one of ${outcomeNames.join(', ')}`);
 const operationNames = Object.keys(routes) as OperationName[];
-const variant = choice(
-  ['forged', 'stale', 'altered', 'unsigned'] as const,
-  'must be forged, stale, altered or unsigned, or left out',
-);
+const variant = choice<Variant>(variants, 'must be forged, stale, altered or unsigned, or left out');
 const faultKinds: readonly MockFault['kind'][] = [
   'status',
   'network',

@@ -10,7 +10,7 @@ import { isRecord } from '../protocol/json.js';
 import { checkJson } from '../validation/check.js';
 import { anyString, choice, flag, inputObject } from '../validation/input.js';
 import { list } from '../validation/structure.js';
-import type { KeptCallback, Variant } from './callbacks.js';
+import { type KeptCallback, type Variant, variants } from './callbacks.js';
 import { outcomeNames } from './outcomes.js';
 import type { SandboxOutcome } from './types.js';
 
@@ -65,7 +65,7 @@ const state = inputObject({
         ),
       }),
       entry: number,
-      variant: orNull(choice<Variant>(['forged', 'stale', 'altered', 'unsigned'])),
+      variant: orNull(choice<Variant>(variants)),
       isRepeated: flag,
       nextAt: orNull(number),
     }),

@@ -70,7 +70,7 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
       headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
       // A connection of its own: one that is kept could be to another address.
       agent: false,
-      lookup: pinnedLookup(isAllowed),
+      lookup: pinnedLookup(isAllowed, namesHost),
     });
     const end = () => request.destroy(new Error('the sandbox was reset or stopped'));
     const timer = setTimeout(() => request.destroy(new Error(lateProblem)), timeoutMs);
@@ -92,10 +92,11 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
 }
 
 /** A lookup that gives allowed addresses alone, and fails where there are none. */
-function pinnedLookup(isAllowed: (address: string) => boolean): LookupFunction {
+function pinnedLookup(isAllowed: (address: string) => boolean, namesHost: boolean): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
-      if (error !== null) return callback(error, '', 0);
+      // A name that means nothing is not this machine's, and is not tried again.
+      if (error !== null) return callback(namesHost ? error : createNotAllowed(hostname), '', 0);
       const allowed = found.filter(({ address }) => isAllowed(address));
       const [first] = allowed;
       if (first === undefined) return callback(createNotAllowed(hostname), '', 0);

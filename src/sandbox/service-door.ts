@@ -11,8 +11,9 @@ import type { Random } from '../testing/random.js';
 import { createError, serviceCode, toResponse } from '../testing/responses.js';
 import { matchRoute } from '../testing/routing.js';
 import type { MockService } from '../testing/types.js';
-import { type Diagnosis, diagnoseSignature, type SigningFacts } from './diagnose-signature.js';
+import { type Diagnosis, diagnoseSignature } from './diagnose-signature.js';
 import type { ReceivedRequest } from './http-server.js';
+import type { SigningFacts } from './signing-mistakes.js';
 import type { SandboxRequest } from './types.js';
 
 export interface ServiceDoorSettings {

@@ -73,12 +73,13 @@ test('callbackHosts allows an address, whichever name means it', async () => {
   expect(received).toHaveLength(1);
 });
 
-test('a name that there is not says so', async () => {
-  vi.mocked(lookup).mockImplementationOnce(((
-    _name: string,
-    _options: object,
-    callback: (...given: unknown[]) => void,
-  ) => callback(Object.assign(new Error('not found'), { code: 'ENOTFOUND' }))) as unknown as typeof lookup);
+test('a name that there is not is not this machine’s, and says so where it is allowed', async () => {
+  vi.mocked(lookup).mockImplementation(((_name: string, _options: object, callback: (...given: unknown[]) => void) =>
+    callback(Object.assign(new Error('not found'), { code: 'ENOTFOUND' }))) as unknown as typeof lookup);
 
-  expect(await post('http://none.example/')).toMatchObject({ problem: 'no such host (ENOTFOUND)', isAllowed: true });
+  expect(await post('http://none.example/')).toMatchObject({ isAllowed: false });
+  expect(await post('http://none.example/', ['none.example'])).toMatchObject({
+    problem: 'no such host (ENOTFOUND)',
+    isAllowed: true,
+  });
 });

@@ -4,27 +4,23 @@
  * @module
  */
 
-import type { Child } from 'hono/jsx';
 import type { Environment } from '../../options.js';
 import { type OperationName, routes } from '../../protocol/routes.js';
-import type { StoredJob, StoredLink } from '../../testing/store.js';
-import type { StoryEvent } from '../stories.js';
 import type { Sandbox, SandboxCallback, SandboxRequest } from '../types.js';
-import { countryName, idTypeName, methodName } from './id-types.js';
-import { Badge, Layout, Time } from './layout.js';
-import { stateOf } from './link-page.js';
+import {
+  CallbackRow,
+  JobRow,
+  type Latest,
+  LinkRow,
+  RequestRow,
+  Rows,
+  type ShownJob,
+  type ShownLink,
+} from './console-rows.js';
+import { Layout } from './layout.js';
 
-/** A link as the console shows it. */
-export interface ShownLink {
-  readonly environment: Environment;
-  readonly link: StoredLink;
-  readonly closed: 'disabled' | 'expired' | 'used' | null;
-}
-
-export interface ShownJob {
-  readonly environment: Environment;
-  readonly job: StoredJob;
-}
+/** How many of each the front page shows. */
+export const mostShown = 50;
 
 export interface ConsoleView {
   readonly sandbox: Pick<Sandbox, 'baseUrls'>;
@@ -37,15 +33,6 @@ export interface ConsoleView {
   readonly callbacks: Latest<SandboxCallback>;
   readonly hasDescription: boolean;
 }
-
-/** The latest of many, newest first, and how many there are. */
-export interface Latest<T> {
-  readonly entries: readonly T[];
-  readonly total: number;
-}
-
-/** How many of each the front page shows. */
-export const mostShown = 50;
 
 export function ConsolePage(view: ConsoleView) {
   const { links, jobs, requests, callbacks } = view;
@@ -84,180 +71,6 @@ export function ConsolePage(view: ConsoleView) {
       <Faults />
       <Connect {...view} />
     </Layout>
-  );
-}
-
-interface RowsProps<T> {
-  readonly id: string;
-  readonly title: string;
-  readonly latest: Latest<T>;
-  readonly empty: string;
-  readonly children: (entry: T) => Child;
-}
-
-function Rows<T>({ id, title, latest: { entries, total }, empty, children: toRow }: RowsProps<T>) {
-  return (
-    <section id={id} aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`}>{title}</h2>
-      <div data-live={id}>
-        {total === 0 ? <p class="empty">{empty}</p> : <ul class="rows">{entries.map((entry) => toRow(entry))}</ul>}
-        {total > entries.length && (
-          <p>
-            The latest {entries.length} of {total}.
-          </p>
-        )}
-      </div>
-    </section>
-  );
-}
-
-function LinkRow({ environment, link, closed }: ShownLink) {
-  return (
-    <li id={`link-${link.refId}`}>
-      <p class="heading">
-        <a href={`/console/links/${link.refId}`}>{link.name ?? link.companyName}</a>
-        <LinkState closed={closed} />
-      </p>
-      <p class="facts">
-        {environment}, created <Time at={link.createdAt} />, reference <code>{link.refId}</code>
-      </p>
-      <LinkActions link={link} closed={closed} />
-    </li>
-  );
-}
-
-function LinkState({ closed }: Pick<ShownLink, 'closed'>) {
-  return closed === null ? <Badge kind="good">Open</Badge> : <Badge kind="plain">{sentence(closed)}</Badge>;
-}
-
-function LinkActions({ link, closed }: Pick<ShownLink, 'link' | 'closed'>) {
-  const name = link.name ?? link.companyName;
-  return (
-    <div class="actions">
-      <a class="button" href={`/links/${link.refId}`} aria-label={`Open the link ${name}`}>
-        Open
-      </a>
-      {closed !== 'disabled' && (
-        <form method="post" action={`/console/links/${link.refId}/disable`}>
-          <button type="submit" class="quiet" aria-label={`Disable the link ${name}`}>
-            Disable
-          </button>
-        </form>
-      )}
-    </div>
-  );
-}
-
-function JobRow({ environment, job }: ShownJob) {
-  const { kind, title } = stateOf(job);
-  return (
-    <li id={`job-${job.hostedJobId}-${environment}`}>
-      <p class="heading">
-        <code>{job.jobId}</code>
-        <Badge kind={kind}>{title}</Badge>
-      </p>
-      <p class="facts">
-        {environment}, user <code>{job.userId}</code>, started <Time at={job.startedAt} />
-        {job.idType !== null && `, ${idTypeName(job.idType)} of ${countryName(job.idType.country)}`}
-      </p>
-      {job.results.length > 0 && (
-        <ol class="history">
-          {job.results.map(({ at, code, text }) => (
-            <li>
-              <Time at={at} /> {code} {text}
-            </li>
-          ))}
-        </ol>
-      )}
-      {job.outcome === null && (
-        <form method="post" action="/console/jobs/complete" class="actions">
-          <input type="hidden" name="environment" value={environment} />
-          <input type="hidden" name="userId" value={job.userId} />
-          <input type="hidden" name="jobId" value={job.jobId} />
-          <button
-            type="submit"
-            class="quiet"
-            name="outcome"
-            value="approved"
-            aria-label={`Complete the job ${job.jobId}`}
-          >
-            Complete
-          </button>
-          <button type="submit" class="quiet" name="outcome" value="rejected" aria-label={`Fail the job ${job.jobId}`}>
-            Fail
-          </button>
-        </form>
-      )}
-    </li>
-  );
-}
-
-function RequestRow({ id, at, environment, operation, method, path, status, durationMs, signature }: SandboxRequest) {
-  return (
-    <li id={`request-${id}`}>
-      <p class="heading">
-        <span>{operation ?? `${method} ${path}`}</span>
-        <Badge kind={status >= 200 && status < 300 ? 'good' : 'bad'}>{status === 0 ? 'No response' : status}</Badge>
-        {signature.problem !== null && <Badge kind="bad">Signature: {signature.problem}</Badge>}
-      </p>
-      {signature.problem !== null && <p>{signature.message}.</p>}
-      <p class="facts">
-        {environment}, <Time at={at} />, {durationMs} ms
-      </p>
-    </li>
-  );
-}
-
-const callbackStates = {
-  waiting: { kind: 'wait', title: 'Waiting' },
-  delivered: { kind: 'good', title: 'Delivered' },
-  gave_up: { kind: 'bad', title: 'Gave up' },
-  not_allowed: { kind: 'bad', title: 'Not allowed' },
-} as const;
-
-const variants = [
-  ['genuine', 'as it is'],
-  ['forged', 'forged: signed by another key'],
-  ['stale', 'stale: signed an hour ago'],
-  ['altered', 'altered: another result under the same signature'],
-  ['unsigned', 'unsigned'],
-] as const;
-
-function CallbackRow({ id, environment, job, resultCode, url, state, attempts }: SandboxCallback) {
-  return (
-    <li id={`callback-${id}`}>
-      <p class="heading">
-        <span>
-          Callback {id}, result {resultCode}
-        </span>
-        <Badge kind={callbackStates[state].kind}>{callbackStates[state].title}</Badge>
-      </p>
-      <p class="facts">
-        {environment}, job <code>{job.jobId}</code>, to <code>{url}</code>
-      </p>
-      {attempts.length > 0 && (
-        <ol class="history">
-          {attempts.map(({ at, status, problem, durationMs }) => (
-            <li>
-              <Time at={at} /> {problem ?? status}, {durationMs} ms
-            </li>
-          ))}
-        </ol>
-      )}
-      <form method="post" action={`/console/callbacks/${id}/resend`} class="actions">
-        <label>
-          Variant
-          <select name="variant" aria-label={`Variant of callback ${id}`}>
-            {variants.map(([value, text]) => (
-              <option value={value}>{text}</option>
-            ))}
-          </select>
-        </label>
-        <button type="submit" class="quiet" aria-label={`Send again callback ${id}`}>
-          Send again
-        </button>
-      </form>
-    </li>
   );
 }
 
@@ -339,79 +152,4 @@ function Connect({ sandbox, partnerId, apiKeys, hasDescription }: ConsoleView) {
       </form>
     </section>
   );
-}
-
-export interface LinkStoryView extends ShownLink {
-  readonly story: readonly StoryEvent[];
-  readonly jobs: Latest<ShownJob>;
-}
-
-export function LinkStoryPage({ environment, link, closed, story, jobs }: LinkStoryView) {
-  const name = link.name ?? link.companyName;
-  return (
-    <Layout title={name} isLive isWide>
-      <p>
-        <a href="/">Console</a>
-      </p>
-      <h1>
-        <span class="eyebrow">Link of {environment}</span> {name}
-      </h1>
-      <section aria-label="State" data-live="link">
-        <p class="heading">
-          <LinkState closed={closed} />
-        </p>
-        <LinkActions link={link} closed={closed} />
-      </section>
-      <section aria-labelledby="facts-title">
-        <h2 id="facts-title">Facts</h2>
-        <dl>
-          <Fact name="Company">{link.companyName}</Fact>
-          <Fact name="Reference">
-            <code>{link.refId}</code>
-          </Fact>
-          <Fact name="URL">
-            <code>{link.url}</code>
-          </Fact>
-          <Fact name="Callback URL">
-            <code>{link.callbackUrl ?? 'none'}</code>
-          </Fact>
-          <Fact name="Single use">{link.isSingleUse === true ? 'yes' : 'no'}</Fact>
-          <Fact name="Expires">{link.expiresAt ?? 'never'}</Fact>
-          <Fact name="ID types">
-            {link.idTypes.length === 0
-              ? 'any'
-              : link.idTypes
-                  .map((each) => `${idTypeName(each)} of ${countryName(each.country)} (${methodName(each)})`)
-                  .join('; ')}
-          </Fact>
-        </dl>
-      </section>
-      <section aria-labelledby="story-title">
-        <h2 id="story-title">Story</h2>
-        <ol class="timeline" data-live="story">
-          {story.map(({ at, title, details }) => (
-            <li>
-              <Time at={at} /> <strong>{title}</strong> {details !== '' && <span>{details}</span>}
-            </li>
-          ))}
-        </ol>
-      </section>
-      <Rows id="jobs" title="Jobs" latest={jobs} empty="No job yet.">
-        {(shown: ShownJob) => <JobRow {...shown} />}
-      </Rows>
-    </Layout>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: Child }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-function sentence(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }

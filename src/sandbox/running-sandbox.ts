@@ -1,0 +1,264 @@
+/**
+ * A sandbox at work: the service, what happens around it, and what is kept of both.
+ *
+ * @module
+ */
+
+import { createHmac } from 'node:crypto';
+import { HostedValidationError } from '../errors/errors.js';
+import { type Environment, environments, type HostedClientOptions } from '../options.js';
+import { assumedSignatureContext } from '../protocol/assumptions.js';
+import { isRecord } from '../protocol/json.js';
+import { createRandom } from '../testing/random.js';
+import { createRunningService, type RunningService } from '../testing/service.js';
+import type { MockService } from '../testing/types.js';
+import { createApp } from './app.js';
+import { type Callbacks, createCallbacks, type KeptCallback, variants } from './callbacks.js';
+import { readDescription } from './description.js';
+import { createDoors, isAnyAddress, toHostName } from './doors.js';
+import type { HttpServer, ReceivedRequest, Site } from './http-server.js';
+import type { Keeper } from './keep.js';
+import { type KeptState, writeKept } from './kept-state.js';
+import { createLive, type Live } from './live.js';
+import type { SandboxSettings } from './options.js';
+import { postCallback } from './post-callback.js';
+import { createServiceDoor } from './service-door.js';
+import type { SigningFacts } from './signing-mistakes.js';
+import { createStage, type Stage } from './stage.js';
+import type { Sandbox, SandboxRequest } from './types.js';
+import { createWork } from './work.js';
+
+/** A sandbox whose server is about to listen. */
+export interface RunningSandbox {
+  readonly site: Site;
+  /** The state, to be written into the folder. */
+  write(): string;
+  complete(server: HttpServer): Sandbox;
+}
+
+/** Where state is kept, and what was. */
+export interface Kept {
+  readonly keeper: Keeper | null;
+  readonly kept: KeptState | null;
+}
+
+/** Creates a sandbox of this port, with what was kept or empty. */
+export function createRunningSandbox(settings: SandboxSettings, port: number, { keeper, kept }: Kept): RunningSandbox {
+  const { host, keepRequests, seed } = settings;
+  const origin = `http://${isAnyAddress(host) ? '127.0.0.1' : toHostName(host)}:${port}`;
+  const live: Live = createLive();
+  const changed = (): void => {
+    keeper?.changed();
+    live.changed();
+  };
+  const running: RunningService = createRunningService(
+    {
+      baseUrls: { sandbox: `${origin}/sandbox`, production: `${origin}/production` },
+      linkBaseUrl: `${origin}/links`,
+      ...settings.service,
+      keepRequests,
+    },
+    changed,
+  );
+  const { service } = running;
+  const baseUrls = { sandbox: service.sandbox.baseUrl, production: service.production.baseUrl };
+  const requests: SandboxRequest[] = [];
+  let lastRequestId = 0;
+  let work = createWork();
+  let random = createRandom(seed, 'failures');
+
+  const callbacks: Callbacks = createCallbacks({
+    retriesMs: settings.callbackRetriesMs,
+    keep: keepRequests,
+    defaultUrl: settings.defaultCallbackUrl,
+    work: () => work,
+    findJob: (environment, job) => running.environments[environment].context().store.findJob(job),
+    urlOf: (environment, refId) =>
+      running.environments[environment].context().store.findLink(refId)?.callbackUrl ?? null,
+    write: (callback) => writeCallback(service, callback),
+    post: (url, body, signal) => postCallback({ url, body, signal, callbackHosts: settings.callbackHosts }),
+    onChange: changed,
+  });
+  const stage: Stage = createStage({
+    running,
+    callbacks,
+    reviewMs: settings.reviewMs,
+    work: () => work,
+    onChange: changed,
+  });
+
+  const respondAsService = createServiceDoor({
+    service,
+    origin,
+    signing: createSigningFacts(running),
+    failureRate: settings.failureRate,
+    random: () => random,
+    onRequest(request, body) {
+      lastRequestId += 1;
+      const entry = { id: lastRequestId, ...request };
+      requests.push(entry);
+      if (requests.length > keepRequests) requests.splice(0, requests.length - keepRequests);
+      if (request.operation === 'jobs.status' && request.status === 200 && isRecord(body)) {
+        stage.confirm(request.environment, { userId: String(body.user_id), jobId: String(body.job_id) });
+      }
+      live.changed();
+      tryCall(() => settings.onRequest?.(entry));
+    },
+  });
+
+  const sandbox: Omit<Sandbox, 'stop'> = {
+    origin,
+    baseUrls,
+    service,
+    requests,
+    callbacks: callbacks.list,
+    clientOptions: (environment = 'sandbox') => clientOptionsOf(service, environment),
+    async play(refId, outcome, given = {}) {
+      const { environment = 'sandbox', idType } = given;
+      return stage.play(refId, outcome, {
+        environment: checkEnvironment(environment),
+        ...(idType !== undefined && { idType }),
+      });
+    },
+    async resend(callbackId, given = {}) {
+      return callbacks.resend(callbackId, checkVariant(given.variant));
+    },
+    idle: () => work.idle(),
+    async reset() {
+      const before = work;
+      work = createWork();
+      await before.stop();
+      callbacks.clear();
+      stage.clear();
+      requests.length = 0;
+      random = createRandom(seed, 'failures');
+      service.reset();
+      changed();
+    },
+  };
+
+  function write(): string {
+    const { lastId, kept: keptCallbacks } = callbacks.state();
+    return writeKept({
+      service: service.save(),
+      lastCallbackId: lastId,
+      callbacks: keptCallbacks,
+      reviews: [...stage.reviews],
+      opened: [...stage.opened],
+      confirmed: [...stage.confirmed],
+    });
+  }
+
+  if (kept !== null) {
+    service.restore(kept.service);
+    for (const [key, at] of kept.opened) stage.opened.set(key, at);
+    for (const [key, at] of kept.confirmed) stage.confirmed.set(key, at);
+    callbacks.restore({ lastId: kept.lastCallbackId, kept: kept.callbacks });
+    stage.restore(kept.reviews);
+  }
+
+  let respondAsSite: (request: ReceivedRequest) => Promise<Response> | Response = () =>
+    new Response(null, { status: 503 });
+
+  return {
+    write,
+    site: {
+      check: createDoors({ host, port, allowedHosts: settings.allowedHosts }),
+      async respond(request) {
+        const environment = environments.find((name) => request.target.startsWith(`/${name}/`));
+        return environment === undefined ? respondAsSite(request) : respondAsService(environment, request);
+      },
+    },
+    complete(server) {
+      const complete: Sandbox = {
+        ...sandbox,
+        async stop() {
+          await work.stop();
+          live.stop();
+          await server.close();
+          await keeper?.close();
+        },
+      };
+      const { partnerId } = service.sandbox.clientOptions;
+      const apiKeys = apiKeysOf(service);
+      const app = createApp({
+        sandbox: complete,
+        running,
+        stage,
+        live,
+        partnerId,
+        apiKeys,
+        description: readDescription(),
+      });
+      respondAsSite = (request) => app.fetch(toWebRequest(request, origin));
+      return complete;
+    },
+  };
+}
+
+function toWebRequest({ method, target, headers, body, signal }: ReceivedRequest, origin: string): Request {
+  const own = Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []));
+  const hasBody = method !== 'GET' && method !== 'HEAD';
+  // The path alone: a target may name another server.
+  const url = target.startsWith('/') ? origin + target : origin;
+  const text = hasBody ? { body: new Uint8Array(body) } : {};
+  return new Request(url, { method, headers: own as [string, string][], signal, ...text });
+}
+
+function clientOptionsOf(service: MockService, environment: Environment): HostedClientOptions {
+  const { clientOptions } = service[checkEnvironment(environment)];
+  return { ...clientOptions, baseUrls: { ...clientOptions.baseUrls } };
+}
+
+function checkEnvironment(environment: unknown): Environment {
+  const known = environments.find((name) => name === environment);
+  if (known !== undefined) return known;
+  const issues = [{ path: 'environment', message: 'must be "sandbox" or "production"' }];
+  throw new HostedValidationError(issues, { task: 'play an outcome' });
+}
+
+function checkVariant(variant: unknown): KeptCallback['variant'] {
+  if (variant === undefined) return null;
+  const known = variants.find((name) => name === variant);
+  if (known !== undefined) return known;
+  const issues = [{ path: 'variant', message: 'must be forged, stale, altered or unsigned, or left out' }];
+  throw new HostedValidationError(issues, { task: 'send a callback again' });
+}
+
+async function writeCallback(service: MockService, { view, entry, variant }: KeptCallback): Promise<string> {
+  const request = await service[view.environment].jobs.callback(view.job, { entry, ...(variant && { variant }) });
+  return request.text();
+}
+
+function apiKeysOf({ sandbox, production }: MockService): Readonly<Record<Environment, string>> | null {
+  const keys = { sandbox: sandbox.clientOptions.apiKey, production: production.clientOptions.apiKey };
+  return keys.sandbox === undefined || keys.production === undefined
+    ? null
+    : { sandbox: keys.sandbox, production: keys.production };
+}
+
+function createSigningFacts({ service, wire }: RunningService): SigningFacts {
+  const { partnerId } = service.sandbox.clientOptions;
+  const apiKeys = apiKeysOf(service);
+  return {
+    partnerId,
+    wire,
+    apiKeys,
+    async sign(environment, timestamp, partner) {
+      if (apiKeys === null) {
+        // Ed25519 gives one signature for one text.
+        return (await service[environment].clientOptions.signer?.sign({ timestamp, partnerId: partner })) ?? '';
+      }
+      const text = timestamp + partner + assumedSignatureContext;
+      return createHmac('sha256', apiKeys[environment]).update(text).digest('base64');
+    },
+  };
+}
+
+function tryCall(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // What a caller's function throws is its own.
+  }
+}

@@ -1,0 +1,262 @@
+/**
+ * The mistakes that people make in signing, each with the signatures that it makes. No message has a key or a
+ * signature.
+ *
+ * @module
+ */
+
+import { createHash, createHmac } from 'node:crypto';
+import type { Environment } from '../options.js';
+import { assumedSignatureContext, type Wire } from '../protocol/assumptions.js';
+import type { OperationName } from '../protocol/routes.js';
+import type { Body } from '../testing/request-rules.js';
+import type { ParsedTimestamp } from '../testing/timestamps.js';
+import type { SignatureProblem } from './types.js';
+
+/** What requests are signed by. */
+export interface SigningFacts {
+  readonly partnerId: string;
+  readonly wire: Wire;
+  /** The signature of a timestamp by the key of an environment, over a partner id: as it must be. */
+  sign(environment: Environment, timestamp: string, partnerId: string): Promise<string>;
+  /** The keys of HMAC; null with another scheme, of which fewer mistakes can be told apart. */
+  readonly apiKeys: Readonly<Record<Environment, string>> | null;
+}
+
+/** A request for an operation. */
+export interface SignedRequest {
+  readonly environment: Environment;
+  readonly operation: OperationName;
+  readonly body: Body;
+  readonly nowMs: number;
+}
+
+/** A request whose signature is wrong. */
+export interface WrongRequest extends SignedRequest {
+  readonly signature: string;
+  /** The property that has the signature. */
+  readonly property: string;
+  readonly timestamp: ParsedTimestamp;
+}
+
+/** A mistake, and what it makes. */
+export interface Mistake {
+  readonly problem: SignatureProblem;
+  readonly message: string;
+  /** The signatures that this mistake makes. */
+  candidates(request: WrongRequest, facts: SigningFacts): Promise<Iterable<string>> | Iterable<string>;
+}
+
+/** The mistakes that may explain a signature, in the order in which they are tried. */
+export function mistakesOf(request: WrongRequest, facts: SigningFacts): readonly Mistake[] {
+  const { apiKeys } = facts;
+  const known = apiKeys === null ? anyScheme : [...anyScheme, ...hmacMistakes(request, { ...facts, apiKeys })];
+  return order.flatMap((problem) => known.filter((mistake) => mistake.problem === problem));
+}
+
+/** In which order mistakes are tried. */
+const order: readonly SignatureProblem[] = [
+  'leading_zeros',
+  'timestamp_text',
+  'other_environment',
+  'context',
+  'order',
+  'encoding',
+  'key_whitespace',
+  'key_decoded',
+  'body_signed',
+  'unkeyed',
+];
+
+/** The mistakes that show with every scheme. */
+const anyScheme: readonly Mistake[] = [
+  {
+    problem: 'leading_zeros',
+    message: 'Sign the partner id with its leading zeros: the signature is over the number without them',
+    candidates: async ({ environment, timestamp }, { sign, partnerId }) => {
+      const bare = partnerId.replace(/^0+/, '');
+      return bare === partnerId ? [] : [await sign(environment, timestamp.signedText, bare)];
+    },
+  },
+  {
+    problem: 'timestamp_text',
+    message:
+      'Sign the very text that is sent as "timestamp": the signature is over another spelling, or another moment',
+    candidates: ({ environment, timestamp }, { sign, partnerId }) =>
+      Promise.all(spellingsOf(timestamp).map((text) => sign(environment, text, partnerId))),
+  },
+  {
+    problem: 'other_environment',
+    message:
+      'Use the key of the environment that the request is sent to: this signature is by the key of the other one',
+    candidates: async ({ environment, timestamp }, { sign, partnerId }) => [
+      await sign(environment === 'sandbox' ? 'production' : 'sandbox', timestamp.signedText, partnerId),
+    ],
+  },
+  {
+    problem: 'unkeyed',
+    message: 'Sign with HMAC-SHA256 and the key: this is a digest that anyone can compute',
+    candidates: ({ signature, timestamp: { signedText } }, { partnerId }) => {
+      const texts = [`${Number(partnerId)}:${signedText}`, `${partnerId}:${signedText}`, textOf(signedText, partnerId)];
+      const digests = texts.flatMap((text) => {
+        const digest = createHash('sha256').update(text).digest();
+        return [digest.toString('hex'), digest.toString('base64')];
+      });
+      // The older scheme puts something encrypted before the digest.
+      const [, trailing] = signature.split('|');
+      return trailing !== undefined && digests.includes(trailing) ? [signature] : digests;
+    },
+  },
+];
+
+function textOf(timestamp: string, partnerId: string): string {
+  return timestamp + partnerId + assumedSignatureContext;
+}
+
+/** How far apart, in ms, two readings of the clock are when one is signed and the other is sent. */
+const maxReadingGapMs = 250;
+
+/** The other texts that people sign for one moment, and the moments close to it. */
+function spellingsOf({ signedText, ms }: ParsedTimestamp): readonly string[] {
+  const iso = new Date(ms).toISOString();
+  const second = iso.slice(0, 19);
+  const local = second.replace('T', ' ');
+  const spellings = [
+    iso,
+    `${second}Z`,
+    `${second}+00:00`,
+    `${second}+0000`,
+    second,
+    local,
+    `${iso.slice(0, 23)}+00:00`,
+  ];
+  const finer = [`${iso.slice(0, 23)}000Z`, `${iso.slice(0, 23)}000`, `${iso.slice(0, 23)}000+00:00`, iso.slice(0, 23)];
+  const numbers = [String(ms), String(Math.floor(ms / 1_000)), String(ms / 1_000)];
+  const texts = [new Date(ms).toUTCString(), String(new Date(ms)), JSON.stringify(signedText)];
+  const near = Array.from({ length: 2 * maxReadingGapMs + 1 }, (_, index) => ms + index - maxReadingGapMs);
+  const readings = near.flatMap((nearMs) => [new Date(nearMs).toISOString(), String(nearMs)]);
+  return [...spellings, ...finer, ...numbers, ...texts, ...readings];
+}
+
+interface HmacFacts extends SigningFacts {
+  readonly apiKeys: Readonly<Record<Environment, string>>;
+}
+
+/** The mistakes that show with HMAC alone. */
+function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacFacts): readonly Mistake[] {
+  const key = apiKeys[request.environment];
+  const { signedText } = request.timestamp;
+  const text = textOf(signedText, partnerId);
+  const hmac = (message: string, withKey: string | Buffer = key) =>
+    createHmac('sha256', withKey).update(message).digest();
+  const base64 = (message: string, withKey?: string | Buffer) => hmac(message, withKey).toString('base64');
+  return [
+    {
+      problem: 'context',
+      message: `End the signed text with "${assumedSignatureContext}": this signature has something else there, or nothing`,
+      candidates: () => otherContexts(wire).map((context) => base64(signedText + partnerId + context)),
+    },
+    {
+      problem: 'order',
+      message: `Sign timestamp, partner id and "${assumedSignatureContext}" in this order, with nothing between them`,
+      candidates: () => otherOrders(signedText, partnerId).map((message) => base64(message)),
+    },
+    {
+      problem: 'encoding',
+      message:
+        'Send the 32 bytes of the signature as base64 with "+", "/" and "=": these are the right bytes in another form',
+      candidates: () => otherEncodings(hmac(text)),
+    },
+    {
+      problem: 'key_whitespace',
+      message: 'Remove blanks, line ends and quotation marks around the key where it is read',
+      candidates: () => paddedKeys(key).map((padded) => base64(text, padded)),
+    },
+    {
+      problem: 'key_decoded',
+      message: 'Use the key as the text that it is: this signature is by the bytes that it would be if it were encoded',
+      candidates: () => decodedKeys(key).map((bytes) => base64(text, bytes)),
+    },
+    {
+      problem: 'body_signed',
+      message: `Sign timestamp, partner id and "${assumedSignatureContext}" alone: this signature covers the body, too`,
+      candidates: () => textsWithBody(request, text).map((message) => base64(message)),
+    },
+  ];
+}
+
+function otherContexts({ brand }: Wire): readonly string[] {
+  const words = ['sid', 'request', 'sid_response', 'sid_callback', 'sid-request', 'sidrequest', 'SID_REQUEST'];
+  return ['', ...words, `${brand}_request`, ` ${assumedSignatureContext}`, `${assumedSignatureContext}\n`];
+}
+
+function otherOrders(timestamp: string, partnerId: string): readonly string[] {
+  const [a, b, c] = [timestamp, partnerId, assumedSignatureContext];
+  const orders = [
+    [a, b, c],
+    [a, c, b],
+    [b, a, c],
+    [b, c, a],
+    [c, a, b],
+    [c, b, a],
+    [b, a],
+  ];
+  return orders.flatMap((parts) => ['', ':', '|', '.', ',', '\n', ' ', '&'].map((separator) => parts.join(separator)));
+}
+
+function otherEncodings(digest: Buffer): readonly string[] {
+  const base64 = digest.toString('base64');
+  const hex = digest.toString('hex');
+  const url = digest.toString('base64url');
+  const hexed = Buffer.from(hex).toString('base64');
+  const padded = `${url}=`;
+  const wrapped = [`${base64}\n`, ` ${base64}`, `sha256=${base64}`, `sha256=${hex}`, encodeURIComponent(base64)];
+  return [hex, hex.toUpperCase(), url, padded, base64.slice(0, -1), hexed, digest.toString('latin1'), ...wrapped];
+}
+
+function paddedKeys(key: string): readonly string[] {
+  const ends = ['\n', '\r\n', '\r', ' ', '\t', '\n\n', '\0'];
+  return [
+    ...ends.flatMap((end) => [key + end, end + key]),
+    ` ${key} `,
+    `"${key}"`,
+    `'${key}'`,
+    `"${key}"\n`,
+    key.trim(),
+  ];
+}
+
+function decodedKeys(key: string): readonly Buffer[] {
+  const inner = key.trim();
+  const decoded = [Buffer.from(inner, 'base64'), Buffer.from(inner, 'hex')];
+  // The reverse, too: encoded once more.
+  const encoded = [Buffer.from(Buffer.from(key).toString('base64')), Buffer.from(Buffer.from(key).toString('hex'))];
+  return [...decoded.filter(({ length }) => length > 0), ...encoded];
+}
+
+function textsWithBody({ body, property, timestamp }: WrongRequest, text: string): readonly string[] {
+  const { [property]: _signature, ...unsigned } = body;
+  const { timestamp: _timestamp, partner_id: _partner, ...bare } = unsigned;
+  const bodies = [unsigned, bare].flatMap((each) => {
+    const sorted = Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)));
+    return [JSON.stringify(each), JSON.stringify(each, null, 2), JSON.stringify(sorted), pythonJson(each)];
+  });
+  const { signedText } = timestamp;
+  return bodies.flatMap((each) => [
+    each,
+    text + each,
+    each + text,
+    signedText + each,
+    `${signedText}.${each}`,
+    each + signedText,
+  ]);
+}
+
+/** As Python's `json.dumps` writes it: with blanks after colons and commas. */
+function pythonJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(pythonJson).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([name, each]) => `${JSON.stringify(name)}: ${pythonJson(each)}`)
+    .join(', ')}}`;
+}
