@@ -5,7 +5,7 @@
  * @module
  */
 
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { createConfigError } from './options.js';
@@ -35,7 +35,7 @@ export interface Keeper {
  * @throws {HostedConfigError} when another sandbox holds the folder, or it cannot be used.
  */
 export function openFolder(folder: string, write: () => string): Keeper {
-  const path = resolve(folder);
+  const path = makeFolder(resolve(folder));
   const file = join(path, 'sandbox.json');
   const lock = join(path, 'sandbox.lock');
   takeLock(path, lock);
@@ -97,9 +97,18 @@ function readKept(file: string, lock: string, path: string): string | null {
   }
 }
 
-function takeLock(path: string, lock: string): void {
+/** Its real path: a folder that has two names is one folder. */
+function makeFolder(path: string): string {
   try {
     mkdirSync(path, { recursive: true });
+    return realpathSync(path);
+  } catch (error) {
+    throw createFolderError(path, error);
+  }
+}
+
+function takeLock(path: string, lock: string): void {
+  try {
     if (isHeld(path, lock)) throw createConfigError({ path: 'folder', message: heldMessage(path, lock) });
     rmSync(lock, { force: true });
     writeFileSync(lock, String(process.pid), { flag: 'wx' });

@@ -1,5 +1,6 @@
 /** The console: what it shows, and what it does without script. */
 
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { newLink, receiving, running, submit } from './running.js';
 
@@ -132,6 +133,29 @@ test('the console has the next request fail', async () => {
   const patient = client.withOptions({ maxRetries: 0 });
   await expect(patient.links.list()).rejects.toMatchObject({ status: 503 });
   expect((await patient.links.list()).links).toEqual([]);
+});
+
+test('the OpenAPI description is served beside the console, where it is installed', async () => {
+  const { sandbox } = await running();
+  const kept = existsSync('docs/openapi.yaml') ? readFileSync('docs/openapi.yaml', 'utf8') : null;
+
+  const response = await fetch(`${sandbox.origin}/openapi.yaml`);
+  const html = await read(sandbox.origin);
+
+  expect(response.status).toBe(kept === null ? 404 : 200);
+  expect(html.includes('href="/openapi.yaml"')).toBe(kept !== null);
+  if (kept !== null) expect(await response.text()).toBe(kept);
+});
+
+test('a hundred links are counted, and the latest shown', async () => {
+  const { sandbox } = await running();
+  sandbox.service.sandbox.links.seed(60);
+  sandbox.service.production.links.seed(40);
+
+  const html = await read(sandbox.origin);
+
+  expect(html).toContain('The latest 50 of 100.');
+  expect(html.match(/id="link-/g)).toHaveLength(50);
 });
 
 test('open pages are told of changes', async () => {

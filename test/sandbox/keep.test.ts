@@ -1,7 +1,7 @@
 /** What a folder keeps: over a stop, a kill, a broken file and a second sandbox. */
 
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HostedClient, HostedConfigError } from 'hosted-client';
@@ -99,6 +99,15 @@ test('a second sandbox on one folder refuses, and one after the first has stoppe
 
   expect(error).toBeInstanceOf(HostedConfigError);
   expect(error).toMatchObject({ issues: [{ path: 'folder', message: expect.stringContaining(folder) }] });
+});
+
+test('a second sandbox on one folder refuses under another name of it, too', async () => {
+  const folder = folderOfTest();
+  const other = join(folderOfTest(), 'other');
+  symlinkSync(folder, other);
+  await running({ folder });
+
+  await expect(startSandbox({ port: 0, folder: other })).rejects.toMatchObject({ issues: [{ path: 'folder' }] });
 });
 
 test('a folder that another process holds is refused, and one of a process that was killed is not', async () => {
