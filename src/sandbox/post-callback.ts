@@ -9,7 +9,8 @@
 import { type LookupAddress, lookup } from 'node:dns';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
+import { isLoopback } from './loopback.js';
 
 /** What became of a delivery. */
 export interface Delivery {
@@ -32,15 +33,6 @@ export interface Posting {
 /** How long a receiver may take, in ms. */
 const timeoutMs = 10_000;
 const lateProblem = 'no response within ten seconds';
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
-/** Whether an address is this machine's. */
-export function isLoopback(address: string): boolean {
-  return loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
-}
 
 /** Why a connection was not made. */
 class NotAllowedError extends Error {}

@@ -9,10 +9,10 @@ import { HostedValidationError } from '../errors/errors.js';
 import { type Environment, environments, type HostedClientOptions } from '../options.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { isRecord } from '../protocol/json.js';
+import { lazy } from '../runtime/lazy.js';
 import { createRandom } from '../testing/random.js';
 import { createRunningService, type RunningService } from '../testing/service.js';
 import type { MockService } from '../testing/types.js';
-import { createApp } from './app.js';
 import { type Callbacks, createCallbacks, type KeptCallback, variants } from './callbacks.js';
 import { readDescription } from './description.js';
 import { createDoors, isAnyAddress, toHostName } from './doors.js';
@@ -21,12 +21,14 @@ import type { Keeper } from './keep.js';
 import { type KeptState, writeKept } from './kept-state.js';
 import { createLive, type Live } from './live.js';
 import type { SandboxSettings } from './options.js';
-import { postCallback } from './post-callback.js';
 import { createServiceDoor } from './service-door.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import { createStage, type Stage } from './stage.js';
 import type { Sandbox, SandboxRequest } from './types.js';
 import { createWork } from './work.js';
+
+// Loaded when they are first used, so that a sandbox starts soon.
+const loadPosting = lazy(() => import('./post-callback.js'));
 
 /** A sandbox whose server is about to listen. */
 export interface RunningSandbox {
@@ -76,7 +78,10 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     urlOf: (environment, refId) =>
       running.environments[environment].context().store.findLink(refId)?.callbackUrl ?? null,
     write: (callback) => writeCallback(service, callback),
-    post: (url, body, signal) => postCallback({ url, body, signal, callbackHosts: settings.callbackHosts }),
+    async post(url, body, signal) {
+      const { postCallback } = await loadPosting();
+      return postCallback({ url, body, signal, callbackHosts: settings.callbackHosts });
+    },
     onChange: changed,
   });
   const stage: Stage = createStage({
@@ -181,16 +186,18 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       };
       const { partnerId } = service.sandbox.clientOptions;
       const apiKeys = apiKeysOf(service);
-      const app = createApp({
-        sandbox: complete,
-        running,
-        stage,
-        live,
-        partnerId,
-        apiKeys,
-        description: readDescription(),
-      });
-      respondAsSite = (request) => app.fetch(toWebRequest(request, origin));
+      const loadApp = lazy(async () =>
+        (await import('./app.js')).createApp({
+          sandbox: complete,
+          running,
+          stage,
+          live,
+          partnerId,
+          apiKeys,
+          description: readDescription(),
+        }),
+      );
+      respondAsSite = async (request) => (await loadApp()).fetch(toWebRequest(request, origin));
       return complete;
     },
   };

@@ -9,8 +9,8 @@ import { createRunningService } from '../testing/service.js';
 import { type HttpServer, listen, type Site } from './http-server.js';
 import { type Keeper, openFolder } from './keep.js';
 import { type KeptState, readKeptState } from './kept-state.js';
+import { isLoopback } from './loopback.js';
 import { checkSandboxOptions, createConfigError, type SandboxSettings } from './options.js';
-import { isLoopback } from './post-callback.js';
 import { createRunningSandbox, type RunningSandbox } from './running-sandbox.js';
 import type { Sandbox, SandboxOptions } from './types.js';
 

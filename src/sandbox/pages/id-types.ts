@@ -6,7 +6,7 @@
 
 import type { WireIdType } from '../../testing/store.js';
 
-const countries = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'code' });
+let countries: Intl.DisplayNames | null = null;
 
 /** The value that stands for an ID type in a form: there is one method for each (§2.1). */
 export function idTypeValue({ country, id_type: name }: WireIdType): string {
@@ -16,6 +16,7 @@ export function idTypeValue({ country, id_type: name }: WireIdType): string {
 /** `Nigeria` of `NG`; the code where it is none. */
 export function countryName(code: string): string {
   try {
+    countries ??= new Intl.DisplayNames(['en'], { type: 'region', fallback: 'code' });
     return countries.of(code) ?? code;
   } catch {
     return code;
