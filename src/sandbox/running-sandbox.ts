@@ -10,6 +10,7 @@ import { type Environment, environments, type HostedClientOptions } from '../opt
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { isRecord } from '../protocol/json.js';
 import { lazy } from '../runtime/lazy.js';
+import type { Signer } from '../signing/signer.js';
 import { createRandom } from '../testing/random.js';
 import { createRunningService, type RunningService } from '../testing/service.js';
 import type { MockService } from '../testing/types.js';
@@ -254,7 +255,8 @@ function createSigningFacts({ service, wire }: RunningService): SigningFacts {
     async sign(environment, timestamp, partner) {
       if (apiKeys === null) {
         // Ed25519 gives one signature for one text.
-        return (await service[environment].clientOptions.signer?.sign({ timestamp, partnerId: partner })) ?? '';
+        const { signer } = service[environment].clientOptions as { readonly signer?: Signer };
+        return (await signer?.sign({ timestamp, partnerId: partner })) ?? '';
       }
       const text = timestamp + partner + assumedSignatureContext;
       return createHmac('sha256', apiKeys[environment]).update(text).digest('base64');

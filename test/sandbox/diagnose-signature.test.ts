@@ -1,11 +1,11 @@
 /** Each of the usual mistakes, made with node:crypto, is told apart. */
 
 import { createHash, createHmac } from 'node:crypto';
+import { createMockService } from 'hosted-client/testing';
 import { describe, expect, test } from 'vitest';
 import { assumedWire } from '../../src/protocol/assumptions.js';
 import type { OperationName } from '../../src/protocol/routes.js';
 import { diagnoseSignature } from '../../src/sandbox/diagnose-signature.js';
-import { createRunningService } from '../../src/testing/service.js';
 import { nowMs, nowText } from '../testing/partner.js';
 
 const apiKeys = { sandbox: 'c2FuZGJveC1rZXk=', production: 'production-key' };
@@ -116,9 +116,9 @@ test('a job status that sends a number is told to send ISO text, and one of epoc
 });
 
 test('with Ed25519 the mistakes of time, partner and environment are told apart, too', async () => {
-  const { service } = createRunningService({ scheme: 'ed25519' });
+  const service = createMockService({ scheme: 'ed25519' });
   const sign = async (environment: 'sandbox' | 'production', timestamp: string, partnerId: string) =>
-    (await service[environment].clientOptions.signer?.sign({ timestamp, partnerId })) ?? '';
+    service[environment].clientOptions.signer.sign({ timestamp, partnerId });
   const given = { ...facts, apiKeys: null, sign } as unknown as typeof facts;
   const tried = async (signature: string) => (await diagnose({ signature }, 'links.create', given)).problem;
 
