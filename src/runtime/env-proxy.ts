@@ -54,6 +54,7 @@ export function readProcessFacts(): ProcessFacts | null {
   const env = process?.env;
   if (!env) return null;
   // Without permission to read a variable, Deno would ask its user. Such a variable counts as not set.
+  // Stryker disable next-line OptionalChaining: it is asked in Deno alone
   const isGranted = (variable: string) => Deno?.permissions.querySync({ name: 'env', variable }).state === 'granted';
   return {
     runtime: Deno ? 'deno' : Bun ? 'bun' : 'node',

@@ -98,6 +98,7 @@ const seen: readonly [ProcessFacts['runtime'], Variables, string, boolean][] = [
   ['deno', { HTTP_PROXY: proxyUrl, NO_PROXY: 'LOCALHOST' }, 'localhost', true],
   ['deno', { HTTP_PROXY: proxyUrl, NO_PROXY: '::1' }, '[::1]', false],
   ['deno', { HTTP_PROXY: proxyUrl, NO_PROXY: '[::1]' }, '[::1]', true],
+  ['deno', { HTTP_PROXY: proxyUrl, no_proxy: '127.0.0.1' }, '127.0.0.1', false],
   ['deno', { HTTP_PROXY: proxyUrl, no_proxy: '127.0.0.1', NO_PROXY: 'x' }, '127.0.0.1', true],
   ['deno', { HTTP_PROXY: proxyUrl, no_proxy: 'x', NO_PROXY: '127.0.0.1' }, '127.0.0.1', false],
 ];
@@ -153,6 +154,26 @@ test('Deno is asked for no variable that it would have to ask its user for', () 
 
   expect(asked).toContainEqual({ name: 'env', variable: 'HTTP_PROXY' });
   expect([unknown, known]).toEqual([false, true]);
+});
+
+test('what decides is read from the process itself, whichever runtime it is', () => {
+  const found = (globals: object) => {
+    for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value);
+    const verdict = usesEnvProxy('http://localhost');
+    vi.unstubAllGlobals();
+    return verdict;
+  };
+  const Deno = { permissions: { querySync: () => ({ state: 'granted' }) } };
+  const withPort = { HTTP_PROXY, NO_PROXY: 'localhost:80' };
+
+  expect(found({ process: { env: inNode } })).toBe(true);
+  expect(found({ process: { env: { HTTP_PROXY }, execArgv: ['--use-env-proxy'] } })).toBe(true);
+  expect(found({ process: { env: { HTTP_PROXY }, execArgv: [] } })).toBe(false);
+  expect(found({ process: { env: { HTTP_PROXY } }, Bun: {} })).toBe(true);
+  // Deno knows no ports there; port 80 is that of http.
+  expect(found({ process: { env: withPort }, Deno })).toBe(true);
+  expect(found({ process: { env: withPort }, Bun: {} })).toBe(false);
+  expect(found({ process: { env: { ...inNode, ...withPort } } })).toBe(false);
 });
 
 // The client --------------------------------------------------------------------
