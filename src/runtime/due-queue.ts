@@ -25,7 +25,7 @@ export interface DueQueue<T> {
 interface Entry<T> extends DueEntry<T> {
   /** How many entries were added before this one. */
   readonly order: number;
-  /** Its index in the heap; -1 once removed. */
+  /** Its index in the heap, while it is in there. */
   index: number;
 }
 
@@ -54,9 +54,8 @@ export function createDueQueue<T>(): DueQueue<T> {
   function remove(entry: Entry<T>): void {
     const { index } = entry;
     if (heap[index] !== entry) return;
-    entry.index = -1;
-    const last = heap.pop();
-    if (last === undefined || last === entry) return;
+    const last = heap.pop() as Entry<T>;
+    if (last === entry) return;
     put(last, index);
     siftUp(last);
     siftDown(last);
@@ -69,7 +68,7 @@ export function createDueQueue<T>(): DueQueue<T> {
 
   /** Moves an entry up while it is due before its parent. */
   function siftUp(entry: Entry<T>): void {
-    while (entry.index > 0) {
+    for (;;) {
       const parent = heap[(entry.index - 1) >> 1];
       if (parent === undefined || isBefore(parent, entry)) return;
       swap(parent, entry);

@@ -28,6 +28,7 @@ export function lazy<T>(create: () => Promise<T>): Lazy<T> {
     });
     return started;
   };
+  // Stryker disable next-line ObjectLiteral: what is missing is undefined as well
   const result: (() => Promise<T>) & { value: T | undefined } = Object.assign(load, { value: undefined });
   return result;
 
