@@ -87,6 +87,7 @@ function dataOf<T>({ data }: CallResult<T>): T {
 
 class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
   // then() and catch() give plain promises: the constructor below takes a call, not an executor.
+  // Stryker disable next-line BlockStatement: undefined stands for Promise, too
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }

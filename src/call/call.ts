@@ -84,11 +84,9 @@ function run<Input, WireResponse, Output>(
 async function runAttempt<Input, WireResponse, Output>(
   attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
 ): Promise<CallResult<Output>> {
-  const response = await withTimeout(limitsOf(attempt), async (signal) => {
-    const request = await signRequest(attempt);
-    signal.throwIfAborted();
-    return send(request, attempt, signal);
-  });
+  const response = await withTimeout(limitsOf(attempt), async (signal) =>
+    send(await signRequest(attempt), attempt, signal),
+  );
   // A promise if the signer verifies asynchronously.
   const result = readResponse(response, attempt);
   if (!(result instanceof Promise)) return result;

@@ -1,6 +1,6 @@
 /** What leaves, and what does not, when something is wrong on our own side. */
 
-import { HostedClient, HostedConnectionError, HostedTimeoutError } from 'hosted-client';
+import { HostedClient, HostedConnectionError, type HostedResponseError, HostedTimeoutError } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
 import { clientOf, failed, optionsOf, recordingClock, rejection } from '../support/fake-fetch.js';
@@ -96,6 +96,47 @@ test('a server without TLS says that nothing was sent where the platform’s fet
     { code: 'connection', outcome: 'not_sent' },
     { code: 'connection', outcome: 'unknown' },
   ]);
+});
+
+test.each<[string, string]>([
+  ['ECONNREFUSED', 'no connection could be made (ECONNREFUSED)'],
+  ['ECONNRESET', 'the connection broke (ECONNRESET)'],
+])('%s is named in the message and as the code of the cause', async (code, why) => {
+  const { client } = clientOf(
+    () => {
+      throw failed(code);
+    },
+    { maxRetries: 0 },
+  );
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toMatchObject({
+    code: 'connection',
+    message: `Cannot get a link: ${why}`,
+    cause: { code, message: code },
+  });
+});
+
+test.each<[unknown]>([[undefined], [null], ['text'], [{}], [{ headers: null }], [{ headers: {} }]])(
+  'a fetch that resolves with %j gave no response',
+  async (value) => {
+    const { client } = clientOf(() => value as Response, { maxRetries: 0 });
+
+    const error = await rejection(client.links.create(link));
+
+    expect(error).toBeInstanceOf(HostedConnectionError);
+    expect(error).toMatchObject({ outcome: 'unknown', attempts: 1 });
+  },
+);
+
+test.each([300, 307, 399])('status %i is a redirect, whose body is not read', async (status) => {
+  const { client } = clientOf(new Response('{"link_url":"https://elsewhere.test/"}', { status }));
+
+  const error = await rejection(client.links.get('ref-1'));
+
+  expect(error).toMatchObject({ code: 'response', reason: 'redirect', status });
+  expect((error as HostedResponseError).rawBody()).toBe('');
 });
 
 const cut = Object.assign(new Error('cut'), { code: 'ECONNRESET' });
