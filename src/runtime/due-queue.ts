@@ -68,9 +68,9 @@ export function createDueQueue<T>(): DueQueue<T> {
 
   /** Moves an entry up while it is due before its parent. */
   function siftUp(entry: Entry<T>): void {
-    for (;;) {
-      const parent = heap[(entry.index - 1) >> 1];
-      if (parent === undefined || isBefore(parent, entry)) return;
+    while (entry.index > 0) {
+      const parent = heap[(entry.index - 1) >> 1] as Entry<T>;
+      if (isBefore(parent, entry)) return;
       swap(parent, entry);
     }
   }
