@@ -65,13 +65,16 @@ let cleanNames: readonly string[] = [];
 export function isPolluted(): boolean {
   const names = Object.getOwnPropertyNames(Object.prototype);
   // A call checks this several times, so names that were checked before are only compared.
+  // Stryker disable next-line ConditionalExpression: only spares looking at each name
   if (isSameList(names, cleanNames)) return false;
   if (names.some(isForeign)) return true;
   cleanNames = names;
   return false;
 }
 
+// Stryker disable next-line BlockStatement: only spares looking at each name
 function isSameList(names: readonly string[], others: readonly string[]): boolean {
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: only spares looking at each name
   if (names.length !== others.length) return false;
   for (let at = 0; at < names.length; at++) if (names[at] !== others[at]) return false;
   return true;
@@ -91,6 +94,7 @@ export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
  * is passed to other code, to hide the polluted values.
  */
 export function shadowPollution(): Readonly<Record<string, undefined>> {
+  // Stryker disable next-line ConditionalExpression: only spares looking at each name
   if (!isPolluted()) return noShadows;
   const names = Object.getOwnPropertyNames(Object.prototype).filter(isForeign);
   return Object.fromEntries(names.map((name) => [name, undefined]));
@@ -117,6 +121,7 @@ function detach(value: unknown): void {
 // JSON.stringify() calls `toJSON` before this function; `this[key]` still holds the original.
 function ignorePollutedToJson(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
   const raw = this[key];
+  // Stryker disable next-line ConditionalExpression,LogicalOperator: what is no object is its own value
   if (typeof raw !== 'object' || raw === null) return value;
   return !Array.isArray(raw) && isBelowObjectPrototype(raw, 'toJSON') ? value : raw;
 }

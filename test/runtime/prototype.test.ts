@@ -8,6 +8,7 @@ import {
   isPolluted,
   readProperty,
   shadowPollution,
+  tryCopyProperties,
   writeJson,
 } from '../../src/runtime/prototype.js';
 
@@ -72,6 +73,7 @@ test('methods are those of the object and of its class, and not of Object.protot
   expect(judgeAll()).toEqual(expected);
   expect(polluted('sign', () => 'x', judgeAll)).toEqual(expected);
   expect(hasMethods(new Row(), 'sign', 'verify')).toBe(false);
+  expect(hasMethods('a string', 'includes')).toBe(false);
 });
 
 test('a copy has the properties that are named, and of others that they are there', () => {
@@ -89,13 +91,13 @@ test('a copy has the properties that are named, and of others that they are ther
 });
 
 test('parsed JSON is an ordinary object, but for when Object.prototype is polluted', () => {
-  const text = '{"a":{"b":[{"c":1}]},"d":null}';
+  const text = '{"a":{"b":[{"c":1}]},"d":null,"e":"text"}';
   const ordinary = detachFromPrototype(JSON.parse(text)) as { a: { b: object[] } };
   const detached = polluted('sec_key', 'x', () => detachFromPrototype(JSON.parse(text))) as typeof ordinary;
 
   expect([ordinary, ordinary.a, ordinary.a.b[0]].map(Object.getPrototypeOf)).toEqual(Array(3).fill(Object.prototype));
   expect([detached, detached.a, detached.a.b[0] as object].map(Object.getPrototypeOf)).toEqual(Array(3).fill(null));
-  expect(Array.isArray(detached.a.b)).toBe(true);
+  expect(Object.getPrototypeOf(detached.a.b)).toBe(Array.prototype);
   expect(JSON.stringify(detached)).toBe(text);
 });
 
@@ -106,6 +108,28 @@ test('what stands on Object.prototype is found by its name, whether it can be en
 
   expect(found).toBe(true);
   expect(Object.entries(shadows)).toEqual([['headers', undefined]]);
+});
+
+test('a name that takes the place of a standard one is found', () => {
+  const standard = Object.getOwnPropertyDescriptor(Object.prototype, '__lookupSetter__') as PropertyDescriptor;
+  const before = [isPolluted(), isPolluted()];
+
+  delete (Object.prototype as { __lookupSetter__?: unknown }).__lookupSetter__;
+  const found = polluted('headers', 'x', isPolluted);
+  Object.defineProperty(Object.prototype, '__lookupSetter__', standard);
+
+  expect([...before, found, isPolluted()]).toEqual([false, false, true, false]);
+});
+
+test('an object that throws when it is read is not copied', () => {
+  const throwing = {
+    get userId(): string {
+      throw new Error('not yours to read');
+    },
+  };
+
+  expect(tryCopyProperties(throwing, ['userId'])).toBeNull();
+  expect(tryCopyProperties({ userId: 'user-1' }, ['userId'])).toEqual({ userId: 'user-1' });
 });
 
 test('JSON is written as the objects are, whatever toJSON stands on a prototype of all', () => {
