@@ -170,7 +170,7 @@ test.each([
   expect([...unproven, ...addressed].map(([name]) => name)).toEqual([]);
 });
 
-test('the package holds its build, its source and its papers, and nothing else', () => {
+test('the package holds its build, its source, its examples and its papers, and nothing else', () => {
   const [packed] = JSON.parse(
     execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'], { encoding: 'utf8' }),
   ) as { files: { path: string }[] }[];
@@ -178,7 +178,7 @@ test('the package holds its build, its source and its papers, and nothing else',
 
   const strangers = paths.filter(
     (path) =>
-      !/^(?:dist|src)\/.+\.(?:js|tsx?|map)$|^docs\/(?:(?:moving|observability|protocol|sandbox|tracking)\.md|openapi\.yaml)$|^(?:package\.json|README\.md|(?:CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|sbom\.cdx\.json)$/.test(
+      !/^(?:dist|src)\/.+\.(?:js|tsx?|map)$|^examples\/.+\.m?[jt]s$|^docs\/(?:(?:moving|observability|protocol|recipes|sandbox|tracking)\.md|openapi\.yaml)$|^(?:package\.json|(?:AGENTS|CHANGELOG|README|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|llms\.txt|sbom\.cdx\.json)$/.test(
         path,
       ),
   );

@@ -1,0 +1,29 @@
+/** A cron script, where no callback can reach you: waits for the jobs whose ids are stored. */
+
+import { env } from 'node:process';
+import { HostedClient, type JobRef } from 'hosted-client';
+import { Pool } from 'pg';
+
+const client = HostedClient.fromEnv();
+const db = new Pool({ connectionString: env.DATABASE_URL });
+
+const { rows } = await db.query<JobRef>(
+  `select user_id as "userId", job_id as "jobId" from jobs where state = 'pending'`,
+);
+
+// It is started every five minutes: the next run goes on with what is still pending after four.
+const deadlineMs = Number(env.DEADLINE_MS ?? 240_000);
+
+for await (const { job, status, error } of client.jobs.waitForAll(rows, { deadlineMs })) {
+  if (status) {
+    await db.query('update jobs set state = $1 where user_id = $2 and job_id = $3', [
+      status.state,
+      job.userId,
+      job.jobId,
+    ]);
+  } else if (error.code !== 'poll_timeout') {
+    console.error('a job could not be asked about', error);
+  }
+}
+
+await db.end();

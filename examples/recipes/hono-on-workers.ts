@@ -1,0 +1,31 @@
+/** Hono on Cloudflare Workers, whose secrets come with each request. */
+
+import { Hono } from 'hono';
+import { HostedClient } from 'hosted-client';
+
+interface Bindings {
+  HOSTED_PARTNER_ID: string;
+  HOSTED_API_KEY: string;
+  HOSTED_SANDBOX_BASE_URL: string;
+}
+
+function createHandler(env: Bindings) {
+  const client = HostedClient.fromEnv({}, { env });
+  return client.callbacks.handler({
+    onEvent: (event, status) => {
+      console.log(`result ${event.id}: the job is ${status.state}`);
+    },
+  });
+}
+
+// Created once: the client remembers which callbacks it has seen.
+let handle: ReturnType<typeof createHandler> | undefined;
+
+const app = new Hono<{ Bindings: Bindings }>();
+
+app.post('/callbacks', (c) => {
+  handle ??= createHandler(c.env);
+  return handle(c.req.raw);
+});
+
+export default app;

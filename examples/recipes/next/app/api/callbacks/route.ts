@@ -1,0 +1,9 @@
+/** Next: callbacks by a route handler on Node. */
+
+import { client } from '@/lib/hosted';
+
+export const POST = client.callbacks.handler({
+  onEvent: (event, status) => {
+    console.log(`result ${event.id}: the job is ${status.state}`);
+  },
+});

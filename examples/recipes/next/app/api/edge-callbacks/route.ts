@@ -1,0 +1,11 @@
+/** Next: callbacks by a route handler on Edge. */
+
+import { client } from '@/lib/hosted';
+
+export const runtime = 'edge';
+
+export const POST = client.callbacks.handler({
+  onEvent: (event, status) => {
+    console.log(`result ${event.id}: the job is ${status.state}`);
+  },
+});

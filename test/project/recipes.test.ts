@@ -1,0 +1,308 @@
+/** The recipes of docs/recipes.md, each in its framework, against callbacks of the mock service; and the page itself. */
+
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import type { JobRef } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, type MockInstance, onTestFinished, test, vi } from 'vitest';
+
+const service = createMockService();
+const { sandbox } = service;
+// PostgreSQL in this process: the same SQL, and no server.
+const postgres = new PGlite();
+const printed: string[] = [];
+let complaints: MockInstance<typeof console.error>;
+const platformFetch = globalThis.fetch;
+
+vi.mock('pg', () => ({
+  Pool: class {
+    query = (text: string, values?: unknown[]) => postgres.query(text, values);
+    end = () => Promise.resolve();
+  },
+}));
+
+vi.mock('pg-boss', async (importOriginal) => {
+  const original = await importOriginal<typeof import('pg-boss')>();
+  return {
+    ...original,
+    PgBoss: class extends original.PgBoss {
+      constructor() {
+        super({ db: original.fromPglite(postgres), backend: 'pglite', supervise: false, schedule: false });
+      }
+    },
+  };
+});
+
+// It takes seconds to open.
+beforeAll(() => postgres.waitReady, 60_000);
+
+beforeEach(() => {
+  vi.stubEnv('HOSTED_PARTNER_ID', sandbox.clientOptions.partnerId);
+  vi.stubEnv('HOSTED_API_KEY', sandbox.clientOptions.apiKey);
+  vi.stubEnv('HOSTED_SANDBOX_BASE_URL', sandbox.baseUrl);
+  vi.stubEnv('HOSTED_LOG', 'off');
+  vi.stubEnv('PORT', '0');
+  vi.stubGlobal('fetch', service.fetch);
+  printed.length = 0;
+  vi.spyOn(console, 'log').mockImplementation((text: string) => {
+    printed.push(text);
+  });
+  complaints = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+});
+
+afterAll(async () => {
+  vi.unstubAllGlobals();
+  await postgres.close();
+});
+
+function completedJob(outcome: 'approved' | 'rejected' = 'approved'): JobRef {
+  const job = sandbox.jobs.start();
+  sandbox.jobs.complete(job, outcome);
+  return job;
+}
+
+type To = (request: Request) => Promise<Response>;
+
+/** To a server of this machine: the fetch of this process answers for the service. */
+function overHttp(url: string): To {
+  return async (request) =>
+    platformFetch(url, { method: 'POST', headers: request.headers, body: await request.arrayBuffer() });
+}
+
+/** A callback as large as they grow, the same once more, and a forged one. */
+async function deliverThree(job: JobRef, to: To): Promise<readonly number[]> {
+  const first = await sandbox.jobs.deliverCallback(job, { to, padBytes: 1_500_000 });
+  const again = await sandbox.jobs.deliverCallback(job, { to, padBytes: 1_500_000 });
+  const forged = await sandbox.jobs.deliverCallback(job, { to, variant: 'forged' });
+  return [first.status, again.status, forged.status];
+}
+
+describe('Express and PostgreSQL', () => {
+  async function listening(): Promise<string> {
+    // Another process: it has seen no callback, and the table is there.
+    vi.resetModules();
+    const { app } = await import('../../examples/recipes/express-and-postgres.ts');
+    const server = createServer(app).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  test('a result of 1.5 MB is written down once, whichever process it is delivered to', async () => {
+    const [approved, rejected] = [completedJob('approved'), completedJob('rejected')];
+    const [one, other] = [await listening(), await listening()];
+
+    const statuses = [
+      await deliverThree(approved, overHttp(`${one}/callbacks`)),
+      await deliverThree(rejected, overHttp(`${other}/callbacks`)),
+      await deliverThree(approved, overHttp(`${other}/callbacks`)),
+    ];
+
+    expect(statuses).toEqual([
+      [200, 200, 401],
+      [200, 200, 401],
+      [200, 200, 401],
+    ]);
+    const { rows } = await postgres.query('select user_id, job_id, state from results order by received_at');
+    expect(rows).toEqual([
+      { user_id: approved.userId, job_id: approved.jobId, state: 'succeeded' },
+      { user_id: rejected.userId, job_id: rejected.jobId, state: 'failed' },
+    ]);
+  });
+
+  test('an interim result writes nothing down', async () => {
+    const to = overHttp(`${await listening()}/callbacks`);
+    const job = sandbox.jobs.start();
+    sandbox.jobs.report(job, { resultCode: '0812', resultText: 'Provisional Enroll' });
+
+    const { status } = await sandbox.jobs.deliverCallback(job, { to });
+
+    expect(status).toBe(200);
+    expect((await postgres.query('select * from results where job_id = $1', [job.jobId])).rows).toEqual([]);
+  });
+
+  test('a database that fails lets the service deliver again', async () => {
+    const to = overHttp(`${await listening()}/callbacks`);
+    const job = completedJob();
+    vi.spyOn(postgres, 'query').mockRejectedValueOnce(new Error('the connection is gone'));
+
+    const failed = await sandbox.jobs.deliverCallback(job, { to });
+    const again = await sandbox.jobs.deliverCallback(job, { to });
+
+    expect([failed.status, again.status]).toEqual([500, 200]);
+    expect(complaints).toHaveBeenCalledWith('a callback was answered 500: handle', expect.any(Error));
+    const { rows } = await postgres.query('select state from results where job_id = $1', [job.jobId]);
+    expect(rows).toEqual([{ state: 'succeeded' }]);
+  });
+
+  test('a person is sent to a link', async () => {
+    const response = await platformFetch(`${await listening()}/verifications`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ userId: 'user-1' }),
+    });
+
+    const link = sandbox.links.all().at(-1);
+    expect(response.status).toBe(201);
+    expect(await response.json()).toEqual({ url: expect.stringMatching(/^https:/), refId: expect.any(String) });
+    expect(link).toMatchObject({ user_id: 'user-1', is_single_use: true });
+  });
+});
+
+test('Hono on Node takes 1.5 MB, once, and refuses a forged callback', async () => {
+  const { server } = await import('../../examples/recipes/hono-on-node.ts');
+  if (!server.listening) await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+  const to = overHttp(`http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`);
+
+  expect(await deliverThree(completedJob(), to)).toEqual([200, 200, 401]);
+  expect(printed).toEqual([expect.stringMatching(/^result [0-9a-f]{64}: the job is succeeded$/)]);
+});
+
+// In workerd itself: `npm run check:runtimes`.
+test('Hono on Workers takes its secrets from the bindings, and 1.5 MB', async () => {
+  const { default: app } = await import('../../examples/recipes/hono-on-workers.ts');
+  const bindings = {
+    HOSTED_PARTNER_ID: sandbox.clientOptions.partnerId,
+    HOSTED_API_KEY: sandbox.clientOptions.apiKey,
+    HOSTED_SANDBOX_BASE_URL: sandbox.baseUrl,
+    HOSTED_LOG: 'off',
+  };
+  for (const name of Object.keys(bindings)) vi.stubEnv(name, undefined);
+
+  expect(await deliverThree(completedJob(), async (request) => app.fetch(request, bindings))).toEqual([200, 200, 401]);
+  expect(printed).toHaveLength(1);
+});
+
+test('the cron script writes down what is complete, and leaves the rest to its next run', async () => {
+  await postgres.exec('create table jobs (user_id text, job_id text, state text)');
+  const jobs = [completedJob('approved'), completedJob('rejected'), sandbox.jobs.start()];
+  for (const { userId, jobId } of jobs) {
+    await postgres.query("insert into jobs values ($1, $2, 'pending')", [userId, jobId]);
+  }
+  vi.stubEnv('DEADLINE_MS', '0');
+  const statesAfterRun = async () => {
+    vi.resetModules();
+    await import('../../examples/recipes/cron.ts');
+    const { rows } = await postgres.query<JobRef & { state: string }>('select job_id as "jobId", state from jobs');
+    return jobs.map(({ jobId }) => rows.find((row) => row.jobId === jobId)?.state);
+  };
+
+  const first = await statesAfterRun();
+  sandbox.jobs.complete(jobs[2] as JobRef, 'approved');
+  const second = await statesAfterRun();
+
+  expect(first).toEqual(['succeeded', 'failed', 'pending']);
+  expect(second).toEqual(['succeeded', 'failed', 'succeeded']);
+  expect(complaints).not.toHaveBeenCalled();
+});
+
+test('pg-boss: a callback of 1.5 MB is a job of two ids, which a worker asks about', async () => {
+  const { boss, POST } = await import('../../examples/recipes/pg-boss.ts');
+  onTestFinished(() => boss.stop({ graceful: false }));
+  const job = completedJob();
+
+  expect(await deliverThree(job, POST)).toEqual([200, 200, 401]);
+  await vi.waitFor(() => expect(printed).toEqual(['the job is succeeded']), { timeout: 20_000 });
+
+  const queued = await boss.findJobs('verifications');
+  expect(queued.map(({ data }) => data)).toEqual([{ userId: job.userId, jobId: job.jobId }]);
+}, 30_000);
+
+// On a machine with Redis alone.
+const redis = redisServer();
+
+test.skipIf(redis === null)(
+  'BullMQ: a callback of 1.5 MB is a job of two ids, which a worker asks about',
+  async () => {
+    vi.stubEnv('REDIS_URL', await startRedis(redis ?? ''));
+    const { queue, worker, POST } = await import('../../examples/recipes/bullmq.ts');
+    onTestFinished(async () => {
+      await worker.close();
+      await queue.close();
+    });
+    const job = completedJob();
+
+    expect(await deliverThree(job, POST)).toEqual([200, 200, 401]);
+    await vi.waitFor(() => expect(printed).toEqual(['the job is succeeded']), { timeout: 20_000 });
+
+    const queued = await queue.getJobs();
+    expect(queued.map(({ data }) => data)).toEqual([{ userId: job.userId, jobId: job.jobId }]);
+  },
+  30_000,
+);
+
+function redisServer(): string | null {
+  try {
+    return execFileSync('which', ['redis-server'], { encoding: 'utf8' }).trim();
+  } catch {
+    return null;
+  }
+}
+
+/** On a socket of a folder of its own; it ends with the test. */
+async function startRedis(command: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'hosted-client-'));
+  const socket = join(folder, 'redis.sock');
+  const child = spawn(command, ['--port', '0', '--unixsocket', socket, '--save', '', '--dir', folder], {
+    stdio: 'ignore',
+  });
+  const exited = once(child, 'exit');
+  onTestFinished(async () => {
+    child.kill();
+    await exited;
+    rmSync(folder, { recursive: true });
+  });
+  await vi.waitFor(
+    async () => {
+      const connection = connect(socket);
+      await once(connection, 'connect');
+      connection.destroy();
+    },
+    { timeout: 10_000 },
+  );
+  return `redis+unix://${socket}`;
+}
+
+describe('docs/recipes.md', () => {
+  const page = existsSync('docs/recipes.md') ? readFileSync('docs/recipes.md', 'utf8') : '';
+  const blocks = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code?.trim() ?? '');
+  const sources = new Map(
+    readdirSync('examples', { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => [file.replaceAll('\\', '/'), readFileSync(join('examples', file), 'utf8')]),
+  );
+
+  test('every block stands word for word in an example', () => {
+    const strangers = blocks.filter((block) => ![...sources.values()].some((source) => source.includes(block)));
+
+    expect(blocks.length).toBeGreaterThan(10);
+    expect(strangers).toEqual([]);
+  });
+
+  test('every recipe is shown', () => {
+    const recipes = [...sources].filter(([file]) => /^recipes\/|^nest\/|^receive-with-(?!express)/.test(file));
+    const hidden = recipes.filter(([, source]) => !blocks.some((block) => source.includes(block)));
+
+    expect(recipes.length).toBeGreaterThan(10);
+    expect(hidden.map(([file]) => file)).toEqual([]);
+  });
+
+  test('every file it links to is there', () => {
+    const links = [...page.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => join('docs', path ?? ''));
+
+    expect(links.length).toBeGreaterThan(5);
+    expect(links.filter((link) => !existsSync(link))).toEqual([]);
+  });
+});
