@@ -60,18 +60,18 @@ test('verifying may take longer than an attempt, and no longer than the call', a
 });
 
 test('a signer that rejects after its call was aborted is no unhandled rejection', async () => {
-  const waiting = waitingSigner();
   const ending = new AbortController();
-  const { client } = clientOf(status.answer(), { signer: waiting.signer });
-
-  const call = rejection(status.call(client, { signal: ending.signal }));
-  await waiting.asked.promise;
-  ending.abort(new Error('stop'));
-  await call;
-  waiting.verdict.resolve(() => {
+  const reason = new Error('stop');
+  const verify = async () => {
+    // Before anything waits for what it returns.
+    ending.abort(reason);
+    await new Promise((resolve) => setImmediate(resolve));
     throw new Error('the key service is away');
-  });
-  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const { client } = clientOf(status.answer(), { signer: { name: 'slow', sign: () => 'signature', verify } });
+
+  expect(await rejection(status.call(client, { signal: ending.signal }))).toBe(reason);
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
 
   expect(unhandled).toEqual([]);
 });
