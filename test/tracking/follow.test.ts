@@ -94,11 +94,12 @@ describe.each(databases)('on $name', ({ open }) => {
     const world = createWorld(database);
     const tracker = await world.open();
     const job = world.service.jobs.start();
-    world.service.failNext('jobs.status', { kind: 'html' });
+    world.fail({ kind: 'html' });
     await tracker.track(job);
     await tracker.onCompletion(() => {});
 
     await until(async () => (await tracker.get(job))?.lastError === 'response');
+    world.fail(null);
     await until(async () => (await tracker.get(job))?.lastError === null);
   });
 
