@@ -1,5 +1,5 @@
 /**
- * Gathers what is to be written while a write is under way, so that the next one takes it along: nobody waits for a
+ * Gathers what is to be written while a write is under way, so that the next one takes it along: no item waits for a
  * full batch, and a busy database is asked less often.
  *
  * @module

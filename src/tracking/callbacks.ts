@@ -61,7 +61,7 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
       });
       return async (request) => {
         const response = await handle(request);
-        // It could not be stored: it has to come again.
+        // It could not be stored: it has to be redelivered.
         if (response.status !== 500) return response;
         return new Response(null, { status: 503, headers: { 'retry-after': String(assumedRedeliverySeconds) } });
       };

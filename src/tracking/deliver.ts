@@ -118,12 +118,18 @@ export function createDeliveries<C extends Json>(
   // Where settling fails, the lease ends, and it is delivered again.
   async function process(message: BossMessage, row: Row | undefined): Promise<void> {
     try {
-      const settled = row === undefined ? { is: 'gone' as const, message } : await deliver(message, row);
-      // Settling takes no place of a handler.
+      await settling.add(await handle(message, row));
+    } catch {}
+  }
+
+  // Settling takes no place of a handler.
+  async function handle(message: BossMessage, row: Row | undefined): Promise<Settled> {
+    try {
+      return row === undefined ? { is: 'gone', message } : await deliver(message, row);
+    } finally {
       running -= 1;
       freed.wake();
-      await settling.add(settled);
-    } catch {}
+    }
   }
 
   async function deliver(message: BossMessage, row: Row): Promise<Settled> {
@@ -188,8 +194,8 @@ export function createDeliveries<C extends Json>(
     const done = items.filter((item) => item.is === 'done');
     const again = items.filter((item) => item.is === 'again');
     const failed = items.filter((item) => item.is === 'failed');
-    const dead = failed.filter(({ message }) => message.retryCount >= message.retryLimit);
     const finished = items.filter((item) => item.is !== 'failed').map(({ message }) => message);
+    let dead: readonly (Settled & { readonly is: 'failed' })[] = [];
     await store.transaction(async (inside) => {
       const within = { db: inside.boss };
       if (done.length > 0) await inside.run(statements.settle, [listKeys(done)]);
@@ -200,13 +206,16 @@ export function createDeliveries<C extends Json>(
         }));
         await inside.run(statements.followAgain, [JSON.stringify(rows), listKeys(again)]);
       }
+      if (finished.length > 0) await boss.complete(queues.completions, finished.map(attemptOf), null, within);
+      // One whose lease has ended is delivered by another process: it is not this one's to bury.
+      dead = [];
+      for (const item of failed) {
+        const { affected } = await boss.fail(queues.completions, [attemptOf(item.message)], { ...item.error }, within);
+        if (affected > 0 && item.message.retryCount >= item.message.retryLimit) dead = [...dead, item];
+      }
       if (dead.length > 0) {
         const rows = dead.map(({ delivery, error }) => ({ key: delivery.key, attempts: delivery.attempt, ...error }));
         await inside.run(statements.bury, [JSON.stringify(rows), listKeys(dead)]);
-      }
-      if (finished.length > 0) await boss.complete(queues.completions, finished.map(attemptOf), null, within);
-      for (const { message, error } of failed) {
-        await boss.fail(queues.completions, [attemptOf(message)], { ...error }, within);
       }
     });
     for (const { delivery } of dead) report({ type: 'dead', attempts: delivery.attempt });

@@ -176,8 +176,8 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   }
 
   /**
-   * A callback's body is not signed: the link that it named may not be the job's own, and its context somebody
-   * else's. The verified status counts. Resolves with true where nobody tracks the job.
+   * A callback's body is not signed: the link that it named may not be the job's own, and its context that of
+   * another person. The verified status counts. Resolves with true where the job is then not tracked.
    */
   async function isOfAnotherLink(row: TakenRow, status: JobStatus): Promise<boolean> {
     const linkId = row.isProven ? null : findOtherLink(row, status);

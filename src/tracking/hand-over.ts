@@ -37,6 +37,8 @@ export interface HandOver {
   readonly boss: Boss;
   end(end: JobEnd): Promise<void>;
   endGap(gap: Gap): Promise<void>;
+  /** Sends anew what has no message, of completions that are being handed over for so long. */
+  adoptOrphans(inside: Transaction, olderThanMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -207,6 +209,13 @@ export async function openHandOver(context: Context, { works }: { readonly works
         return added;
       });
       if (rows.length > 0) report({ type: 'ended', outcome: 'unheard' });
+    },
+    async adoptOrphans(inside, olderThanMs) {
+      for (;;) {
+        const rows = await inside.run(statements.findOrphans, [queues.completions, olderThanMs]);
+        await send(inside.boss, rows);
+        if (rows.length < 1_000) return;
+      }
     },
     stop,
   };

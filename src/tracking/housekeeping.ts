@@ -1,11 +1,12 @@
 /**
- * Once a minute, in one process: removes what has ended long ago, in small batches.
+ * Once a minute, in one process: removes what has ended long ago, in small batches,
+ * and sends anew what was lost on its way.
  *
  * @module
  */
 
 import type { Context } from './context.js';
-import { queues } from './hand-over.js';
+import { type HandOver, queues } from './hand-over.js';
 import { createPause } from './pause.js';
 
 /** How often, in ms, each process asks whether it is its turn. */
@@ -13,8 +14,14 @@ const everyMs = 30_000;
 /** How many batches at most at a time: the rest has to wait a minute. */
 const maxBatches = 20;
 
+/** How long, in ms, a completion is being handed over before it is looked whether its message is there. */
+const orphanMs = 3_600_000;
+
 /** Starts it. */
-export function createHousekeeping({ store, statements, report }: Context): { stop(): Promise<void> } {
+export function createHousekeeping(
+  { store, statements, report }: Context,
+  handOver: HandOver,
+): { stop(): Promise<void> } {
   const pause = createPause();
   let isStopping = false;
   const loop = run();
@@ -40,6 +47,7 @@ export function createHousekeeping({ store, statements, report }: Context): { st
     for (const row of await store.run(statements.findBuried, [queues.dead])) {
       report({ type: 'dead', attempts: Number(row.attempts) });
     }
+    await store.transaction((inside) => handOver.adoptOrphans(inside, orphanMs));
     for (const text of [statements.forget, statements.forgetHeard]) {
       for (let batch = 0; batch < maxBatches && !isStopping; batch++) {
         if ((await store.run(text)).length === 0) break;

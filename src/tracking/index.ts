@@ -4,9 +4,10 @@
  * @module hosted-client/tracking
  */
 
+export { createTracker } from './create-tracker.js';
 export type { TrackerOptions } from './options.js';
 export { HostedStorageError } from './storage-error.js';
-export { createTracker, type Tracker } from './tracker.js';
+export type { Tracker } from './tracker.js';
 export type {
   Completion,
   DeadLetter,

@@ -1,7 +1,7 @@
 /**
  * The packages that tracking is built on. Each is loaded when it is needed, and is the user's own: what is missing is
- * an error that says how to install it. Of each only what is used is described here, so that nobody needs the types
- * of one that is not installed.
+ * an error that says how to install it. Of each only what is used is described here, so that the types
+ * of one that is not installed are not needed.
  *
  * @module
  */
@@ -54,7 +54,12 @@ export interface Boss {
     options: { readonly batchSize: number; readonly includeMetadata: true },
   ): Promise<readonly BossMessage[]>;
   complete(name: string, messages: readonly Attempt[], data: null, within: Within): Promise<unknown>;
-  fail(name: string, messages: readonly Attempt[], data: object, within: Within): Promise<unknown>;
+  fail(
+    name: string,
+    messages: readonly Attempt[],
+    data: object,
+    within: Within,
+  ): Promise<{ readonly affected: number }>;
   redrive(name: string, options: Within & { readonly limit: number; readonly data?: object }): Promise<number>;
 }
 

@@ -117,7 +117,7 @@ where ${isBrought} or t.told_link_ref_id is distinct from ${toldLink}
 select exists (select from before) as has_ended`,
 
     /**
-     * Takes due rows, charges the budget for them, and gives them their next date: whoever dies after it holds
+     * Takes due rows, charges the budget for them, and gives them their next date: a process that dies after it holds
      * nothing. $1 how many at most. The first row tells of the budget; the others, if any, are those taken.
      */
     claim: `with f as materialized (
@@ -173,7 +173,7 @@ where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}
 
     /**
      * A job that is of another link than its callback said. $1 key, $2 ref id, $3 key of that link. It gets the
-     * context of its own link; where nobody tracks that, it is what unknown jobs are.
+     * context of its own link; where that is not tracked, it is what unknown jobs are.
      */
     relink: `update ${tracked} t set link_ref_id = $2::text, is_proven = true,
   context = (select l.context from ${tracked} l where l.key = $3::uuid and l.kind = ${kinds.link} and l.state <> ${states.untracked}),
@@ -197,7 +197,7 @@ returning t.key, t.attempts`,
 from json_to_recordset($1::text::json) as n(key uuid, last_error text)
 where t.key = n.key and t.key = ${keysOf('$2')}`,
 
-    /** A link that nobody looks at any more. */
+    /** A link that is looked at no more. */
     endLinks: `update ${tracked} set state = ${states.done}, due = null, ended_at = now()
 where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracking}`,
 
@@ -264,11 +264,20 @@ order by t.ended_at, t.key limit $1::integer`,
 where t.state = ${states.dead} and ($1::text is null or t.key = ${keysOf("coalesce($1::text, '[]')")})
 returning t.key`,
 
+    /**
+     * Completions without a message, though nothing removes one: if it were lost, so would be the completion. $1 the
+     * queue, $2 how long they are being handed over, in ms
+     */
+    findOrphans: `select t.key, t.attempts from ${tracked} t
+where t.state = ${states.handingOver} and t.ended_at <= now() - ${interval('$2::double precision')} and t.key not in (
+  select (m.data ->> 'key')::uuid from ${schema}_boss.job m where m.name = $1 and m.state < 'completed')
+order by t.ended_at limit 1000 for update of t skip locked`,
+
     /** What stops jobs from being looked at. $1 code */
     problem: `update ${fleet} set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
   hold_until = greatest(hold_until, clock_timestamp() + ${interval(1_000)})`,
 
-    /** It is over: whoever waits may go on. */
+    /** It is over: every process may go on. */
     recovered: `update ${fleet} set problem_code = null, problem_since = null, problem_looks = 0, hold_until = null
 where problem_code is not null`,
 
@@ -297,7 +306,7 @@ from ${fleet} f, (select
       where l.link_ref_id = coalesce(t.link_ref_id, t.told_link_ref_id) and l.kind = ${kinds.link} and l.state = ${states.tracking})
   order by t.ended_at limit 500 for update skip locked)) returning 1 as gone`,
 
-    /** A batch of what callbacks told of, and nobody asked for since. */
+    /** A batch of what callbacks told of, and was not tracked since. */
     forgetHeard: `delete from ${tracked} where key = any(array(
   select t.key from ${tracked} t
   where not t.is_proven and t.state = ${states.heard} and t.told_at < now() - ${interval(deadlineMs)}

@@ -95,7 +95,7 @@ function createPoolStore(pool: SqlPool, bossModule: BossModule, close: () => Pro
         throw toStorageError(error);
       });
       const sql = createSql(connection);
-      // While it is out of its pool, nobody listens to a connection: one that breaks would end the process.
+      // While it is out of its pool, a connection has no listener: one that breaks would end the process.
       const removeListener = ignoreBreaking(connection);
       let isBroken = true;
       try {

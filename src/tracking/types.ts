@@ -7,7 +7,7 @@
 import type { HostedErrorCode } from '../errors/errors.js';
 import type { CompletedJob, JobRef } from '../jobs/types.js';
 
-/** A `pg` client, pool or transaction, or whatever answers like one. */
+/** A `pg` client, pool or transaction, or something with the same method. */
 export interface SqlRunner {
   /**
    * Runs one statement.
@@ -25,7 +25,7 @@ export interface SqlRunner {
   }>;
 }
 
-/** A `pg` pool, or whatever answers like one. */
+/** A `pg` pool, or something with the same methods. */
 export interface SqlPool extends SqlRunner {
   /**
    * Takes a connection out of the pool.
@@ -139,7 +139,7 @@ export interface TrackedJob<C extends Json = Json> extends JobRef {
   /** The key of its completion. */
   readonly key: string;
   /**
-   * `'heard'`: a callback came, and nobody tracks it yet; `'tracking'`: it is followed; `'handing_over'`: it has
+   * `'heard'`: a callback came, and it is not tracked yet; `'tracking'`: it is followed; `'handing_over'`: it has
    * ended; `'done'`: its completion was handled; `'dead'`: its completion is a dead letter.
    */
   readonly state: 'heard' | 'tracking' | 'handing_over' | 'done' | 'dead';
@@ -157,7 +157,7 @@ export interface TrackedJob<C extends Json = Json> extends JobRef {
 
 /** Counts of a schema, over all processes. */
 export interface TrackerStats {
-  /** Jobs that callbacks told of, and nobody tracks. */
+  /** Jobs that callbacks told of, and that are not tracked. */
   readonly heard: number;
   /** Jobs that are followed. */
   readonly tracking: number;

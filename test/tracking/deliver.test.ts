@@ -150,6 +150,35 @@ describe.each(databases)('on $name', ({ open }) => {
     expect(completions).toHaveLength(1);
   });
 
+  test('a completion whose message is lost is sent anew', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const first = await world.open({ maxAttempts: 1 });
+    const job = world.service.jobs.start();
+    const other = world.service.jobs.start();
+    for (const each of [job, other]) world.service.jobs.complete(each, 'approved');
+    await tracker.track([job, other]);
+    await first.onCompletion(() => {
+      throw new Error('no');
+    });
+    await until(async () => (await tracker.stats()).dead === 2);
+    await first.stop();
+    // Both messages are lost; one completion is asked for again, the other was on its way for two hours.
+    await world.rows(`delete from ${world.schema}_boss.job`);
+    await world.rows(`update TRACKED set state = 2, attempts = 0, ended_at = now() - interval '2 hours'
+      where job_id = '${other.jobId}'`);
+    await world.rows("update FLEET set kept_at = now() - interval '1 hour'");
+    const { completions, handler } = collect();
+    const second = await world.open();
+    await second.onCompletion(handler);
+    await until(() => completions.some((completion) => completion.job?.jobId === other.jobId));
+
+    expect(await tracker.retry('all')).toBe(1);
+
+    await until(() => completions.length === 2);
+    expect(completions.map((completion) => completion.job?.jobId).sort()).toEqual([job.jobId, other.jobId].sort());
+  });
+
   test('onCompletion() is called once, with a function', async () => {
     const world = createWorld(database);
     const tracker = await world.open();

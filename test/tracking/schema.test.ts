@@ -99,7 +99,6 @@ describe.each(databases)('on $name', ({ name, open }) => {
     const [done, dead, pending] = jobs;
     for (const job of jobs.slice(0, 2)) world.service.jobs.complete(job, 'approved');
     await tracker.track(jobs);
-    await world.rows("update FLEET set kept_at = now() - interval '1 hour'");
     const first = await world.open({ retentionMs: 1, maxAttempts: 1 });
     await first.onCompletion(({ job }) => {
       if (job?.jobId === dead?.jobId) throw new Error('no');

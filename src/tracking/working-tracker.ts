@@ -1,0 +1,200 @@
+/**
+ * The tracker over a database that is ready: what its methods do.
+ *
+ * @module
+ */
+
+import { HostedConfigError } from '../errors/errors.js';
+import type { JobRef } from '../jobs/types.js';
+import { lazy } from '../runtime/lazy.js';
+import { createCallbackDoor } from './callbacks.js';
+import type { Context } from './context.js';
+import { createDeliveries, type Deliveries } from './deliver.js';
+import { createFollower, type Follower } from './follow.js';
+import { type HandOver, openHandOver, queues } from './hand-over.js';
+import { createHealth } from './health.js';
+import { createHousekeeping } from './housekeeping.js';
+import {
+  readJobRef,
+  readKeys,
+  readLetterOptions,
+  readLink,
+  readReceiveOptions,
+  readStopOptions,
+  readTrack,
+} from './input.js';
+import { createKey } from './keys.js';
+import { toDeadLetter, toStats, toTrackedJob, toTrackRow } from './rows.js';
+import { HostedStorageError, toStorageError } from './storage-error.js';
+import { createSql, type Sql } from './store.js';
+import type { Tracker } from './tracker.js';
+import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
+
+/** What runs once `onCompletion` was called. */
+interface Work {
+  readonly follower: Follower;
+  readonly deliveries: Deliveries;
+  readonly handOver: HandOver;
+  readonly housekeeping: { stop(): Promise<void> };
+}
+
+/** Creates the tracker over a database that is ready. */
+export function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
+  const { settings, store, statements } = context;
+  const { environment } = settings.client;
+  const ending = new AbortController();
+  // For those that never work, and ask for dead letters to be handed over.
+  const loadHandOver = lazy(() => openHandOver(context, { works: false }));
+  let beginning: Promise<void> | null = null;
+  let work: Work | null = null;
+  let stopping: Promise<void> | null = null;
+  const door = createCallbackDoor(context, wake);
+
+  return {
+    track,
+    trackLink,
+    untrack,
+    get,
+    receive: async (body, options) => door.receive(body, readReceiveOptions(options)),
+    handler: (options) => door.handler(readReceiveOptions(options)),
+    onCompletion,
+    deadLetters,
+    retry,
+    stats,
+    async stop(options) {
+      const { timeoutMs = 30_000 } = readStopOptions(options);
+      stopping ??= stop(timeoutMs);
+      await stopping;
+    },
+  };
+
+  function wake(): void {
+    work?.follower.wake();
+  }
+
+  async function track(
+    given: JobToTrack<C> | readonly JobToTrack<C>[],
+    options?: { db?: SqlRunner },
+  ): Promise<readonly string[]> {
+    const { jobs, db } = readTrack(given, options);
+    const keyed = await Promise.all(
+      jobs.map(async (job) => ({ job, key: await createKey(environment, ['job', job.userId, job.jobId]) })),
+    );
+    // The first of each counts: one statement cannot write a row twice.
+    const rows = new Map(keyed.toReversed().map(({ key, job }) => [key, toTrackRow(key, job)]));
+    if (rows.size > 0) {
+      await sqlOf(db).run(statements.track, [JSON.stringify([...rows.values()])]);
+      wake();
+    }
+    return keyed.map(({ key }) => key);
+  }
+
+  async function trackLink(given: string, options?: { context?: C; deadline?: Date; db?: SqlRunner }): Promise<void> {
+    const { refId, context: linkContext, deadline = null, db } = readLink(given, options);
+    const key = await createKey(environment, ['link', refId]);
+    await sqlOf(db).run(statements.trackLink, [key, refId, linkContext, deadline]);
+    wake();
+  }
+
+  async function untrack(job: JobRef): Promise<boolean> {
+    const rows = await store.run(statements.untrack, [await keyOf(job)]);
+    return rows.length > 0;
+  }
+
+  async function get(job: JobRef): Promise<TrackedJob<C> | null> {
+    const [row] = await store.run(statements.get, [await keyOf(job)]);
+    return row ? toTrackedJob<C>(row) : null;
+  }
+
+  async function onCompletion(handler: (completion: Completion<C>) => void | Promise<void>): Promise<void> {
+    const mayBegin = beginning === null && stopping === null;
+    const message = typeof handler === 'function' ? 'must be given once, and before stop()' : 'must be a function';
+    if (typeof handler !== 'function' || !mayBegin) {
+      throw new HostedConfigError([{ path: 'handler', message }], { task: 'use the tracker' });
+    }
+    beginning = openHandOver(context, { works: true }).then((handOver) => {
+      work = begin(handOver, handler);
+    });
+    try {
+      await beginning;
+    } catch (error) {
+      beginning = null;
+      throw toStorageError(error);
+    }
+  }
+
+  function begin(handOver: HandOver, handler: (completion: Completion<C>) => void | Promise<void>): Work {
+    const { signal } = ending;
+    const health = createHealth(context);
+    const deliveries = createDeliveries<C>(context, handOver, health, { handler, signal });
+    const waking: HandOver = {
+      ...handOver,
+      async end(end) {
+        await handOver.end(end);
+        deliveries.wake();
+      },
+      async endGap(gap) {
+        await handOver.endGap(gap);
+        deliveries.wake();
+      },
+    };
+    const follower = createFollower(context, waking, health, signal);
+    return { follower, deliveries, handOver, housekeeping: createHousekeeping(context, handOver) };
+  }
+
+  async function deadLetters(options?: { limit?: number; after?: string }): Promise<readonly DeadLetter<C>[]> {
+    const { limit = 100, after = null } = readLetterOptions(options);
+    await store.run(statements.findBuried, [queues.dead]);
+    const rows = await store.run(statements.deadLetters, [limit, after]);
+    return rows.map((row) => toDeadLetter<C>(row));
+  }
+
+  async function retry(given: readonly string[] | 'all'): Promise<number> {
+    const keys = readKeys(given);
+    const handOver = work?.handOver ?? (await loadHandOver());
+    const { boss } = handOver;
+    await store.run(statements.findBuried, [queues.dead]);
+    const revived = await store.transaction(async (inside) => {
+      const rows = await inside.run(statements.revive, [keys === 'all' ? null : JSON.stringify(keys)]);
+      const within = { db: inside.boss };
+      if (keys === 'all' && rows.length > 0) await boss.redrive(queues.dead, { ...within, limit: 1_000_000_000 });
+      else for (const { key } of rows) await boss.redrive(queues.dead, { ...within, limit: 1, data: { key } });
+      await handOver.adoptOrphans(inside, 0);
+      return rows.length;
+    });
+    work?.deliveries.wake();
+    return revived;
+  }
+
+  async function stats(): Promise<TrackerStats> {
+    await store.run(statements.findBuried, [queues.dead]);
+    const [row] = await store.run(statements.stats);
+    if (!row) throw new HostedStorageError('not_migrated', 'its tables are empty');
+    return toStats(row);
+  }
+
+  async function stop(timeoutMs: number): Promise<void> {
+    const idle = loadHandOver.value;
+    await beginning?.catch(() => undefined);
+    if (work) {
+      const timer = setTimeout(() => ending.abort(new Error('the tracker stops')), timeoutMs);
+      try {
+        await Promise.all([work.follower.drain(), work.deliveries.drain(), work.housekeeping.stop()]);
+      } finally {
+        clearTimeout(timer);
+      }
+      await work.handOver.stop();
+    }
+    if (idle) await idle.stop();
+    await store.close().catch(() => undefined);
+  }
+
+  function sqlOf(db: SqlRunner | undefined): Sql {
+    return db ? createSql(db) : store;
+  }
+
+  async function keyOf(given: JobRef): Promise<string> {
+    const { userId, jobId } = readJobRef(given);
+    return createKey(environment, ['job', userId, jobId]);
+  }
+}
