@@ -132,7 +132,8 @@ export async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-const isRequired = process.env.TRACKING_NEEDS_POSTGRESQL === '1';
+/** Whether these tests must not be left out. */
+export const isRequired = process.env.TRACKING_NEEDS_POSTGRESQL === '1';
 
 /** The databases that tests run on. Where PostgreSQL has to be there, it is never left out. */
 export const databases: readonly { readonly name: string; open(): Promise<Database> }[] = [

@@ -2,6 +2,7 @@ import { HostedClient, HostedConfigError } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { createTracker, type TrackerOptions } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
+import { isRequired, programs } from './databases.ts';
 
 const client = new HostedClient(createMockService().sandbox.clientOptions);
 const pool = {
@@ -61,3 +62,10 @@ test('createTracker() shows nothing of a connection string', async () => {
 
   expect(`${error} ${JSON.stringify(error)}`).not.toMatch(/secret|internal/);
 });
+
+test.skipIf(programs === null && !isRequired)(
+  'these tests ran on a real PostgreSQL too (where this is skipped, none is installed: apt-get install postgresql)',
+  () => {
+    expect(programs).not.toBe(null);
+  },
+);
