@@ -8,6 +8,7 @@ import { linterChecks } from './linters.ts';
 import { newcomerChecks } from './newcomer.ts';
 import { nodeChecks } from './node-versions.ts';
 import { installTools, packTarball } from './project.ts';
+import { recipeChecks } from './recipes.ts';
 import { runnerChecks } from './runners.ts';
 
 await installTools();
@@ -16,6 +17,7 @@ const consumer = await makeConsumer(tarball);
 
 const { passed, failed } = await lookAt([
   ...newcomerChecks(tarball),
+  ...recipeChecks(tarball),
   ...nodeChecks(consumer),
   ...compilerChecks(consumer),
   ...bundlerChecks(consumer),

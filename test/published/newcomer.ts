@@ -2,15 +2,12 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
-import { createMockService } from 'hosted-client/testing';
 import { type Check, endsWell, printsJust } from './check.ts';
 import { heldVersions, tested } from './consumer.ts';
 import { printed } from './node-versions.ts';
 import { makeProject, mustRun, nodes, root, writeFiles } from './project.ts';
+import { withService } from './service.ts';
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
@@ -86,29 +83,4 @@ async function runTests(cwd: string): Promise<string | null> {
   if (tests.length === 0) return 'README.md has no block under "Testing your code"';
   await writeFiles(cwd, Object.fromEntries(tests));
   return endsWell(process.execPath, ['node_modules/vitest/vitest.mjs', 'run'], { cwd });
-}
-
-/** Runs `work` with the variables of a service on this machine. */
-async function withService<T>(work: (env: Readonly<Record<string, string>>) => Promise<T>): Promise<T> {
-  const service = createMockService();
-  const { baseUrl, clientOptions } = service.sandbox;
-  const server = createServer(async (incoming, outgoing) => {
-    const body = await buffer(incoming);
-    const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)]);
-    const request = new Request(`${baseUrl}${incoming.url}`, { method: incoming.method ?? 'GET', headers, body });
-    const answer = await service.fetch(request);
-    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  try {
-    return await work({
-      HOSTED_PARTNER_ID: clientOptions.partnerId,
-      HOSTED_API_KEY: clientOptions.apiKey ?? '',
-      HOSTED_SANDBOX_BASE_URL: `http://127.0.0.1:${port}`,
-    });
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
 }
