@@ -107,7 +107,9 @@ async function buildPage(cwd: string): Promise<string | null> {
   const { ok, output } = await run(process.execPath, [nextBin, 'build'], { cwd, env: quiet });
   for (const file of ['app/layout.tsx', 'app/page.tsx', '.next']) await rm(join(cwd, file), { recursive: true });
   if (ok) return 'A component of the browser that imports the client was built';
-  return output.includes('server-only') ? null : `The build failed for another reason:\n${output}`;
+  return output.includes('It should only be used from a Server Component')
+    ? null
+    : `The build failed for another reason:\n${output}`;
 }
 
 async function buildAndServe(cwd: string): Promise<string | null> {

@@ -15,6 +15,7 @@ import { createContext, Script } from 'node:vm';
 import { build } from 'esbuild';
 import { type ContractServer, startContractServer } from './contract-server.ts';
 import { installFrom, makeProject, mustRun, packTarball, run, writeFiles } from './project.ts';
+import { deliverThree, withService } from './service.ts';
 
 /** The folder of the manifest, and of what starts the contracts. */
 const folder = fileURLToPath(new URL('./runtimes/', import.meta.url));
@@ -99,7 +100,7 @@ async function installPackage(): Promise<string> {
   const project = await makeProject('runtimes', { 'package.json': '{ "private": true, "type": "module" }' });
   const tarball = await packTarball();
   await mustRun('npm', ['install', '--no-save', '--loglevel=error', tarball], { cwd: project });
-  const files = ['run.js', 'run-stacks.js', 'run-in-jsdom.js', 'worker.js', 'workerd.capnp'];
+  const files = ['run.js', 'run-stacks.js', 'run-in-jsdom.js', 'worker.js', 'workerd.capnp', 'hono.capnp'];
   const shared = ['contract.js', 'stacks.js'].map((file) => fileURLToPath(new URL(file, import.meta.url)));
   for (const path of [...shared, ...files.map((file) => join(folder, file))]) {
     await copyFile(path, join(project, path.slice(path.lastIndexOf('/') + 1)));
@@ -182,9 +183,30 @@ async function contractsBy({ binary, args = [] }: Runtime, surroundings: string,
 /** Inside workerd, which answers requests with the results. */
 async function contractsInWorkerd({ binary }: Runtime, surroundings: string, project: string): Promise<Result[]> {
   await bundle(join(project, 'worker.js'), join(project, 'worker.bundle.js'), 'esm');
-  const child = spawn(binary, ['serve', '--control-fd=3', 'workerd.capnp'], {
-    cwd: project,
-    env: { ...process.env, CONTRACT_SURROUNDINGS: surroundings },
+  const env = { CONTRACT_SURROUNDINGS: surroundings };
+  return whileServing(binary, ['workerd.capnp', project, env], async (origin) => {
+    const ask = async (query: string) => {
+      const response = await fetch(`${origin}/${query}`, { signal: AbortSignal.timeout(90_000) });
+      if (!response.ok) throw new Error(`It answers ${response.status}: ${await response.text()}`);
+      return (await response.json()) as Result[];
+    };
+    // A client that was made while the worker loaded is shared by its requests.
+    const sharing = Array.from({ length: 8 }, () => ask('?named=a client made while a module loads'));
+    const shared = (await Promise.all(sharing)).flat();
+    if (shared.length !== sharing.length) throw new Error('It ran nothing on a client that requests share');
+    return [...(await ask('')), ...shared.filter(({ problem }) => problem !== null)];
+  });
+}
+
+/** Runs workerd by one of its configurations, and `work` with where it listens; ends it. */
+async function whileServing<T>(
+  binary: string,
+  [config, cwd, env]: readonly [config: string, cwd: string, env: Readonly<Record<string, string>>],
+  work: (origin: string) => Promise<T>,
+): Promise<T> {
+  const child = spawn(binary, ['serve', '--control-fd=3', config], {
+    cwd,
+    env: { ...process.env, ...env },
     // What goes wrong is in the results; its own log repeats it.
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
   });
@@ -195,16 +217,7 @@ async function contractsInWorkerd({ binary }: Runtime, surroundings: string, pro
       afterWaiting('It does not listen'),
       exited.then(() => Promise.reject(new Error('It ends before it listens'))),
     ]);
-    const ask = async (query: string) => {
-      const response = await fetch(`http://127.0.0.1:${port}/${query}`, { signal: AbortSignal.timeout(90_000) });
-      if (!response.ok) throw new Error(`It answers ${response.status}: ${await response.text()}`);
-      return (await response.json()) as Result[];
-    };
-    // A client that was made while the worker loaded is shared by its requests.
-    const sharing = Array.from({ length: 8 }, () => ask('?named=a client made while a module loads'));
-    const shared = (await Promise.all(sharing)).flat();
-    if (shared.length !== sharing.length) throw new Error('It ran nothing on a client that requests share');
-    return [...(await ask('')), ...shared.filter(({ problem }) => problem !== null)];
+    return await work(`http://127.0.0.1:${port}`);
   } finally {
     child.kill();
     await exited;
@@ -226,7 +239,16 @@ async function portOf(control: NodeJS.ReadableStream): Promise<number> {
 
 /** As a bundler does for Workers and browsers. */
 async function bundle(entry: string, outfile: string, format: 'esm' | 'iife'): Promise<void> {
-  await build({ entryPoints: [entry], outfile, bundle: true, format, globalName: 'bundle', platform: 'browser' });
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    format,
+    globalName: 'bundle',
+    platform: 'browser',
+    // For the framework of a recipe; the package is in the project itself.
+    nodePaths: [fileURLToPath(new URL('../../node_modules', import.meta.url))],
+  });
 }
 
 // Other surroundings --------------------------------------------------------
@@ -235,6 +257,7 @@ async function bundle(entry: string, outfile: string, format: 'esm' | 'iife'): P
 const checks: readonly (readonly [string, (project: string, server: ContractServer) => Promise<string | null>])[] = [
   ['A browser is refused', refusedByBrowser],
   ['Deno without --allow-net sends nothing, and says so', forbiddenByDeno],
+  ['The recipe for Hono, on workerd: 1.5 MB, the same again, and a forged callback', runHonoRecipe],
 ];
 
 /** A bundle of the client, in a context that has what a page has: it starts without the document alone. */
@@ -283,6 +306,20 @@ async function forbiddenByDeno(project: string, { origin, account }: ContractSer
   const args = ['run', '--no-prompt', '--cached-only', 'forbidden.js'];
   const { output } = await run(installed('deno/deno'), args, { cwd: project, env, timeoutMs: 90_000 });
   return output === 'HostedConnectionError not_sent' ? null : output;
+}
+
+/** The recipe as it stands, bundled as wrangler does it. */
+async function runHonoRecipe(project: string): Promise<string | null> {
+  const name = 'hono-on-workers';
+  const recipe = fileURLToPath(new URL(`../../examples/recipes/${name}.ts`, import.meta.url));
+  await copyFile(recipe, join(project, `${name}.ts`));
+  await bundle(join(project, `${name}.ts`), join(project, `${name}.bundle.js`), 'esm');
+  const statuses = await withService((env, service) =>
+    whileServing(installed('workerd/bin/workerd'), ['hono.capnp', project, env], (origin) =>
+      deliverThree(service, `${origin}/callbacks`),
+    ),
+  );
+  return statuses === '200 200 401' ? null : `The statuses are ${statuses}`;
 }
 
 async function runCheck([name, check]: (typeof checks)[number], project: string): Promise<void> {
