@@ -6,7 +6,7 @@
 
 import { isHttpUrl } from '../../protocol/http-url.js';
 import type { StoredJob, StoredLink } from '../../testing/store.js';
-import { outcomeNames, outcomes } from '../outcomes.js';
+import { isOutcome, outcomeNames, outcomes } from '../outcomes.js';
 import { countryName, idTypeName, idTypeValue, methodName } from './id-types.js';
 import { Badge, Layout } from './layout.js';
 
@@ -28,9 +28,9 @@ export function LinkPage({ link, form }: { link: StoredLink; form: FormState }) 
       </h1>
       {form.problems.length > 0 && <Problems problems={form.problems} />}
       <form method="post" action={`/links/${link.refId}`}>
-        <IdTypes link={link} chosen={form.idType} />
-        <Consent link={link} isGiven={form.hasConsent} />
-        <Outcomes chosen={form.outcome} />
+        <IdTypes link={link} form={form} />
+        <Consent link={link} form={form} />
+        <Outcomes form={form} />
         <button type="submit">Start the verification</button>
       </form>
     </Layout>
@@ -52,15 +52,40 @@ function Problems({ problems }: Pick<FormState, 'problems'>) {
   );
 }
 
-function IdTypes({ link: { idTypes }, chosen }: { link: StoredLink; chosen: string | null }) {
+type Field = FormState['problems'][number]['field'];
+
+/** What is wrong with a field, beside it; the list on top leads to the field itself, which has the name as its id. */
+function Problem({ form, field }: { form: FormState; field: Field }) {
+  const problem = form.problems.find((each) => each.field === field);
+  return problem === undefined ? null : (
+    <p id={`${field}-problem`} class="problem">
+      {problem.message}
+    </p>
+  );
+}
+
+/** Says to screen readers what {@link Problem} shows. */
+function problemOf(form: FormState, field: Field) {
+  const isWrong = form.problems.some((each) => each.field === field);
+  return isWrong ? { 'aria-invalid': 'true' as const, 'aria-describedby': `${field}-problem` } : {};
+}
+
+function IdTypes({ link: { idTypes }, form }: { link: StoredLink; form: FormState }) {
   if (idTypes.length === 0) return <p>Any ID document will do.</p>;
-  const selected = chosen ?? idTypeValue(idTypes[0] ?? { country: '', id_type: '', verification_method: '' });
+  const values = idTypes.map(idTypeValue);
+  const selected = values.find((value) => value === form.idType) ?? values[0];
   return (
-    <fieldset id="id">
+    <fieldset>
       <legend>Choose your ID</legend>
+      <Problem form={form} field="id" />
       {idTypes.map((idType) => (
         <label class="choice">
-          <input type="radio" name="id" value={idTypeValue(idType)} checked={idTypeValue(idType) === selected} />
+          <input
+            type="radio"
+            name="id"
+            value={idTypeValue(idType)}
+            {...(idTypeValue(idType) === selected && { id: 'id', checked: true, ...problemOf(form, 'id') })}
+          />
           <span>
             <strong>{idTypeName(idType)}</strong>
             <small>
@@ -73,11 +98,12 @@ function IdTypes({ link: { idTypes }, chosen }: { link: StoredLink; chosen: stri
   );
 }
 
-function Consent({ link, isGiven }: { link: StoredLink; isGiven: boolean }) {
+function Consent({ link, form }: { link: StoredLink; form: FormState }) {
   const { companyName, dataPrivacyPolicyUrl: policy } = link;
   return (
-    <fieldset id="consent">
+    <fieldset>
       <legend>Give your consent</legend>
+      <Problem form={form} field="consent" />
       <p>
         {isHttpUrl(policy) ? (
           <a href={policy} rel="noreferrer">
@@ -88,21 +114,36 @@ function Consent({ link, isGiven }: { link: StoredLink; isGiven: boolean }) {
         )}
       </p>
       <label class="choice">
-        <input type="checkbox" name="consent" value="yes" checked={isGiven} required />
+        <input
+          id="consent"
+          type="checkbox"
+          name="consent"
+          value="yes"
+          checked={form.hasConsent}
+          required
+          {...problemOf(form, 'consent')}
+        />
         <span>I agree that {companyName} has my identity verified.</span>
       </label>
     </fieldset>
   );
 }
 
-function Outcomes({ chosen }: { chosen: string | null }) {
+function Outcomes({ form }: { form: FormState }) {
+  const selected = isOutcome(form.outcome) ? form.outcome : 'approved';
   return (
-    <fieldset id="outcome">
+    <fieldset>
       <legend>Choose the outcome</legend>
+      <Problem form={form} field="outcome" />
       <p>The camera would open here. In the sandbox, you say what comes of it.</p>
       {outcomeNames.map((name) => (
         <label class="choice">
-          <input type="radio" name="outcome" value={name} checked={name === (chosen ?? 'approved')} />
+          <input
+            type="radio"
+            name="outcome"
+            value={name}
+            {...(name === selected && { id: 'outcome', checked: true, ...problemOf(form, 'outcome') })}
+          />
           <span>
             <strong>{outcomes[name].title}</strong>
             <small>{outcomes[name].explanation}</small>

@@ -85,6 +85,7 @@ fieldset, .card, .rows > li {
   border: 1px solid var(--line);
   border-radius: var(--round);
 }
+fieldset > :last-child, .card > :last-child { margin-bottom: 0; }
 legend { float: left; width: 100%; }
 legend + * { clear: both; }
 .choice { display: flex; gap: 0.75rem; align-items: flex-start; margin: 0; padding: 0.625rem; min-height: 2.75rem; border: 1px solid transparent; border-radius: 0.5rem; cursor: pointer; clear: both; }
@@ -122,6 +123,7 @@ label { display: block; }
 .plain { color: var(--muted); background: transparent; }
 .problems { margin-bottom: 1.25rem; padding: 1.25rem; color: var(--bad); background: var(--bad-ground); border: 1px solid currentcolor; border-radius: var(--round); }
 .problems a { color: inherit; }
+.problem { color: var(--bad); font-weight: 600; clear: both; }
 nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; margin: 0 0 0.75rem; padding: 0; list-style: none; }
 nav a { display: inline-flex; align-items: center; min-width: 2.75rem; min-height: 2.75rem; font-weight: 600; }
 section { scroll-margin-top: 1rem; margin-bottom: 2rem; }
