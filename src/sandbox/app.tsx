@@ -17,7 +17,7 @@ import { checkInput, createControls, failNext, failNextInput } from './controls.
 import type { Live } from './live.js';
 import { isOutcome } from './outcomes.js';
 import { ConsolePage, mostShown } from './pages/console-page.js';
-import type { Latest, ShownJob, ShownLink } from './pages/console-rows.js';
+import { jobRowId, type Latest, type ShownJob, type ShownLink } from './pages/console-rows.js';
 import { followScript } from './pages/follow.js';
 import { idTypeValue } from './pages/id-types.js';
 import { renderPage } from './pages/layout.js';
@@ -185,25 +185,24 @@ function addConsole(app: Hono, settings: AppSettings): void {
     const { environment, link } = found;
     const { store, now } = running.environments[environment].context();
     if (link.disabledAt === null) store.changeLink(link, { disabledAt: now() });
-    return back(c, `/console/links/${link.refId}`);
+    return back(c, `/console/links/${link.refId}`, `link-${link.refId}`);
   });
 
   app.post('/console/jobs/complete', async (c) => {
     const fields = new URLSearchParams(await c.req.text());
     const environment = fields.get('environment') === 'production' ? 'production' : 'sandbox';
     const job = { userId: fields.get('userId') ?? '', jobId: fields.get('jobId') ?? '' };
-    if (running.environments[environment].context().store.findJob(job) === undefined) {
-      return page(c, <NotFoundPage />, 404);
-    }
+    const stored = running.environments[environment].context().store.findJob(job);
+    if (stored === undefined) return page(c, <NotFoundPage />, 404);
     stage.complete(environment, job, fields.get('outcome') === 'approved' ? 'approved' : 'rejected');
-    return back(c, '/#jobs');
+    return back(c, '/', jobRowId(environment, stored));
   });
 
   app.post('/console/callbacks/:id/resend', async (c) => {
     const given = new URLSearchParams(await c.req.text()).get('variant');
     const variant = variants.find((known) => known === given);
-    await sandbox.resend(Number(c.req.param('id')), variant === undefined ? {} : { variant });
-    return back(c, '/#callbacks');
+    const { id } = await sandbox.resend(Number(c.req.param('id')), variant === undefined ? {} : { variant });
+    return back(c, '/', `callback-${id}`);
   });
 
   app.post('/console/faults', async (c) => {
@@ -215,7 +214,7 @@ function addConsole(app: Hono, settings: AppSettings): void {
       sandbox,
       checkInput(failNextInput, { environment: fields.environment, operation: fields.operation, fault }),
     );
-    return back(c, '/#faults');
+    return back(c, '/', 'faults');
   });
 
   app.post('/console/reset', async (c) => {
@@ -228,11 +227,11 @@ function jobsOf(running: RunningService, { environment, link }: FoundLink): read
   return running.environments[environment].context().store.jobsOf(link.refId);
 }
 
-/** Back to the page whose form it was. */
-function back(c: Context, otherwise: string): Response {
+/** Back to the page whose form it was, and to the row of it. */
+function back(c: Context, otherwise: string, rowId: string): Response {
   const referrer = URL.parse(c.req.header('referer') ?? '');
   const isOwn = referrer !== null && isHttpUrl(referrer) && referrer.host === c.req.header('host');
-  return c.redirect(isOwn ? referrer.pathname : otherwise, 303);
+  return c.redirect(`${isOwn ? referrer.pathname : otherwise}#${rowId}`, 303);
 }
 
 /** The latest links of both environments, newest first. */

@@ -63,7 +63,7 @@ test('a link’s story is told from its creation to its confirmation', async () 
   ]);
 });
 
-test('the console disables a link, and leads back to the page that it was done on', async () => {
+test('the console disables a link, and leads back to its row on the page that it was done on', async () => {
   const { sandbox, client } = await running();
   const link = await client.links.create(newLink);
 
@@ -73,7 +73,7 @@ test('the console disables a link, and leads back to the page that it was done o
     redirect: 'manual',
   });
 
-  expect([response.status, response.headers.get('location')]).toEqual([303, '/']);
+  expect([response.status, response.headers.get('location')]).toEqual([303, `/#link-${link.refId}`]);
   expect((await client.links.get(link.refId)).state).toBe('disabled');
 });
 

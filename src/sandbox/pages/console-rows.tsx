@@ -70,14 +70,18 @@ export function LinkRow({ environment, link, closed }: ShownLink) {
 }
 
 export function LinkState({ closed }: Pick<ShownLink, 'closed'>) {
-  return closed === null ? <Badge kind="good">Open</Badge> : <Badge kind="plain">{sentence(closed)}</Badge>;
+  return closed === null ? <Badge kind="good">Active</Badge> : <Badge kind="plain">{sentence(closed)}</Badge>;
 }
 
 export function LinkActions({ link, closed }: Pick<ShownLink, 'link' | 'closed'>) {
   const name = link.name ?? link.companyName;
   return (
     <div class="actions">
-      <a class="button" href={`/links/${link.refId}`} aria-label={`Open the link ${name}`}>
+      <a
+        class={closed === null ? 'button' : 'button quiet'}
+        href={`/links/${link.refId}`}
+        aria-label={`Open the link ${name}`}
+      >
         Open
       </a>
       {closed !== 'disabled' && (
@@ -91,10 +95,15 @@ export function LinkActions({ link, closed }: Pick<ShownLink, 'link' | 'closed'>
   );
 }
 
+/** The id of a job's row; the job's own id may have blanks. */
+export function jobRowId(environment: Environment, { hostedJobId }: StoredJob): string {
+  return `job-${hostedJobId}-${environment}`;
+}
+
 export function JobRow({ environment, job }: ShownJob) {
   const { kind, title } = stateOf(job);
   return (
-    <li id={`job-${job.hostedJobId}-${environment}`}>
+    <li id={jobRowId(environment, job)}>
       <p class="heading">
         <code>{job.jobId}</code>
         <Badge kind={kind}>{title}</Badge>

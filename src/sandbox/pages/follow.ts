@@ -30,16 +30,33 @@ function follow(): void {
     try {
       const response = await fetch(location.href, { headers: { accept: 'text/html' } });
       const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+      const hold = holdPlace();
       for (const region of document.querySelectorAll('[data-live]')) {
         const next = page.querySelector(`[data-live="${region.getAttribute('data-live')}"]`);
         if (next !== null) patch(region, next);
       }
+      hold();
       if (document.title !== page.title) document.title = page.title;
     } catch {
       // The sandbox has stopped; the event stream says so.
     }
     isLoading = false;
     if (isOutdated) void load();
+  }
+
+  /** Keeps where it is on the screen what has the focus, or else the first row in view. On top, new rows are in view. */
+  function holdPlace(): () => void {
+    const isInView = (element: Element): boolean => {
+      const { top, height } = element.getBoundingClientRect();
+      return height > 0 && top >= 0 && top < innerHeight;
+    };
+    const rows = scrollY > 0 ? document.querySelectorAll('main h2, main li') : [];
+    const focused = document.querySelector('main :focus');
+    const held = focused !== null && isInView(focused) ? focused : [...rows].find(isInView);
+    const before = held?.getBoundingClientRect().top ?? 0;
+    return () => {
+      if (held?.isConnected) scrollBy({ top: held.getBoundingClientRect().top - before, behavior: 'instant' });
+    };
   }
 
   /** Makes an element like another one. What is the same stays the very node that it is, so that it keeps the focus. */

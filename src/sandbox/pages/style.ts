@@ -50,7 +50,8 @@ export const style = `
   }
 }
 *, *::before, *::after { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+/* The script holds the reader's place: two would pull at it. */
+html { overflow-anchor: none; -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body {
   margin: 0;
   background: var(--ground);
@@ -126,9 +127,11 @@ label { display: block; }
 .problem { color: var(--bad); font-weight: 600; clear: both; }
 nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; margin: 0 0 0.75rem; padding: 0; list-style: none; }
 nav a { display: inline-flex; align-items: center; min-width: 2.75rem; min-height: 2.75rem; font-weight: 600; }
-section { scroll-margin-top: 1rem; margin-bottom: 2rem; }
+section, .rows > li { scroll-margin-top: 1rem; }
+section { margin-bottom: 2rem; }
 .rows, .history, .timeline { margin: 0; padding: 0; list-style: none; }
 .rows > li { margin-bottom: 0.75rem; padding: 1rem 1.25rem; }
+.rows > li:target { border-color: var(--accent); }
 .rows > li > :last-child { margin-bottom: 0; }
 .heading { display: flex; flex-wrap: wrap; gap: 0.25rem 0.75rem; align-items: center; margin-bottom: 0.25rem; font-weight: 650; }
 .history { margin-top: 0.5rem; padding-left: 0.75rem; border-left: 3px solid var(--line); font-size: var(--small); }
