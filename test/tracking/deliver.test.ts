@@ -102,7 +102,7 @@ describe.each(databases)('on $name', ({ open }) => {
     expect(await tracker.deadLetters()).toEqual([]);
     expect(await tracker.retry('all')).toBe(0);
     const dump = JSON.stringify(await database.pool.query(`select * from ${world.schema}_boss.job`));
-    expect(dump).not.toMatch(/Mustermann|1984/);
+    expect(dump).not.toMatch(/Mustermann|1984-01-26/);
   });
 
   test('a completion whose fresh status cannot be had is followed again, at no cost of attempts', async () => {
