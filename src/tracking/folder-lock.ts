@@ -55,7 +55,7 @@ export function lockFolder(folder: string): () => void {
     // Two spellings of one folder are one folder.
     const file = `${fs.realpathSync(folder)}.lock`;
     database = sqlite ? new sqlite.DatabaseSync(file) : bun && new bun.Database(file);
-    database?.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    database?.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (error) {
     database?.close();
     const isBusy = /database is locked|SQLITE_BUSY/i.test(String(error));
