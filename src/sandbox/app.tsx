@@ -145,7 +145,7 @@ function readForm(fields: URLSearchParams, { link }: FoundLink): { form: FormSta
     const known = link.idTypes.slice(0, 20).map(idTypeValue).join(', ');
     problems.push({ field: 'id', message: `Choose one of the IDs that the link accepts: ${known}` });
   }
-  if (consent === null) problems.push({ field: 'consent', message: 'Give your consent' });
+  if (consent === null) problems.push({ field: 'consent', message: 'Tick the box to give your consent' });
   if (!isOutcome(outcome)) problems.push({ field: 'outcome', message: 'Choose one of the outcomes' });
   return { form: { idType: id, outcome, hasConsent: consent !== null, problems }, idType };
 }

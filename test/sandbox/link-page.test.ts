@@ -67,7 +67,7 @@ test('a link of production has a page, and its job is one of production', async 
 });
 
 test.each([
-  ['consent', { outcome: 'approved' }, 'Give your consent'],
+  ['consent', { outcome: 'approved' }, 'Tick the box to give your consent'],
   ['outcome', { consent: 'yes' }, 'Choose one of the outcomes'],
   ['outcome', { consent: 'yes', outcome: 'approve' }, 'Choose one of the outcomes'],
   ['id', { ...complete, id: 'NG:PASSPORT' }, 'Choose one of the IDs that the link accepts: NG:BVN, GH:DRIVERS_LICENSE'],

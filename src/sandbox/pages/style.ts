@@ -71,6 +71,7 @@ h1 { margin: 0.5rem 0 1.5rem; font-size: var(--huge); line-height: 1.2; letter-s
 h2, legend { margin: 0 0 0.75rem; padding: 0; font-size: var(--large); font-weight: 650; line-height: 1.3; }
 p { margin: 0 0 0.75rem; }
 small, .facts, .eyebrow, .empty, .live, dt { color: var(--muted); font-size: var(--small); }
+.live { margin-bottom: 1.5rem; }
 .eyebrow { display: block; margin-bottom: 0.25rem; font-weight: 500; letter-spacing: 0; }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: var(--small); }
 pre { margin: 0 0 0.75rem; padding: 1rem; white-space: pre-wrap; background: var(--surface); border: 1px solid var(--line); border-radius: var(--round); }
@@ -123,6 +124,7 @@ label { display: block; }
 .wait { color: var(--wait); background: var(--wait-ground); }
 .plain { color: var(--muted); background: transparent; }
 .problems { margin-bottom: 1.25rem; padding: 1.25rem; color: var(--bad); background: var(--bad-ground); border: 1px solid currentcolor; border-radius: var(--round); }
+.problems ul { margin: 0; padding: 0; list-style: none; }
 .problems a { color: inherit; }
 .problem { color: var(--bad); font-weight: 600; clear: both; }
 nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; margin: 0 0 0.75rem; padding: 0; list-style: none; }
