@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 const source = (path: string) => fileURLToPath(new URL(`../src/${path}`, import.meta.url));
 
@@ -23,7 +23,20 @@ export default defineConfig({
         test: {
           name: 'all',
           include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, 'test/browser/**'],
           setupFiles: ['test/support/given-random.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: ['test/browser/*.test.ts'],
+          setupFiles: ['test/support/given-random.ts'],
+          // A browser that shares the machine may take long, and no test waits for a time to pass.
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          expect: { poll: { timeout: 60_000 } },
         },
       },
       {

@@ -1,0 +1,120 @@
+/**
+ * Room, targets, focus and motion on every page.
+ */
+
+import type { Browser } from 'playwright-core';
+import { expect } from 'vitest';
+import { openPage, test } from './browser.js';
+import { everyPage, visit, type Way } from './every-page.js';
+
+/** Runs in the browser: what reaches over the page's right or left side, or is cut off. */
+function findOverflow(): readonly string[] {
+  const width = document.documentElement.clientWidth;
+  const found = [...document.querySelectorAll('body *:not(.skip):not(option)')].filter((element) => {
+    const { left, right } = element.getBoundingClientRect();
+    return (
+      left < -0.5 || right > width + 0.5 || (element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1)
+    );
+  });
+  if (document.documentElement.scrollWidth > width) found.push(document.documentElement);
+  return found.map(({ tagName, className, textContent }) => `${tagName}.${className} ${textContent?.slice(0, 60)}`);
+}
+
+test('no page scrolls sideways at 320 px, nor with text twice as large', async ({ browser }) => {
+  const page = await openPage(browser);
+  const session = await page.context().newCDPSession(page);
+  const found = await visit(page, await everyPage(), async () => {
+    const wide: string[] = [];
+    for (const [width, size] of [
+      [320, 16],
+      [640, 32],
+      [1280, 32],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      await session.send('Page.setFontSizes', { fontSizes: { standard: size, fixed: size } });
+      await expect.poll(() => page.evaluate(() => getComputedStyle(document.body).fontSize)).toBe(`${size}px`);
+      wide.push(...(await page.evaluate(findOverflow)).map((each) => `${width} px, text of ${size} px: ${each}`));
+    }
+    return wide;
+  });
+
+  expect(found).toEqual([]);
+});
+
+/** Runs in the browser: what is smaller than 44 px, with the label that it is pressed by. */
+function findSmallTargets(): readonly string[] {
+  return [...document.querySelectorAll('a, button, input:not([type=hidden]), select')]
+    .map((element) => element.closest('label.choice') ?? element)
+    .filter((target) => {
+      const { width, height } = target.getBoundingClientRect();
+      return width < 43.99 || height < 43.99;
+    })
+    .map((target) => `${target.outerHTML.slice(0, 80)} ${JSON.stringify(target.getBoundingClientRect())}`);
+}
+
+/** Runs in the browser: which stops of the keyboard show no focus of 2 px and more with a contrast of 3 (WCAG 1.4.11). */
+function findHiddenFocus(): readonly string[] {
+  const readColour = (colour: string) => (colour.match(/[\d.]+/g) ?? []).map(Number);
+  const luminance = (colour: string) => {
+    const [r = 0, g = 0, b = 0] = readColour(colour)
+      .map((value) => value / 255)
+      .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const isTransparent = (colour: string) => readColour(colour)[3] === 0;
+  // The outline lies outside of the element, on what is behind it.
+  const groundOf = (element: Element | null): string => {
+    const ground = element === null ? 'rgb(255, 255, 255)' : getComputedStyle(element).backgroundColor;
+    return isTransparent(ground) ? groundOf(element?.parentElement ?? null) : ground;
+  };
+  return [...document.querySelectorAll<HTMLElement>('a, button, input:not([type=hidden]), select')]
+    .filter((element) => {
+      element.focus();
+      const { outlineStyle, outlineWidth, outlineOffset, outlineColor } = getComputedStyle(element);
+      const [dark = 0, light = 0] = [outlineColor, groundOf(element.parentElement)]
+        .map(luminance)
+        .sort((a, b) => a - b);
+      const isShown =
+        outlineStyle === 'solid' &&
+        Number.parseFloat(outlineWidth) >= 2 &&
+        Number.parseFloat(outlineOffset) >= 1 &&
+        (light + 0.05) / (dark + 0.05) >= 3;
+      return document.activeElement !== element || !isShown;
+    })
+    .map((element) => element.outerHTML.slice(0, 100));
+}
+
+test('every target is 44 px large, and every stop of the keyboard shows the focus', async ({ browser }) => {
+  const page = await openPage(browser, { viewport: { width: 320, height: 800 } });
+  const found = await visit(page, await everyPage(), async () => {
+    const small = await page.evaluate(findSmallTargets);
+    // From here on the focus is the keyboard's.
+    await page.keyboard.press('Tab');
+    return [...small, ...(await page.evaluate(findHiddenFocus))];
+  });
+
+  expect(found).toEqual([]);
+});
+
+/** Runs in the browser: what moves. */
+function findMotion(): readonly string[] {
+  return [...document.querySelectorAll('*')]
+    .filter((element) => {
+      const { transitionDuration, animationName, scrollBehavior } = getComputedStyle(element);
+      return transitionDuration !== '0s' || animationName !== 'none' || scrollBehavior !== 'auto';
+    })
+    .map(({ outerHTML }) => outerHTML.slice(0, 100));
+}
+
+async function countMoving(browser: Browser, reducedMotion: 'reduce' | 'no-preference', way: Way) {
+  const page = await openPage(browser, { reducedMotion });
+  await way(page);
+  return (await page.evaluate(findMotion)).length;
+}
+
+test('nothing moves for who wants less motion', async ({ browser }) => {
+  const way = (await everyPage()).get('console') as Way;
+
+  expect(await countMoving(browser, 'no-preference', way)).toBeGreaterThan(0);
+  expect(await countMoving(browser, 'reduce', way)).toBe(0);
+});
