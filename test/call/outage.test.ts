@@ -52,7 +52,9 @@ test.each(repeatable)('1,000 calls of $name in an outage make at most 1,200 requ
   expect(made).toBe(1_100);
 });
 
-test('1,000 calls of every kind, and each kind of failure, make at most 1,200 requests', async () => {
+test('1,000 calls of every kind, and each kind of failure, make at most 1,200 requests', {
+  timeout: 60_000,
+}, async () => {
   const downs = [
     () => Response.json({}, { status: 503 }),
     () => Response.json({}, { status: 500, headers: { 'retry-after': '0' } }),

@@ -201,7 +201,8 @@ test.each([
   const error = await rejection(receiver().receive(body));
 
   expect(error).toBeInstanceOf(HostedValidationError);
-  const message = 'must be the string or bytes of the request, not what was parsed from them';
+  const message =
+    'must be the string or bytes of the request, not what was parsed from them: for its route, use a parser of raw bodies, such as express.raw(), instead of the JSON parser';
   expect(error).toMatchObject({
     code: 'validation',
     outcome: 'not_sent',

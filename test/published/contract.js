@@ -639,7 +639,7 @@ contract('onEvent gets the events of a call under one callId', async () => {
   const listed = client.links.list().then();
   await clock.advance(10_000);
   await listed;
-  const types = ['request', 'response', 'retry', 'request', 'response'];
+  const types = ['request', 'response', 'retry', 'request', 'response', 'call'];
   expectLike(
     events.map(({ type }) => type),
     types,

@@ -101,12 +101,13 @@ describe.each(databases)('on $name', ({ open }) => {
     const world = createWorld(database);
     const tracker = await world.open();
     const job = world.service.jobs.start();
-    world.fail({ kind: 'html' });
+    const release = world.holdAfter(1);
+    world.service.failNext('jobs.status', { kind: 'html' });
     await tracker.track(job);
     await tracker.onCompletion(() => {});
 
     await until(async () => (await tracker.get(job))?.lastError === 'response');
-    world.fail(null);
+    release();
     await until(async () => (await tracker.get(job))?.lastError === null);
   });
 

@@ -30,10 +30,16 @@ export function createWorld(database: Database, clientOptions: Partial<HostedCli
     warn: (message: string) => void lines.push(`warn ${message}`),
     error: (message: string) => void lines.push(`error ${message}`),
   };
-  const state: { fault: MockFault | null } = { fault: null };
+  const state: { fault: MockFault | null; free: number; freed: Promise<void> } = {
+    fault: null,
+    free: Number.POSITIVE_INFINITY,
+    freed: Promise.resolve(),
+  };
   const client = new HostedClient({
     ...service.sandbox.clientOptions,
-    fetch: (url, init) => {
+    fetch: async (url, init) => {
+      state.free -= 1;
+      if (state.free < 0) await state.freed;
       if (state.fault) service.sandbox.failNext('jobs.status', state.fault);
       return service.fetch(url, init);
     },
@@ -52,6 +58,15 @@ export function createWorld(database: Database, clientOptions: Partial<HostedCli
     /** What is wrong with every response from now on; null for nothing. */
     fail(fault: MockFault | null) {
       state.fault = fault;
+    },
+    /** Lets so many more requests through; the others wait until the function that it gives is called. */
+    holdAfter(requests: number): () => void {
+      let release = () => {};
+      state.free = requests;
+      state.freed = new Promise((resolve) => {
+        release = resolve;
+      });
+      return () => release();
     },
     events,
     lines,
