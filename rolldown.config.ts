@@ -24,6 +24,7 @@ export default defineConfig({
     index: main,
     'node/index': resolve('src/node/index.ts'),
     'opentelemetry/index': resolve('src/opentelemetry/index.ts'),
+    'cli/index': resolve('src/cli/index.ts'),
     'sandbox/index': resolve('src/sandbox/index.ts'),
     'testing/index': resolve('src/testing/index.ts'),
     'testing/msw': resolve('src/testing/msw.ts'),

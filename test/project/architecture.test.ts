@@ -110,7 +110,7 @@ const mayBeNamed = (path: string, isTypeOnly: boolean) =>
   ['options.ts', 'events.ts'].includes(path) || path.endsWith('/types.ts') || (path === 'settings.ts' && isTypeOnly);
 
 /** Entries of their own, above the rest. */
-const isApart = (path: string) => /^(?:sandbox|testing)\//.test(path);
+const isApart = (path: string) => /^(?:cli|sandbox|testing)\//.test(path);
 
 test('six files stand in the root: what one configures', () => {
   const root = sources.map(({ path }) => path).filter((path) => !path.includes('/'));
@@ -245,6 +245,14 @@ test('hono is imported by the sandbox alone', () => {
   expect(importersOf('hono').filter((path) => !path.startsWith('sandbox/'))).toEqual([]);
 });
 
+test('nothing imports the command line', () => {
+  const importers = sources.filter(
+    ({ path, files }) => !path.startsWith('cli/') && files.some((file) => file.startsWith('cli/')),
+  );
+
+  expect(importers.map(({ path }) => path)).toEqual([]);
+});
+
 test('nothing imports the sandbox, and the sandbox alone imports testing', () => {
   const importers = sources.filter(({ path, files }) => !isApart(path) && files.some(isApart)).map(({ path }) => path);
   const fromTesting = within('testing').filter((path) =>
@@ -281,13 +289,13 @@ test('the main entry reaches neither the sandbox nor testing nor msw', () => {
   expect([...reached].filter((path) => importersOf('msw').includes(path))).toEqual([]);
 });
 
-test('nothing of Node alone is imported, but by the sandbox', () => {
+test('nothing of Node alone is imported, but by the sandbox and the command line', () => {
   const builtIn =
     /^(?:node:|bun:|(?:assert|buffer|crypto|events|fs|http|https|net|os|path|process|stream|timers|tls|url|util|zlib)(?:\/|$))/;
 
   const importers = sources.filter(({ packages }) => packages.some((name) => builtIn.test(name)));
 
-  expect(importers.filter(({ path }) => !path.startsWith('sandbox/')).map(({ path }) => path)).toEqual([]);
+  expect(importers.filter(({ path }) => !/^(?:cli|sandbox)\//.test(path)).map(({ path }) => path)).toEqual([]);
 });
 
 /** Where a file uses `any`, an enum, a namespace, a `!` or a default export. */
@@ -338,7 +346,9 @@ test('a bundle of the main entry for browsers has nothing of Node and nothing of
   expect(code).not.toMatch(/node:/);
   expect(code).not.toMatch(/\bmsw\b|pg-boss|pglite|'pg'|"pg"/);
   expect(
-    Object.keys(metafile.inputs).filter((path) => /node_modules\/(?:hono|msw)\/|src\/(?:sandbox|testing)\//.test(path)),
+    Object.keys(metafile.inputs).filter((path) =>
+      /node_modules\/(?:hono|msw)\/|src\/(?:cli|sandbox|testing)\//.test(path),
+    ),
   ).toEqual([]);
   expect(warnings).toEqual([]);
 });

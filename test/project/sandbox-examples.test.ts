@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { running } from '../sandbox/running.js';
 
 const page = readFileSync('docs/sandbox.md', 'utf8');
@@ -30,19 +30,4 @@ test('the story is told by curl alone', async () => {
   expect(JSON.parse(stdout.slice(stdout.indexOf('\n')))).toMatchObject([
     { operation: 'links.create', status: 200, signature: { problem: null } },
   ]);
-});
-
-test('npm run sandbox prints addresses and keys ready to paste, and a line for each request', async () => {
-  const printed: string[] = [];
-  vi.stubEnv('PORT', '0');
-  vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
-  const before = process.listeners('SIGINT');
-
-  await import('../../examples/sandbox.ts');
-  const [, url] = /HOSTED_SANDBOX_BASE_URL=(\S+)/.exec(printed.join('\n')) ?? [];
-  await fetch(`${url}/v1/hosted_links/list`, { method: 'POST', body: '{}' });
-
-  expect(printed[0]).toContain('HOSTED_PARTNER_ID=085\nHOSTED_API_KEY=sandbox-test-key\n');
-  expect(printed[1]).toMatch(/^sandbox links\.list 400 [\d.]+ ms: Send "partner_id": the request has none$/);
-  for (const stop of process.listeners('SIGINT')) if (!before.includes(stop)) (stop as () => void)();
 });

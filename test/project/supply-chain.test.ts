@@ -42,6 +42,7 @@ test('what is bundled is ky, zod and, in the sandbox, hono, and their licences c
   const { metafile } = await build({
     entryPoints: [
       'src/index.ts',
+      'src/cli/index.ts',
       'src/node/index.ts',
       'src/opentelemetry/index.ts',
       'src/sandbox/index.ts',
@@ -179,7 +180,7 @@ test('the package holds its build, its source, its examples and its papers, and 
 
   const strangers = paths.filter(
     (path) =>
-      !/^(?:dist|src)\/.+\.(?:js|tsx?|map)$|^examples\/.+\.m?[jt]s$|^docs\/(?:(?:moving|observability|protocol|recipes|sandbox|tracking)\.md|openapi\.yaml)$|^(?:package\.json|(?:AGENTS|CHANGELOG|README|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|llms\.txt|sbom\.cdx\.json)$/.test(
+      !/^(?:dist|src)\/.+\.(?:js|tsx?|map)$|^examples\/.+\.m?[jt]s$|^docs\/(?:(?:cli|moving|observability|protocol|recipes|sandbox|tracking)\.md|openapi\.yaml)$|^(?:package\.json|(?:AGENTS|CHANGELOG|README|SECURITY|THIRD-PARTY-NOTICES)\.md|LICENSE|llms\.txt|sbom\.cdx\.json)$/.test(
         path,
       ),
   );

@@ -1,0 +1,188 @@
+/**
+ * Reads the arguments of a command. What is unknown or wrong is named, with what would be right.
+ *
+ * @module
+ */
+
+import { parseArgs } from 'node:util';
+import { findSimilarName } from '../validation/did-you-mean.js';
+
+/** A flag of a command. */
+export interface Flag {
+  /** What stands behind it, in the help: `URL`. None: it stands for itself. */
+  readonly value?: string;
+  /** What it does, in the help. */
+  readonly about: string;
+  readonly isList?: boolean;
+  /** The values that are right; `kind` then says nothing. */
+  readonly choices?: readonly string[];
+  readonly kind?: 'integer' | 'number' | 'url';
+  readonly min?: number;
+  readonly max?: number;
+}
+
+export type Flags = Readonly<Record<string, Flag>>;
+
+/** What a command may be given. */
+export interface Usage {
+  /** `hosted-client links get` */
+  readonly name: string;
+  /** The names of what stands without a flag: `REF`. */
+  readonly positionals: readonly string[];
+  readonly flags: Flags;
+}
+
+/** Arguments, as checked. */
+export interface Arguments {
+  /** As many as the usage names. */
+  readonly positionals: readonly string[];
+  isSet(flag: string): boolean;
+  text(flag: string): string | undefined;
+  number(flag: string): number | undefined;
+  list(flag: string): readonly string[] | undefined;
+}
+
+/** A wrong use of the command line. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** The flags that every command has. */
+export const commonFlags: Flags = {
+  json: { about: 'print JSON' },
+  help: { about: 'say what this command takes' },
+};
+
+/**
+ * Reads arguments.
+ *
+ * @throws {UsageError} naming the first that is wrong, and what would be right.
+ */
+export function readArguments(given: readonly string[], { name, positionals, flags }: Usage): Arguments {
+  const known: Flags = { ...flags, ...commonFlags };
+  const { tokens } = parseArgs({
+    args: [...given],
+    options: Object.fromEntries(
+      Object.entries(known).map(([flag, { value }]) => [
+        flag,
+        { type: value === undefined ? 'boolean' : 'string', ...(flag === 'help' && { short: 'h' }) },
+      ]),
+    ),
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const values = new Map<string, string[]>();
+  const found: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') found.push(token.value);
+    if (token.kind === 'option') readFlag(token, known, { name, values });
+  }
+  if (!values.has('help')) checkPositionals(found, { name, positionals, flags });
+  return {
+    positionals: found,
+    isSet: (flag) => values.has(flag),
+    text: (flag) => values.get(flag)?.at(-1),
+    number(flag) {
+      const text = values.get(flag)?.at(-1);
+      return text === undefined ? undefined : Number(text);
+    },
+    list: (flag) => values.get(flag),
+  };
+}
+
+interface Option {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
+interface Target {
+  readonly name: string;
+  readonly values: Map<string, string[]>;
+}
+
+function readFlag(option: Option, known: Flags, { name, values }: Target): void {
+  const flag = Object.hasOwn(known, option.name) ? known[option.name] : undefined;
+  if (flag === undefined) throw new UsageError(describeUnknownFlag(option.rawName, option.name, { name, known }));
+  const kept = values.get(option.name) ?? [];
+  if (flag.value === undefined) {
+    if (option.value !== undefined) throw new UsageError(`--${option.name} takes no value`);
+    values.set(option.name, ['']);
+    return;
+  }
+  if (option.value === undefined || (!option.inlineValue && isNextFlag(option.value, known))) {
+    throw new UsageError(`--${option.name} needs a value: --${option.name} ${flag.value}`);
+  }
+  if (kept.length > 0 && !flag.isList) throw new UsageError(`--${option.name} is given twice: give it once`);
+  const problem = findValueProblem(option.value, flag);
+  if (problem !== null) throw new UsageError(`--${option.name} ${problem}`);
+  values.set(option.name, [...kept, option.value]);
+}
+
+// `--port --json`: the value was forgotten. A value that begins with "--" can be given as `--name=--value`.
+function isNextFlag(value: string, known: Flags): boolean {
+  return value.startsWith('--') && Object.hasOwn(known, value.slice(2));
+}
+
+function findValueProblem(value: string, { choices, kind, min = -Infinity, max = Infinity }: Flag): string | null {
+  if (choices) return choices.includes(value) ? null : describeChoice(value, choices);
+  if (kind === undefined) return value === '' ? 'must not be empty' : null;
+  if (kind === 'url') return isHttpUrl(value) ? null : 'must be an absolute http or https URL';
+  const number = /^-?\d{1,16}(?:\.\d{1,9})?$/.test(value) ? Number(value) : Number.NaN;
+  const isRight = kind === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number);
+  if (isRight && number >= min && number <= max) return null;
+  const limits = min === -Infinity ? '' : max === Infinity ? ` of ${min} or more` : ` from ${min} to ${max.toString()}`;
+  return `must be ${kind === 'integer' ? 'an integer' : 'a number'}${limits}, got ${quote(value)}`;
+}
+
+function isHttpUrl(value: string): boolean {
+  const protocol = URL.parse(value)?.protocol;
+  return protocol === 'http:' || protocol === 'https:';
+}
+
+function checkPositionals(found: readonly string[], { name, positionals }: Usage): void {
+  const usage = [name, ...positionals].join(' ');
+  const missing = positionals[found.length];
+  if (missing !== undefined) throw new UsageError(`${missing} is missing: ${usage}`);
+  const empty = found.indexOf('');
+  if (empty >= 0 && empty < positionals.length)
+    throw new UsageError(`${positionals[empty]} must not be empty: ${usage}`);
+  const extra = found[positionals.length];
+  if (extra !== undefined) throw new UsageError(`${quote(extra)} is one argument too many: ${usage}`);
+}
+
+const keyNames = ['api-key', 'apikey', 'key', 'secret', 'secret-key', 'signer', 'password', 'token'];
+
+function describeUnknownFlag(rawName: string, name: string, { name: command, known }: { name: string; known: Flags }) {
+  if (keyNames.includes(name.toLowerCase())) {
+    return `${quote(rawName)} is not a flag: keys are read from the environment alone, from HOSTED_API_KEY`;
+  }
+  const similar = findSimilarName(name.replaceAll('-', '_'), Object.keys(known).map(toPlain));
+  const right = Object.keys(known).find((each) => toPlain(each) === similar);
+  const advice = right ? `did you mean --${right}?` : `"${command} --help" names those there are`;
+  return `${quote(rawName)} is not a flag of ${command}: ${advice}`;
+}
+
+function toPlain(name: string): string {
+  return name.replaceAll('-', '_');
+}
+
+/** Says that a value is none of those there are, and which of them may have been meant. */
+export function describeChoice(value: string, choices: readonly string[]): string {
+  const similar = findSimilarName(value, choices);
+  const advice = similar === null ? '' : `: did you mean "${similar}"?`;
+  return `must be one of ${choices.join(', ')}, got ${quote(value)}${advice}`;
+}
+
+/** A value as it was given: without what would change a terminal, and at most 60 characters of it. */
+export function quote(value: string): string {
+  const shown = value.length > 60 ? `${value.slice(0, 60)}…` : value;
+  return `"${toSafeText(shown)}"`;
+}
+
+/** Replaces what would change a terminal: control characters, and those that turn the direction of text. */
+export function toSafeText(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, '�');
+}

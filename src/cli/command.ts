@@ -1,0 +1,19 @@
+/**
+ * What every command is made of.
+ *
+ * @module
+ */
+
+import type { Arguments, Flags } from './arguments.js';
+import type { Context, ExitCode } from './context.js';
+
+export interface Command {
+  /** `links get` */
+  readonly name: string;
+  /** One line for the help. */
+  readonly about: string;
+  /** The names of what stands without a flag: `REF`. */
+  readonly positionals: readonly string[];
+  readonly flags: Flags;
+  run(given: Arguments, context: Context): Promise<ExitCode>;
+}

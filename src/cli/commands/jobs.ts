@@ -1,0 +1,89 @@
+/**
+ * `jobs status|wait`: what became of a job. A table shows ids, state and codes, and nothing else of the person.
+ *
+ * @module
+ */
+
+import type { JobStatus, WaitOptions } from '../../index.js';
+import type { Arguments, Flags } from '../arguments.js';
+import type { Command } from '../command.js';
+import { type Context, createClient, exitCodes } from '../context.js';
+import { writeFacts, writeJsonLine, writeLine } from '../output.js';
+
+const positionals = ['USER_ID', 'JOB_ID'];
+
+const detailFlags: Flags = {
+  'image-links': { about: 'ask for the links of images too' },
+  history: { about: 'ask for every result so far; with --json it has what was read from the ID' },
+};
+
+const status: Command = {
+  name: 'jobs status',
+  about: "show a job's status",
+  positionals,
+  flags: detailFlags,
+  async run(given, context) {
+    const query = { ...readJob(given), ...readDetails(given) };
+    write(given, context, await createClient(context).jobs.status(query, { signal: context.signal }));
+    return exitCodes.done;
+  },
+};
+
+const wait: Command = {
+  name: 'jobs wait',
+  about: 'wait until a job is complete',
+  positionals,
+  flags: {
+    ...detailFlags,
+    deadline: { value: 'MS', about: 'how long at most; 600000', kind: 'integer', min: 1, max: 2_147_483_647 },
+  },
+  async run(given, context) {
+    const deadlineMs = given.number('deadline');
+    const options: WaitOptions = {
+      ...readDetails(given),
+      ...(deadlineMs !== undefined && { deadlineMs }),
+      signal: context.signal,
+      onPoll: (poll) => showProgress(context, poll),
+    };
+    write(given, context, await createClient(context).jobs.waitForCompletion(readJob(given), options));
+    return exitCodes.done;
+  },
+};
+
+function readJob({ positionals: [userId = '', jobId = ''] }: Arguments) {
+  return { userId, jobId };
+}
+
+function readDetails(given: Arguments) {
+  return {
+    ...(given.isSet('image-links') && { imageLinks: true }),
+    ...(given.isSet('history') && { history: true }),
+  };
+}
+
+type Poll = Parameters<NonNullable<WaitOptions['onPoll']>>[0];
+
+function showProgress({ stderr }: Context, { elapsedMs, nextDelayMs, status: seen, error }: Poll): void {
+  if (!stderr.isTTY || nextDelayMs === null) return;
+  const what = seen?.state ?? `no status (${error?.code ?? 'unknown'})`;
+  const seconds = (ms: number) => `${Math.round(ms / 1_000)} s`;
+  writeLine(stderr, `${what} after ${seconds(elapsedMs)}, next look in ${seconds(nextDelayMs)} …`);
+}
+
+function write(given: Arguments, context: Context, job: JobStatus): void {
+  if (given.isSet('json')) writeJsonLine(context, job);
+  else
+    writeFacts(context, {
+      'User id': job.userId,
+      'Job id': job.jobId,
+      State: job.state,
+      Code: job.code,
+      'Result code': job.result?.resultCode,
+      Result: job.result?.resultText,
+      Results: job.history?.map(({ resultCode }) => resultCode ?? '-').join(', '),
+      'Selfie image': job.imageLinks?.selfieImage,
+      Signed: job.signedAt,
+    });
+}
+
+export const jobCommands: readonly Command[] = [status, wait];

@@ -1,0 +1,70 @@
+/**
+ * `play`: does on a link's page in the sandbox what an end user does.
+ *
+ * @module
+ */
+
+import { outcomeNames } from '../../sandbox/outcomes.js';
+import { describeChoice, UsageError } from '../arguments.js';
+import type { Command } from '../command.js';
+import { type Context, exitCodes } from '../context.js';
+import { RefusedError, UnreachableError } from '../failures.js';
+import { writeFacts, writeJsonLine } from '../output.js';
+import { readIssues, readJob } from './sandbox-answer.js';
+
+export const playCommand: Command = {
+  name: 'play',
+  about: `play an outcome on a link of the sandbox: ${outcomeNames.join(', ')}`,
+  positionals: ['REF', 'OUTCOME'],
+  flags: {
+    origin: {
+      value: 'URL',
+      about: 'the sandbox; by default that of the variables where it is on this machine, else http://127.0.0.1:4085',
+      kind: 'url',
+    },
+  },
+  async run(given, context) {
+    const [refId = '', outcome = ''] = given.positionals;
+    if (!(outcomeNames as readonly string[]).includes(outcome)) {
+      throw new UsageError(`OUTCOME ${describeChoice(outcome, outcomeNames)}`);
+    }
+    const environment = context.env.HOSTED_ENVIRONMENT || 'sandbox';
+    const origin = new URL(given.text('origin') ?? findOrigin(context, environment)).origin;
+    const job = await post(`${origin}/control/play`, { refId, outcome, environment }, context);
+    if (given.isSet('json')) writeJsonLine(context, job);
+    else writeFacts(context, { 'User id': job.userId, 'Job id': job.jobId });
+    return exitCodes.done;
+  },
+};
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+// The variables may lead to the real service: nothing is to be played there.
+function findOrigin({ env }: Context, environment: string): string {
+  const given = env[`HOSTED_${environment.toUpperCase()}_BASE_URL`];
+  const url = given === undefined ? null : URL.parse(given);
+  return url !== null && loopback.test(url.hostname) ? url.origin : 'http://127.0.0.1:4085';
+}
+
+async function post(url: string, body: object, { signal }: Context) {
+  const { origin } = new URL(url);
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
+    });
+    text = await response.text();
+  } catch {
+    throw new UnreachableError(`No sandbox answers at ${origin}: "npx hosted-client sandbox" starts one`);
+  }
+  const job = response.status === 200 ? readJob(text) : null;
+  if (job !== null) return job;
+  const issues = readIssues(text);
+  if (issues !== null) throw new RefusedError(`The sandbox refuses: ${issues}`);
+  throw new RefusedError(`What answers at ${origin} is no sandbox (status ${response.status}): see --origin`);
+}

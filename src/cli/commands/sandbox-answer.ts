@@ -1,0 +1,27 @@
+/**
+ * What the sandbox's controls answer with, as far as it can be read.
+ *
+ * @module
+ */
+
+import type { JobRef } from '../../index.js';
+import { isRecord, parseJson } from '../../protocol/json.js';
+
+/** Both ids of a job; null where the text has none. */
+export function readJob(text: string): JobRef | null {
+  const value = parseJson(text);
+  if (!isRecord(value)) return null;
+  const { userId, jobId } = value;
+  return typeof userId === 'string' && typeof jobId === 'string' ? { userId, jobId } : null;
+}
+
+/** What the sandbox says is wrong with the input, in one line; null where the text does not say it. */
+export function readIssues(text: string): string | null {
+  const value = parseJson(text);
+  const issues = isRecord(value) && Array.isArray(value.issues) ? value.issues : [];
+  const lines = issues.flatMap((issue: unknown) => {
+    if (!isRecord(issue) || typeof issue.message !== 'string') return [];
+    return [issue.path === 'refId' ? `REF ${issue.message}` : `"${String(issue.path)}" ${issue.message}`];
+  });
+  return lines.length > 0 ? lines.join('; ') : null;
+}

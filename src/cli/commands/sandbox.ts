@@ -1,0 +1,136 @@
+/**
+ * `sandbox`: the service on this machine.
+ *
+ * @module
+ */
+
+import { HostedConfigError } from '../../index.js';
+import type { SandboxOptions, SandboxRequest } from '../../sandbox/index.js';
+import { type Arguments, UsageError } from '../arguments.js';
+import type { Command } from '../command.js';
+import { type Context, exitCodes, untilAborted } from '../context.js';
+import { RefusedError } from '../failures.js';
+import { writeJsonLine, writeLine } from '../output.js';
+
+/** Which flag gives which option. */
+const optionsByFlag = {
+  port: 'port',
+  host: 'host',
+  seed: 'seed',
+  spelling: 'spelling',
+  'first-page': 'firstPage',
+  latency: 'latencyMs',
+  'failure-rate': 'failureRate',
+  'callback-url': 'defaultCallbackUrl',
+  'allow-callbacks': 'callbackHosts',
+  folder: 'folder',
+} as const satisfies Record<string, keyof SandboxOptions>;
+
+/** What depends on this machine, and not on how the command was written. */
+const ofThisMachine = ['port', 'host', 'folder'];
+
+export const sandboxCommand: Command = {
+  name: 'sandbox',
+  about: 'the service on this machine, with the pages that end users open, callbacks and a console',
+  positionals: [],
+  flags: {
+    port: { value: 'N', about: 'the port; 4085, and 0 takes any that is free', kind: 'integer', min: 0, max: 65_535 },
+    host: { value: 'HOST', about: 'the address to listen on; 127.0.0.1, and any other lets others in' },
+    seed: { value: 'N', about: 'the same seed and requests, the same ids and results', kind: 'integer' },
+    spelling: {
+      value: 'table|sample|random',
+      about: 'how responses are spelled',
+      choices: ['table', 'sample', 'random'],
+    },
+    'first-page': { value: '0|1', about: 'the number of the first page', choices: ['0', '1'] },
+    latency: { value: 'MS', about: 'how long each response takes', kind: 'integer', min: 0, max: 2_147_483_647 },
+    'failure-rate': { value: 'P', about: 'the share of requests that get 503', kind: 'number', min: 0, max: 1 },
+    'callback-url': { value: 'URL', about: 'where results of links without a callback URL go', kind: 'url' },
+    'allow-callbacks': { value: 'HOST', about: 'where else callbacks may go; once for each', isList: true },
+    folder: { value: 'DIR', about: 'where links, jobs and callbacks are kept; without it, in memory' },
+  },
+  async run(given, context) {
+    const isJson = given.isSet('json');
+    const sandbox = await start(given, (request) => showRequest(isJson ? context.stderr : context.stdout, request));
+    try {
+      const { origin, baseUrls } = sandbox;
+      const { partnerId } = sandbox.clientOptions();
+      const apiKeys = { sandbox: keyOf(sandbox, 'sandbox'), production: keyOf(sandbox, 'production') };
+      const facts = { origin, baseUrls, partnerId, apiKeys };
+      if (isJson) writeJsonLine(context, facts);
+      else context.stdout.write(describe(facts));
+      await untilAborted(context.signal);
+    } finally {
+      await sandbox.stop();
+    }
+    return exitCodes.interrupted;
+  },
+};
+
+async function start(given: Arguments, onRequest: (request: SandboxRequest) => void) {
+  const { startSandbox } = await import('../../sandbox/index.js');
+  try {
+    return await startSandbox({ ...readOptions(given), onRequest });
+  } catch (error) {
+    throw error instanceof HostedConfigError ? toFlags(error) : error;
+  }
+}
+
+function readOptions(given: Arguments): SandboxOptions {
+  const read = (flag: string) => {
+    if (flag === 'allow-callbacks') return given.list(flag);
+    return ['port', 'seed', 'first-page', 'latency', 'failure-rate'].includes(flag)
+      ? given.number(flag)
+      : given.text(flag);
+  };
+  const entries = Object.entries(optionsByFlag).map(([flag, option]) => [option, read(flag)]);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+/** The same error in words of the command line. */
+function toFlags({ issues }: HostedConfigError): Error {
+  const flagOf = (path: string) => {
+    const [option = ''] = path.split('[');
+    const flag = Object.entries(optionsByFlag).find(([, each]) => each === option)?.[0];
+    return flag === undefined ? `"${path}"` : `--${flag}`;
+  };
+  const text = `Cannot start the sandbox: ${issues.map(({ path, message }) => `${flagOf(path)} ${message}`).join('; ')}`;
+  return issues.every(({ path }) => ofThisMachine.includes(path)) ? new RefusedError(text) : new UsageError(text);
+}
+
+type Started = Awaited<ReturnType<typeof start>>;
+type EnvironmentName = 'sandbox' | 'production';
+
+function keyOf(sandbox: Started, environment: EnvironmentName): string {
+  return sandbox.clientOptions(environment).apiKey ?? '';
+}
+
+interface Facts {
+  readonly origin: string;
+  readonly baseUrls: Readonly<Record<EnvironmentName, string>>;
+  readonly partnerId: string;
+  readonly apiKeys: Readonly<Record<EnvironmentName, string>>;
+}
+
+function describe({ origin, baseUrls, partnerId, apiKeys }: Facts): string {
+  return `The sandbox and its console: ${origin}
+It is a simulation: it checks no identity, and its keys are test keys.
+
+HOSTED_PARTNER_ID=${partnerId}
+HOSTED_API_KEY=${apiKeys.sandbox}
+HOSTED_ENVIRONMENT=sandbox
+HOSTED_SANDBOX_BASE_URL=${baseUrls.sandbox}
+HOSTED_PRODUCTION_BASE_URL=${baseUrls.production}
+
+The key of its production: ${apiKeys.production}
+Ctrl+C stops it.
+
+`;
+}
+
+function showRequest(stream: Context['stdout'], request: SandboxRequest): void {
+  const { environment, operation, method, path, status, durationMs, signature } = request;
+  const what = `${environment} ${operation ?? `${method} ${path}`}`;
+  const verdict = signature.problem === null ? '' : `: ${signature.message}`;
+  writeLine(stream, `${what} ${status} ${Math.round(durationMs)} ms${verdict}`);
+}

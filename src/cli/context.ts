@@ -1,0 +1,64 @@
+/**
+ * What a command is given, and what it answers with. Nothing of a process is read elsewhere, so that a test runs
+ * a command in its own process.
+ *
+ * @module
+ */
+
+import { HostedClient, type HostedClientOptions } from '../index.js';
+import type { Clock } from '../runtime/clock.js';
+
+/** Where text is written: `process.stdout`, or a test's own. */
+export interface TextStream {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** What a command is given. */
+export interface Context {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What was asked for: a table, or JSON. */
+  readonly stdout: TextStream;
+  /** Messages and progress. */
+  readonly stderr: TextStream;
+  /** Undefined: the platform's. */
+  readonly clock?: Clock;
+  /** Aborts when the user interrupts. */
+  readonly signal: AbortSignal;
+}
+
+/** What a process ends with. */
+export const exitCodes = {
+  done: 0,
+  /** The service or the sandbox refused, or doctor found something. */
+  refused: 1,
+  usage: 2,
+  /** The deadline of a wait passed. */
+  incomplete: 3,
+  unreachable: 4,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** Creates a client of the variables. Its time limits are those of someone who waits at a terminal. */
+export function createClient({ env, clock }: Context, options: Partial<HostedClientOptions> = {}): HostedClient {
+  return HostedClient.fromEnv({ userAgentSuffix: 'cli', ...(clock && { clock }), ...options }, { env });
+}
+
+/** The time by the given clock, in ms since the epoch. */
+export function nowOf({ clock }: Context): number {
+  return (clock ?? Date).now();
+}
+
+/** Resolves once the signal aborts. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = () => {
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    signal.addEventListener('abort', end);
+  });
+}

@@ -1,0 +1,124 @@
+/**
+ * Whether the variables are set and well formed.
+ *
+ * @module
+ */
+
+import { type HostedClient, isHostedError } from '../../index.js';
+import { findSimilarName } from '../../validation/did-you-mean.js';
+import { type Context, createClient } from '../context.js';
+import type { Finding } from './finding.js';
+
+const environments = ['SANDBOX', 'PRODUCTION'];
+
+const known = [
+  'HOSTED_PARTNER_ID',
+  'HOSTED_API_KEY',
+  'HOSTED_SECRET_KEY',
+  'HOSTED_SERVICE_PUBLIC_KEY',
+  'HOSTED_ENVIRONMENT',
+  'HOSTED_LOG',
+  ...environments.flatMap((name) => [`HOSTED_${name}_BASE_URL`, `HOSTED_${name}_JOB_STATUS_BASE_URL`]),
+];
+
+const keyNames = ['HOSTED_API_KEY', 'HOSTED_SECRET_KEY', 'HOSTED_SERVICE_PUBLIC_KEY'];
+
+/** What the variables lead to. */
+export interface Setup {
+  readonly findings: readonly Finding[];
+  /** Null where no client can be created. */
+  readonly client: HostedClient | null;
+  /** Null where there is none, or it cannot be read. */
+  readonly addresses: Addresses | null;
+}
+
+export interface Addresses {
+  readonly links: string;
+  readonly jobs: string;
+}
+
+/** Checks the variables, and creates a client of them. */
+export function checkVariables(context: Context): Setup {
+  const findings = [...findMisspelt(context), ...checkKeys(context), ...checkPartner(context)];
+  try {
+    // A doctor says what the first answer is: it does not ask again.
+    const client = createClient(context, { maxRetries: 0, timeoutMs: 15_000, totalTimeoutMs: 20_000 });
+    const message = `set and well formed, for ${client.environment}`;
+    return {
+      findings: [{ check: 'variables', state: 'well', message }, ...findings],
+      client,
+      addresses: readAddresses(context),
+    };
+  } catch (error) {
+    const issues = isHostedError(error) && error.code === 'config' ? error.issues : [];
+    const wrong = issues.map(({ path, message }) => `${toVariable(path, context)} ${message}`);
+    const message = wrong.length > 0 ? wrong.join('; ') : 'cannot be read';
+    return {
+      findings: [{ check: 'variables', state: 'wrong', message }, ...findings],
+      client: null,
+      addresses: readAddresses(context),
+    };
+  }
+}
+
+/** Which variable gives an option. */
+function toVariable(path: string, { env }: Context): string {
+  const [option = '', environment = env.HOSTED_ENVIRONMENT || 'sandbox'] = path.split('.');
+  const name = environment.toUpperCase();
+  const variables: Readonly<Record<string, string>> = {
+    partnerId: 'HOSTED_PARTNER_ID',
+    apiKey: 'HOSTED_API_KEY',
+    secretKey: 'HOSTED_SECRET_KEY',
+    servicePublicKey: 'HOSTED_SERVICE_PUBLIC_KEY',
+    environment: 'HOSTED_ENVIRONMENT',
+    baseUrls: `HOSTED_${name}_BASE_URL`,
+    jobStatusBaseUrls: `HOSTED_${name}_JOB_STATUS_BASE_URL`,
+  };
+  return Object.hasOwn(variables, option) ? (variables[option] ?? path) : path;
+}
+
+function findMisspelt({ env }: Context): readonly Finding[] {
+  const strange = Object.keys(env).filter((name) => /^HOSTED_/i.test(name) && !known.includes(name));
+  return strange.flatMap((name) => {
+    const similar = findSimilarName(name, known);
+    if (similar === null || env[similar]) return [];
+    const message = `${name} is not read: did you mean ${similar}?`;
+    return [{ check: 'variables', state: 'warning', message } as const];
+  });
+}
+
+function checkKeys({ env }: Context): readonly Finding[] {
+  const given = keyNames.filter((name) => env[name]);
+  const problems = given.flatMap((name): readonly Finding[] => {
+    const key = env[name] ?? '';
+    if (/\s/.test(key)) {
+      const message = `${name} has a blank at one of its ends, or inside: copy it again`;
+      return [{ check: 'key', state: 'wrong', message }];
+    }
+    if (/^(["'`]).*\1$/s.test(key)) {
+      const message = `${name} stands in quotation marks, which count as part of it: leave them out`;
+      return [{ check: 'key', state: 'wrong', message }];
+    }
+    return [];
+  });
+  if (problems.length > 0 || given.length === 0) return problems;
+  return [{ check: 'key', state: 'well', message: 'without blanks' }];
+}
+
+// §8 of docs/protocol.md: a partner id has 3 characters.
+function checkPartner({ env }: Context): readonly Finding[] {
+  if (!/^\d{1,2}$/.test(env.HOSTED_PARTNER_ID ?? '')) return [];
+  const message = 'HOSTED_PARTNER_ID has fewer than 3 digits: it may have lost a zero at its start';
+  return [{ check: 'variables', state: 'warning', message }];
+}
+
+function readAddresses({ env }: Context): Addresses | null {
+  const name = (env.HOSTED_ENVIRONMENT || 'sandbox').toUpperCase();
+  const links = env[`HOSTED_${name}_BASE_URL`];
+  const jobs = env[`HOSTED_${name}_JOB_STATUS_BASE_URL`] || links;
+  return isHttpUrl(links) && isHttpUrl(jobs) ? { links, jobs } : null;
+}
+
+function isHttpUrl(text: string | undefined): text is string {
+  return text !== undefined && /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+}

@@ -1,0 +1,98 @@
+/**
+ * What went wrong, for a person: the message, what to do next, and with which code the process ends.
+ *
+ * @module
+ */
+
+import { type AnyHostedError, type HostedValidationError, isHostedError } from '../index.js';
+import { UsageError } from './arguments.js';
+import { type Context, type ExitCode, exitCodes } from './context.js';
+import { writeLine } from './output.js';
+
+/** Something that the sandbox or this machine refused. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
+}
+
+/** Something that could not be reached. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+}
+
+/** Writes what went wrong to stderr, and gives the code that the process ends with. */
+export function reportFailure(error: unknown, context: Context): ExitCode {
+  if (context.signal.aborted) return exitCodes.interrupted;
+  const { code, lines } = describe(error);
+  for (const line of lines) writeLine(context.stderr, line);
+  return code;
+}
+
+interface Failure {
+  readonly code: ExitCode;
+  readonly lines: readonly string[];
+}
+
+function describe(error: unknown): Failure {
+  if (error instanceof UsageError) return { code: exitCodes.usage, lines: [error.message] };
+  if (error instanceof RefusedError) return { code: exitCodes.refused, lines: [error.message] };
+  if (error instanceof UnreachableError) return { code: exitCodes.unreachable, lines: [error.message] };
+  if (isHostedError(error)) return describeHosted(error);
+  // Its message may hold anything: what a path or a library's own error names is not for a script's log.
+  return { code: exitCodes.refused, lines: [`Something unexpected failed (${nameOf(error)})`] };
+}
+
+function describeHosted(error: AnyHostedError): Failure {
+  const { message } = error;
+  switch (error.code) {
+    case 'config':
+      return { code: exitCodes.usage, lines: [message, ...adviceAboutVariables(message)] };
+    case 'validation':
+      return { code: exitCodes.usage, lines: [describeInput(error)] };
+    case 'connection':
+    case 'timeout':
+      return { code: exitCodes.unreachable, lines: [message, ...doctor(message)] };
+    case 'poll_timeout':
+      return { code: exitCodes.incomplete, lines: [message] };
+    case 'authentication':
+    case 'signature':
+      return { code: exitCodes.refused, lines: [message, ...doctor(message)] };
+    default:
+      return { code: exitCodes.refused, lines: [message] };
+  }
+}
+
+/** The same message in words of the command line. */
+function describeInput({ message, issues, operation }: HostedValidationError): string {
+  const task = message.slice(0, message.indexOf(':'));
+  const isOfLink = operation?.startsWith('links.') === true;
+  return `${task}: ${issues.map((issue) => `${toArgument(issue.path, isOfLink)} ${issue.message}`).join('; ')}`;
+}
+
+const argumentNames: Readonly<Record<string, string>> = {
+  refId: 'REF',
+  jobId: 'JOB_ID',
+  idTypes: '--id-type',
+  isSingleUse: '--single-use',
+  isDisabled: '--disabled',
+  deadlineMs: '--deadline',
+};
+
+function toArgument(path: string, isOfLink: boolean): string {
+  const [name = ''] = path.split(/[.[]/);
+  if (name === 'userId' && !isOfLink) return 'USER_ID';
+  if (Object.hasOwn(argumentNames, name)) return argumentNames[name] ?? name;
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function doctor(message: string): readonly string[] {
+  return message.includes('hosted-client doctor') ? [] : ['"npx hosted-client doctor" says what is wrong'];
+}
+
+function adviceAboutVariables(message: string): readonly string[] {
+  return message.includes('"HOSTED_') ? ['"npx hosted-client sandbox" prints variables to try with'] : [];
+}
+
+function nameOf(error: unknown): string {
+  const code: unknown = Object(error).code;
+  return typeof code === 'string' && /^[A-Z_]{2,40}$/.test(code) ? code : 'no HostedError';
+}

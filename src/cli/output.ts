@@ -1,0 +1,49 @@
+/**
+ * How a command writes: tables and lines for people, JSON for scripts. What the service sent is never written as it
+ * came, as a name may hold the control sequences of a terminal.
+ *
+ * @module
+ */
+
+import { toSafeText } from './arguments.js';
+import type { Context, TextStream } from './context.js';
+
+/** Writes one JSON value in one line. */
+export function writeJsonLine({ stdout }: Context, value: unknown): void {
+  // JSON.stringify leaves C1 control characters as they are; some terminals obey them.
+  const text = JSON.stringify(value).replaceAll(/[\u007f-\u009f\u2028\u2029]/g, toEscape);
+  stdout.write(`${text}\n`);
+}
+
+function toEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** Writes a line. */
+export function writeLine(stream: TextStream, text: string): void {
+  stream.write(`${toSafeText(text)}\n`);
+}
+
+/** Writes pairs of a name and a value, one a line; without those that have no value. */
+export function writeFacts({ stdout }: Context, facts: Readonly<Record<string, unknown>>): void {
+  const shown = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  const width = Math.max(...shown.map(([name]) => name.length));
+  for (const [name, value] of shown) writeLine(stdout, `${name.padEnd(width)}  ${toText(value)}`);
+}
+
+/** Writes rows under a head, in columns. */
+export function writeTable({ stdout }: Context, head: readonly string[], rows: readonly (readonly unknown[])[]): void {
+  const texts = [head, ...rows.map((row) => row.map(toText))];
+  const widths = head.map((_, column) => Math.max(...texts.map((row) => [...(row[column] ?? '')].length)));
+  for (const row of texts) {
+    const cells = row.map((text, column) => text + ' '.repeat((widths[column] ?? 0) - [...text].length));
+    writeLine(stdout, cells.join('  ').trimEnd());
+  }
+}
+
+function toText(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '-';
+  // The second is enough for a person.
+  if (value instanceof Date) return value.toISOString().replace(/\.\d{3}Z$/, 'Z');
+  return toSafeText(String(value));
+}

@@ -1,0 +1,253 @@
+/** The command `doctor`. */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { receiving, running } from '../sandbox/running.js';
+import { command, type Env, envOf } from './running.js';
+
+async function well() {
+  const { sandbox, client } = await running();
+  return { sandbox, client, env: envOf(sandbox.clientOptions()) };
+}
+
+interface Report {
+  readonly well: boolean;
+  readonly findings: readonly { readonly check: string; readonly state: string; readonly message: string }[];
+}
+
+async function examine(env: Env, ...args: readonly string[]) {
+  const { code, stdout, stderr } = await command(['doctor', '--json', ...args], { env });
+  const report = JSON.parse(stdout) as Report;
+  const states = report.findings.map(({ check, state }) => [check, state]);
+  return { code, stderr, report, states, messages: report.findings.map(({ message }) => message).join('\n') };
+}
+
+test('doctor of a right integration finds all well, and exits 0', async () => {
+  const { sandbox, env } = await well();
+
+  const { code, stdout, stderr } = await command(['doctor'], { env });
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toBe(`well     variables: set and well formed, for sandbox
+well     key: without blanks
+well     address: ${sandbox.origin} answers
+well     clock: agrees with that of the service
+well     signed call: a signed call is answered, and its answer verified: 0 links
+well     job status: job status is answered: it knows no job of that name
+`);
+  expect(sandbox.requests.map(({ operation, signature }) => [operation, signature.problem])).toContainEqual([
+    'links.list',
+    null,
+  ]);
+});
+
+test('doctor --json prints whether all is well, and the findings', async () => {
+  const { env } = await well();
+  const { report, states } = await examine(env);
+
+  expect(report.well).toBe(true);
+  expect(states).toEqual(
+    ['variables', 'key', 'address', 'clock', 'call', 'job_status'].map((check) => [check, 'well']),
+  );
+});
+
+test('variables that are missing or malformed are named', async () => {
+  const { code, states, messages } = await examine({ HOSTED_ENVIRONMENT: 'test' });
+
+  expect(code).toBe(1);
+  expect(states).toEqual([
+    ['variables', 'wrong'],
+    ['address', 'skipped'],
+  ]);
+  expect(messages).toContain('HOSTED_PARTNER_ID must be set');
+  expect(messages).toContain('HOSTED_API_KEY must be set');
+  expect(messages).toContain('HOSTED_ENVIRONMENT must be "sandbox" or "production"');
+});
+
+test('a URL that the client refuses is named by its variable', async () => {
+  const { env } = await well();
+  const { code, messages } = await examine({ ...env, HOSTED_SANDBOX_BASE_URL: 'http://hosted.invalid' });
+
+  expect(code).toBe(1);
+  expect(messages).toContain('HOSTED_SANDBOX_BASE_URL must be https, or http on loopback');
+});
+
+test('a variable that is misspelt is named, with the one that was meant', async () => {
+  const { env } = await well();
+  const { HOSTED_API_KEY, ...others } = env;
+  const { code, messages } = await examine({ ...others, HOSTED_APIKEY: HOSTED_API_KEY });
+
+  expect(code).toBe(1);
+  expect(messages).toContain('HOSTED_APIKEY is not read: did you mean HOSTED_API_KEY?');
+});
+
+test.each([
+  ['a blank', (key: string) => `${key} `, 'HOSTED_API_KEY has a blank at one of its ends, or inside: copy it again'],
+  [
+    'a line end',
+    (key: string) => `${key}\n`,
+    'HOSTED_API_KEY has a blank at one of its ends, or inside: copy it again',
+  ],
+  ['quotation marks', (key: string) => `"${key}"`, 'HOSTED_API_KEY stands in quotation marks'],
+])('a key with %s is found, and not shown', async (_, write, message) => {
+  const { env } = await well();
+  const key = env.HOSTED_API_KEY ?? '';
+
+  const { code, report, messages } = await examine({ ...env, HOSTED_API_KEY: write(key) });
+
+  expect(code).toBe(1);
+  expect(report.findings).toContainEqual({ check: 'key', state: 'wrong', message: expect.stringContaining(message) });
+  expect(messages).not.toContain(key);
+});
+
+test('a partner id that may have lost a zero is a warning', async () => {
+  const { env } = await well();
+  const { code, messages } = await examine({ ...env, HOSTED_PARTNER_ID: '85' });
+
+  expect(code).toBe(1);
+  expect(messages).toContain('HOSTED_PARTNER_ID has fewer than 3 digits: it may have lost a zero at its start');
+});
+
+test('a key that the service does not accept is found by the signed call', async () => {
+  const { env } = await well();
+  const { code, states } = await examine({ ...env, HOSTED_API_KEY: 'another-secret-key' });
+
+  expect(code).toBe(1);
+  expect(states).toEqual([
+    ['variables', 'well'],
+    ['key', 'well'],
+    ['address', 'well'],
+    ['clock', 'well'],
+    ['call', 'wrong'],
+    ['job_status', 'wrong'],
+  ]);
+});
+
+test('an address that nothing answers at exits 4', async () => {
+  const { sandbox, env } = await well();
+  await sandbox.stop();
+
+  const { code, states, messages } = await examine(env);
+
+  expect(code).toBe(4);
+  expect(states).toEqual([
+    ['variables', 'well'],
+    ['key', 'well'],
+    ['address', 'unreachable'],
+    ['call', 'skipped'],
+    ['job_status', 'skipped'],
+  ]);
+  expect(messages).toContain(`nothing answers at ${sandbox.origin} (ECONNREFUSED)`);
+});
+
+test('a job status address of its own is tried', async () => {
+  const { env } = await well();
+  const HOSTED_SANDBOX_JOB_STATUS_BASE_URL = 'http://127.0.0.1:9';
+
+  const { code, states } = await examine({ ...env, HOSTED_SANDBOX_JOB_STATUS_BASE_URL });
+
+  expect(code).toBe(4);
+  expect(states.slice(-2)).toEqual([
+    ['call', 'well'],
+    ['job_status', 'unreachable'],
+  ]);
+});
+
+test.each([
+  [400_000, 'wrong', 'ahead of'],
+  [-400_000, 'wrong', 'behind'],
+  [60_000, 'warning', 'ahead of'],
+])('a clock that is off by %i ms is found: %s', async (offMs, state, word) => {
+  const { env } = await well();
+  const clock = { now: () => Date.now() + offMs };
+
+  const { stdout } = await command(['doctor', '--json'], { env, clock });
+
+  const { findings } = JSON.parse(stdout) as Report;
+  const message = expect.stringMatching(new RegExp(`^this machine is \\d+ s ${word} the service: set its clock`));
+  expect(findings).toContainEqual({ check: 'clock', state, message });
+});
+
+test('a door that accepts an unsigned callback is said first, and exits 1', async () => {
+  const { env } = await well();
+  const { received, url, port } = await receiving();
+
+  const { code, states, report } = await examine({ ...env, HOSTED_API_KEY: 'another-secret-key' }, '--callback', url);
+
+  expect(code).toBe(1);
+  expect(states[0]).toEqual(['callback', 'wrong']);
+  expect(report.findings[0]?.message).toContain(
+    `the door at http://127.0.0.1:${port} accepts an unsigned callback (status 200): anyone can report a "passed"`,
+  );
+  // A rejection, of someone who is not there.
+  expect(received[0]?.body).toMatchObject({
+    ResultCode: '0811',
+    PartnerParams: { user_id: 'hosted-client-doctor', job_id: 'hosted-client-doctor' },
+  });
+  expect(received[0]?.body).not.toHaveProperty('signature');
+});
+
+test('a door that only looks whether there is a signature is found', async () => {
+  const { env } = await well();
+  const { url } = await receiving(401, 200);
+
+  const { code, report } = await examine(env, '--callback', url);
+
+  expect(code).toBe(1);
+  expect(report.findings[0]?.message).toContain('accepts a forged callback (status 200)');
+});
+
+test('the door of callbacks.handler() is well', async () => {
+  const { client, env } = await well();
+  const handle = client.callbacks.handler({ onEvent: () => undefined });
+  const server = createServer(async (message, response) => {
+    let body = '';
+    for await (const chunk of message.setEncoding('utf8')) body += chunk;
+    const { status } = await handle(new Request('http://127.0.0.1/', { method: 'POST', body }));
+    response.writeHead(status).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+
+  const { code, report } = await examine(env, '--callback', url);
+
+  expect(code).toBe(0);
+  expect(report.findings.at(-1)).toMatchObject({
+    check: 'callback',
+    state: 'well',
+    message: expect.stringContaining('refuses unsigned and forged callbacks (status 401 and 401)'),
+  });
+});
+
+test.each([
+  [404, 'is it the URL that receives callbacks?'],
+  [302, 'it must answer by itself: redirects are not followed'],
+  [500, 'it should refuse what is not authentic with 401, and not fail'],
+])('a door that answers %i is not well', async (status, advice) => {
+  const { env } = await well();
+  const { url } = await receiving(status, status);
+
+  const { code, report } = await examine(env, '--callback', url);
+
+  expect(code).toBe(1);
+  expect(report.findings[0]).toMatchObject({ check: 'callback', state: 'wrong' });
+  expect(report.findings[0]?.message).toContain(`with status ${status}: ${advice}`);
+});
+
+test('a door that nothing answers at exits 4', async () => {
+  const { env } = await well();
+  const { code, states } = await examine(env, '--callback', 'http://127.0.0.1:9/callbacks?token=hidden');
+
+  expect(code).toBe(4);
+  expect(states.at(-1)).toEqual(['callback', 'unreachable']);
+});
+
+test('a wrong use is named', async () => {
+  expect(await command(['doctor', '--callbak', 'x'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: '"--callbak" is not a flag of hosted-client doctor: did you mean --callback?\n',
+  });
+});

@@ -1,0 +1,84 @@
+/** The commands `jobs …`. */
+
+import { expect, test } from 'vitest';
+import { newLink, running } from '../sandbox/running.js';
+import { command, envOf, start } from './running.js';
+
+async function jobOf(outcome: 'approved' | 'rejected' | 'id_verified' | 'never') {
+  const { sandbox, client } = await running();
+  const link = await client.links.create(newLink);
+  const job = await sandbox.play(link.refId, outcome);
+  await sandbox.idle();
+  return { sandbox, client, job, ids: [job.userId, job.jobId], env: envOf(sandbox.clientOptions()) };
+}
+
+test('jobs status prints ids, state and result, and no more of the person', async () => {
+  const { client, job, ids, env } = await jobOf('id_verified');
+  const history = (await client.jobs.status({ ...job, history: true })).history ?? [];
+  const names = history.flatMap(({ identity }) => [identity?.fullName, identity?.idNumber, identity?.dateOfBirth]);
+  const personal = names.filter((name): name is string => typeof name === 'string' && name !== '');
+
+  const { code, stdout } = await command(['jobs', 'status', ...ids, '--history'], { env });
+
+  expect(code).toBe(0);
+  expect(stdout).toMatch(new RegExp(`^User id +${job.userId}\nJob id +${job.jobId}\nState +succeeded\n`));
+  expect(stdout).toMatch(/^Result code +0810$/m);
+  expect(stdout).toMatch(/^Results +1012, 0810$/m);
+  expect(personal.length).toBeGreaterThan(0);
+  for (const datum of personal) expect(stdout).not.toContain(datum);
+});
+
+test('jobs status --json prints what the client returns', async () => {
+  const { client, job, ids, env } = await jobOf('rejected');
+
+  const { code, stdout } = await command(['jobs', 'status', ...ids, '--json', '--history', '--image-links'], { env });
+
+  const { signedAt: _at, ...status } = await client.jobs.status({ ...job, history: true, imageLinks: true });
+  expect(code).toBe(0);
+  const { imageLinks, ...printed } = JSON.parse(stdout);
+  const { imageLinks: expectedLinks, ...expected } = JSON.parse(JSON.stringify(status));
+  expect(printed).toMatchObject(expected);
+  expect(Object.keys(imageLinks)).toEqual(Object.keys(expectedLinks));
+});
+
+test('jobs wait ends with the completed job, however it ended', async () => {
+  const { ids, env } = await jobOf('rejected');
+
+  const waited = await command(['jobs', 'wait', ...ids, '--json'], { env });
+
+  expect(waited.code).toBe(0);
+  expect(JSON.parse(waited.stdout)).toMatchObject({ state: 'failed', complete: true, success: false });
+});
+
+test('jobs wait exits 3 when the deadline passes', async () => {
+  const { ids, env } = await jobOf('never');
+
+  const { code, stdout, stderr } = await command(['jobs', 'wait', ...ids, '--deadline', '30'], { env });
+
+  expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+  expect(stderr).toMatch(/^Cannot /);
+});
+
+test('jobs wait shows progress on a terminal, and can be interrupted', async () => {
+  const { ids, env } = await jobOf('never');
+  const { streams, interrupt } = start(['jobs', 'wait', ...ids], env, true);
+  await expect.poll(() => streams.stderr).toMatch(/^pending after \d+ s, next look in \d+ s …\n/);
+
+  expect(await interrupt()).toBe(130);
+  expect(streams.stdout).toBe('');
+});
+
+test.each([
+  [['jobs', 'status', 'user-1'], 'JOB_ID is missing: hosted-client jobs status USER_ID JOB_ID'],
+  [['jobs', 'wait', 'user-1', 'job-1', '--deadline', '0'], '--deadline must be an integer from 1'],
+  [['jobs', 'wait', 'user-1', 'job-1', '--dedline', '5'], 'did you mean --deadline?'],
+  [['jobs', 'stauts'], '"stauts" is not a command: did you mean "hosted-client jobs status"?'],
+  [['jobs', 'status', ' ', 'job-1'], 'USER_ID must'],
+])('%j is a wrong use, which is named', async (args, message) => {
+  const { sandbox } = await running();
+  const { code, stderr } = await command(args, { env: envOf(sandbox.clientOptions()) });
+
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+  expect(sandbox.requests).toEqual([]);
+});

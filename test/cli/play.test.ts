@@ -1,0 +1,81 @@
+/** The command `play`. */
+
+import { expect, test } from 'vitest';
+import { newLink, receiving, running } from '../sandbox/running.js';
+import { command, envOf } from './running.js';
+
+async function linkOf(environment: 'sandbox' | 'production' = 'sandbox') {
+  const { sandbox, client } = await running();
+  const { refId } = await client.withOptions(sandbox.clientOptions(environment)).links.create(newLink);
+  return { sandbox, client, refId, env: envOf(sandbox.clientOptions(environment)) };
+}
+
+test('play plays an outcome in the sandbox that the variables lead to', async () => {
+  const { client, refId, env } = await linkOf();
+
+  const { code, stdout } = await command(['play', refId, 'approved', '--json'], { env });
+
+  const job = JSON.parse(stdout);
+  expect(code).toBe(0);
+  expect(job).toEqual({ userId: expect.any(String), jobId: expect.any(String) });
+  expect((await client.jobs.status(job)).state).toBe('succeeded');
+});
+
+test('play --origin needs no variables', async () => {
+  const { sandbox, refId } = await linkOf();
+
+  const { code, stdout } = await command(['play', refId, 'rejected', '--origin', sandbox.origin]);
+
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^User id {2}\S+\nJob id {3}\S+\n$/);
+});
+
+test('play plays in the environment of the variables', async () => {
+  const { sandbox, refId, env } = await linkOf('production');
+
+  expect((await command(['play', refId, 'approved'], { env })).code).toBe(0);
+  expect(sandbox.service.production.links.all()).toMatchObject([{ total_jobs: 1 }]);
+});
+
+test('an outcome that is not there is named, with the one that may have been meant', async () => {
+  const { sandbox, refId, env } = await linkOf();
+
+  const { code, stderr } = await command(['play', refId, 'aproved'], { env });
+
+  expect(code).toBe(2);
+  expect(stderr).toContain('OUTCOME must be one of approved, rejected');
+  expect(stderr).toContain('got "aproved": did you mean "approved"?');
+  expect(sandbox.service.sandbox.links.all()).toMatchObject([{ total_jobs: 0 }]);
+});
+
+test('a link that is not there exits 1, and is named', async () => {
+  const { env } = await linkOf();
+  const { code, stderr } = await command(['play', 'none', 'approved'], { env });
+
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^The sandbox refuses: REF must be the reference id of a link/);
+});
+
+test('play exits 4 where no sandbox answers, and says how to start one', async () => {
+  const { code, stderr } = await command(['play', 'ref', 'approved', '--origin', 'http://127.0.0.1:9']);
+
+  expect(code).toBe(4);
+  expect(stderr).toBe('No sandbox answers at http://127.0.0.1:9: "npx hosted-client sandbox" starts one\n');
+});
+
+test('play exits 1 where something else answers', async () => {
+  const { url } = await receiving();
+  const { code, stderr } = await command(['play', 'ref', 'approved', '--origin', url]);
+
+  expect(code).toBe(1);
+  expect(stderr).toContain('is no sandbox (status 200): see --origin');
+});
+
+test('play sends nothing to a service that is not on this machine', async () => {
+  const { refId } = await linkOf();
+  const env = { HOSTED_SANDBOX_BASE_URL: 'https://hosted.invalid' };
+
+  const { stderr } = await command(['play', refId, 'approved'], { env });
+
+  expect(stderr).not.toContain('hosted.invalid');
+});

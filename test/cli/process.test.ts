@@ -1,0 +1,78 @@
+/** The command line as a process: what `bin` of package.json names, as it is built. */
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'rolldown';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import config from '../../rolldown.config.ts';
+
+const { bin } = JSON.parse(readFileSync('package.json', 'utf8')) as { bin: Readonly<Record<string, string>> };
+const name = bin['hosted-client'] ?? '';
+let folder = '';
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hosted-client-cli-'));
+  await build({ ...config, logLevel: 'silent', output: { ...config.output, dir: folder } });
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const nothing = { PATH: process.env.PATH, HOME: tmpdir() };
+
+/** Starts the built command in a process of its own. */
+function launch(args: readonly string[], env: Readonly<Record<string, string | undefined>> = {}) {
+  const child = spawn(process.execPath, [join(folder, name.replace(/^dist\//, '')), ...args], {
+    env: { ...nothing, ...env } as NodeJS.ProcessEnv,
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const streams = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => (streams.stdout += chunk));
+  child.stderr.on('data', (chunk) => (streams.stderr += chunk));
+  const code = new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { child, streams, code };
+}
+
+test('it is made to be started by its name', () => {
+  expect(name).toBe('dist/cli/index.js');
+  expect(readFileSync(join(folder, 'cli/index.js'), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+});
+
+test('from a sandbox to a job, each command in a process of its own', async () => {
+  const sandbox = launch(['sandbox', '--port', '0', '--json']);
+  await expect.poll(() => sandbox.streams.stdout, { timeout: 10_000 }).toContain('\n');
+  const { origin, baseUrls, partnerId, apiKeys } = JSON.parse(sandbox.streams.stdout);
+  const env = {
+    HOSTED_PARTNER_ID: partnerId,
+    HOSTED_API_KEY: apiKeys.sandbox,
+    HOSTED_SANDBOX_BASE_URL: baseUrls.sandbox,
+  };
+  const run = async (...args: readonly string[]) => {
+    const { code, streams } = launch([...args, '--json'], env);
+    expect({ code: await code, stderr: streams.stderr }).toEqual({ code: 0, stderr: '' });
+    return JSON.parse(streams.stdout);
+  };
+
+  const policy = ['--data-privacy-policy-url', 'https://partner.example/privacy'];
+  const link = await run('links', 'create', '--company-name', 'Example Partner', ...policy);
+  const job = await run('play', link.refId, 'approved');
+  const status = await run('jobs', 'wait', job.userId, job.jobId);
+  const report = await run('doctor');
+
+  expect(link.url).toBe(`${origin}/links/${link.refId}`);
+  expect(status.state).toBe('succeeded');
+  expect(report.well).toBe(true);
+  sandbox.child.kill('SIGINT');
+  expect(await sandbox.code).toBe(130);
+}, 30_000);
+
+test('a wrong use exits 2, and an address that nothing answers at 4', async () => {
+  const usage = launch(['snadbox']);
+  const env = { HOSTED_PARTNER_ID: '085', HOSTED_API_KEY: 'key', HOSTED_SANDBOX_BASE_URL: 'http://127.0.0.1:9' };
+  const away = launch(['doctor'], env);
+
+  expect([await usage.code, usage.streams.stdout]).toEqual([2, '']);
+  expect(usage.streams.stderr).toContain('did you mean "hosted-client sandbox"?');
+  expect(await away.code).toBe(4);
+}, 30_000);

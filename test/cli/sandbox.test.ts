@@ -1,0 +1,97 @@
+/** The command `sandbox`. */
+
+import { HostedClient } from 'hosted-client';
+import { expect, test, vi } from 'vitest';
+import { newLink, receiving } from '../sandbox/running.js';
+import { command, start } from './running.js';
+
+const facts = (stdout: string) => JSON.parse(stdout.slice(0, stdout.indexOf('\n')));
+
+test('sandbox prints addresses and keys ready to paste, and a line for each request', async () => {
+  const { streams, interrupt } = start(['sandbox', '--port', '0']);
+  await expect.poll(() => streams.stdout).toContain('Ctrl+C');
+  const pasted = Object.fromEntries(
+    [...streams.stdout.matchAll(/^(HOSTED_\w+)=(.+)$/gm)].map(([, name, to]) => [name, to]),
+  );
+
+  await HostedClient.fromEnv({}, { env: pasted }).links.create(newLink);
+  await fetch(`${pasted.HOSTED_SANDBOX_BASE_URL}/v1/hosted_links/list`, { method: 'POST', body: '{}' });
+
+  expect(pasted).toMatchObject({ HOSTED_PARTNER_ID: '085', HOSTED_ENVIRONMENT: 'sandbox' });
+  expect(streams.stdout).toMatch(/^sandbox links\.create 200 \d+ ms$/m);
+  expect(streams.stdout).toMatch(/^sandbox links\.list 400 \d+ ms: Send "partner_id": the request has none$/m);
+  expect(await interrupt()).toBe(130);
+  await expect(fetch(pasted.HOSTED_SANDBOX_BASE_URL ?? '')).rejects.toThrow();
+});
+
+test('sandbox --json prints one line once it listens; requests go to stderr', async () => {
+  const { streams, interrupt } = start(['sandbox', '--port', '0', '--json']);
+  await expect.poll(() => streams.stdout).toContain('\n');
+
+  const { origin, baseUrls, partnerId, apiKeys } = facts(streams.stdout);
+  await new HostedClient({ partnerId, apiKey: apiKeys.production, environment: 'production', baseUrls }).links.list();
+
+  expect(baseUrls).toEqual({ sandbox: `${origin}/sandbox`, production: `${origin}/production` });
+  expect(streams.stdout.split('\n')).toHaveLength(2);
+  expect(streams.stderr).toMatch(/^production links\.list 200 \d+ ms\n$/);
+  expect(await interrupt()).toBe(130);
+});
+
+test('the flags of sandbox are its options', async () => {
+  const { received, url } = await receiving();
+  const { streams } = start([
+    ...['sandbox', '--port', '0', '--json', '--seed', '7', '--spelling', 'sample', '--first-page', '0'],
+    ...['--latency', '1', '--failure-rate', '0', '--callback-url', url, '--allow-callbacks', 'one.example'],
+    ...['--allow-callbacks', 'two.example', '--host', '127.0.0.1'],
+  ]);
+  await expect.poll(() => streams.stdout).toContain('\n');
+  const { origin, baseUrls, partnerId, apiKeys } = facts(streams.stdout);
+  const client = new HostedClient({ partnerId, apiKey: apiKeys.sandbox, baseUrls });
+
+  const { refId } = await client.links.create(newLink);
+  const played = await command(['play', refId, 'approved', '--origin', origin]);
+
+  expect(played.code).toBe(0);
+  expect((await client.links.list()).meta.currentPage).toBe(0);
+  await expect.poll(() => received.length).toBe(1);
+});
+
+test('a port in use exits 1, and names it', async () => {
+  const { port } = await receiving();
+
+  const { code, stdout, stderr } = await command(['sandbox', '--port', String(port)]);
+
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(
+    new RegExp(`^Cannot start the sandbox: --port must be free, and ${port} on 127.0.0.1 is in use`),
+  );
+});
+
+test.each([
+  [['--port', '70000'], '--port must be an integer from 0 to 65535, got "70000"'],
+  [['--seed', 'one'], '--seed must be an integer, got "one"'],
+  [['--seed'], '--seed needs a value: --seed N'],
+  [['--port', '--json'], '--port needs a value: --port N'],
+  [['--port', '1', '--port', '2'], '--port is given twice: give it once'],
+  [['--json=yes'], '--json takes no value'],
+  [['--spelling', 'tabel'], 'got "tabel": did you mean "table"?'],
+  [['--failure-rate', '2'], '--failure-rate must be a number from 0 to 1, got "2"'],
+  [['--callback-url', 'ftp://partner.example'], '--callback-url must be an absolute http or https URL'],
+  [['--fodler', 'x'], '"--fodler" is not a flag of hosted-client sandbox: did you mean --folder?'],
+  [['--colour', 'x'], '"--colour" is not a flag of hosted-client sandbox: "hosted-client sandbox --help" names'],
+  [['4085'], '"4085" is one argument too many: hosted-client sandbox'],
+])('sandbox %j is a wrong use, which is named', async (args, message) => {
+  const { code, stdout, stderr } = await command(['sandbox', ...args]);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(message);
+});
+
+test('listening for others warns', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  const { streams } = start(['sandbox', '--port', '0', '--host', '0.0.0.0', '--json']);
+  await expect.poll(() => streams.stdout).toContain('\n');
+
+  expect(warn).toHaveBeenCalledOnce();
+  warn.mockRestore();
+});
