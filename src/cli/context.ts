@@ -41,9 +41,24 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Creates a client of the variables. Its time limits are those of someone who waits at a terminal. */
-export function createClient({ env, clock }: Context, options: Partial<HostedClientOptions> = {}): HostedClient {
-  return HostedClient.fromEnv({ userAgentSuffix: 'cli', ...(clock && { clock }), ...options }, { env });
+/** Creates a client of the variables, whose log goes to stderr: stdout is for what was asked for. */
+export function createClient(context: Context, options: Partial<HostedClientOptions> = {}): HostedClient {
+  const { env, clock } = context;
+  const overrides = { userAgentSuffix: 'cli', ...(clock && { clock }), ...createLog(context), ...options };
+  return HostedClient.fromEnv(overrides, { env });
+}
+
+const logLevels = ['debug', 'info', 'warn', 'off'];
+
+// An unknown level is left to `fromEnv`, which names it.
+function createLog({ env, stderr }: Context): Pick<HostedClientOptions, 'logger'> {
+  const level = logLevels.indexOf(env.HOSTED_LOG || 'warn');
+  if (level < 0) return {};
+  const from = (lowest: number) => (message: string, details?: object) => {
+    if (level <= lowest) stderr.write(`${details === undefined ? message : `${message} ${JSON.stringify(details)}`}\n`);
+  };
+  // The command itself says what failed.
+  return { logger: { debug: from(0), info: from(1), warn: from(2), error: from(1) } };
 }
 
 /** The time by the given clock, in ms since the epoch. */

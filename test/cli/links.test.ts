@@ -215,6 +215,14 @@ test('a key that the service does not accept exits 1, and names doctor', async (
   expect(stderr).not.toContain('another-secret-key');
 });
 
+test('HOSTED_LOG logs on stderr, and stdout stays what was asked for', async () => {
+  const { env } = await account();
+  const { stdout, stderr } = await command(['links', 'list', '--json'], { env: { ...env, HOSTED_LOG: 'debug' } });
+
+  expect(stdout).toBe('[]\n');
+  expect(stderr).toContain('links.list');
+});
+
 test('missing variables exit 2, and are named', async () => {
   const { code, stderr } = await command(['links', 'list']);
 
