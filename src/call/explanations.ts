@@ -27,12 +27,15 @@ export function explainFailure(error: unknown, origin: string, settings: Setting
   return { ...failure, why: explainConnection(failure, origin, settings) };
 }
 
+/** The command line tries every part of a set-up in turn. */
+const adviceToDiagnose = '"npx hosted-client doctor" checks the rest';
+
 function explainConnection(failure: ConnectionFailure, origin: string, { fetch }: Settings): string {
   const [what, advice] = explain(failure, origin);
   const reason = failure.reason === null ? '' : ` (${failure.reason})`;
   const isPlatforms = fetch === platformFetch || fetch === globalThis.fetch;
   const hints = isPlatforms && failure.isNotSent ? hintsAboutFetch(failure, origin) : [];
-  return [`${what}${reason}${advice ? `: ${advice}` : ''}`, ...hints].join('; ');
+  return [`${what}${reason}${advice ? `: ${advice}` : ''}`, ...hints, adviceToDiagnose].join('; ');
 }
 
 function explain({ reason, step, isNotSent }: ConnectionFailure, origin: string): Explanation {
@@ -166,5 +169,5 @@ export function explainRejection({ headers, now, tookMs }: Rejection, settings: 
   if (/^text\/html\b/i.test(headers.get('content-type') ?? '')) {
     hints.push('the response is a web page: a proxy or gateway may have sent it in place of the service');
   }
-  return hints;
+  return [...hints, adviceToDiagnose];
 }

@@ -439,7 +439,7 @@ test.each<[number, string]>([
 
   expect(error).toHaveProperty(
     'message',
-    `Cannot get a link: the service does not accept the signature (status 401); check that partner id and key are those of the sandbox environment, not of production; this machine's clock is ${apart} the service's "Date": set it (NTP)`,
+    `Cannot get a link: the service does not accept the signature (status 401); check that partner id and key are those of the sandbox environment, not of production; this machine's clock is ${apart} the service's "Date": set it (NTP); "npx hosted-client doctor" checks the rest`,
   );
 });
 

@@ -99,8 +99,11 @@ test('a server without TLS says that nothing was sent where the platform’s fet
 });
 
 test.each<[string, string]>([
-  ['ECONNREFUSED', 'no connection could be made (ECONNREFUSED)'],
-  ['ECONNRESET', 'the connection broke (ECONNRESET)'],
+  [
+    'ECONNREFUSED',
+    'https://sandbox.hosted.test refused the connection (ECONNREFUSED): check host and port in "baseUrls"',
+  ],
+  ['ECONNRESET', 'the connection to https://sandbox.hosted.test broke (ECONNRESET)'],
 ])('%s is named in the message and as the code of the cause', async (code, why) => {
   const { client } = clientOf(
     () => {
@@ -113,7 +116,7 @@ test.each<[string, string]>([
 
   expect(error).toMatchObject({
     code: 'connection',
-    message: `Cannot get a link: ${why}`,
+    message: `Cannot get a link: ${why}; "npx hosted-client doctor" checks the rest`,
     cause: { code, message: code },
   });
 });

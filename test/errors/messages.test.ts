@@ -29,7 +29,7 @@ const json = (status: number, body: object = {}) => Response.json(body, { status
 // Refusals ------------------------------------------------------------------
 
 const checkKeys = (said: string, environment = 'sandbox', other = 'production') =>
-  `the service does not accept the signature (${said}); check that partner id and key are those of the ${environment} environment, not of ${other}`;
+  `the service does not accept the signature (${said}); check that partner id and key are those of the ${environment} environment, not of ${other}; "npx hosted-client doctor" checks the rest`;
 
 /** What is said, and what of a create besides. */
 const refusals: readonly [string, Reply, string][] = [
