@@ -58,6 +58,7 @@ export function createStage({ running, callbacks, reviewMs, work, onChange }: St
   const opened = new Map<string, number>();
   const confirmed = new Map<string, number>();
   const reviews = new Set<PendingReview>();
+  const cancels = new WeakMap<PendingReview, () => void>();
   const contextOf = (environment: Environment): ControlContext => running.environments[environment].context();
 
   function findLink(refId: string): FoundLink | null {
@@ -81,12 +82,17 @@ export function createStage({ running, callbacks, reviewMs, work, onChange }: St
 
   function review(pending: PendingReview): void {
     reviews.add(pending);
-    work().later(Math.max(0, pending.endsAt - Date.now()), () => {
-      // Completed meanwhile.
-      if (!reviews.delete(pending)) return;
+    const cancel = work().later(Math.max(0, pending.endsAt - Date.now()), () => {
+      reviews.delete(pending);
       for (const result of outcomes[pending.outcome].afterReview) report(pending.environment, pending.job, result);
       onChange();
     });
+    cancels.set(pending, cancel);
+  }
+
+  function cancelReview(pending: PendingReview): void {
+    reviews.delete(pending);
+    cancels.get(pending)?.();
   }
 
   return {
@@ -112,8 +118,9 @@ export function createStage({ running, callbacks, reviewMs, work, onChange }: St
       return job;
     },
     complete(environment, job, outcome) {
-      for (const pending of reviews) if (isSame(pending, environment, job)) reviews.delete(pending);
       for (const result of outcomes[outcome].now) report(environment, job, result);
+      // After the callback is under way: `idle` must not resolve between the two.
+      for (const pending of reviews) if (isSame(pending, environment, job)) cancelReview(pending);
     },
     confirm(environment, job) {
       const stored: StoredJob | undefined = contextOf(environment).store.findJob(job);

@@ -7,8 +7,8 @@
 export interface Work {
   /** Aborts when the work is to end. */
   readonly signal: AbortSignal;
-  /** Runs `act` after `ms`, unless the work ends before. */
-  later(ms: number, act: () => void): void;
+  /** Runs `act` after `ms`, unless the work ends or the returned function is called before. */
+  later(ms: number, act: () => void): () => void;
   /** Counts `task` as under way until it settles; it must not reject. */
   run(task: Promise<void>): void;
   /** Resolves once nothing is under way. */
@@ -31,14 +31,19 @@ export function createWork(): Work {
     for (const resolve of resolvers) resolve();
   }
 
-  function later(ms: number, act: () => void): void {
-    if (ending.signal.aborted) return;
+  function later(ms: number, act: () => void): () => void {
+    if (ending.signal.aborted) return () => {};
     const timer = setTimeout(() => {
       timers.delete(timer);
       act();
       settle();
     }, ms);
     timers.add(timer);
+    return () => {
+      clearTimeout(timer);
+      timers.delete(timer);
+      settle();
+    };
   }
 
   function run(task: Promise<void>): void {

@@ -107,6 +107,17 @@ test('a job that is completed during its review is not completed again', async (
   expect(status.history?.map(({ resultCode }) => resultCode)).toEqual(['0814', '0811']);
 });
 
+test('nothing is waited for once a job was completed during its review', async () => {
+  const { sandbox, client } = await running({ reviewMs: 3_600_000 });
+  const link = await client.links.create(newLink);
+  const job = await sandbox.play(link.refId, 'review_approved');
+
+  await submit(`${sandbox.origin}/console/jobs/complete`, { environment: 'sandbox', ...job, outcome: 'rejected' });
+  await sandbox.idle();
+
+  expect(await client.jobs.status(job)).toMatchObject({ state: 'failed' });
+});
+
 test('the console sends callbacks again', async () => {
   const { sandbox, client } = await running();
   const { received, url } = await receiving();
