@@ -138,7 +138,7 @@ export class HostedClient {
   /**
    * Creates a client with other options. `signer` replaces `apiKey`, and `apiKey` replaces `signer`; an undefined
    * option changes nothing. The new client shares no state with this one: not the token bucket, the clock correction
-   * or the received callbacks. That of a lazy client is lazy.
+   * or the received callbacks. The copy of a lazy client is lazy, too.
    *
    * @param overrides - The options that differ. Each one replaces the whole option, also `baseUrls`.
    * @returns Another client; this one stays as it is.

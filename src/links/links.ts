@@ -135,7 +135,7 @@ export interface Links {
    * link before creating it again. Pages are read from the end where the newest links are, and no further than
    * needed.
    *
-   * Null means that none of the pages read has it. Where the list is longer than `maxPages`, an older link may
+   * Null means that it is on none of the pages that were read. Where the list is longer than `maxPages`, an older link may
    * be on a page that was not read.
    *
    * @param query - At least one criterion, compared exactly; a link has to fit all of them. `createdAfter` is a

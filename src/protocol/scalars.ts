@@ -115,7 +115,7 @@ function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Re
 }
 
 /**
- * The fields of a record that the clean value does not have, as sent. These are the fields in neither `named` nor
+ * The fields that the service sent and the clean value leaves out, unchanged. These are the fields in neither `named` nor
  * `read`, and the fields that were sent but are null in `read` (wire names with clean values), because they could not
  * be read. Otherwise an unreadable field would look like a field that was not sent.
  */

@@ -1,6 +1,7 @@
 /**
- * Tracing channels of `node:diagnostics_channel`, on platforms that have the module: what is called is published as
- * it starts and ends, and runs within the subscribers' stores. Without subscribers nothing is created.
+ * Tracing channels of `node:diagnostics_channel`, on platforms that have the module. The start and the end of a call
+ * are published, and the call runs within the `AsyncLocalStorage` stores of subscribers. Without subscribers, nothing
+ * is created.
  *
  * @module
  */

@@ -39,7 +39,7 @@ export interface RunningSandbox {
   complete(server: HttpServer): Sandbox;
 }
 
-/** Where state is kept, and what was. */
+/** Where the state is kept, and the state that was there at the start. */
 export interface Kept {
   readonly keeper: Keeper | null;
   readonly kept: KeptState | null;

@@ -174,7 +174,8 @@ function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacF
     },
     {
       problem: 'key_decoded',
-      message: 'Use the key as the text that it is: this signature is by the bytes that it would be if it were encoded',
+      message:
+        'Use the text of the key as it is: this signature was made with the decoded key, but the key is not base64 or hex to decode',
       candidates: () => decodedKeys(key).map((bytes) => base64(text, bytes)),
     },
     {

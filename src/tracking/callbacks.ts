@@ -74,6 +74,6 @@ function canBeStored({ userId, jobId }: CallbackEvent): boolean {
 }
 
 function createShapeError(): HostedResponseError {
-  const issues = [{ path: 'PartnerParams', message: 'must have ids without NUL or half a surrogate pair' }];
+  const issues = [{ path: 'PartnerParams', message: 'must have ids without NUL and without an unpaired surrogate' }];
   return new HostedResponseError('shape', issues, { operation: null, task: 'receive a callback', outcome: 'answered' });
 }

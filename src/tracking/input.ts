@@ -19,7 +19,8 @@ const maxIdCharacters = 1_024;
 /** How many jobs one call may track. */
 const maxJobs = 100_000;
 
-const whatAnIdIs = 'must be a string of 1 to 1,024 characters, not blank, without NUL or half a surrogate pair';
+const whatAnIdIs =
+  'must be a string of 1 to 1,024 characters, not blank, without NUL and without an unpaired surrogate';
 
 /** Whether PostgreSQL keeps an id as it is: it has no NUL, and UTF-8 has no half of a surrogate pair. */
 export function isStorableId(value: unknown): value is string {
