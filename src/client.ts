@@ -21,13 +21,6 @@ import { hasMethods } from './runtime/prototype.js';
 import { type CheckedOptions, checkOptions, createSettings, readOverrides } from './settings.js';
 
 /**
- * Reads the logger of a client, for what is built on it.
- *
- * @internal
- */
-export let loggerOf: (client: HostedClient) => Logger | undefined;
-
-/**
  * A client of one environment of the service. It holds a secret key: keep it on the server.
  *
  * One client is safe to share between concurrent calls. They share a token bucket for retries, and what the client
@@ -45,9 +38,6 @@ export let loggerOf: (client: HostedClient) => Logger | undefined;
  * @see §1 of docs/protocol.md
  */
 export class HostedClient {
-  static {
-    loggerOf = (client) => (#start in client ? client.#start().options.logger : undefined);
-  }
   /** The environment this client sends its requests to. Reading it of a lazy client throws what a call rejects with. */
   declare readonly environment: Environment;
   /** Hosted verification links. */
@@ -74,6 +64,7 @@ export class HostedClient {
     if (lazy instanceof LazyOptions) {
       const start = onceItSucceeds(() => startClient(lazy.read()));
       this.#start = start;
+      starts.set(this, start);
       this.#lazy = lazy;
       this.links = createLazyLinks(() => start().links);
       this.jobs = createLazyJobs(() => start().jobs);
@@ -84,6 +75,7 @@ export class HostedClient {
     }
     const started = startClient(options);
     this.#start = () => started;
+    starts.set(this, this.#start);
     this.environment = started.environment;
     this.links = started.links;
     this.jobs = started.jobs;
@@ -155,6 +147,18 @@ export class HostedClient {
     if (!this.#lazy) return new HostedClient(read());
     return createLazyClient(new LazyOptions(read, { ...this.#lazy.known, ...given }));
   }
+}
+
+// Not a static block of the class, which would keep bundlers from dropping a client that is not used.
+const starts = new WeakMap<HostedClient, () => Started>();
+
+/**
+ * Reads the logger of a client, for what is built on it.
+ *
+ * @internal
+ */
+export function loggerOf(client: HostedClient): Logger | undefined {
+  return starts.get(client)?.().options.logger;
 }
 
 /** What a client has once its options are checked. */

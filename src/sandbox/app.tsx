@@ -10,7 +10,7 @@ import { secureHeaders } from 'hono/secure-headers';
 import { HostedValidationError } from '../errors/errors.js';
 import { type Environment, environments } from '../options.js';
 import { isHttpUrl } from '../protocol/http-url.js';
-import type { RunningService } from '../testing/service.js';
+import type { RunningService } from '../testing/running-service.js';
 import type { StoredJob, WireIdType } from '../testing/store.js';
 import { variants } from './callbacks.js';
 import { checkInput, createControls, failNext, failNextInput } from './controls.js';

@@ -12,7 +12,7 @@ import { isRecord } from '../protocol/json.js';
 import { lazy } from '../runtime/lazy.js';
 import type { Signer } from '../signing/signer.js';
 import { createRandom } from '../testing/random.js';
-import { createRunningService, type RunningService } from '../testing/service.js';
+import { createRunningService, type RunningService } from '../testing/running-service.js';
 import type { MockService } from '../testing/types.js';
 import { type Callbacks, createCallbacks, type KeptCallback, variants } from './callbacks.js';
 import { readDescription } from './description.js';

@@ -10,7 +10,7 @@ import type { IdType } from '../links/types.js';
 import { type Environment, environments } from '../options.js';
 import { isRecord } from '../protocol/json.js';
 import { type ControlContext, closedMessage, closedStateOf, startJob } from '../testing/controls.js';
-import type { RunningService } from '../testing/service.js';
+import type { RunningService } from '../testing/running-service.js';
 import type { StoredJob, StoredLink, WireIdType } from '../testing/store.js';
 import type { Callbacks } from './callbacks.js';
 import type { PendingReview } from './kept-state.js';

@@ -5,7 +5,7 @@
  */
 
 import { isIP } from 'node:net';
-import { createRunningService } from '../testing/service.js';
+import { createRunningService } from '../testing/running-service.js';
 import { type HttpServer, listen, type Site } from './http-server.js';
 import { type Keeper, openFolder } from './keep.js';
 import { type KeptState, readKeptState } from './kept-state.js';

@@ -1,0 +1,158 @@
+/**
+ * The service as a whole: both environments behind one fetch.
+ *
+ * @module
+ */
+
+import { type Environment, environments } from '../options.js';
+import { assumedWire, type Wire } from '../protocol/assumptions.js';
+import { isHttpUrl } from '../protocol/http-url.js';
+import { copyProperties, shadowPollution, writeJson } from '../runtime/prototype.js';
+import { createEnvironment, type RunningEnvironment } from './environment.js';
+import { createKeys } from './keys.js';
+import { preload } from './preload.js';
+import { parseService } from './saved-state.js';
+import type { MockService, MockServiceOptions } from './types.js';
+
+/** RFC 6761 §6.4: no host under .test exists. */
+const defaultBaseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
+
+/** The service, and what works beside it on the same links and jobs. */
+export interface RunningService {
+  readonly service: MockService;
+  readonly wire: Wire;
+  readonly environments: Readonly<Record<Environment, Pick<RunningEnvironment, 'context'>>>;
+}
+
+/** Creates the service. `onChange` is called after every change of links, jobs, results and faults. */
+export function createRunningService(options: MockServiceOptions, onChange: () => void = () => {}): RunningService {
+  preload();
+  const settings = checkOptions(options);
+  const { baseUrls } = settings;
+  const running = forEachEnvironment((name) => createOne(name, settings, onChange));
+
+  // The function is async, so that an invalid URL rejects, as with the platform's fetch.
+  const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
+    const { signal: ownSignal, ...rest } = { ...shadowPollution(), signal: undefined, ...init };
+    const signal = ownSignal === undefined && input instanceof Request ? input.signal : ownSignal;
+    // The signal is left out: a Request listens to its signal until it is garbage-collected.
+    const request = new Request(input, rest);
+    return findEnvironment(request.url).handle(request, signal ?? undefined);
+  };
+
+  function findEnvironment(url: string): RunningEnvironment {
+    const name = environments.find((known) => url.startsWith(`${baseUrls[known]}/`));
+    if (name === undefined) throw createHostError(new URL(url).origin, baseUrls);
+    return running[name];
+  }
+
+  const service = {
+    ...forEachEnvironment((name) => running[name].environment),
+    fetch,
+    reset() {
+      for (const name of environments) running[name].environment.reset();
+    },
+    save: () => writeJson({ version: 1, ...forEachEnvironment((name) => running[name].save()) }),
+    restore(state: string) {
+      const saved = parseService(state);
+      for (const name of environments) running[name].restore(saved[name]);
+    },
+    // The options of a client are those of its environment and of the scheme, which only the overloads know.
+  } as MockService;
+  return { service, wire: settings.wire, environments: running };
+}
+
+function forEachEnvironment<T>(create: (name: Environment) => T): Readonly<Record<Environment, T>> {
+  return Object.fromEntries(environments.map((name) => [name, create(name)])) as Record<Environment, T>;
+}
+
+interface ServiceSettings {
+  readonly options: MockServiceOptions;
+  readonly wire: Wire;
+  readonly pageSize: number;
+  readonly keepRequests: number;
+  /** Without a slash at the end. */
+  readonly baseUrls: Readonly<Record<Environment, string>>;
+  readonly linkBaseUrl: string | undefined;
+  readonly apiKeys: Partial<Record<Environment, string>>;
+}
+
+function checkOptions(options: MockServiceOptions): ServiceSettings {
+  const { pageSize = 20, keepRequests = 1_000, baseUrls = defaultBaseUrls, linkBaseUrl } = options;
+  const apiKeys = copyProperties(options.apiKeys ?? {}, environments) as Partial<Record<Environment, string>>;
+  if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
+    throw createRangeError('pageSize', `must be an integer of 1 or more, got ${pageSize}`);
+  }
+  if (!Number.isSafeInteger(keepRequests) || keepRequests < 0) {
+    throw createRangeError('keepRequests', `must be an integer of 0 or more, got ${keepRequests}`);
+  }
+  const isDifferent = baseUrls.sandbox !== baseUrls.production;
+  if (!isDifferent || !environments.every((name) => isHttpUrl(baseUrls[name]))) {
+    throw createRangeError('baseUrls', 'must have two different absolute http(s) URLs');
+  }
+  if (linkBaseUrl !== undefined && !isHttpUrl(linkBaseUrl)) {
+    throw createRangeError('linkBaseUrl', 'must be an absolute http(s) URL');
+  }
+  const given = environments.map((name) => apiKeys[name]).filter((key) => key !== undefined);
+  if (!given.every((key) => typeof key === 'string' && key.trim() !== '')) {
+    throw createRangeError('apiKeys', 'must have keys that are not blank');
+  }
+  if (options.scheme === 'ed25519' && given.length > 0) {
+    throw createRangeError('apiKeys', 'must be left out with the scheme "ed25519"');
+  }
+  return {
+    options,
+    wire: { ...assumedWire, ...options.wire },
+    pageSize,
+    keepRequests,
+    baseUrls: forEachEnvironment((name) => withoutSlash(baseUrls[name])),
+    linkBaseUrl: linkBaseUrl === undefined ? undefined : withoutSlash(linkBaseUrl),
+    apiKeys,
+  };
+}
+
+function createRangeError(option: keyof MockServiceOptions, problem: string): RangeError {
+  return new RangeError(`Cannot create the mock service: "${option}" ${problem}`);
+}
+
+function withoutSlash(url: string): string {
+  return url.endsWith('/') ? url.slice(0, -1) : url;
+}
+
+function createOne(name: Environment, settings: ServiceSettings, onChange: () => void): RunningEnvironment {
+  const { options, wire, pageSize, keepRequests, baseUrls, apiKeys } = settings;
+  const { partnerId = '085', clock } = options;
+  const keys = createKeys(options.scheme ?? 'hmac-sha256', name, partnerId, apiKeys[name]);
+  return createEnvironment({
+    name,
+    baseUrl: baseUrls[name],
+    clientOptions: {
+      partnerId,
+      environment: name,
+      ...keys.clientOptions,
+      baseUrls: { ...baseUrls },
+      ...(options.wire !== undefined && { wire: options.wire }),
+      ...(clock !== undefined && { clock }),
+    },
+    partnerId,
+    wire,
+    keys,
+    // `Date` is looked up each time, so that a test runner's fake Date is used.
+    clock: clock ?? { now: () => Date.now() },
+    seed: options.seed ?? 1,
+    spelling: options.spelling ?? 'table',
+    pageSize,
+    firstPage: options.firstPage ?? (wire.firstPage === 'auto' ? 1 : wire.firstPage),
+    latencyMs: options.latencyMs ?? 0,
+    linkBaseUrl: settings.linkBaseUrl ?? `https://links.hosted.test/${name}/${partnerId}`,
+    keepRequests,
+    onChange,
+  });
+}
+
+/** Creates the error with which the platform's fetch rejects if there is no such host. */
+function createHostError(origin: string, baseUrls: Readonly<Record<Environment, string>>): TypeError {
+  const known = environments.map((name) => baseUrls[name]).join(' or ');
+  const cause = Object.assign(new Error(`getaddrinfo ENOTFOUND ${origin}`), { code: 'ENOTFOUND' });
+  return new TypeError(`The mock service responds only at ${known}, but got a request to ${origin}`, { cause });
+}
