@@ -17,7 +17,7 @@ import pg from 'pg';
 type Context = { customer: number };
 
 const pool = new pg.Pool({ connectionString: env.DATABASE_URL });
-// A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
+// An idle connection that breaks is replaced. Without a listener, it would end the process.
 pool.on('error', (error) => console.error(`a connection broke: ${error.message}`));
 
 /** Both kinds of process have one; it makes its own tables beside these two. */

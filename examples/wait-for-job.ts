@@ -7,7 +7,7 @@ import { HostedClient, HostedPollTimeoutError, type JobRef } from 'hosted-client
 const client = HostedClient.fromEnv();
 const file = env.JOB_FILE ?? 'job.json';
 
-// The two ids are all there is to keep: written by whoever learnt of the job first.
+// The two ids are all there is to keep. The first process that learns of the job writes them.
 const job = JSON.parse(await readFile(file, 'utf8')) as JobRef;
 
 try {

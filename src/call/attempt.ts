@@ -64,7 +64,7 @@ export interface CallFacts {
   /** When `totalTimeoutMs` is over. */
   readonly endsAt: number;
   readonly part: PartOf | undefined;
-  /** To be completed at its end; null where nobody traces it. */
+  /** Completed at the end of the call; null if the channel has no subscriber. */
   readonly traced: CallTrace | null;
   /** Every signature that was sent by the call, or by the wait or confirmation that it is part of. */
   readonly sent: SentSignatures;

@@ -37,7 +37,7 @@ export interface AttemptMessage extends RequestMessage {
   readonly attempt: number;
 }
 
-/** Runs a call, as a message on its channel where somebody subscribes to it. */
+/** Runs a call, and publishes it if the channel has a subscriber. */
 export function traceCall<T>(call: CallToTrace, run: (traced: CallTrace | null) => Promise<T>): Promise<T> {
   const channel = findObserved('call');
   if (channel === null) return run(null);
@@ -45,7 +45,7 @@ export function traceCall<T>(call: CallToTrace, run: (traced: CallTrace | null) 
   return trace(channel, message, () => run(message));
 }
 
-/** Runs an attempt, as a message on its channel where somebody subscribes to it. */
+/** Runs an attempt, and publishes it if the channel has a subscriber. */
 export function traceAttempt<Traced extends Attempt, T>(
   attempt: Traced,
   run: (attempt: Traced) => Promise<T>,

@@ -15,7 +15,7 @@ export interface CallbackMessage extends TraceMessage {
   status: number | null;
 }
 
-/** Runs the handling of a delivery, as a message on its channel where somebody subscribes to it. */
+/** Runs the handling of a delivery, and publishes it if the channel has a subscriber. */
 export function traceDelivery(process: () => Promise<Delivery>): Promise<Delivery> {
   const channel = findObserved('callback');
   if (channel === null) return process();

@@ -38,7 +38,7 @@ export interface Wait<J = unknown> {
   lastStatus: PendingJob | null;
   /** The signatures of all polls; null before the first. */
   sent: SentSignatures | null;
-  /** Null where nobody traces it, and once it has ended. */
+  /** Null if the channel has no subscriber, and once the wait has ended. */
   trace: WaitTrace | null;
 }
 
@@ -79,7 +79,7 @@ export interface Poller {
   deadlineOf(wait: Wait): number;
   /** Ends a wait whose deadline has passed between two polls, and gives its error. */
   expire(wait: Wait): AnyHostedError;
-  /** Ends a wait that nobody waits for any longer. One that has ended stays as it is. */
+  /** Ends a wait whose caller has stopped waiting. A wait that has ended stays as it is. */
   leave(wait: Wait): void;
 }
 

@@ -25,7 +25,7 @@ export interface WaitTrace extends Trace {
   readonly message: WaitMessage;
 }
 
-/** Begins to trace a wait; null where nobody subscribes to the channel. */
+/** Begins to trace a wait; null if the channel has no subscriber. */
 export function beginWaitTrace(callId: number): WaitTrace | null {
   const channel = findObserved('wait');
   if (channel === null) return null;

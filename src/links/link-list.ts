@@ -149,7 +149,7 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
     }
   }
 
-  // Whoever shares the first page gets one error: its stack names the first of them. An abort's reason is the caller's.
+  // All who await the first page get one error: its stack names the first of them. An abort's reason is the caller's.
   function deliver(error: unknown): never {
     const isAbort = isAbortSignal(signal) && signal?.aborted;
     if (!isAbort && error !== delivered) addCallerFrames(error);

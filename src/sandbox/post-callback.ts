@@ -75,7 +75,7 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
     request.on('error', reject);
     request.on('response', (response) => {
       resolve(response.statusCode ?? 0);
-      // Nobody reads its body, and it may break off.
+      // Its body is not read, and may break off.
       response.on('error', () => undefined);
       response.resume();
     });

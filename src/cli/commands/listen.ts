@@ -13,7 +13,7 @@ import { writeJsonLine, writeLine } from '../output.js';
 
 const defaultPort = 4086;
 
-/** How long whoever it is forwarded to may take, in ms. */
+/** How long the receiver of a forwarded callback may take, in ms. */
 const forwardTimeoutMs = 10_000;
 
 export const listenCommand: Command = {
@@ -112,7 +112,7 @@ interface Target {
   say(text: string): void;
 }
 
-// Whoever sent it is told what became of it there, so that it is sent again where that failed.
+// The sender gets the receiver's status, so that it redelivers a callback that failed there.
 async function passOn({ headers, body }: ReceivedRequest, { url, signal, say }: Target): Promise<Response> {
   const { origin } = new URL(url);
   try {

@@ -1,6 +1,6 @@
 /**
- * Whether a callback door refuses what nobody signed. The callbacks that are sent report a rejection, of a user and a
- * job that are not there, so that a door that accepts them lets nobody in.
+ * Whether a callback door refuses callbacks without a valid signature. The callbacks that are sent report a rejection, of a user and a
+ * job that are not there, so a door that accepts them verifies no person.
  *
  * @module
  */
