@@ -31,6 +31,15 @@ test('the front page shows links, jobs, requests with their verdict, and callbac
   expect(html).toContain(`HOSTED_SANDBOX_BASE_URL=${sandbox.origin}/sandbox`);
 });
 
+test('a time in the console has its date', async () => {
+  const { sandbox, client } = await running();
+  await client.links.create(newLink);
+
+  const [, iso, text] = /<time datetime="([^"]+)">([^<]+)<\/time>/.exec(await read(sandbox.origin)) ?? [];
+
+  expect(text).toBe(`${iso?.slice(0, 10)} ${iso?.slice(11, 19)} UTC`);
+});
+
 test('an empty console says how each thing comes about', async () => {
   const { sandbox } = await running();
   const html = await read(sandbox.origin);

@@ -51,10 +51,10 @@ export function Badge({ kind, children }: { kind: 'good' | 'bad' | 'wait' | 'pla
   return <span class={`badge ${kind}`}>{children}</span>;
 }
 
-/** A moment, to the second, in UTC as in every log. */
+/** A moment, to the second, in UTC as in every log. With its date: a kept folder shows what happened days ago. */
 export function Time({ at }: { at: number | Date }) {
   const iso = new Date(at).toISOString();
-  return <time datetime={iso}>{iso.slice(11, 19)} UTC</time>;
+  return <time datetime={iso}>{`${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`}</time>;
 }
 
 /** Writes a page. */
