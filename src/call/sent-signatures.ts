@@ -34,9 +34,13 @@ export function rememberSent(
 ): void {
   const { maxAgeMs, signatures, times } = sent;
   // In the order in which they were sent: those behind the first fresh one are as fresh, or fresher.
-  // Where none is left, NaN is not more.
-  while (maxAgeMs !== false && now - (times[0] as number) > maxAgeMs) {
-    sent.forgottenUntil = Math.max(sent.forgottenUntil, times.shift() as number);
+  while (maxAgeMs !== false) {
+    const [oldest] = times;
+    // Not `<=`: with a clock that gives NaN, nothing is forgotten.
+    // Stryker disable next-line ConditionalExpression: with undefined the difference is NaN; it is asked for the types
+    if (oldest === undefined || !(now - oldest > maxAgeMs)) break;
+    sent.forgottenUntil = Math.max(sent.forgottenUntil, oldest);
+    times.shift();
     signatures.shift();
   }
   signatures.push(signature);

@@ -1,6 +1,6 @@
 /**
  * Ignores what other code has put on `Object.prototype`. If it is polluted, every object seems to have properties
- * that nobody gave it, for example a signature or an option.
+ * that the caller did not give it, for example a signature or an option.
  *
  * @module
  */
