@@ -4,8 +4,8 @@
  * @module
  */
 
+import type { Properties } from '../call/response.js';
 import type { JobRef, JobResult } from '../jobs/types.js';
-import { isRecord } from '../protocol/json.js';
 import { writeJson } from '../runtime/prototype.js';
 import { sha256Hex } from '../runtime/sha256.js';
 import { pairNames } from './scan-body.js';
@@ -16,7 +16,7 @@ const namesOfPair: ReadonlySet<string> = new Set(pairNames);
  * The digest of a callback's signed time and of all properties outside the pair. The order of the properties, the
  * blanks between them, and the key that signed the time do not change the digest.
  */
-export function digestOf(properties: Readonly<Record<string, unknown>>, timestamp: string): Promise<string> {
+export function digestOf(properties: Properties, timestamp: string): Promise<string> {
   return sha256Hex(JSON.stringify(timestamp) + writeProperties(properties, (name) => !namesOfPair.has(name)));
 }
 
@@ -27,14 +27,14 @@ export function resultId({ userId, jobId }: JobRef, result: JobResult): Promise<
 }
 
 // Writes own properties only, in order of their names. Parsed JSON has no getters.
-function writeProperties(properties: Readonly<Record<string, unknown>>, isWanted: (name: string) => boolean): string {
+function writeProperties(properties: Properties, isWanted: (name: string) => boolean): string {
   const names = Object.keys(properties).filter(isWanted).sort();
   return `{${names.map((name) => `${JSON.stringify(name)}:${write(properties[name])}`).join()}}`;
 }
 
 function write(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(write).join()}]`;
-  if (isRecord(value)) return writeProperties(value, () => true);
+  if (typeof value === 'object' && value !== null) return writeProperties(value as Properties, () => true);
   // JSON.stringify() would write null for Infinity, which parsed JSON can contain.
   return typeof value === 'number' ? String(value) : JSON.stringify(value);
 }
