@@ -9,6 +9,7 @@ import { type AnyHostedError, HostedConfigError, HostedResponseError, HostedSign
 import type { ErrorFacts, Issue } from '../errors/hosted-error.js';
 import type { SignatureReason, UnusableReason } from '../errors/messages.js';
 import { isRecord, parseJson } from '../protocol/json.js';
+import { detachFromPrototype } from '../runtime/prototype.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import { checkJson } from '../validation/check.js';
 import type { CallResult, ResponseInfo } from './api-promise.js';
@@ -145,7 +146,9 @@ function verifyResponse(properties: Properties, verifying: Verifying): Date | nu
   const signed =
     operation.signedResponse === 'required'
       ? properties
-      : Object.fromEntries(Object.entries(properties).filter(([, value]) => !wasSent(sent, value)));
+      : detachFromPrototype(
+          Object.fromEntries(Object.entries(properties).filter(([, value]) => !wasSent(sent, value))),
+        );
   const by = { signer, partnerId, now: verifying.now, maxAgeMs: maxResponseAgeMs };
   const verdict = verifySigned(signed, by);
   return verdict instanceof Promise

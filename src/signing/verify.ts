@@ -7,7 +7,6 @@
 
 import type { SignatureReason } from '../errors/messages.js';
 import { parseDateTime } from '../protocol/date-time.js';
-import { readProperty } from '../runtime/prototype.js';
 import { sha256Hex } from '../runtime/sha256.js';
 import type { Signer } from './signer.js';
 
@@ -31,24 +30,22 @@ export type Verdict =
     }
   | { readonly isVerified: false; readonly reason: SignatureReason | 'signer threw' };
 
+/** The properties that are verified. They inherit nothing that other code has put on `Object.prototype`. */
+type Properties = Readonly<Record<string, unknown>>;
+
 /** The signatures among the properties of a response: the protocol has two names for the field (§2.4). */
-export function signaturesIn(properties: Readonly<Record<string, unknown>>): readonly unknown[] {
-  return ['sec_key', 'signature']
-    .map((name) => readProperty(properties, name))
-    .filter((signature) => signature !== undefined && signature !== null && signature !== '');
+export function signaturesIn({ sec_key, signature }: Properties): readonly unknown[] {
+  return [sec_key, signature].filter((given) => given !== undefined && given !== null && given !== '');
 }
 
 /**
  * Verifies every signature among the properties, over the property `timestamp`. Then checks the age of the timestamp.
  * Returns a promise only if the signer does.
  */
-export function verifySigned(
-  properties: Readonly<Record<string, unknown>>,
-  verification: Verification,
-): Verdict | Promise<Verdict> {
+export function verifySigned(properties: Properties, verification: Verification): Verdict | Promise<Verdict> {
   const signatures = signaturesIn(properties);
   if (signatures.length === 0) return { isVerified: false, reason: 'missing' };
-  const sentTimestamp = readProperty(properties, 'timestamp');
+  const sentTimestamp = properties.timestamp;
   const candidates = candidatesOf(sentTimestamp);
   const [text] = candidates;
   if (text === undefined || !signatures.every((signature) => typeof signature === 'string')) {
