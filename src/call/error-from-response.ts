@@ -22,7 +22,7 @@ import {
   assumedTransientStatuses,
   type CodeMeaning,
 } from '../protocol/assumptions.js';
-import { isRecord } from '../protocol/json.js';
+import type { Properties } from '../protocol/json.js';
 import type { Attempt } from './attempt.js';
 import { loadExplanations } from './load-explanations.js';
 import { readRetryAfter } from './retry.js';
@@ -30,23 +30,26 @@ import type { TransportResponse } from './transport.js';
 
 type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
 
-/** Creates the error for a response; null if the response is not an error, and can be verified and decoded. */
+/**
+ * Creates the error for a response; null if the response is not an error, and can be verified and decoded.
+ * `properties` are those of its JSON; null if it has none.
+ */
 export function createServiceError(
   response: TransportResponse,
-  json: unknown,
+  properties: Properties | null,
   attempt: Attempt,
   now: number,
 ): AnyHostedError | null {
   // If a redirect was followed, its target is not the service, even if the response looks like it.
   if (response.flaw === 'redirect') return null;
-  const serviceCode = codeIn(json);
-  const meaning = meaningOf(response.status, serviceCode, json);
+  const serviceCode = codeIn(properties);
+  const meaning = meaningOf(response.status, serviceCode, properties);
   if (meaning === null) return null;
 
   const { status, headers } = response;
   const { operation, sent, shared } = attempt.call;
   const retryAfterMs = readRetryAfter(headers.get('retry-after'), now);
-  const error: ErrorResponse = { ...response, serviceCode, serviceMessage: messageIn(json), retryAfterMs };
+  const error: ErrorResponse = { ...response, serviceCode, serviceMessage: messageIn(properties), retryAfterMs };
   const retryable = isRetryable(meaning, error, operation.repeatable);
   const facts: ErrorFacts = {
     operation: operation.name,
@@ -136,7 +139,7 @@ function standardBase64(text: string): string {
   return text.replaceAll('-', '+').replaceAll('_', '/');
 }
 
-function meaningOf(status: number, code: string | null, json: unknown): Meaning | null {
+function meaningOf(status: number, code: string | null, properties: Properties | null): Meaning | null {
   if (status === 429) return 'rate_limit';
   if (status === 401 || status === 403) return 'authentication';
   const byCode = meaningOfCode(code);
@@ -145,7 +148,7 @@ function meaningOf(status: number, code: string | null, json: unknown): Meaning 
   if (status === 408) return 'timeout';
   if (status >= 500) return 'server';
   if (status >= 400) return 'api';
-  return isRecord(json) && json.error ? 'api' : null;
+  return properties?.error ? 'api' : null;
 }
 
 function meaningOfCode(code: string | null): CodeMeaning | undefined {
@@ -162,14 +165,14 @@ function isRetryable(meaning: Meaning, { status, serviceCode }: ErrorResponse, r
 }
 
 // Shown in messages and logs, so nothing but digits: what else stands there may be anything.
-function codeIn(json: unknown): string | null {
-  if (!isRecord(json) || (typeof json.code !== 'number' && typeof json.code !== 'string')) return null;
-  const code = String(json.code);
-  return /^\d{1,6}$/.test(code) ? code : null;
+function codeIn(properties: Properties | null): string | null {
+  const code = properties?.code;
+  if (typeof code !== 'number' && typeof code !== 'string') return null;
+  return /^\d{1,6}$/.test(String(code)) ? String(code) : null;
 }
 
-function messageIn(json: unknown): string | null {
-  if (!isRecord(json)) return null;
-  const said = [json.error, json.message, json.result].find((text) => typeof text === 'string' && text !== '');
+function messageIn(properties: Properties | null): string | null {
+  const texts = [properties?.error, properties?.message, properties?.result];
+  const said = texts.find((text) => typeof text === 'string' && text !== '');
   return typeof said === 'string' ? said : null;
 }

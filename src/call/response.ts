@@ -8,7 +8,7 @@
 import { type AnyHostedError, HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
 import type { ErrorFacts, Issue } from '../errors/hosted-error.js';
 import type { SignatureReason, UnusableReason } from '../errors/messages.js';
-import { isRecord, parseJson } from '../protocol/json.js';
+import { isRecord, type Properties, parseJson } from '../protocol/json.js';
 import { detachFromPrototype } from '../runtime/prototype.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import { checkJson } from '../validation/check.js';
@@ -20,9 +20,6 @@ import { loadExplanations } from './load-explanations.js';
 import { hasValue } from './operation.js';
 import { wasSent, wasSentRespelled } from './sent-signatures.js';
 import type { TransportResponse } from './transport.js';
-
-/** The properties of a JSON object. */
-export type Properties = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the response of an attempt. Returns a promise only if the signer does.
@@ -41,18 +38,19 @@ export function readResponse<Input, WireResponse, Output>(
   const now = attempt.call.shared.settings.clock.now();
   reportResponse(response, attempt);
   const json = parseJson(response.text);
-  const error = createServiceError(response, json, attempt, now);
-  if (error !== null) return throwServiceError(error, response, { attempt, now, json });
+  const properties = isRecord(json) ? json : null;
+  const error = createServiceError(response, properties, attempt, now);
+  if (error !== null) return throwServiceError(error, response, { attempt, now, properties });
 
   const source = sourceOf(response, attempt, now);
   const { flaw } = response;
   if (flaw === 'redirect' || flaw === 'too_large') throw source.createUnusable(flaw);
-  const properties = assertObject(flaw === 'not_utf8' ? undefined : json, source);
+  const body = assertObject(flaw === 'not_utf8' ? undefined : json, source);
   const finish = (signedAt: Date | null): CallResult<Output> => {
     attempt.call.shared.noticeAge(signedAt, now);
-    return { data: decode(properties, signedAt, { attempt, source }), response: infoOf(response, attempt) };
+    return { data: decode(body, signedAt, { attempt, source }), response: infoOf(response, attempt) };
   };
-  const signedAt = verifyResponse(properties, { attempt, now, source });
+  const signedAt = verifyResponse(body, { attempt, now, source });
   return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
 }
 
@@ -72,7 +70,7 @@ function reportResponse({ status, headers }: TransportResponse, { call, number, 
 function throwServiceError(
   error: AnyHostedError,
   response: TransportResponse,
-  { attempt, now, json }: { readonly attempt: Attempt; readonly now: number; readonly json: unknown },
+  { attempt, now, properties }: { attempt: Attempt; now: number; properties: Properties | null },
 ): Promise<never> {
   if (error.code !== 'authentication') throw error;
   const { settings, skew, telemetry } = attempt.call.shared;
@@ -81,7 +79,7 @@ function throwServiceError(
   if (skew.learn(response.headers, trip)) telemetry.warn(describeOffset(skew.offsetMs));
   if (loadExplanations.value !== undefined) throw error;
   const explain = () => {
-    throw createServiceError(response, json, attempt, now) ?? error;
+    throw createServiceError(response, properties, attempt, now) ?? error;
   };
   return loadExplanations().then(explain, explain);
 }

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Properties } from '../call/response.js';
 import type { JobRef, JobResult } from '../jobs/types.js';
+import type { Properties } from '../protocol/json.js';
 import { writeJson } from '../runtime/prototype.js';
 import { sha256Hex } from '../runtime/sha256.js';
 import { pairNames } from './scan-body.js';

@@ -6,14 +6,14 @@
  * @module
  */
 
-import { assertObject, assertVerified, type Properties, type Verified } from '../call/response.js';
+import { assertObject, assertVerified, type Verified } from '../call/response.js';
 import { HostedValidationError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { normaliseHistoryEntry } from '../jobs/normalise.js';
 import type { HistoryEntry, JobRef } from '../jobs/types.js';
 import { wireHistoryEntry } from '../jobs/wire.js';
 import { assumedMemoryMs } from '../protocol/assumptions.js';
-import { parseJson } from '../protocol/json.js';
+import { type Properties, parseJson } from '../protocol/json.js';
 import { writeJson } from '../runtime/prototype.js';
 import { decodeUtf8 } from '../runtime/read-body.js';
 import { sha256Hex } from '../runtime/sha256.js';

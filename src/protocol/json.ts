@@ -27,6 +27,9 @@ export function parseJson(text: string): unknown {
   return undefined;
 }
 
+/** The properties of a JSON object. */
+export type Properties = Readonly<Record<string, unknown>>;
+
 /** Whether a value is an object, and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -7,6 +7,7 @@
 
 import type { SignatureReason } from '../errors/messages.js';
 import { parseDateTime } from '../protocol/date-time.js';
+import type { Properties } from '../protocol/json.js';
 import { sha256Hex } from '../runtime/sha256.js';
 import type { Signer } from './signer.js';
 
@@ -30,9 +31,6 @@ export type Verdict =
     }
   | { readonly isVerified: false; readonly reason: SignatureReason | 'signer threw' };
 
-/** The properties that are verified. They inherit nothing that other code has put on `Object.prototype`. */
-type Properties = Readonly<Record<string, unknown>>;
-
 /** The signatures among the properties of a response: the protocol has two names for the field (§2.4). */
 export function signaturesIn({ sec_key, signature }: Properties): readonly unknown[] {
   return [sec_key, signature].filter((given) => given !== undefined && given !== null && given !== '');
@@ -40,6 +38,7 @@ export function signaturesIn({ sec_key, signature }: Properties): readonly unkno
 
 /**
  * Verifies every signature among the properties, over the property `timestamp`. Then checks the age of the timestamp.
+ * The properties must inherit nothing that other code has put on `Object.prototype`.
  * Returns a promise only if the signer does.
  */
 export function verifySigned(properties: Properties, verification: Verification): Verdict | Promise<Verdict> {
