@@ -9,7 +9,7 @@ import type { HostedEvent, Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import type { Settings } from '../settings.js';
 import type { AgeNotice, ClockSkew } from './clock-skew.js';
-import type { Operation, OperationFacts } from './operation.js';
+import type { Encoded, Operation, OperationFacts } from './operation.js';
 import type { SentSignatures } from './sent-signatures.js';
 import type { SigningTime, SigningTimes } from './signing-times.js';
 
@@ -59,6 +59,8 @@ export interface CallFacts {
   readonly id: number;
   readonly operation: OperationFacts;
   readonly options: CallOptions;
+  /** Its request, without what signing adds. */
+  readonly encoded: Encoded;
   /** By the monotonic clock, as is what follows. */
   readonly startedAt: number;
   /** When `totalTimeoutMs` is over. */

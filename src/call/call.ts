@@ -103,14 +103,13 @@ function beginCall<Input, WireResponse, Output>(
   const { shared, operation } = begun;
   const { settings } = shared;
   try {
-    const { input, options } = checkInput(operation, { readInput, options: givenOptions, wire: settings.wire });
+    const checked = checkInput(operation, { readInput, options: givenOptions, wire: settings.wire });
     const startedAt = settings.clock.elapsed();
     return {
       ...begun,
-      input,
-      options,
+      ...checked,
       startedAt,
-      endsAt: startedAt + (options.totalTimeoutMs ?? settings.totalTimeoutMs),
+      endsAt: startedAt + (checked.options.totalTimeoutMs ?? settings.totalTimeoutMs),
       part,
       sent: sharedSignatures(part) ?? createSentSignatures(settings.maxResponseAgeMs),
     };

@@ -8,8 +8,7 @@ import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
 import { HostedError, type Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import type { Wire } from '../protocol/assumptions.js';
-import { isRecord } from '../protocol/json.js';
-import { readProperty, writeJson } from '../runtime/prototype.js';
+import { writeJson } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { writeTimestamp } from '../signing/message.js';
 import { check } from '../validation/check.js';
@@ -22,15 +21,18 @@ import { rememberSent } from './sent-signatures.js';
 const checkedOptions = inputObject(callOptions);
 const noOptions = check(checkedOptions, {});
 
+/** What is sent and how, checked. */
+export type CheckedInput<Input> = Pick<RunningCall<Input, never, never>, 'input' | 'encoded' | 'options'>;
+
 /**
  * Checks the input and the options of a call, and copies them: what the caller changes later is not sent.
  *
  * @throws {HostedValidationError} with every problem of both.
  */
 export function checkInput<Input>(
-  operation: OperationFacts & Pick<Operation<Input, never, never>, 'request'>,
+  operation: OperationFacts & Pick<Operation<Input, never, never>, 'request' | 'encode'>,
   { readInput, options, wire }: { readInput: () => unknown; options: unknown; wire: Wire },
-): { readonly input: Input; readonly options: CallOptions } {
+): CheckedInput<Input> {
   let given: unknown = null;
   try {
     given = readInput();
@@ -39,17 +41,15 @@ export function checkInput<Input>(
   }
   const input = check(operation.request, given);
   const call = options === undefined ? noOptions : check(checkedOptions, options);
-  const issues = [...input.issues, ...markerIssues(operation, given, wire), ...call.issues];
-  if (issues.length > 0) throw new HostedValidationError(issues, { operation: operation.name });
-  return { input: input.data as Input, options: call.data as CallOptions };
+  const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
+  if (input.data === undefined || call.data === undefined) throw fail([...input.issues, ...call.issues]);
+  const encoded = operation.encode(input.data, wire);
+  // §4.3 and §4.4 have paths of the same shape: getting the list marker as an id would list everything.
+  if (encoded.linkId === wire.listMarker) throw fail([{ path: 'refId', message: isMarker }]);
+  return { input: input.data, encoded, options: call.data as CallOptions };
 }
 
-// §4.3 and §4.4 have paths of the same shape: getting the list marker as an id would list everything.
-function markerIssues({ route }: OperationFacts, input: unknown, { listMarker }: Wire): readonly Issue[] {
-  const refId = route.path.includes('{linkId}') && isRecord(input) ? readProperty(input, 'refId') : undefined;
-  if (refId !== listMarker) return [];
-  return [{ path: 'refId', message: 'must not be the marker of the list operation' }];
-}
+const isMarker = 'must not be the marker of the list operation';
 
 /** A request, ready to be sent. */
 export interface SignedRequest {
@@ -66,18 +66,15 @@ export interface SignedRequest {
  *
  * @throws {HostedConfigError} when the signer throws, or does not return a string.
  */
-export function signRequest<Input, WireResponse, Output>(
-  attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
-): SignedRequest | Promise<SignedRequest> {
-  const { operation, input, shared } = attempt.call;
+export function signRequest(attempt: Attempt): SignedRequest | Promise<SignedRequest> {
+  const { operation, shared } = attempt.call;
   const { clock, wire } = shared.settings;
-  const encoded = operation.encode(input, wire);
   const now = clock.now();
   const time = chooseTime(attempt, now);
   const timestamp = writeTimestamp(time, operation.route.host, wire);
   const finish = (signature: string) => {
     rememberSent(attempt.call.sent, signature, { signedFor: time, now });
-    return createRequest(attempt, encoded, { timestamp: timestamp.sent, signature });
+    return createRequest(attempt, { timestamp: timestamp.sent, signature });
   };
   const signature = sign(attempt, timestamp.signed);
   return typeof signature === 'string' ? finish(signature) : signature.then(finish);
@@ -115,10 +112,9 @@ const ownHeaders = { accept: 'application/json', 'content-type': 'application/js
 
 function createRequest(
   { call }: Attempt,
-  encoded: Encoded,
   { timestamp, signature }: { timestamp: string | number; signature: string },
 ): SignedRequest {
-  const { operation, options, shared } = call;
+  const { encoded, operation, options, shared } = call;
   const { partnerId, userAgent, wire } = shared.settings;
   const { host, method } = operation.route;
   const field = host === 'links' ? 'signature' : wire.jobSignatureMember;
