@@ -13,7 +13,7 @@ const longestRoundTripMs = 10_000;
 /** A difference of up to this many ms is not corrected: signatures are expected to be valid for longer. */
 const tolerableMs = 60_000;
 /** A larger difference than this, in ms, is ignored: no request is signed for a time further from now. */
-const largestOffsetMs = 24 * 60 * 60 * 1000;
+export const largestOffsetMs = 24 * 60 * 60 * 1000;
 
 /** When a response came, in ms since the epoch on this machine's clock, and how long that took. */
 export interface RoundTrip {
@@ -44,13 +44,6 @@ export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
     skew.offsetMs = isTolerable(ahead) ? 0 : Math.round(ahead);
     return true;
   }
-}
-
-/** Corrects a time to sign by an offset: at most a day from `now`, whatever else moved it. */
-export function correctTime(time: number, offsetMs: number, now: number): number {
-  // A second less, because a timestamp in whole seconds is cut off.
-  const most = largestOffsetMs - 1_000;
-  return Math.floor(Math.min(Math.max(time + offsetMs, now - most), now + most));
 }
 
 /**

@@ -14,9 +14,9 @@ import { writeTimestamp } from '../signing/message.js';
 import { check } from '../validation/check.js';
 import { callOptions, inputObject } from '../validation/input.js';
 import type { Attempt, RunningCall } from './attempt.js';
-import { correctTime } from './clock-skew.js';
 import type { Encoded, Operation, OperationFacts } from './operation.js';
 import { rememberSent } from './sent-signatures.js';
+import { correctTime } from './signing-times.js';
 
 const checkedOptions = inputObject(callOptions);
 const noOptions = check(checkedOptions, {});

@@ -8,6 +8,7 @@
  */
 
 import type { Wire } from '../protocol/assumptions.js';
+import { largestOffsetMs } from './clock-skew.js';
 
 /** A time that a request is signed for, in ms. */
 export interface SigningTime {
@@ -38,6 +39,13 @@ export function createSigningTimes(wire: Wire): Readonly<Record<'links' | 'jobs'
   const milliseconds = createMilliseconds();
   const timesOf = (format: Wire['timestampFormat']) => (format === 'epoch-s' ? seconds : milliseconds);
   return { links: timesOf(wire.timestampFormat), jobs: timesOf(wire.jobTimestampFormat) };
+}
+
+/** Corrects a time to sign by an offset: at most a day from `now`, whatever else moved it. */
+export function correctTime(time: number, offsetMs: number, now: number): number {
+  // A second less, because a timestamp in whole seconds is cut off.
+  const most = largestOffsetMs - 1_000;
+  return Math.floor(Math.min(Math.max(time + offsetMs, now - most), now + most));
 }
 
 /** If the clock is set back further than this, in ms, times follow it. Smaller steps back are ignored. */

@@ -2,7 +2,7 @@
 
 import type { WireOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { createSigningTimes, type SigningTime, type SigningTimes } from '../../src/call/signing-times.js';
+import { correctTime, createSigningTimes, type SigningTime, type SigningTimes } from '../../src/call/signing-times.js';
 import { assumedWire } from '../../src/protocol/assumptions.js';
 
 const minutes = 60_000;
@@ -231,4 +231,12 @@ test('the service is given two milliseconds to pass, or a second where it has no
   const { links, jobs } = start(inSeconds);
 
   expect([links.passingMs, jobs.passingMs]).toEqual([2, 1_000]);
+});
+
+const day = 24 * 60 * minutes;
+
+test.each([day, -day])('a time that is moved further than a day by an offset of %i ms is cut off', (offset) => {
+  const times = [-10 * minutes, 0, 10 * minutes].map((ms) => correctTime(at + ms, offset, at) - at);
+
+  for (const ms of times) expect(Math.abs(ms)).toBeLessThanOrEqual(day);
 });
