@@ -7,6 +7,7 @@
 import type { ErrorFacts, Outcome } from '../errors/hosted-error.js';
 import type { HostedEvent, Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
+import type { TracingChannel } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
 import type { AgeNotice, ClockSkew } from './clock-skew.js';
 import type { Encoded, Operation, OperationFacts } from './operation.js';
@@ -66,8 +67,10 @@ export interface CallFacts {
   /** When `totalTimeoutMs` is over. */
   readonly endsAt: number;
   readonly part: PartOf | undefined;
-  /** Completed at the end of the call; null if the channel has no subscriber. */
+  /** Completed at the end of the call; null if the channel of calls has no subscriber. */
   readonly traced: CallTrace | null;
+  /** The channel of attempts; null if it has no subscriber when the call begins. */
+  readonly attemptChannel: TracingChannel | null;
   /** Every signature that was sent by the call, or by the wait or confirmation that it is part of. */
   readonly sent: SentSignatures;
 }

@@ -70,10 +70,10 @@ function run<Input, WireResponse, Output>(
 ): Promise<CallResult<Output>> {
   shared.telemetry.calls += 1;
   const begun = { id: shared.telemetry.calls, shared, operation };
-  return traceCall(begun, (traced) => {
+  return traceCall(begun, (tracing) => {
     let call: RunningCall<Input, WireResponse, Output>;
     try {
-      call = beginCall({ ...begun, traced }, given);
+      call = beginCall({ ...begun, ...tracing }, given);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -97,7 +97,7 @@ async function runAttempt<Input, WireResponse, Output>(
 
 /** @throws {HostedValidationError} when the input or the options are invalid. */
 function beginCall<Input, WireResponse, Output>(
-  begun: Pick<RunningCall<Input, WireResponse, Output>, 'id' | 'shared' | 'operation' | 'traced'>,
+  begun: Pick<RunningCall<Input, WireResponse, Output>, 'id' | 'shared' | 'operation' | 'traced' | 'attemptChannel'>,
   { readInput, options: givenOptions, part }: Given,
 ): RunningCall<Input, WireResponse, Output> {
   const { shared, operation } = begun;

@@ -30,7 +30,8 @@ export async function runAttempts<Call extends CallFacts, Output>(
     for (;;) {
       attempt = beginAttempt(call, before);
       try {
-        const output = await traceAttempt(attempt, runAttempt);
+        const { attemptChannel } = call;
+        const output = await (attemptChannel ? traceAttempt(attemptChannel, attempt, runAttempt) : runAttempt(attempt));
         call.options.signal?.throwIfAborted();
         if (call.part === undefined) call.shared.retryTokens.earn();
         reportEnd(call, 'ok', attempt);

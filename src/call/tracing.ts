@@ -7,8 +7,11 @@
 
 import { isHostedError } from '../errors/errors.js';
 import type { OperationName } from '../protocol/routes.js';
-import { findObserved, type TraceMessage, trace } from '../runtime/tracing-channel.js';
+import { findObserved, type TraceMessage, type TracingChannel, trace } from '../runtime/tracing-channel.js';
 import type { Attempt, CallFacts, CallOutcome, CallTrace } from './attempt.js';
+
+/** What subscribers see of a call. */
+type CallTracing = Pick<CallFacts, 'traced' | 'attemptChannel'>;
 
 /** A call, before its input is read. */
 type CallToTrace = Pick<CallFacts, 'id' | 'operation' | 'shared'>;
@@ -37,21 +40,21 @@ export interface AttemptMessage extends RequestMessage {
   readonly attempt: number;
 }
 
-/** Runs a call, and publishes it if the channel has a subscriber. */
-export function traceCall<T>(call: CallToTrace, run: (traced: CallTrace | null) => Promise<T>): Promise<T> {
+/** Runs a call, and publishes it if its channel has a subscriber. */
+export function traceCall<T>(call: CallToTrace, run: (tracing: CallTracing) => Promise<T>): Promise<T> {
   const channel = findObserved('call');
-  if (channel === null) return run(null);
+  const attemptChannel = findObserved('attempt');
+  if (channel === null) return run({ traced: null, attemptChannel });
   const message: CallMessage = { ...describeRequest(call), attempts: 0 };
-  return trace(channel, message, () => run(message));
+  return trace(channel, message, () => run({ traced: message, attemptChannel }));
 }
 
-/** Runs an attempt, and publishes it if the channel has a subscriber. */
+/** Runs an attempt, and publishes it on the channel. */
 export function traceAttempt<Traced extends Attempt, T>(
+  channel: TracingChannel,
   attempt: Traced,
   run: (attempt: Traced) => Promise<T>,
 ): Promise<T> {
-  const channel = findObserved('attempt');
-  if (channel === null) return run(attempt);
   const message: AttemptMessage = { ...describeRequest(attempt.call), attempt: attempt.number };
   return trace(channel, message, async () => {
     try {
