@@ -75,6 +75,7 @@ function findMismatches(response: WireJobStatus, { userId, jobId }: JobRef): rea
   const params = partnerParamsIn(response);
   const issues: Issue[] = [];
   const compare = (path: string, id: string | number | null | undefined, expected: string) => {
+    if (id === undefined || id === expected) return;
     const code = toCode(id);
     if (code !== null && code !== expected) issues.push({ path, message: 'must be the id of the requested job' });
   };
