@@ -2,7 +2,7 @@
 
 import { assertSigned, assertValue, kinds, proveCall } from '../service/proof.ts';
 import { createTarget } from '../service/target.ts';
-import { createVariant } from '../variants/variant.ts';
+import { createVariant } from '../variants/create-variant.ts';
 import { type Block, type BlockSettings, measureHeap } from './block.ts';
 
 export interface InFlightSettings {

@@ -3,7 +3,7 @@
 import { createPages } from '../service/fixtures.ts';
 import { assertLinks, assertSigned } from '../service/proof.ts';
 import { createTarget, type Target } from '../service/target.ts';
-import { createVariant } from '../variants/variant.ts';
+import { createVariant } from '../variants/create-variant.ts';
 import { type Block, type BlockSettings, measureCalls, measureHeap } from './block.ts';
 
 const totalPages = 10_000;

@@ -2,7 +2,7 @@
 
 import { assertLinks, assertSigned } from '../service/proof.ts';
 import { createTarget } from '../service/target.ts';
-import { createVariant } from '../variants/variant.ts';
+import { createVariant } from '../variants/create-variant.ts';
 import type { Block, BlockSettings } from './block.ts';
 
 export interface WalkSettings {

@@ -1,7 +1,6 @@
-/** What is measured beside what: one interface over all of them, each loaded alone. */
+/** One interface over all that is measured, and the variants that only post. */
 
 import { job, partnerId, paths } from '../service/fixtures.ts';
-import type { Target } from '../service/target.ts';
 
 /** One way of asking the service. */
 export interface Variant {
@@ -17,20 +16,6 @@ export interface Walk {
   /** How many pages may be on their way ahead of the one being read. */
   readonly prefetch: number;
   readonly maxPages: number;
-}
-
-/** `ours` and `before` are builds of this package, each in a folder of its own. */
-export const builds = ['ours', 'before'];
-
-/** Loads one variant, and nothing of the others. */
-export async function createVariant(name: string, dist: string, target: Target): Promise<Variant> {
-  if (builds.includes(name)) return (await import('./client.ts')).clientVariant(dist, target);
-  if (name === 'floor') return (await import('./floor.ts')).floorVariant(target);
-  if (name === 'bare') return postingVariant((await import('./bare.ts')).createPost(target));
-  const { peers } = await import('../peers/peers.js');
-  const peer = peers[name as keyof typeof peers];
-  if (!peer) throw new Error(`There is no variant "${name}"`);
-  return postingVariant(await peer(target.baseUrl, target.fetch));
 }
 
 /** What posts bodies, and returns parsed JSON. */
