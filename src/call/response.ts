@@ -24,7 +24,7 @@ import type { TransportResponse } from './transport.js';
 /**
  * Reads the response of an attempt. Returns a promise only if the signer does.
  *
- * @throws {HostedError} of the class that `service-error.ts` chooses, when the service responded with an error.
+ * @throws {HostedError} of the class that `error-from-response.ts` chooses, when the service responded with an error.
  * @throws {HostedResponseError} when the response cannot be used.
  * @throws {HostedSignatureError} when its signature cannot be trusted.
  */

@@ -323,6 +323,28 @@ function habitsOf({ path, text }: SourceFile): readonly string[] {
   return found;
 }
 
+test('a file that the code, CONTRIBUTING or a page of docs names is there', () => {
+  const repository = join(root, '..');
+  const pages = readdirSync(join(repository, 'docs')).filter((name) => name.endsWith('.md'));
+  const texts = ['CONTRIBUTING.md', 'bench/README.md', ...pages.map((name) => `docs/${name}`)].map((path) => ({
+    path,
+    text: readFileSync(join(repository, path), 'utf8'),
+  }));
+  const files = ['src', 'test', 'bench', 'docs', 'examples'].flatMap((folder) =>
+    readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+      `/${folder}/${path}`.replaceAll('\\', '/'),
+    ),
+  );
+
+  const lost = [...texts, ...sources].flatMap(({ path, text }) =>
+    [...text.matchAll(/`([a-z0-9-]+(?:\/[a-z0-9.-]+)*\.tsx?)`/g)]
+      .filter(([, name]) => !files.some((file) => file.endsWith(`/${name}`)))
+      .map(([named]) => `${path} names ${named}`),
+  );
+
+  expect(lost).toEqual([]);
+});
+
 test('the source has no any, enum, namespace, non-null assertion or default export', () => {
   const planted = 'const x: any = y!; enum E {} namespace N {} export default x;';
 
