@@ -1,16 +1,15 @@
 /** The recipes of docs/recipes.md, each in its framework, against callbacks of the mock service; and the page itself. */
 
-import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import type { JobRef } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, type MockInstance, onTestFinished, test, vi } from 'vitest';
+import { isRedisRequired, redisProgram, startRedis } from '../support/redis.ts';
 
 const service = createMockService();
 const { sandbox } = service;
@@ -220,13 +219,13 @@ test('pg-boss: a callback of 1.5 MB is a job of two ids, which a worker asks abo
   expect(queued.map(({ data }) => data)).toEqual([{ userId: job.userId, jobId: job.jobId }]);
 }, 30_000);
 
-// On a machine with Redis alone.
-const redis = redisServer();
-
-test.skipIf(redis === null)(
+// On machines with Redis; `.ci/run` installs it, and demands it.
+test.skipIf(redisProgram === null && !isRedisRequired)(
   'BullMQ: a callback of 1.5 MB is a job of two ids, which a worker asks about',
   async () => {
-    vi.stubEnv('REDIS_URL', await startRedis(redis ?? ''));
+    const redis = await startRedis();
+    onTestFinished(redis.close);
+    vi.stubEnv('REDIS_URL', redis.url);
     const { queue, worker, POST } = await import('../../examples/recipes/bullmq.ts');
     onTestFinished(async () => {
       await worker.close();
@@ -242,38 +241,6 @@ test.skipIf(redis === null)(
   },
   30_000,
 );
-
-function redisServer(): string | null {
-  try {
-    return execFileSync('which', ['redis-server'], { encoding: 'utf8' }).trim();
-  } catch {
-    return null;
-  }
-}
-
-/** On a socket of a folder of its own; it ends with the test. */
-async function startRedis(command: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'hosted-client-'));
-  const socket = join(folder, 'redis.sock');
-  const child = spawn(command, ['--port', '0', '--unixsocket', socket, '--save', '', '--dir', folder], {
-    stdio: 'ignore',
-  });
-  const exited = once(child, 'exit');
-  onTestFinished(async () => {
-    child.kill();
-    await exited;
-    rmSync(folder, { recursive: true });
-  });
-  await vi.waitFor(
-    async () => {
-      const connection = connect(socket);
-      await once(connection, 'connect');
-      connection.destroy();
-    },
-    { timeout: 10_000 },
-  );
-  return `redis+unix://${socket}`;
-}
 
 describe('docs/recipes.md', () => {
   const page = existsSync('docs/recipes.md') ? readFileSync('docs/recipes.md', 'utf8') : '';
