@@ -12,12 +12,13 @@ import { withService } from './service.ts';
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
 /** What the README says under a heading, up to the next one. */
-function sectionOf(heading: string): string {
+export function sectionOf(heading: string): string {
   const [, text = ''] = readme.split(`\n## ${heading}\n`);
   return text.split('\n## ')[0] ?? '';
 }
 
-function blocksOf(section: string): readonly string[] {
+/** Its blocks of code. */
+export function blocksOf(section: string): readonly string[] {
   return [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code ?? '');
 }
 
@@ -35,7 +36,8 @@ async function followReadme(tarball: string): Promise<string | null> {
   );
 }
 
-async function makeFirstCall(cwd: string): Promise<string | null> {
+/** The README's first call, on the oldest Node and on this one. */
+export async function makeFirstCall(cwd: string): Promise<string | null> {
   const [firstCall] = blocksOf(sectionOf('First call'));
   if (firstCall === undefined) return 'README.md has no block under "First call"';
   // As `npm init` leaves it the package is CommonJS, where only this extension takes import and await.
@@ -70,7 +72,8 @@ console.log(error.code, error.reason, error.message);
   return printsJust(told, process.execPath, ['track.mjs'], { cwd });
 }
 
-async function runTests(cwd: string): Promise<string | null> {
+/** What the README says to install for tests, and its tests. */
+export async function runTests(cwd: string): Promise<string | null> {
   const section = sectionOf('Testing your code');
   const [, names] = section.match(/^npm install (?:-D|--save-dev) (.+)$/m) ?? [];
   if (names === undefined) return 'README.md does not say under "Testing your code" what to install';

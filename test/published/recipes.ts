@@ -1,4 +1,7 @@
-/** The recipes in an empty folder: the tarball and a framework installed, the block of docs/recipes.md pasted. */
+/**
+ * The recipes, each in an empty folder of its own: the tarball and what the recipe needs are installed, the README's
+ * first call runs, the block of docs/recipes.md is pasted and does its work, and the README's tests run.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,62 +9,265 @@ import { readFileSync } from 'node:fs';
 import { copyFile, cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { Queue } from 'bullmq';
+import type { JobRef } from 'hosted-client';
+import type { MockService } from 'hosted-client/testing';
 import ts from 'typescript';
+import { isRedisRequired, redisProgram, startRedis } from '../support/redis.ts';
+import { type Cluster, isRequired as isPostgresRequired, programs, startCluster } from '../tracking/databases.ts';
 import type { Check } from './check.ts';
 import { heldVersions, tested } from './consumer.ts';
+import { blocksOf, makeFirstCall, runTests, sectionOf } from './newcomer.ts';
 import { makeProject, mustRun, root, run, writeFiles } from './project.ts';
-import { deliverThree, withService } from './service.ts';
+import { completedJob, deliverThree, withService } from './service.ts';
+
+type Variables = Readonly<Record<string, string>>;
+
+/** A recipe for one file of a program. */
+interface Recipe {
+  readonly name: string;
+  readonly files: Variables;
+  readonly packages: readonly string[];
+  /** Runs it in its folder, with the variables of a service; null when it did what it is for. */
+  readonly look: (cwd: string, env: Variables, service: MockService) => Promise<string | null>;
+}
 
 const page = readFileSync(join(root, 'docs/recipes.md'), 'utf8');
-const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code ?? '');
+const pageBlocks = blocksOf(page);
 
-/** The block that a recipe begins with these words. */
+/** The block that begins with these words. */
 function blockOf(beginning: string): string {
-  const found = blocks.filter((block) => block.startsWith(beginning));
+  const found = pageBlocks.filter((block) => block.startsWith(beginning));
   if (found.length !== 1) throw new Error(`docs/recipes.md has ${found.length} blocks with "${beginning}"`);
   return found[0] ?? '';
 }
 
-const frameworks = ['express', 'fastify', 'hono', '@hono/node-server', 'reflect-metadata', 'rxjs'];
-const nest = ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express'];
+/** What the README shows under "Callbacks". */
+function readmeCallbacks(): string {
+  const [block] = blocksOf(sectionOf('Callbacks'));
+  if (!block?.includes('express.json(')) throw new Error('README.md has no Express under "Callbacks"');
+  return block;
+}
 
 export function recipeChecks(tarball: string): readonly Check[] {
-  let project: Promise<string> | undefined;
-  const inProject = () => {
-    project ??= makeRecipes(tarball);
-    return project;
-  };
   return [
-    ...['Express', 'Fastify', 'Hono on Node', 'Nest', 'Lambda'].map((name) => ({
-      name: `The recipe for ${name}, in a folder of its own: 1.5 MB, the same again, and a forged callback`,
-      look: async () => {
-        const cwd = await inProject();
-        return withService((env, service) =>
-          whileServing(['serve.js', name], cwd, { ...env, PORT: '0' }, async (url) =>
-            expectJust('200 200 401', await deliverThree(service, url)),
-          ),
-        );
-      },
+    ...recipesThatCanRun().map((recipe) => ({
+      name: `The recipe for ${recipe.name}, from an empty folder`,
+      look: () => followRecipe(recipe, tarball),
     })),
     {
-      name: 'The recipe for Next: builds without its variables, serves on Node and on Edge',
-      look: () => next(tarball),
+      name: 'The recipe for Next, from an empty folder: builds without its variables, serves on Node and on Edge',
+      look: () => followNext(tarball),
     },
   ];
 }
 
-async function makeRecipes(tarball: string): Promise<string> {
-  const cwd = await makeProject('recipes', {
+/** Leaves out those whose database is not installed, and says so; not where it has to be there. */
+function recipesThatCanRun(): readonly Recipe[] {
+  const hasPostgres = programs !== null || isPostgresRequired;
+  const hasRedis = redisProgram !== null || isRedisRequired;
+  if (!hasPostgres)
+    console.log(`skipped ${namesOf(onPostgres)}: no PostgreSQL is installed (apt-get install postgresql)`);
+  if (!hasRedis) console.log(`skipped ${namesOf(onRedis)}: no Redis is installed (apt-get install redis-server)`);
+  return [...withoutDatabase, ...(hasPostgres ? onPostgres : []), ...(hasRedis ? onRedis : [])];
+}
+
+const namesOf = (recipes: readonly Recipe[]) => recipes.map(({ name }) => name).join(', ');
+
+const withoutDatabase: readonly Recipe[] = [
+  {
+    name: 'Express',
+    files: { 'receive-with-express.ts': readmeCallbacks() },
+    packages: ['express'],
+    look: (...given) => takeThree('Express', ...given),
+  },
+  {
+    name: 'Fastify',
+    files: { 'receive-with-fastify.ts': blockOf('/** Callbacks with Fastify') },
+    packages: ['fastify'],
+    look: (...given) => takeThree('Fastify', ...given),
+  },
+  {
+    name: 'Hono on Node',
+    files: { 'hono-on-node.ts': blockOf('/** Hono on Node') },
+    packages: ['hono', '@hono/node-server'],
+    look: (...given) => takeThree('Hono on Node', ...given),
+  },
+  {
+    name: 'Nest',
+    files: { 'receive-with-nest.js': transpile(blockOf('/** NestJS')) },
+    packages: ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'],
+    look: (...given) => takeThree('Nest', ...given),
+  },
+  {
+    name: 'Lambda',
+    files: { 'receive-with-lambda.ts': blockOf('/** Callbacks on AWS Lambda') },
+    packages: [],
+    look: (...given) => takeThree('Lambda', ...given),
+  },
+];
+
+const onPostgres: readonly Recipe[] = [
+  {
+    name: 'Express and PostgreSQL',
+    files: { 'express-and-postgres.ts': blockOf('/** Express 5 and PostgreSQL') },
+    packages: ['express', 'pg'],
+    look: writeResultsDown,
+  },
+  {
+    name: 'a cron script',
+    files: { 'cron.ts': blockOf('/** A cron script') },
+    packages: ['pg'],
+    look: runScriptTwice,
+  },
+  {
+    name: 'pg-boss',
+    files: { 'pg-boss.ts': blockOf('/** pg-boss') },
+    packages: ['pg-boss'],
+    look: queueInPostgres,
+  },
+];
+
+const onRedis: readonly Recipe[] = [
+  {
+    name: 'BullMQ',
+    files: { 'bullmq.ts': blockOf('/** BullMQ') },
+    packages: ['bullmq', 'ioredis'],
+    look: queueInRedis,
+  },
+];
+
+async function followRecipe({ name, files, packages, look }: Recipe, tarball: string): Promise<string | null> {
+  const cwd = await makeProject(`recipe-${name.toLowerCase().replaceAll(' ', '-')}`, {
     'package.json': JSON.stringify({ private: true, type: 'module', overrides: heldVersions }),
-    'receive-with-express.ts': readFileSync(join(root, 'examples/receive-with-express.ts'), 'utf8'),
-    'receive-with-fastify.ts': blockOf('/** Callbacks with Fastify'),
-    'hono-on-node.ts': blockOf('/** Hono on Node'),
-    'receive-with-lambda.ts': blockOf('/** Callbacks on AWS Lambda'),
-    'receive-with-nest.js': transpile(blockOf('/** NestJS')),
+    ...files,
   });
   await copyFile(join(root, 'test/published/recipes/serve.js'), join(cwd, 'serve.js'));
-  await mustRun('npm', ['install', '--loglevel=error', tarball, ...[...frameworks, ...nest].map(tested)], { cwd });
-  return cwd;
+  await mustRun('npm', ['install', '--loglevel=error', tarball, ...packages.map(tested)], { cwd });
+  return (
+    (await makeFirstCall(cwd)) ??
+    (await withService((env, service) => look(cwd, { ...env, PORT: '0' }, service))) ??
+    (await runTests(cwd))
+  );
+}
+
+const accepted = '200 200 401';
+
+/** 1.5 MB, the same once more, and a forged callback. */
+async function takeThree(name: string, cwd: string, env: Variables, service: MockService): Promise<string | null> {
+  return whileServing(['serve.js', name], cwd, env, async (url, printed) => {
+    const statuses = await deliverThree(service, url);
+    const results = printed.filter((line) => / the job is succeeded$/.test(line)).length;
+    return expectJust([accepted, 1], [statuses, results]);
+  });
+}
+
+async function writeResultsDown(cwd: string, env: Variables, service: MockService): Promise<string | null> {
+  return withPostgres(async ({ connectionString, pool }) => {
+    const withDatabase = { ...env, DATABASE_URL: connectionString };
+    const jobs = [completedJob(service, 'approved'), completedJob(service, 'rejected')];
+    const statuses = await whileServing(['serve.js', 'Express and PostgreSQL'], cwd, withDatabase, async (url) => {
+      const delivered: string[] = [];
+      for (const job of jobs) delivered.push(await deliverThree(service, url, job));
+      return delivered;
+    });
+    const { rows } = await pool.query(
+      'select user_id as "userId", job_id as "jobId", state from results order by received_at',
+    );
+    const [approved, rejected] = jobs;
+    const expected = [
+      { ...approved, state: 'succeeded' },
+      { ...rejected, state: 'failed' },
+    ];
+    return expectJust([accepted, accepted, expected], [...statuses, rows]);
+  });
+}
+
+type Row = Pick<JobRef, 'jobId'> & { readonly state: string };
+
+async function runScriptTwice(cwd: string, env: Variables, service: MockService): Promise<string | null> {
+  return withPostgres(async ({ connectionString, pool }) => {
+    const pending = service.sandbox.jobs.start();
+    const jobs = [completedJob(service, 'approved'), completedJob(service, 'rejected'), pending];
+    await pool.query('create table jobs (user_id text, job_id text, state text)');
+    for (const { userId, jobId } of jobs) {
+      await pool.query("insert into jobs values ($1, $2, 'pending')", [userId, jobId]);
+    }
+    const statesAfterRun = async () => {
+      const { output } = await mustRun(process.execPath, ['cron.ts'], {
+        cwd,
+        env: { ...env, DATABASE_URL: connectionString, DEADLINE_MS: '4000' },
+      });
+      const { rows } = await pool.query('select job_id as "jobId", state from jobs');
+      const states = jobs.map(({ jobId }) => (rows as Row[]).find((row) => row.jobId === jobId)?.state);
+      return [output, ...states];
+    };
+    const first = await statesAfterRun();
+    service.sandbox.jobs.complete(pending, 'approved');
+    const second = await statesAfterRun();
+    return expectJust(
+      [
+        ['', 'succeeded', 'failed', 'pending'],
+        ['', 'succeeded', 'failed', 'succeeded'],
+      ],
+      [first, second],
+    );
+  });
+}
+
+async function queueInPostgres(cwd: string, env: Variables, service: MockService): Promise<string | null> {
+  return withPostgres(async ({ connectionString, pool }) => {
+    const queued = async () => {
+      const { rows } = await pool.query("select data from pgboss.job where name = 'verifications'");
+      return (rows as { data: JobRef }[]).map(({ data }) => data);
+    };
+    return queueOne('pg-boss', { cwd, env: { ...env, DATABASE_URL: connectionString }, service, queued });
+  });
+}
+
+async function queueInRedis(cwd: string, env: Variables, service: MockService): Promise<string | null> {
+  const redis = await startRedis();
+  const queue = new Queue<JobRef>('verifications', { connection: { url: redis.url } });
+  try {
+    const queued = async () => (await queue.getJobs()).map(({ data }) => data);
+    return await queueOne('BullMQ', { cwd, env: { ...env, REDIS_URL: redis.url }, service, queued });
+  } finally {
+    await queue.close();
+    await redis.close();
+  }
+}
+
+interface QueueTrial {
+  readonly cwd: string;
+  readonly env: Variables;
+  readonly service: MockService;
+  /** What the queue has of each job. */
+  readonly queued: () => Promise<readonly unknown[]>;
+}
+
+/** A callback of 1.5 MB becomes one job of the queue, with two ids in it, and a worker says what became of it. */
+async function queueOne(name: string, { cwd, env, service, queued }: QueueTrial): Promise<string | null> {
+  const { userId, jobId } = completedJob(service);
+  return whileServing(['serve.js', name], cwd, env, async (url, printed) => {
+    const statuses = await deliverThree(service, url, { userId, jobId });
+    const saysResult = () => printed.filter((line) => line.startsWith('the job is '));
+    for (let waited = 0; saysResult().length === 0 && waited < 30_000; waited += 50) await setTimeout(50);
+    return expectJust(
+      [accepted, [{ userId, jobId }], ['the job is succeeded']],
+      [statuses, await queued(), saysResult()],
+    );
+  });
+}
+
+async function withPostgres<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
+  const cluster = await startCluster();
+  try {
+    return await work(cluster);
+  } finally {
+    await cluster.close();
+  }
 }
 
 /** Decorators with their types, as Nest's own compiler does it. */
@@ -77,7 +283,7 @@ function transpile(source: string): string {
   return outputText;
 }
 
-async function next(tarball: string): Promise<string | null> {
+async function followNext(tarball: string): Promise<string | null> {
   const cwd = await makeProject('next');
   for (const file of ['package.json', 'package-lock.json', 'tsconfig.json']) {
     await copyFile(join(root, 'test/published/next', file), join(cwd, file));
@@ -86,8 +292,8 @@ async function next(tarball: string): Promise<string | null> {
     await cp(join(root, 'examples/recipes/next', folder), join(cwd, folder), { recursive: true });
   }
   await mustRun('npm', ['ci', '--loglevel=error'], { cwd });
-  await mustRun('npm', ['install', '--no-save', '--loglevel=error', tarball], { cwd });
-  return (await buildPage(cwd)) ?? (await buildAndServe(cwd));
+  await mustRun('npm', ['install', '--loglevel=error', tarball], { cwd });
+  return (await makeFirstCall(cwd)) ?? (await buildPage(cwd)) ?? (await buildAndServe(cwd)) ?? (await runTests(cwd));
 }
 
 const nextBin = 'node_modules/next/dist/bin/next';
@@ -118,21 +324,22 @@ async function buildAndServe(cwd: string): Promise<string | null> {
     whileServing([nextBin, 'start', '-H', '127.0.0.1', '-p', '0'], cwd, { ...quiet, ...env }, async (url) => {
       const onNode = await deliverThree(service, `${url}/api/callbacks`);
       const onEdge = await deliverThree(service, `${url}/api/edge-callbacks`);
-      return expectJust('200 200 401, 200 200 401', `${onNode}, ${onEdge}`);
+      return expectJust([accepted, accepted], [onNode, onEdge]);
     }),
   );
 }
 
-function expectJust(expected: string, seen: string): string | null {
-  return seen === expected ? null : `The statuses are ${seen}, not ${expected}`;
+function expectJust(expected: unknown, seen: unknown): string | null {
+  if (isDeepStrictEqual(seen, expected)) return null;
+  return `Seen was ${JSON.stringify(seen)}, not ${JSON.stringify(expected)}`;
 }
 
-/** Runs a server, and `work` with the URL that it prints; ends the server. */
+/** Runs a server, and `work` with the URL that it prints and all its lines; ends the server. */
 async function whileServing<T>(
   args: readonly string[],
   cwd: string,
-  env: Readonly<Record<string, string>>,
-  work: (url: string) => Promise<T>,
+  env: Variables,
+  work: (url: string, printed: readonly string[]) => Promise<T>,
 ): Promise<T> {
   const child = spawn(process.execPath, args, {
     cwd,
@@ -140,13 +347,18 @@ async function whileServing<T>(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = once(child, 'exit');
+  const printed: string[] = [];
+  const lines = createInterface({ input: child.stdout });
+  lines.on('line', (line) => printed.push(line));
   let complaints = '';
   child.stderr.on('data', (data: Buffer) => {
     complaints += data;
   });
-  const timer = setTimeout(() => child.kill(), 60_000);
+  const timer = globalThis.setTimeout(() => child.kill(), 60_000);
   try {
-    return await work(await urlIn(child.stdout, () => complaints));
+    const url = await urlIn(lines);
+    if (url === null) throw new Error(`It does not say where it listens: ${complaints}`);
+    return await work(url, printed);
   } finally {
     clearTimeout(timer);
     child.kill();
@@ -154,14 +366,13 @@ async function whileServing<T>(
   }
 }
 
-async function urlIn(output: NodeJS.ReadableStream, complaints: () => string): Promise<string> {
-  const lines = createInterface({ input: output });
-  for await (const line of lines) {
-    const [url] = /http:\/\/\S+/.exec(line) ?? [];
-    if (url === undefined) continue;
-    // What is printed after it must not fill the pipe.
-    output.resume();
-    return url;
-  }
-  throw new Error(`It does not say where it listens: ${complaints()}`);
+/** The first URL that is printed; null where there is none. */
+function urlIn(lines: NodeJS.EventEmitter): Promise<string | null> {
+  return new Promise((resolve) => {
+    lines.on('close', () => resolve(null));
+    lines.on('line', (line: string) => {
+      const [url] = /http:\/\/\S+/.exec(line) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+  });
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import type { JobRef } from 'hosted-client';
 import { createMockService, type MockService } from 'hosted-client/testing';
 
 /** Runs `work` with the variables of a service on this machine, and the service. */
@@ -35,14 +36,20 @@ export async function withService<T>(
   }
 }
 
+/** A job with its result. */
+export function completedJob({ sandbox }: MockService, outcome: 'approved' | 'rejected' = 'approved'): JobRef {
+  const job = sandbox.jobs.start();
+  sandbox.jobs.complete(job, outcome);
+  return job;
+}
+
 /**
  * Delivers a callback as large as they grow, the same once more, and a forged one; gives the statuses.
  *
  * @param url - Where the recipe listens.
  */
-export async function deliverThree({ sandbox }: MockService, url: string): Promise<string> {
-  const job = sandbox.jobs.start();
-  sandbox.jobs.complete(job, 'approved');
+export async function deliverThree(service: MockService, url: string, job = completedJob(service)): Promise<string> {
+  const { sandbox } = service;
   const to = async (request: Request) =>
     fetch(url, { method: 'POST', headers: request.headers, body: await request.arrayBuffer() });
   const statuses: number[] = [];

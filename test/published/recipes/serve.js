@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { nodeHandler } from 'hosted-client/node';
 
 const listening = async (server) => {
   if (!server.listening) await once(server, 'listening');
@@ -11,8 +12,11 @@ const serve = (listener) => listening(createServer(listener).listen(0, '127.0.0.
 
 const recipes = {
   Express: async () => serve((await import('./receive-with-express.ts')).app),
+  'Express and PostgreSQL': async () => serve((await import('./express-and-postgres.ts')).app),
   Fastify: async () => (await import('./receive-with-fastify.ts')).app.listen({ port: 0, host: '127.0.0.1' }),
   'Hono on Node': async () => listening((await import('./hono-on-node.ts')).server),
+  'pg-boss': async () => serve(nodeHandler((await import('./pg-boss.ts')).POST)),
+  BullMQ: async () => serve(nodeHandler((await import('./bullmq.ts')).POST)),
   async Nest() {
     const app = await (await import('./receive-with-nest.js')).createApp();
     await app.listen(0, '127.0.0.1');
