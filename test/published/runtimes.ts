@@ -100,7 +100,16 @@ async function installPackage(): Promise<string> {
   const project = await makeProject('runtimes', { 'package.json': '{ "private": true, "type": "module" }' });
   const tarball = await packTarball();
   await mustRun('npm', ['install', '--no-save', '--loglevel=error', tarball], { cwd: project });
-  const files = ['run.js', 'run-stacks.js', 'run-in-jsdom.js', 'worker.js', 'workerd.capnp', 'hono.capnp'];
+  const files = [
+    'run.js',
+    'run-stacks.js',
+    'run-in-jsdom.js',
+    'worker.js',
+    'workerd.capnp',
+    'hono.capnp',
+    'traced.js',
+    'traced.capnp',
+  ];
   const shared = ['contract.js', 'stacks.js'].map((file) => fileURLToPath(new URL(file, import.meta.url)));
   for (const path of [...shared, ...files.map((file) => join(folder, file))]) {
     await copyFile(path, join(project, path.slice(path.lastIndexOf('/') + 1)));
@@ -246,6 +255,7 @@ async function bundle(entry: string, outfile: string, format: 'esm' | 'iife'): P
     format,
     globalName: 'bundle',
     platform: 'browser',
+    external: ['node:*'],
     // For the framework of a recipe; the package is in the project itself.
     nodePaths: [fileURLToPath(new URL('../../node_modules', import.meta.url))],
   });
@@ -258,6 +268,7 @@ const checks: readonly (readonly [string, (project: string, server: ContractServ
   ['A browser is refused', refusedByBrowser],
   ['Deno without --allow-net sends nothing, and says so', forbiddenByDeno],
   ['The recipe for Hono, on workerd: 1.5 MB, the same again, and a forged callback', runHonoRecipe],
+  ['Tracing channels on workerd, with a subscriber and without', traceInWorkerd],
 ];
 
 /** A bundle of the client, in a context that has what a page has: it starts without the document alone. */
@@ -320,6 +331,27 @@ async function runHonoRecipe(project: string): Promise<string | null> {
     ),
   );
   return statuses === '200 200 401' ? null : `The statuses are ${statuses}`;
+}
+
+/** Calls, waits and deliveries where workerd has `node:diagnostics_channel`. */
+async function traceInWorkerd(project: string): Promise<string | null> {
+  await bundle(join(project, 'traced.js'), join(project, 'traced.bundle.js'), 'esm');
+  const told = await withService((env) =>
+    whileServing(installed('workerd/bin/workerd'), ['traced.capnp', project, env], async (origin) =>
+      (await fetch(origin, { signal: AbortSignal.timeout(90_000) })).text(),
+    ),
+  );
+  const outcome = { created: true, failure: 'not_found', state: 'succeeded', status: 200 };
+  const expected = {
+    without: { ...outcome, stores: [null, null], events: [null] },
+    with: { ...outcome, stores: ['traced', 'traced'], events: ['traced'] },
+    ends: [
+      ...['attempt: ok 200 -', 'call: ok 200 -', 'attempt: refused 404 not_found', 'call: refused 404 not_found'],
+      ...['attempt: ok 200 -', 'call: ok 200 -', 'wait: ok - -'],
+      ...['attempt: ok 200 -', 'call: ok 200 -', 'callback: accepted 200 -'],
+    ],
+  };
+  return told === JSON.stringify(expected) ? null : told;
 }
 
 async function runCheck([name, check]: (typeof checks)[number], project: string): Promise<void> {
