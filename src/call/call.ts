@@ -5,6 +5,7 @@
  * @module
  */
 
+import { addCallerFrames } from '../errors/caller-frames.js';
 import { HostedTimeoutError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { type Limits, withTimeout } from '../runtime/clock.js';
@@ -114,7 +115,8 @@ function beginCall<Input, WireResponse, Output>(
       sent: sharedSignatures(part) ?? createSentSignatures(settings.maxResponseAgeMs),
     };
   } catch (error) {
-    throw reportFailure(error, begun, null);
+    // The caller is still on the stack, below more of our frames than an engine keeps by default.
+    throw addCallerFrames(reportFailure(error, begun, null));
   }
 }
 

@@ -24,6 +24,7 @@ export function createLazyLinks(start: () => Links): Links {
         return createLinkList({ options: undefined, firstPage: createFirstPage('auto'), fetch });
       }
     },
-    find: async (...given) => start().find(...given),
+    // Awaited: V8 follows a promise that is only returned one turn later, and an invalid query is found before that.
+    find: async (...given) => await start().find(...given),
   };
 }

@@ -162,7 +162,7 @@ async function runStacksOn(runtime: Runtime, title: string, project: string): Pr
   const args = (runtime.args ?? []).map((arg) => (arg === 'run.js' ? 'run-stacks.js' : arg));
   const results = await contractsBy({ ...runtime, args }, '{}', project);
   const problems = results.filter(({ problem }) => problem !== null);
-  const ok = problems.length === 0 && results.length > 500;
+  const ok = problems.length === 0 && results.length > 3_000;
   if (ok) passed += 1;
   else failed += 1;
   const details = problems.map((each) => `${each.name}: ${each.problem}`);

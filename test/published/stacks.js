@@ -2,6 +2,7 @@
 // the caller's function. One file that runs unchanged on each runtime, over what `hosted-client` is there.
 
 import { HostedClient, isHostedError } from 'hosted-client';
+import { nodeHandler } from 'hosted-client/node';
 
 // The service ---------------------------------------------------------------
 
@@ -42,23 +43,64 @@ const failures = {
     when: ({ waits }) => waits,
   },
   validation: { when: ({ input }) => input !== undefined },
+  'config (read with the first call)': {
+    options: { partnerId: '' },
+    when: ({ only, calledBy }, { isLazy }) => isLazy && only === undefined && calledBy === undefined,
+  },
 };
 
+/** The failures of which nothing is sent. */
+const beforeSending = ['validation', 'config (read with the first call)'];
+
+const traceSteps = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'];
+
+/** Subscribes to every tracing channel, as a tracer does; gives what ends it. */
+function subscribe() {
+  const { channel } = globalThis.process.getBuiltinModule('node:diagnostics_channel');
+  const { AsyncLocalStorage } = globalThis.process.getBuiltinModule('node:async_hooks');
+  const ends = [];
+  for (const name of ['call', 'attempt', 'wait', 'callback']) {
+    const start = channel(`tracing:hosted-client:${name}:start`);
+    const store = new AsyncLocalStorage();
+    start.bindStore(store, (message) => message);
+    ends.push(() => start.unbindStore(store));
+    for (const step of traceSteps) {
+      const stepOf = channel(`tracing:hosted-client:${name}:${step}`);
+      const subscriber = () => undefined;
+      stepOf.subscribe(subscriber);
+      ends.push(() => stepOf.unsubscribe(subscriber));
+    }
+  }
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+/** How a client may be made, and whether a tracer observes it. */
+const settings = [
+  { name: 'plain', isLazy: false, isTraced: false },
+  { name: 'lazy', isLazy: true, isTraced: false },
+  { name: 'traced', isLazy: false, isTraced: true },
+  { name: 'lazy and traced', isLazy: true, isTraced: true },
+];
+
 /** A client of a service that fails so: at once, or a turn of the event loop later. */
-function clientOf({ answer, options }, isLate) {
+function clientOf({ answer, options }, isLate, { isLazy }) {
   const fetch = async () => {
     if (isLate) await new Promise((resolve) => setTimeout(resolve));
     return answer();
   };
-  return new HostedClient({
+  const given = {
     partnerId,
     signer,
     baseUrls: { sandbox: 'https://service.example' },
     fetch,
     maxRetries: 0,
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
     wire: { echoesTimestamp: true },
     ...options,
-  });
+  };
+  return isLazy ? HostedClient.fromEnv(given, { lazy: true, env: {} }) : new HostedClient(given);
 }
 
 const page = (currentPage) => {
@@ -91,7 +133,8 @@ const posted = (record) => JSON.stringify(signed(record));
 
 /**
  * Each is called as `theCaller`, whose name is looked for. `input`: what makes it invalid. `signs`: its answers
- * must be signed. `waits`: it polls. `after`: the service answers one page before it fails.
+ * must be signed. `waits`: it polls. `after`: the service answers one page before it fails. `calledBy`: the name of
+ * the function that is looked for instead.
  */
 export const shapes = {
   'links.create': {
@@ -314,6 +357,24 @@ export const shapes = {
       await client.callbacks.receive(body.replace('user-1', 'user-2'));
     },
   },
+  'nodeHandler, a call of onEvent': {
+    calledBy: 'theEffect',
+    theCaller: async (client) => {
+      const theEffect = async () => void (await client.links.get('ref-1'));
+      let reported;
+      const onError = (error) => {
+        reported = error;
+      };
+      const receive = nodeHandler(client.callbacks.handler({ confirm: false, onEvent: theEffect, onError }));
+      // As `express.json()` leaves it.
+      const body = JSON.parse(posted({ PartnerParams: { user_id: 'user-1', job_id: 'job-1', job_type: 1 } }));
+      await receive(
+        { method: 'POST', url: '/', headers: {}, body },
+        { setHeader: () => undefined, end: () => undefined },
+      );
+      throw reported;
+    },
+  },
   'callbacks.receive, a signer that fails': {
     sends: false,
     only: 'config',
@@ -326,24 +387,24 @@ export const shapes = {
 
 // What comes of them --------------------------------------------------------
 
-function* combinations() {
+function* combinations(setting) {
   for (const [shapeName, shape] of Object.entries(shapes)) {
     if (shape.only !== undefined) yield [shapeName, shape, shape.only, { answer: () => new Response() }];
     for (const [failureName, failure] of Object.entries(failures)) {
-      const isOfInput = failureName === 'validation';
-      if (!isOfInput && shape.sends === false) continue;
-      if (shape.after !== undefined && failure.answer === undefined) continue;
-      if (failure.when === undefined || failure.when(shape)) yield [shapeName, shape, failureName, failure];
+      const isSent = !beforeSending.includes(failureName);
+      if (isSent && shape.sends === false) continue;
+      if (isSent && shape.after !== undefined && failure.answer === undefined) continue;
+      if (failure.when === undefined || failure.when(shape, setting)) yield [shapeName, shape, failureName, failure];
     }
   }
 }
 
-async function runOne([shapeName, shape, failureName, failure], isLate) {
+async function runOne([shapeName, shape, failureName, failure], isLate, setting) {
   const given = { answer: () => new Response(), ...failure };
-  const client = clientOf(shape.after === undefined ? given : afterFirstPage(given), isLate);
-  const { theCaller, input } = shape;
+  const client = clientOf(shape.after === undefined ? given : afterFirstPage(given), isLate, setting);
+  const { theCaller, input, calledBy = 'theCaller' } = shape;
   const code = failureName.replace(/ .*/, '');
-  const name = `${shapeName}: ${failureName}${isLate ? ', later' : ''}`;
+  const name = `${setting.name}: ${shapeName}: ${failureName}${isLate ? ', later' : ''}`;
   try {
     await theCaller(client, ...(failureName === 'validation' ? [input] : []));
     return { name, problem: 'it resolves', stack: '' };
@@ -352,15 +413,20 @@ async function runOne([shapeName, shape, failureName, failure], isLate) {
     if (!isHostedError(error) || error.code !== code) return { name, problem: `it rejects with ${error}`, stack };
     const [first] = stack.split('\n');
     if (first !== `${error.name}: ${error.message}`) return { name, problem: `it begins with ${first}`, stack };
-    return { name, problem: /^\s+at .*\btheCaller\b/m.test(stack) ? null : 'the caller is not in the stack', stack };
+    const isInStack = new RegExp(`^\\s+at .*\\b${calledBy}\\b`, 'm').test(stack);
+    return { name, problem: isInStack ? null : 'the caller is not in the stack', stack };
   }
 }
 
-/** Runs every shape with every failure: what is wrong with each, or null. */
+/** Runs every shape with every failure, in every setting: what is wrong with each, or null. */
 export async function runStacks() {
   const results = [];
-  for (const combination of combinations()) {
-    for (const isLate of [false, true]) results.push(await runOne(combination, isLate));
+  for (const setting of settings) {
+    const stopObserving = setting.isTraced ? subscribe() : () => undefined;
+    for (const combination of combinations(setting)) {
+      for (const isLate of [false, true]) results.push(await runOne(combination, isLate, setting));
+    }
+    stopObserving();
   }
   return results;
 }
