@@ -3,7 +3,7 @@
 import { HostedClient } from 'hosted-client';
 import { instrument } from 'hosted-client/opentelemetry';
 
-// Once a process. Spans stand under the active one, and those of the platform's fetch under ours.
+// Once per process. Spans are children of the active one, and the spans of the platform's fetch are children of ours.
 const { disable } = instrument();
 
 const client = HostedClient.fromEnv();

@@ -10,7 +10,7 @@ import { nodeHandler } from 'hosted-client/node';
 
 @Injectable()
 export class Verifications {
-  /** Believes a callback or not, and asks job status for the truth. */
+  /** Verifies a callback, and confirms it by job status. */
   readonly receive: ReturnType<typeof nodeHandler>;
 
   constructor(private readonly client: HostedClient) {

@@ -12,7 +12,7 @@ export const queue = new Queue<JobRef>('verifications', {
   defaultJobOptions: {
     attempts: 20,
     backoff: { type: 'exponential', delay: 1_000 },
-    // For as long as a job is kept, another with its id is not added.
+    // While a job is kept, no other job with its id is added.
     removeOnComplete: { age: 7 * 24 * 3600 },
   },
 });
@@ -27,7 +27,7 @@ export const POST = client.callbacks.handler({
 export const worker = new Worker<JobRef>(
   'verifications',
   async (job, _token, signal) => {
-    // When this rejects, as for a job that is still pending after a minute, the queue tries again later.
+    // If this rejects, for example because the job is still pending, the queue tries again later.
     const status = await client.jobs.waitForCompletion(job.data, { deadlineMs: 60_000, ...(signal && { signal }) });
     console.log(`the job is ${status.state}`);
   },

@@ -11,7 +11,7 @@ const { rows } = await db.query<JobRef>(
   `select user_id as "userId", job_id as "jobId" from jobs where state = 'pending'`,
 );
 
-// It is started every five minutes: the next run goes on with what is still pending after four.
+// The script runs every five minutes. What is still pending after four is left to the next run.
 const deadlineMs = Number(env.DEADLINE_MS ?? 240_000);
 
 for await (const { job, status, error } of client.jobs.waitForAll(rows, { deadlineMs })) {
@@ -22,7 +22,7 @@ for await (const { job, status, error } of client.jobs.waitForAll(rows, { deadli
       job.jobId,
     ]);
   } else if (error.code !== 'poll_timeout') {
-    console.error('a job could not be asked about', error);
+    console.error('the status of a job could not be fetched', error);
   }
 }
 

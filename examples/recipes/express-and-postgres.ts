@@ -1,4 +1,4 @@
-/** Express 5 and PostgreSQL: sends a person to a link, and writes each result down once. */
+/** Express 5 and PostgreSQL: creates links for users, and stores each result once. */
 
 import { env } from 'node:process';
 import express from 'express';
@@ -20,7 +20,7 @@ await db.query(`
 
 const handle = client.callbacks.handler({
   onEvent: async (event, status) => {
-    // An interim result: the final one has a callback of its own.
+    // An interim result: the final one has its own callback.
     if (!status.complete) return;
     // A result that is delivered again has the same id.
     await db.query(
@@ -29,7 +29,7 @@ const handle = client.callbacks.handler({
     );
   },
   onError: (error, { phase, status }) => {
-    console.error(`a callback was answered ${status}: ${phase}`, error);
+    console.error(`a callback ended in ${status}: ${phase}`, error);
   },
 });
 

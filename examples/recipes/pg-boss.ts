@@ -26,7 +26,7 @@ export const POST = client.callbacks.handler({
 
 await boss.work<JobRef>('verifications', async ([job]) => {
   if (!job) return;
-  // When this rejects, as for a job that is still pending after a minute, the queue tries again later.
+  // If this rejects, for example because the job is still pending, the queue tries again later.
   const status = await client.jobs.waitForCompletion(job.data, { deadlineMs: 60_000, signal: job.signal });
   console.log(`the job is ${status.state}`);
 });

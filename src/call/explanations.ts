@@ -13,7 +13,7 @@ import type { Settings } from '../settings.js';
 import { hasBlanks } from '../signing/hmac-sha256.js';
 import { describeSkew } from './clock-skew.js';
 
-/** What is wrong, and what to do about it: null where nothing can be said. */
+/** What is wrong, and what to do about it; null if nothing can be advised. */
 type Explanation = readonly [what: string, advice: string | null];
 
 /** What is known of a request without a response, and why there is none, in words. */
@@ -71,7 +71,7 @@ function explain({ reason, step, isNotSent }: ConnectionFailure, origin: string)
   }
 }
 
-/** What Deno's messages say, by Node's codes; the first that fits. */
+/** Texts of Deno's messages, and Node's code for each. The first match counts. */
 const denoSteps: readonly (readonly [text: string, code: string])[] = [
   ['Requires net access ', 'NET_PERMISSION'],
   [': dns error: ', 'ENOTFOUND'],
@@ -128,7 +128,7 @@ function adviceAboutAuthority(): string | null {
 
 function hintsAboutFetch(failure: ConnectionFailure, origin: string): readonly string[] {
   const hints: string[] = [];
-  // A certificate says that there was a connection.
+  // If a certificate was rejected, there was a connection: no proxy was missing.
   const variable = failure.isLasting ? null : findUnusedProxy(origin);
   if (variable !== null) {
     hints.push(
@@ -137,14 +137,12 @@ function hintsAboutFetch(failure: ConnectionFailure, origin: string): readonly s
   }
   // RFC 6761 §6.2: no real host has such a name; those of the testing kit do.
   if (new URL(origin).hostname.endsWith('.test')) {
-    hints.push(
-      'hosts of the testing kit are reached by its own fetch alone: pass "fetch: service.fetch" to the client',
-    );
+    hints.push('only the fetch of the testing kit reaches its hosts: pass "fetch: service.fetch" to the client');
   }
   return hints;
 }
 
-/** How far the clocks may be apart, in ms, before it is worth a word: `Date` has whole seconds. */
+/** How far the clocks may be apart, in ms, before the message says so: `Date` has whole seconds. */
 const unsuspiciousMs = 5_000;
 
 /** What is known of a response that did not accept our signature. */
@@ -155,7 +153,7 @@ export interface Rejection {
   readonly tookMs: number;
 }
 
-/** Names what may be why the service does not accept a signature, each with what to do. */
+/** Lists possible reasons why the service does not accept a signature, each with what to do. */
 export function explainRejection({ headers, now, tookMs }: Rejection, settings: Settings): readonly string[] {
   const { partnerId, signer } = settings;
   const hints: string[] = [];

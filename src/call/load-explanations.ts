@@ -1,6 +1,6 @@
 /**
- * What is known of errors that are rare, and their words: loaded with the first of them. Where it cannot be loaded, an
- * error does without, and its request counts as one that may have been received.
+ * Loads the explanations of errors with the first error that needs them. If they cannot be loaded, the error has none,
+ * and its request counts as one that may have been received.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Calls and attempts as messages on the tracing channels. No message names a person, a job or a link: a URL is
- * its origin and its template.
+ * Calls and attempts as messages on the tracing channels. No message names a person, a job or a link: of a URL,
+ * it has the origin and the template.
  *
  * @module
  */
@@ -84,7 +84,7 @@ function describeRequest({ id, operation, shared }: CallToTrace): RequestMessage
     callId: id,
     operation: name,
     method: route.method,
-    // Without the path of the base URL, which is the caller's and may be a secret.
+    // Not the base URL's path, which may be secret.
     origin: new URL(baseUrls[route.host]).origin,
     route: route.path.replace('{brand}', wire.brand).replace('{list}', wire.listMarker),
     status: null,

@@ -13,8 +13,8 @@ import type { HandlerOptions } from './types.js';
 import { createHandler } from './web-handler.js';
 
 /**
- * Creates a namespace that gets the real one with each call, and each handler with its first delivery. Where
- * `start` throws, a call rejects, and a handler reports it and responds with 503.
+ * Creates a namespace that gets the real one with each call, and a handler with its first delivery. If `start`
+ * throws, a call rejects, and a handler reports the error and responds with 503.
  */
 export function createLazyCallbacks(start: () => Callbacks, telemetry: Telemetry): Callbacks {
   const clock = createPlatformClock();

@@ -1,5 +1,5 @@
 /**
- * Deliveries as messages on their tracing channel. No message has anything of a callback in it.
+ * Deliveries as messages on their tracing channel. No message contains anything of the callback.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Finds a link by what its creator knows of it. Loaded with the first use: it is needed where a create failed.
+ * Finds a link by what its creator knows of it. Loaded at first use: it is needed after a create that failed.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { callOptions, inputObject, integer, nonBlank } from '../validation/input
 import { type FetchedPage, type FirstPage, placePage } from './paging.js';
 import type { Link } from './types.js';
 
-/** What a search is given by the caller, and what it gets its pages from. */
+/** What the caller searches for, and how pages are fetched. */
 export interface Search {
   /** As the caller gave them, copied. */
   readonly query: unknown;
@@ -63,7 +63,7 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
     const found = newest ? newestFirst(latest.at(-1) ?? [], order).find(fits) : undefined;
     if (found) return found;
     const edge = (order === 'oldest first' ? back : front).at(-1) ?? [];
-    // Without an order, older links say nothing of the pages between.
+    // Without an order, an old link says nothing about the pages in between.
     const isPast = order !== null && edge.some(({ createdAt }) => isBefore(createdAt, createdAfter));
     if (low > high || count >= maxPages || isPast) return newestFirst(all, order).find(fits) ?? null;
     isFromBack = order === null ? !isFromBack : order === 'oldest first';
@@ -72,7 +72,7 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
   }
 }
 
-/** §4.4 shows no order of the list: null where the dates do not tell it. */
+/** §4.4 does not say in which order links are listed: null if their dates do not show it. */
 type Order = 'newest first' | 'oldest first' | null;
 
 function orderOf(links: readonly Link[]): Order {

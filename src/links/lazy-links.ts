@@ -9,7 +9,7 @@ import { createLinkList } from './link-list.js';
 import type { Links } from './links.js';
 import { createFirstPage } from './paging.js';
 
-/** Creates a namespace that gets the real one with each call; what `start` throws is the call's rejection. */
+/** Creates a namespace that gets the real one with each call. If `start` throws, the call rejects with the error. */
 export function createLazyLinks(start: () => Links): Links {
   return {
     create: (...given) => beginOrReject(() => start().create(...given)),

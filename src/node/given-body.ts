@@ -1,5 +1,5 @@
 /**
- * The body of a request, as the code before a handler left it: its bytes, or what a parser made of them.
+ * The body of a request as a framework passes it on: its bytes, or the value that a parser returned.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { writeJson } from '../runtime/prototype.js';
 
 const utf8 = new TextEncoder();
 
-/** Gives the bytes of a body that is a string or bytes; null for anything else. */
+/** Returns the bytes of a body that is a string or bytes; null for anything else. */
 export function rawBytesOf(body: unknown): Uint8Array | null {
   if (typeof body === 'string') return utf8.encode(body);
   if (body instanceof Uint8Array) return body;
@@ -17,9 +17,9 @@ export function rawBytesOf(body: unknown): Uint8Array | null {
 }
 
 /**
- * Writes what a JSON parser made of a body as JSON again; null where it is nothing that JSON can have. The
- * signature does not cover the body, so blanks and the order of properties do not matter. What the parser lost
- * stays lost: digits of large numbers, and how a string was written that it made a date of.
+ * Writes a parsed body as JSON again; returns null if JSON cannot hold it. The signature does not cover the body, so
+ * whitespace and the order of properties do not matter. What the parser changed stays changed: it may have rounded
+ * large numbers, or made dates of strings.
  */
 export function rewriteParsed(body: unknown): Uint8Array | null {
   if (body === undefined) return null;

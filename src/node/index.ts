@@ -1,5 +1,5 @@
 /**
- * Receives callbacks where a framework has requests of its own: `node:http`, Express, Connect, Nest, Fastify,
+ * Receives callbacks in frameworks that have their own type of request: `node:http`, Express, Connect, Nest, Fastify,
  * AWS Lambda.
  *
  * @module hosted-client/node

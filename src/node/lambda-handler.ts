@@ -11,17 +11,17 @@ import { assertHandler, createBrokenBody, createRequest } from './web-request.js
 
 /**
  * Adapts a handler of callbacks to AWS Lambda, behind an HTTP API (payload 1.0 and 2.0), a REST API or a function
- * URL; the events of a load balancer are read, too.
+ * URL. The events of a load balancer are read, too.
  *
- * The body may be text or base64, or the object that a middleware made of it. A load balancer takes 1 MB at most,
- * which is less than callbacks grow to (1.5 MB).
+ * The body may be text, base64, or an object that a middleware parsed. A load balancer accepts at most 1 MB, and
+ * callbacks reach 1.5 MB.
  *
  * @param handle - What `callbacks.handler` returns.
- * @returns A function from an event to status, headers and body. It never rejects: where `handle` does, the status
- *   is 500.
+ * @returns A function from an event to status, headers and body. It never rejects: if `handle` does, the status is
+ *   500.
  * @throws {HostedConfigError} when `handle` is not a function.
  *
- * @example A function of its own
+ * @example A function that receives callbacks
  * ```ts
  * export const handler = lambdaHandler(client.callbacks.handler({ onEvent: (event) => console.log(event.id) }));
  * ```
@@ -65,7 +65,7 @@ function bodyOf(body: unknown, isBase64: boolean): Uint8Array | ReadableStream<U
   return decoded ?? rawBytesOf(body) ?? rewriteParsed(body) ?? createBrokenBody();
 }
 
-// As lenient as gateways are: canonical or not, it is the body that counts.
+// Lenient, because gateways differ: base64 that is not canonical is decoded, too.
 function decode(base64: string): Uint8Array | null {
   try {
     const binary = atob(base64);

@@ -9,7 +9,7 @@ import { rawBytesOf, rewriteParsed } from './given-body.js';
 import { assertHandler, createBrokenBody, createRequest, createStream, type WebHandler } from './web-request.js';
 
 /**
- * As much of an `IncomingMessage` of `node:http` as is used; `body` and `rawBody` are what frameworks add.
+ * The part of an `IncomingMessage` of `node:http` that is used; frameworks add `body` and `rawBody`.
  *
  * @inline
  */
@@ -20,23 +20,23 @@ export interface NodeRequest {
   readonly url?: string | undefined;
   /** By name, in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** What a parser made of the body, if one ran. */
+  /** The parsed body, if a parser ran. */
   readonly body?: unknown;
   /** The body as it was received, if it was kept. */
   readonly rawBody?: unknown;
 }
 
 /**
- * As much of a `ServerResponse` of `node:http` as is used.
+ * The part of a `ServerResponse` of `node:http` that is used.
  *
  * @inline
  */
 export interface NodeResponse {
   /** The status to send. */
   statusCode: number;
-  /** Whether it was begun. */
+  /** Whether its headers were sent. */
   readonly headersSent: boolean;
-  /** Whether it was sent. */
+  /** Whether the response was ended. */
   readonly writableEnded: boolean;
   /** Whether the connection is gone. */
   readonly destroyed: boolean;
@@ -49,7 +49,7 @@ export interface NodeResponse {
    */
   setHeader(name: string, value: string | readonly string[]): unknown;
   /**
-   * Sends it.
+   * Sends the response.
    *
    * @param body - The bytes.
    * @returns Anything.
@@ -60,17 +60,17 @@ export interface NodeResponse {
 /**
  * Adapts a handler of callbacks to `node:http`, Express 4 and 5, Connect, Nest, and the raw pair of Fastify.
  *
- * The body may be there in any form: `rawBody` (a string or bytes), a `body` of bytes or a string, a stream that
- * was not read, or the object that a JSON parser made. The signature does not cover the body, so `express.json()`
- * in front changes nothing, except that numbers which JavaScript cannot hold have lost digits. Content type and
- * the headers of gateways do not matter. Callbacks grow to 1.5 MB: give a parser in front a `limit` of `'8mb'`, as
- * `express.json()` stops at 100 KB and Fastify at 1 MB, both before this is called.
+ * The body may come in any form: `rawBody` (a string or bytes), a `body` of bytes or a string, a stream that was not
+ * read, or the object of a JSON parser. The signature does not cover the body, so `express.json()` may run first: only
+ * numbers that are too large for JavaScript lose digits. Content type and the headers of gateways do not matter.
+ * Callbacks reach 1.5 MB: set the `limit` of a parser that runs first to `'8mb'`, because `express.json()` stops at
+ * 100 KB and Fastify at 1 MB, both before this function is called.
  *
- * A body that something else has read without keeping it ends in 503, and in `onError` of the handler. What is
- * larger than `maxBytes` ends in 413, and the rest of it is read and dropped.
+ * If other code has read the body and did not keep it, the response is 503, and the handler's `onError` is called. A
+ * body larger than `maxBytes` ends in 413, and the rest of it is read and dropped.
  *
  * @param handle - What `callbacks.handler` returns.
- * @returns A function from a request and its response. It never rejects: where `handle` does, the response is 500.
+ * @returns A function from a request and its response. It never rejects: if `handle` does, the response is 500.
  * @throws {HostedConfigError} when `handle` is not a function.
  *
  * @example Express, behind a parser of JSON
@@ -88,12 +88,12 @@ export function nodeHandler(
   assertHandler(handle);
   return async (request, response) => {
     const answer = await answerTo(request, handle);
-    // What fails here has no other way to be told: the response is gone.
+    // A failure here cannot be reported: the response is gone.
     await send(answer, response).catch(() => undefined);
   };
 }
 
-/** The response; null where the handler rejected, which those of this package do not. */
+/** The response; null if the handler rejected, which those of this package never do. */
 async function answerTo(request: NodeRequest, handle: WebHandler): Promise<Response | null> {
   try {
     const { method, url, headers } = request;
@@ -110,7 +110,7 @@ function bodyOf(request: NodeRequest): Uint8Array | ReadableStream<Uint8Array> {
   // Express 4 has an empty object where no parser ran.
   const isBlank = body === undefined || body === null || isEmptyObject(body);
   if (isBlank && isUnread(request)) return streamOf(request);
-  // An empty object is a body of its own only if that is all that was sent.
+  // An empty object counts as the body only if two bytes were sent.
   if (isBlank && !(body && Number(request.headers['content-length']) === 2)) return createBrokenBody();
   return rewriteParsed(body) ?? createBrokenBody();
 }
@@ -134,8 +134,8 @@ function isUnread(request: object): request is NodeStream {
   return hasMethods(request, 'on', 'off', 'pause', 'resume') && readProperty(request, 'readableDidRead') !== true;
 }
 
-// By its events: its iterator and `Readable.toWeb` destroy the connection when reading stops early, and no response
-// could be sent then.
+// By its events: its iterator and `Readable.toWeb` destroy the connection when reading stops early, and then no
+// response can be sent.
 function streamOf(source: NodeStream): ReadableStream<Uint8Array> {
   let stopListening: (() => void) | undefined;
   return createStream(
@@ -145,7 +145,7 @@ function streamOf(source: NodeStream): ReadableStream<Uint8Array> {
     },
     () => {
       stopListening?.();
-      // Drops the rest, or the connection could carry no other request.
+      // Drops the rest: otherwise the connection could not carry another request.
       source.resume();
     },
   );
@@ -185,7 +185,7 @@ function listen(source: NodeStream, controller: ReadableStreamDefaultController<
 
 async function send(answer: Response | null, response: NodeResponse): Promise<void> {
   const body = new Uint8Array((await answer?.arrayBuffer()) ?? []);
-  // Another part of the program may have responded, or the client be gone.
+  // Other code may have responded already, or the client may be gone.
   if (response.headersSent || response.writableEnded || response.destroyed) return;
   response.statusCode = answer?.status ?? 500;
   for (const [name, value] of answer?.headers ?? []) {

@@ -1,5 +1,5 @@
 /**
- * Creates the web-standard request that a handler of callbacks takes, from what a framework has of it.
+ * Creates the web-standard request that a handler of callbacks takes, from a framework's own request.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { shadowPollution } from '../runtime/prototype.js';
 export type WebHandler = (request: Request) => Promise<Response>;
 
 /**
- * Checks that there is a handler, when an adapter is created and not with the first callback.
+ * Checks the handler when an adapter is created, before the first callback.
  *
  * @throws {HostedConfigError} when it is not a function.
  */
@@ -21,7 +21,7 @@ export function assertHandler(handle: unknown): asserts handle is WebHandler {
   throw new HostedConfigError(issues, { task: 'receive a callback' });
 }
 
-/** A request as a framework has it. */
+/** The parts of a framework's own request. */
 export interface GivenRequest {
   readonly method: unknown;
   /** Path and query. */
@@ -42,7 +42,7 @@ export function createRequest({ method, path, headers, body }: GivenRequest): Re
   return new Request(toUrl(path), Object.assign(init, { body: stream, duplex: 'half' }));
 }
 
-/** A body that cannot be read: handlers report it, and respond that the callback is to be redelivered. */
+/** Creates a body that cannot be read: handlers report it, and respond with 503, so that it is redelivered. */
 export function createBrokenBody(): ReadableStream<Uint8Array> {
   return createStream((controller) => controller.error(new TypeError('the body was read before')));
 }
@@ -56,7 +56,7 @@ export function createStream(
   return new ReadableStream<Uint8Array>({ ...shadows, pull, cancel }, { ...shadows, highWaterMark: 0 });
 }
 
-// A stream, as a request copies the bytes that it is given.
+// A stream, because a request would copy bytes.
 function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   return createStream((controller) => {
     if (bytes.length > 0) controller.enqueue(bytes);
@@ -64,19 +64,19 @@ function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   });
 }
 
-// The platform's Request accepts no CONNECT and no TRACE; a handler accepts nothing but POST, so GET stands for them.
+// The platform's Request accepts no CONNECT and no TRACE; a handler accepts only POST, so GET replaces them.
 function toMethod(method: unknown): string {
   const name = String(method).toUpperCase();
   return ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'].includes(name) ? name : 'GET';
 }
 
-// Host and scheme are a client's or a gateway's word, and nothing depends on them.
+// Clients and gateways choose host and scheme, so nothing depends on them.
 function toUrl(path: unknown): string {
   const url = URL.parse(`http://localhost/${String(path ?? '').replace(/^\/+/, '')}`);
   return url?.href ?? 'http://localhost/';
 }
 
-/** Headers that say how a body travelled: not how long it is by now. */
+/** Headers that describe the body as it was sent. It may have another length by now. */
 const ofTransfer = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
 
 function toHeaders(given: Readonly<Record<string, unknown>>, body: GivenRequest['body']): Headers {
@@ -90,7 +90,7 @@ function toHeaders(given: Readonly<Record<string, unknown>>, body: GivenRequest[
   return headers;
 }
 
-// What the platform refuses as a header (HTTP/2 has `:method`) is left out: handlers read none of these.
+// What the platform rejects as a header (HTTP/2 has `:method`) is left out: handlers read none of these.
 function appendHeader(headers: Headers, name: string, value: unknown): void {
   if (typeof value !== 'string') return;
   try {

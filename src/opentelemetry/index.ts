@@ -27,15 +27,15 @@ import { createMeasurements } from './measurements.js';
 import { callbackDescription, callDescription, type Description, waitDescription } from './spans.js';
 
 /**
- * Makes spans of calls, waits and callbacks under the active span, and measures them, for every client of the
- * process, also those created before. What runs within a call (the platform's fetch, with its own
- * instrumentation) or within `onEvent` stands under its span. No attribute names a person, a job or a link.
+ * Creates spans and metrics of calls, waits and callbacks, for every client in the process, including those created
+ * before. The spans are children of the active span. What runs within a call (the platform's fetch, with its own
+ * instrumentation) or within `onEvent` is a child of its span. No attribute names a person, a job or a link.
  *
- * It listens to the channels of `node:diagnostics_channel`: Node, Bun, Deno, and Workers with `nodejs_compat`;
- * elsewhere it does nothing. Call it once, at the start of the process.
+ * It needs `node:diagnostics_channel`: Node, Bun, Deno, and Workers with `nodejs_compat`. Elsewhere it does nothing.
+ * Call it once, when the process starts.
  *
  * @param options - Where spans and measurements go.
- * @returns A way to end it.
+ * @returns An object whose `disable()` ends it.
  * @throws {HostedConfigError} when a provider has no `getTracer()` or `getMeter()`.
  *
  * @example With the SDK's global providers
@@ -45,13 +45,13 @@ import { callbackDescription, callDescription, type Description, waitDescription
  */
 export function instrument(
   options: {
-    /** Has `getTracer()`. Default: the one that is registered globally, at once or later. */
+    /** An object with `getTracer()`. Default: the global provider, even if it is registered later. */
     tracerProvider?: object;
-    /** Has `getMeter()`. Default: the one that is registered globally when the first measurement is taken. */
+    /** An object with `getMeter()`. Default: the provider that is global when the first measurement is taken. */
     meterProvider?: object;
   } = {},
 ): {
-  /** Ends it: what begins from now on has no span. What is under way ends its span. */
+  /** Stops it: what begins later has no span. What is already running still ends its span. */
   disable(): void;
 } {
   const { tracerProvider, meterProvider } = readProviders(options);
@@ -100,7 +100,7 @@ type Measure<Message> = (
   attributes: ReturnType<Description<Message>['measuredAttributes']>,
 ) => void;
 
-/** Makes a span of each message of a channel; gives what ends that. */
+/** Creates a span for each message of a channel; returns a function that stops it. */
 function follow<Message extends TraceMessage>(
   name: ChannelName,
   tracer: Tracer,
@@ -112,7 +112,7 @@ function follow<Message extends TraceMessage>(
   const running = new Map<object, { readonly span: Span; readonly startedAt: number }>();
   let isEnabled = true;
 
-  // A provider that throws must not end the process, as an error of a channel's subscriber does.
+  // An error that a subscriber throws ends the process: one of a provider must not.
   const onStart = (given: object) => ignoreErrors(() => begin(given));
   const onEnd = (given: object) => ignoreErrors(() => end(given));
 
@@ -125,7 +125,7 @@ function follow<Message extends TraceMessage>(
     });
     running.set(message, { span, startedAt: performance.now() });
     const active = trace.setSpan(context.active(), span);
-    // A context manager's store is its own affair: there is none that could be bound to the channel.
+    // A context manager does not show its store, so the store cannot be bound to the channel.
     const before = message[runInside] ?? ((run: () => void) => run());
     message[runInside] = (run) => before(() => context.with(active, run));
   }

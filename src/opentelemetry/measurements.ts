@@ -1,5 +1,5 @@
 /**
- * What is measured.
+ * The metrics, and how they are recorded.
  *
  * @module
  */
@@ -7,14 +7,14 @@
 import type { Attributes, Counter, Histogram, MeterProvider } from '@opentelemetry/api';
 import { version } from '../settings.js';
 
-/** The instruments, made when the first of them is used: those of a provider that comes later would measure nothing. */
+/** Records the metrics. Their instruments are created at first use: without a provider, they would record nothing. */
 export interface Measurements {
   recordCall(seconds: number, retries: number, attributes: Attributes): void;
   recordWait(seconds: number, attributes: Attributes): void;
   recordCallback(seconds: number, attributes: Attributes): void;
 }
 
-/** Creates the measurements; `findProvider` is asked when the first is taken. */
+/** Creates the measurements; `findProvider` is called when the first is recorded. */
 export function createMeasurements(findProvider: () => MeterProvider): Measurements {
   let made: Instruments | undefined;
   const instruments = () => {

@@ -1,6 +1,6 @@
 /**
- * What spans and measurements say of a message: names and attributes, after OpenTelemetry's semantic conventions
- * for HTTP clients and messaging where these have a word. Nothing of a person, a job or a link.
+ * The names and attributes of spans and metrics. They follow OpenTelemetry's semantic conventions for HTTP clients and
+ * messaging, where these define one. None names a person, a job or a link.
  *
  * @module
  */
@@ -87,7 +87,7 @@ export const callbackDescription: Description<CallbackMessage> = {
     'messaging.operation.type': 'process',
   }),
   endAttributes: (message) => known({ ...deliveryOf(message), 'http.response.status_code': message.status }),
-  // As for the span of an HTTP server: anyone can post what is refused.
+  // As in the span of an HTTP server, 4xx is no error: anyone can post what is rejected.
   isFailure: ({ result }) => result === 'failed',
   measuredAttributes: (message) => known(deliveryOf(message)),
 };

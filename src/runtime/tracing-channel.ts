@@ -27,7 +27,7 @@ export type TracingChannel = Readonly<Record<'start' | 'end' | 'asyncStart' | 'a
 export interface TraceMessage {
   /** A short code of what went wrong; null until then, and where nothing did. */
   errorCode: string | null;
-  /** Set by a subscriber of `start` that has no store to bind: runs what is traced, at once, in its own context. */
+  /** Set by a subscriber of `start` that has no store to bind: runs the traced function at once, in its own context. */
   [runInside]?: (run: () => void) => void;
 }
 
@@ -85,7 +85,7 @@ export async function trace<T>(channel: TracingChannel, message: TraceMessage, r
   }
 }
 
-/** Something traced that is no single function. */
+/** A trace of something that is not one function: a wait. */
 export interface Trace {
   /** Runs a part of it within the subscribers' contexts. */
   inside<T>(run: () => T): T;
@@ -93,7 +93,7 @@ export interface Trace {
   end(): void;
 }
 
-/** Publishes the start of something that is no single function. */
+/** Publishes the start of something that is not one function. */
 export function beginTrace(channel: TracingChannel, message: TraceMessage): Trace {
   let inside: Trace['inside'] = (run) => run();
   enter(channel, message, () => {
@@ -102,7 +102,7 @@ export function beginTrace(channel: TracingChannel, message: TraceMessage): Trac
   return { inside, end: () => publishEnd(channel, message) };
 }
 
-// Whatever a subscriber does, what is traced runs, and once.
+// Whatever a subscriber does, the traced function runs, and only once.
 function enter({ start, end }: TracingChannel, message: TraceMessage, run: () => void): void {
   try {
     start.runStores(message, () => {

@@ -163,7 +163,7 @@ const mistakes: readonly Mistake[] = [
       const { partnerId, baseUrls } = createMockService().sandbox.clientOptions;
       return get(new HostedClient({ partnerId, baseUrls, apiKey: secrets.key, maxRetries: 0 }));
     },
-    says: [/hosts of the testing kit are reached by its own fetch alone/, /pass "fetch: service\.fetch" to the client/],
+    says: [/only the fetch of the testing kit reaches its hosts/, /pass "fetch: service\.fetch" to the client/],
     facts: { code: 'connection', outcome: 'not_sent' },
   },
   {

@@ -138,7 +138,7 @@ describe('Express and PostgreSQL', () => {
     const again = await sandbox.jobs.deliverCallback(job, { to });
 
     expect([failed.status, again.status]).toEqual([500, 200]);
-    expect(complaints).toHaveBeenCalledWith('a callback was answered 500: handle', expect.any(Error));
+    expect(complaints).toHaveBeenCalledWith('a callback ended in 500: handle', expect.any(Error));
     const { rows } = await postgres.query('select state from results where job_id = $1', [job.jobId]);
     expect(rows).toEqual([{ state: 'succeeded' }]);
   });

@@ -1,6 +1,6 @@
-// In a component of the browser, this import fails the build: the client holds a secret key.
+// If a browser component imports this module, the build fails: the client holds a secret key.
 import 'server-only';
 import { HostedClient } from 'hosted-client';
 
-// `next build` runs this, too, where the secrets are not: they are read with the first call.
+// `next build` runs this module without the secrets: they are read with the first call.
 export const client = HostedClient.fromEnv({}, { lazy: true });
