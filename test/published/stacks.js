@@ -16,7 +16,7 @@ const refusedBy = (status, body = {}) => ({ code: null, answer: () => Response.j
 
 /**
  * The kinds of error: what the service answers, or which options of the client cause them. `when` says which
- * methods have it; without it, all that send a request.
+ * methods have it; without it, all that send a request. `wait`: the options of a wait.
  */
 const failures = {
   config: { options: { signer: { ...signer, sign: () => 1 } } },
@@ -40,6 +40,7 @@ const failures = {
   },
   poll_timeout: {
     answer: () => Response.json(signed({ job_complete: false })),
+    wait: { deadlineMs: 1 },
     when: ({ waits }) => waits,
   },
   validation: { when: ({ input }) => input !== undefined },
@@ -126,7 +127,8 @@ const newLink = {
   callbackUrl: 'https://partner.example/callback',
 };
 const job = { userId: 'user-1', jobId: 'job-1' };
-const waiting = { deadlineMs: 1, notFoundGraceMs: 0, maxConsecutiveErrors: 0 };
+/** A wait that its first error ends. */
+const waiting = { deadlineMs: 60_000, notFoundGraceMs: 0, maxConsecutiveErrors: 0 };
 
 /** A delivery of a callback, which the service posted. */
 const posted = (record) => JSON.stringify(signed(record));
@@ -286,37 +288,37 @@ export const shapes = {
     signs: true,
     waits: true,
     input: {},
-    theCaller: async (client, query = job) => void (await client.jobs.waitForCompletion(query, waiting)),
+    theCaller: async (client, query = job, wait = waiting) => void (await client.jobs.waitForCompletion(query, wait)),
   },
   'jobs.watch': {
     signs: true,
     waits: true,
     input: {},
-    theCaller: async (client, query = job) => {
-      for await (const _ of client.jobs.watch(query, waiting));
+    theCaller: async (client, query = job, wait = waiting) => {
+      for await (const _ of client.jobs.watch(query, wait));
     },
   },
   'jobs.waitForAll, thrown': {
     sends: false,
     input: 5,
-    theCaller: async (client, jobs = [job]) => {
-      for await (const _ of client.jobs.waitForAll(jobs, waiting));
+    theCaller: async (client, jobs = [job], wait = waiting) => {
+      for await (const _ of client.jobs.waitForAll(jobs, wait));
     },
   },
   'jobs.waitForAll, an entry': {
     signs: true,
     waits: true,
     input: {},
-    theCaller: async (client, query = job) => {
-      for await (const { error } of client.jobs.waitForAll([query], waiting)) if (error) throw error;
+    theCaller: async (client, query = job, wait = waiting) => {
+      for await (const { error } of client.jobs.waitForAll([query], wait)) if (error) throw error;
     },
   },
   'jobs.waitForAll, the second entry': {
     signs: true,
     waits: true,
-    theCaller: async (client) => {
+    theCaller: async (client, _input, wait = waiting) => {
       let last;
-      for await (const { error } of client.jobs.waitForAll([job, { userId: 'user-2', jobId: 'job-2' }], waiting)) {
+      for await (const { error } of client.jobs.waitForAll([job, { userId: 'user-2', jobId: 'job-2' }], wait)) {
         await new Promise((resolve) => setTimeout(resolve, 5));
         last = error;
       }
@@ -406,7 +408,7 @@ async function runOne([shapeName, shape, failureName, failure], isLate, setting)
   const code = failureName.replace(/ .*/, '');
   const name = `${setting.name}: ${shapeName}: ${failureName}${isLate ? ', later' : ''}`;
   try {
-    await theCaller(client, ...(failureName === 'validation' ? [input] : []));
+    await theCaller(client, failureName === 'validation' ? input : undefined, given.wait);
     return { name, problem: 'it resolves', stack: '' };
   } catch (error) {
     const { stack } = error;
