@@ -27,14 +27,14 @@ export type Flags = Readonly<Record<string, Flag>>;
 export interface Usage {
   /** `hosted-client links get` */
   readonly name: string;
-  /** The names of what stands without a flag: `REF`. */
+  /** The names of what stands without a flag: `REF`; in brackets, what may be left out: `[KEY]`. */
   readonly positionals: readonly string[];
   readonly flags: Flags;
 }
 
 /** Arguments, as checked. */
 export interface Arguments {
-  /** As many as the usage names. */
+  /** As many as the usage names, but for those that may be left out. */
   readonly positionals: readonly string[];
   isSet(flag: string): boolean;
   text(flag: string): string | undefined;
@@ -145,10 +145,10 @@ function isHttpUrl(value: string): boolean {
 function checkPositionals(found: readonly string[], { name, positionals }: Usage): void {
   const usage = [name, ...positionals].join(' ');
   const missing = positionals[found.length];
-  if (missing !== undefined) throw new UsageError(`${missing} is missing: ${usage}`);
+  if (missing !== undefined && !missing.startsWith('[')) throw new UsageError(`${missing} is missing: ${usage}`);
   const empty = found.indexOf('');
   if (empty >= 0 && empty < positionals.length)
-    throw new UsageError(`${positionals[empty]} must not be empty: ${usage}`);
+    throw new UsageError(`${positionals[empty]?.replaceAll(/[[\]]/g, '')} must not be empty: ${usage}`);
   const extra = found[positionals.length];
   if (extra !== undefined) throw new UsageError(`${quote(extra)} is one argument too many: ${usage}`);
 }

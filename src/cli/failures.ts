@@ -70,6 +70,7 @@ function describeInput({ message, issues, operation }: HostedValidationError): s
 
 const argumentNames: Readonly<Record<string, string>> = {
   refId: 'REF',
+  keys: 'KEY',
   jobId: 'JOB_ID',
   idTypes: '--id-type',
   isSingleUse: '--single-use',

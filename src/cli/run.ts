@@ -14,6 +14,7 @@ import { linkCommands } from './commands/links.js';
 import { listenCommand } from './commands/listen.js';
 import { playCommand } from './commands/play.js';
 import { sandboxCommand } from './commands/sandbox.js';
+import { trackingCommands } from './commands/tracking.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';
 import { reportFailure } from './failures.js';
 import { writeLine } from './output.js';
@@ -26,6 +27,7 @@ const commands: readonly Command[] = [
   ...jobCommands,
   playCommand,
   listenCommand,
+  ...trackingCommands,
   doctorCommand,
 ];
 
@@ -83,7 +85,7 @@ function describeProgram(): string {
 ${toColumns(rows)}
 
 Partner, key and URLs are read from the environment: HOSTED_PARTNER_ID, HOSTED_API_KEY, HOSTED_ENVIRONMENT,
-HOSTED_SANDBOX_BASE_URL, HOSTED_PRODUCTION_BASE_URL. "${program} COMMAND --help" names the flags of a command.
+HOSTED_SANDBOX_BASE_URL, HOSTED_PRODUCTION_BASE_URL; the database of tracking: DATABASE_URL. "${program} COMMAND --help" names the flags of a command.
 
 Exit codes: 0 done, and for doctor all well; 1 refused or not well; 2 wrong usage; 3 not complete in time;
 4 not reached; 130 interrupted.`;

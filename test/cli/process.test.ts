@@ -4,17 +4,19 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { build } from 'rolldown';
+import { build, type OutputChunk } from 'rolldown';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import config from '../../rolldown.config.ts';
 
 const { bin } = JSON.parse(readFileSync('package.json', 'utf8')) as { bin: Readonly<Record<string, string>> };
 const name = bin['hosted-client'] ?? '';
 let folder = '';
+let chunks: readonly OutputChunk[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hosted-client-cli-'));
-  await build({ ...config, logLevel: 'silent', output: { ...config.output, dir: folder } });
+  const { output } = await build({ ...config, logLevel: 'silent', output: { ...config.output, dir: folder } });
+  chunks = output.filter((part) => part.type === 'chunk');
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -75,4 +77,34 @@ test('a wrong use exits 2, and an address that nothing answers at 4', async () =
   expect([await usage.code, usage.streams.stdout]).toEqual([2, '']);
   expect(usage.streams.stderr).toContain('did you mean "hosted-client sandbox"?');
   expect(await away.code).toBe(4);
+}, 30_000);
+
+test('nothing of tracking is loaded before one of its commands', () => {
+  const loaded = new Set([name.replace(/^dist\//, '')]);
+  for (const file of loaded) {
+    for (const next of chunks.find(({ fileName }) => fileName === file)?.imports ?? []) loaded.add(next);
+  }
+  const modules = (isLoaded: boolean) =>
+    chunks.filter(({ fileName }) => loaded.has(fileName) === isLoaded).flatMap(({ moduleIds }) => moduleIds);
+
+  expect(modules(true).filter((id) => id.includes('/src/cli/')).length).toBeGreaterThan(10);
+  expect(modules(true).filter((id) => id.includes('/src/tracking/'))).toEqual([]);
+  expect(modules(false).filter((id) => id.includes('/src/tracking/')).length).toBeGreaterThan(10);
+});
+
+test('tracking without its packages names the first, and the command that installs it', async () => {
+  // The folder of this build has no packages beside it.
+  const { code, streams } = launch(['tracking', 'stats'], {
+    HOSTED_PARTNER_ID: '085',
+    HOSTED_API_KEY: 'key',
+    HOSTED_SANDBOX_BASE_URL: 'http://127.0.0.1:9',
+    DATABASE_URL: 'postgresql://app@127.0.0.1:9/app',
+  });
+
+  expect({ code: await code, ...streams }).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'Cannot create a tracker: the package "pg-boss" is not installed, or cannot be loaded: npm install pg-boss\n',
+  });
 }, 30_000);

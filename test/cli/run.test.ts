@@ -6,10 +6,10 @@ import { newLink, receiving, running } from '../sandbox/running.js';
 import { command, type Env, envOf, start } from './running.js';
 
 test.each([
-  [[], 'A command is missing: hosted-client sandbox|links|jobs|play|listen|doctor'],
+  [[], 'A command is missing: hosted-client sandbox|links|jobs|play|listen|tracking|doctor'],
   [['lnks'], '"lnks" is not a command: did you mean "hosted-client links"?'],
   [['dcotor'], '"dcotor" is not a command: did you mean "hosted-client doctor"?'],
-  [['verify'], '"verify" is not a command: hosted-client sandbox|links|jobs|play|listen|doctor'],
+  [['verify'], '"verify" is not a command: hosted-client sandbox|links|jobs|play|listen|tracking|doctor'],
   [['links'], 'A command is missing: hosted-client links create|get|list|update|disable'],
   [['links', 'delete'], '"delete" is not a command: hosted-client links create|get|list|update|disable'],
   [['links', 'creat'], '"creat" is not a command: did you mean "hosted-client links create"?'],
@@ -49,6 +49,9 @@ test('--help names every command and exit code, and --version the version', asyn
     'jobs wait USER_ID JOB_ID',
     'play REF OUTCOME',
     'listen',
+    'tracking stats',
+    'tracking dead-letters',
+    'tracking retry [KEY]',
     'doctor',
   ]) {
     expect(stdout).toContain(`\n  ${name} `);
@@ -70,6 +73,7 @@ const names = [
   'sandbox',
   ...['create', 'get', 'list', 'update', 'disable'].map((name) => `links ${name}`),
   ...['jobs status', 'jobs wait', 'play', 'listen', 'doctor'],
+  ...['stats', 'dead-letters', 'retry'].map((name) => `tracking ${name}`),
 ];
 
 test.each(names)('docs/cli.md names %s and its flags', async (name) => {
@@ -105,6 +109,8 @@ async function writtenBy(env: Env, origin: string, refId: string, ids: readonly 
     ['doctor', '--callback', url],
     ['links', 'disable', refId],
     ['links', 'list', '--limit', secret.length.toString(), '--oops'],
+    ['tracking', 'stats'],
+    ['tracking', 'retry', '--all'],
   ];
   let written = '';
   for (const args of all) {
@@ -124,7 +130,10 @@ test('no command writes a secret, whether the service accepts it or not', async 
   const { refId } = await client.links.create(newLink);
   const job = await sandbox.play(refId, 'never');
   const ids = [job.userId, job.jobId];
-  const env = envOf(sandbox.clientOptions());
+  const env: Env = {
+    ...envOf(sandbox.clientOptions()),
+    DATABASE_URL: `postgresql://app:${secret}@127.0.0.1:1/${secret}`,
+  };
   const { HOSTED_SANDBOX_BASE_URL = '' } = env;
 
   const right = await writtenBy(env, sandbox.origin, refId, ids);

@@ -1,0 +1,145 @@
+/**
+ * `tracking stats|dead-letters|retry`: looks at tracked jobs, and hands dead letters over again. It makes no tables,
+ * follows no job and calls no handler.
+ *
+ * @module
+ */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { HostedConfigError } from '../../index.js';
+import type { HostedStorageError, Tracker, TrackerStats } from '../../tracking/index.js';
+import { type Arguments, type Flags, UsageError } from '../arguments.js';
+import type { Command } from '../command.js';
+import { type Context, createClient, exitCodes } from '../context.js';
+import { RefusedError, UnreachableError } from '../failures.js';
+import { writeFacts, writeJsonLine, writeLine, writeTable } from '../output.js';
+
+const defaultSchema = 'hosted_tracking';
+
+const placeFlags: Flags = {
+  schema: { value: 'NAME', about: `the schema of its tables; ${defaultSchema}` },
+  folder: { value: 'DIR', about: 'a folder that no process has open, in place of the database of DATABASE_URL' },
+};
+
+const stats: Command = {
+  name: 'tracking stats',
+  about: 'count tracked jobs, over all processes; it reads the whole table',
+  positionals: [],
+  flags: placeFlags,
+  async run(given, context) {
+    const counts = await withTracker(given, context, (tracker) => tracker.stats());
+    if (given.isSet('json')) writeJsonLine(context, counts);
+    else writeFacts(context, factsOf(counts));
+    return exitCodes.done;
+  },
+};
+
+function factsOf(counts: TrackerStats): Readonly<Record<string, unknown>> {
+  const { problem, overdue, oldestOverdueMs } = counts;
+  return {
+    Heard: counts.heard,
+    Tracking: counts.tracking,
+    Overdue: overdue === 0 ? 0 : `${overdue}, the oldest by ${Math.round(oldestOverdueMs / 1_000)} s`,
+    'Handing over': counts.handingOver,
+    'Dead letters': counts.dead,
+    'Requests sent': counts.requestsSent,
+    Problem: problem && `${problem.code}, since ${problem.since.toISOString()}`,
+  };
+}
+
+const defaultLimit = 100;
+
+const deadLetters: Command = {
+  name: 'tracking dead-letters',
+  about: 'list completions that were handed over in vain, oldest first',
+  positionals: [],
+  flags: {
+    ...placeFlags,
+    limit: { value: 'N', about: `at most this many; ${defaultLimit}`, kind: 'integer', min: 1, max: 10_000 },
+    after: { value: 'KEY', about: 'those after this key; without it, from the oldest' },
+  },
+  async run(given, context) {
+    const after = given.text('after');
+    const options = { limit: given.number('limit') ?? defaultLimit, ...(after !== undefined && { after }) };
+    const letters = await withTracker(given, context, (tracker) => tracker.deadLetters(options));
+    if (given.isSet('json')) writeJsonLine(context, letters);
+    else if (letters.length > 0) {
+      const rows = letters.map(({ key, job, attempts, failedAt, error: { name, code } }) => {
+        return [key, job?.userId, job?.jobId, attempts, failedAt, code === null ? name : `${name} (${code})`];
+      });
+      writeTable(context, ['KEY', 'USER_ID', 'JOB_ID', 'ATTEMPTS', 'FAILED', 'ERROR'], rows);
+    }
+    if (letters.length === 0) writeLine(context.stderr, 'There are no dead letters');
+    return exitCodes.done;
+  },
+};
+
+const retry: Command = {
+  name: 'tracking retry',
+  about: 'hand one dead letter over again, or --all; the processes that work call their handlers',
+  positionals: ['[KEY]'],
+  flags: { ...placeFlags, all: { about: 'every dead letter' } },
+  async run(given, context) {
+    const [key] = given.positionals;
+    const isAll = given.isSet('all');
+    if (key === undefined && !isAll) throw new UsageError('KEY is missing: hosted-client tracking retry KEY, or --all');
+    if (key !== undefined && isAll) throw new UsageError('KEY and --all are given: give one of them');
+    const keys = key === undefined ? 'all' : [key];
+    const count = await withTracker(given, context, (tracker) => tracker.retry(keys));
+    if (count === 0 && key !== undefined) throw new RefusedError('No dead letter has this key');
+    if (given.isSet('json')) writeJsonLine(context, count);
+    else writeLine(context.stdout, `Handed over again: ${count}`);
+    return exitCodes.done;
+  },
+};
+
+/** Opens what is there, and closes it again. */
+async function withTracker<T>(given: Arguments, context: Context, work: (tracker: Tracker) => Promise<T>): Promise<T> {
+  const place = findPlace(given, context);
+  const client = createClient(context);
+  const { createTracker, HostedStorageError } = await import('../../tracking/index.js');
+  const schema = given.text('schema') ?? defaultSchema;
+  try {
+    const tracker = await createTracker({ client, ...place, schema, migrate: false });
+    try {
+      return await work(tracker);
+    } finally {
+      await tracker.stop();
+    }
+  } catch (error) {
+    if (error instanceof HostedStorageError) throw toFailure(error, schema);
+    throw error instanceof HostedConfigError ? toUsage(error) : error;
+  }
+}
+
+// A password may be in it: it is read from the environment alone, and no part of it is ever written.
+function findPlace(given: Arguments, { env }: Context): { connectionString: string } | { folder: string } {
+  const folder = given.text('folder');
+  if (folder !== undefined) {
+    // PGlite would make one.
+    if (!existsSync(join(folder, 'PG_VERSION'))) throw new UsageError('--folder must be a folder of a tracker');
+    return { folder };
+  }
+  const connectionString = env.DATABASE_URL;
+  if (!connectionString) throw new UsageError('DATABASE_URL must be set, or give --folder');
+  if (!/^postgres(?:ql)?:$/.test(URL.parse(connectionString)?.protocol ?? '')) {
+    throw new UsageError('DATABASE_URL must be a URL: postgresql://USER:PASSWORD@HOST:PORT/DATABASE');
+  }
+  return { connectionString };
+}
+
+function toFailure({ reason, message }: HostedStorageError, schema: string): Error {
+  if (reason === 'unreachable') return new UnreachableError(message);
+  if (reason !== 'not_migrated') return new RefusedError(message);
+  return new RefusedError(
+    `Schema "${schema}" has no tables of tracking, or older ones: see --schema, and docs/tracking.md for how they are made`,
+  );
+}
+
+/** The same error in words of the command line. */
+function toUsage({ issues }: HostedConfigError): UsageError {
+  return new UsageError(issues.map(({ path, message }) => `--${path} ${message}`).join('; '));
+}
+
+export const trackingCommands: readonly Command[] = [stats, deadLetters, retry];

@@ -1,0 +1,171 @@
+/** The commands `tracking …`, on a folder always, and on a PostgreSQL where one is installed. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTracker, type TrackerOptions } from 'hosted-client/tracking';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type Cluster, isRequired, programs, startCluster } from '../tracking/databases.js';
+import { createWorld, until } from '../tracking/world.js';
+import { command, type Env, envOf } from './running.js';
+
+/** Two completions that were handed over in vain, a job that is pending, and nobody who works. */
+async function leaveDeadLetters(place: Pick<TrackerOptions, 'folder' | 'connectionString'>, schema: string) {
+  const { client, service } = createWorld({ pool: {} } as never);
+  const options: TrackerOptions = { client, ...place, schema, minDelayMs: 40, maxRequestsPerSecond: 1_000 };
+  const tracker = await createTracker({ ...options, maxAttempts: 1 });
+  const jobs = [1, 2].map(() => service.jobs.start());
+  const pending = service.jobs.start();
+  for (const job of jobs) service.jobs.complete(job, 'approved');
+  const keys = await tracker.track([...jobs.map((job) => ({ ...job, context: 'ours' })), pending]);
+  await tracker.onCompletion(() => {
+    throw Object.assign(new TypeError('Erika Mustermann'), { code: 'E_BROKEN' });
+  });
+  await until(async () => (await tracker.stats()).dead === 2);
+  await tracker.stop();
+  /** Handles what is handed over, and gives the keys. */
+  const work = async (count: number) => {
+    const handled: string[] = [];
+    const worker = await createTracker(options);
+    await worker.onCompletion(({ key }) => void handled.push(key));
+    await until(async () => handled.length === count && (await worker.stats()).handingOver === 0);
+    await worker.stop();
+    return handled;
+  };
+  return { jobs, keys: keys.slice(0, 2), work, env: envOf(service.clientOptions) };
+}
+
+/** Looks at dead letters, and hands them over again, as an operator would. */
+async function operate(
+  { jobs, keys, work, env }: Awaited<ReturnType<typeof leaveDeadLetters>>,
+  more: readonly string[],
+  variables: Env = {},
+) {
+  const run = (...args: readonly string[]) =>
+    command(['tracking', ...args, ...more], { env: { ...env, ...variables } });
+
+  const counts = await run('stats', '--json');
+  expect(counts).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(counts.stdout)).toMatchObject({ tracking: 1, handingOver: 0, dead: 2, problem: null });
+  const shown = await run('stats');
+  expect(shown.stdout).toMatch(/^Tracking +1$/m);
+  expect(shown.stdout).toMatch(/^Dead letters +2$/m);
+
+  const listed = await run('dead-letters');
+  expect(listed.stdout).toMatch(/^KEY +USER_ID +JOB_ID +ATTEMPTS +FAILED +ERROR\n/);
+  for (const { jobId } of jobs) expect(listed.stdout).toContain(` ${jobId}  1 `);
+  expect(listed.stdout).toContain('TypeError (E_BROKEN)');
+  expect(listed.stdout).not.toMatch(/ours|Mustermann/);
+  const [first, ...none] = JSON.parse((await run('dead-letters', '--json', '--limit', '1')).stdout);
+  expect(none).toEqual([]);
+  expect(first).toMatchObject({ attempts: 1, context: 'ours', error: { name: 'TypeError', code: 'E_BROKEN' } });
+  const [second] = JSON.parse((await run('dead-letters', '--json', '--after', first.key)).stdout);
+  expect([first.key, second.key].sort()).toEqual([...keys].sort());
+
+  expect(await run('retry', first.key)).toMatchObject({ code: 0, stdout: 'Handed over again: 1\n' });
+  expect(await run('retry', first.key)).toMatchObject({ code: 1, stderr: 'No dead letter has this key\n' });
+  expect(await run('retry', '--all', '--json')).toMatchObject({ code: 0, stdout: '1\n' });
+  expect(await run('retry', '--all')).toMatchObject({ code: 0, stdout: 'Handed over again: 0\n' });
+  expect(await run('dead-letters')).toMatchObject({ code: 0, stdout: '', stderr: 'There are no dead letters\n' });
+  expect((await work(2)).sort()).toEqual([...keys].sort());
+}
+
+describe('in a folder', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tracked-'));
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(`${folder}.lock`, { force: true });
+  });
+
+  test('dead letters are listed and handed over again; a folder that is in use, or is none, is refused', async () => {
+    const left = await leaveDeadLetters({ folder }, 'hosted_tracking');
+    await operate(left, ['--folder', folder]);
+
+    const other = await command(['tracking', 'stats', '--folder', folder, '--schema', 'other'], { env: left.env });
+    expect(other).toMatchObject({ code: 1, stdout: '' });
+    expect(other.stderr).toContain('Schema "other" has no tables of tracking, or older ones: see --schema');
+
+    const { client } = createWorld({ pool: {} } as never);
+    const tracker = await createTracker({ client, folder });
+    onTestFinished(() => tracker.stop());
+    const locked = await command(['tracking', 'stats', '--folder', folder], { env: left.env });
+    expect(locked).toMatchObject({ code: 1, stdout: '' });
+    expect(locked.stderr).toContain('another process has the folder');
+  }, 120_000);
+});
+
+const env = {
+  HOSTED_PARTNER_ID: '085',
+  HOSTED_API_KEY: 'a key',
+  HOSTED_SANDBOX_BASE_URL: 'http://127.0.0.1:9',
+  DATABASE_URL: 'postgresql://app:planted-password@127.0.0.1:1/planted-database',
+};
+
+test.each<[string, readonly string[], Env, number, string]>([
+  ['no database', ['stats'], { DATABASE_URL: '' }, 2, 'DATABASE_URL must be set, or give --folder'],
+  [
+    'no URL of a database',
+    ['stats'],
+    { DATABASE_URL: 'planted-password' },
+    2,
+    'DATABASE_URL must be a URL: postgresql:',
+  ],
+  ['a database that is away', ['stats'], {}, 4, 'the database did not answer, or with an error (ECONNREFUSED)'],
+  ['no partner', ['stats'], { HOSTED_PARTNER_ID: '' }, 2, '"HOSTED_PARTNER_ID" must be set'],
+  ['a folder without a tracker', ['stats', '--folder', tmpdir()], {}, 2, '--folder must be a folder of a tracker'],
+  ['no schema', ['stats', '--schema', 'No; drop'], {}, 2, '--schema must be lower-case letters'],
+  ['no key', ['retry'], {}, 2, 'KEY is missing: hosted-client tracking retry KEY, or --all'],
+  ['a key and --all', ['retry', 'x', '--all'], {}, 2, 'KEY and --all are given: give one of them'],
+  ['an empty key', ['retry', ''], {}, 2, 'KEY must not be empty'],
+  ['a limit of none', ['dead-letters', '--limit', '0'], {}, 2, '--limit must be an integer from 1 to 10000'],
+  [
+    'a URL as a flag',
+    ['stats', '--database-url', 'x'],
+    {},
+    2,
+    '"--database-url" is not a flag of hosted-client tracking',
+  ],
+])('tracking is given %s, which is named, and nothing of its variables', async (_, args, variables, code, message) => {
+  const result = await command(['tracking', ...args], { env: { ...env, ...variables } });
+
+  expect({ code: result.code, stdout: result.stdout }).toEqual({ code, stdout: '' });
+  expect(result.stderr).toContain(message);
+  expect(result.stderr).not.toMatch(/planted|a key/);
+});
+
+describe.runIf(programs !== null || isRequired)('on PostgreSQL', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster();
+  });
+  afterAll(() => cluster.close());
+
+  test('dead letters are listed and handed over again, by the database of DATABASE_URL', async () => {
+    const left = await leaveDeadLetters({ connectionString: cluster.connectionString }, 'ours');
+    const variables = { DATABASE_URL: cluster.connectionString };
+
+    await operate(left, ['--schema', 'ours'], variables);
+
+    const shape = (keys: string) =>
+      command(['tracking', 'retry', keys, '--schema', 'ours'], { env: { ...left.env, ...variables } });
+    expect(await shape('no key')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('KEY must be the key of a'),
+    });
+    const production = { ...left.env, ...variables, HOSTED_ENVIRONMENT: 'production' };
+    const other = await command(['tracking', 'stats', '--schema', 'ours'], { env: production });
+    expect(other).toMatchObject({ code: 2, stdout: '' });
+    expect(other.stderr).toContain('--schema has the jobs of sandbox: those of production need another schema');
+  });
+
+  test('a schema that is not there is refused, and not made', async () => {
+    const { code, stderr } = await command(['tracking', 'stats', '--schema', 'absent'], {
+      env: { ...env, DATABASE_URL: cluster.connectionString },
+    });
+
+    expect(code).toBe(1);
+    expect(stderr).toContain('Schema "absent" has no tables of tracking');
+    const { rows } = await cluster.pool.query("select 1 from pg_namespace where nspname like 'absent%'");
+    expect(rows).toEqual([]);
+  });
+});
