@@ -17,6 +17,7 @@ export const alias = [
 export default defineConfig({
   resolve: { alias },
   test: {
+    globalSetup: ['test/support/end-of-run.ts'],
     projects: [
       {
         extends: true,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTracker, type TrackerOptions } from 'hosted-client/tracking';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Cluster, isRequired, programs, startCluster } from '../tracking/databases.js';
+import { type Database, isRequired, openDatabase, programs } from '../tracking/databases.js';
 import { createWorld, until } from '../tracking/world.js';
 import { command, type Env, envOf } from './running.js';
 
@@ -134,15 +134,15 @@ test.each<[string, readonly string[], Env, number, string]>([
 });
 
 describe.runIf(programs !== null || isRequired)('on PostgreSQL', () => {
-  let cluster: Cluster;
+  let database: Database & { readonly connectionString: string };
   beforeAll(async () => {
-    cluster = await startCluster();
-  });
-  afterAll(() => cluster.close());
+    database = await openDatabase();
+  }, 60_000);
+  afterAll(() => database.close());
 
   test('dead letters are listed and handed over again, by the database of DATABASE_URL', async () => {
-    const left = await leaveDeadLetters({ connectionString: cluster.connectionString }, 'ours');
-    const variables = { DATABASE_URL: cluster.connectionString };
+    const left = await leaveDeadLetters({ connectionString: database.connectionString }, 'ours');
+    const variables = { DATABASE_URL: database.connectionString };
 
     await operate(left, ['--schema', 'ours'], variables);
 
@@ -160,12 +160,12 @@ describe.runIf(programs !== null || isRequired)('on PostgreSQL', () => {
 
   test('a schema that is not there is refused, and not made', async () => {
     const { code, stderr } = await command(['tracking', 'stats', '--schema', 'absent'], {
-      env: { ...env, DATABASE_URL: cluster.connectionString },
+      env: { ...env, DATABASE_URL: database.connectionString },
     });
 
     expect(code).toBe(1);
     expect(stderr).toContain('Schema "absent" has no tables of tracking');
-    const { rows } = await cluster.pool.query("select 1 from pg_namespace where nspname like 'absent%'");
+    const { rows } = await database.pool.query("select 1 from pg_namespace where nspname like 'absent%'");
     expect(rows).toEqual([]);
   });
 });

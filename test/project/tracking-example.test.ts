@@ -8,16 +8,16 @@ import process from 'node:process';
 import { createMockService } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTables } from '../../src/tracking/schema.js';
-import { programs, startCluster } from '../tracking/databases.ts';
+import { openDatabase, programs } from '../tracking/databases.ts';
 import { until } from '../tracking/world.ts';
 
 test.runIf(programs !== null || process.env.TRACKING_NEEDS_POSTGRESQL === '1')(
   'the example decides once about each customer, though each completion comes twice',
   async () => {
-    const cluster = await startCluster();
+    const database = await openDatabase();
     const service = createMockService();
     const { sandbox } = service;
-    vi.stubEnv('DATABASE_URL', cluster.connectionString);
+    vi.stubEnv('DATABASE_URL', database.connectionString);
     vi.stubEnv('HOSTED_PARTNER_ID', sandbox.clientOptions.partnerId);
     vi.stubEnv('HOSTED_API_KEY', sandbox.clientOptions.apiKey ?? '');
     vi.stubEnv('HOSTED_SANDBOX_BASE_URL', sandbox.baseUrl);
@@ -31,7 +31,7 @@ test.runIf(programs !== null || process.env.TRACKING_NEEDS_POSTGRESQL === '1')(
     onTestFinished(async () => {
       await Promise.all([web, ...workers].map((tracker) => tracker.stop()));
       await example.close();
-      await cluster.close();
+      await database.close();
       vi.unstubAllGlobals();
       vi.unstubAllEnvs();
     });
@@ -65,7 +65,7 @@ test.runIf(programs !== null || process.env.TRACKING_NEEDS_POSTGRESQL === '1')(
 
     await until(() => handed.length >= 3);
     const verified = async () =>
-      (await cluster.pool.query('select id, verified from customers order by id')).rows as {
+      (await database.pool.query('select id, verified from customers order by id')).rows as {
         verified: boolean | null;
       }[];
     await until(async () => (await verified()).every((row) => row.verified !== null));

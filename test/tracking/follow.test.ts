@@ -1,20 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, databases } from './databases.ts';
-import { collect, createWorld, until } from './world.ts';
+import { expect, test } from 'vitest';
+import { onEachDatabase } from '../support/on-each-database.ts';
+import { collect, createWorld, newLink, until } from './world.ts';
 
-const newLink = {
-  companyName: 'ACME',
-  dataPrivacyPolicyUrl: 'https://acme.test/p',
-  callbackUrl: 'https://acme.test/c',
-};
-
-describe.each(databases)('on $name', ({ open }) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-  }, 60_000);
-  afterAll(() => database.close());
-
+onEachDatabase((database) => {
   test('no more is asked than the budget of the schema allows, by all processes, deliveries, links and callbacks together', async () => {
     const world = createWorld(database);
     const rate = 50;

@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, databases } from './databases.ts';
+import { expect, test } from 'vitest';
+import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
-describe.each(databases)('on $name', ({ name, open }) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-  }, 60_000);
-  afterAll(() => database.close());
-
+onEachDatabase((database) => {
   test('with migrate: false, tables that are missing are an error, and nothing is made', async () => {
     const world = createWorld(database);
 
@@ -52,7 +46,7 @@ describe.each(databases)('on $name', ({ name, open }) => {
     expect(await world.rows('select 1 as one from TRACKED')).toEqual([{ one: 1 }]);
   });
 
-  test.runIf(name === 'PostgreSQL')(
+  test.runIf(database.name === 'PostgreSQL')(
     'a process that starts waits for no open transaction, and nobody waits for it',
     async () => {
       const world = createWorld(database);
@@ -71,10 +65,11 @@ describe.each(databases)('on $name', ({ name, open }) => {
     },
   );
 
-  test.runIf(name === 'PostgreSQL')('rights of an ordinary role are enough', async () => {
+  test.runIf(database.name === 'PostgreSQL')('rights of an ordinary role are enough', async () => {
     const world = createWorld(database);
+    const databaseName = new URL(database.connectionString ?? '').pathname.slice(1);
     await database.pool.query(`create role plain_${world.schema} login`);
-    await database.pool.query(`grant create on database postgres to plain_${world.schema}`);
+    await database.pool.query(`grant create on database ${databaseName} to plain_${world.schema}`);
     const connectionString = database.connectionString?.replace('tracker@', `plain_${world.schema}@`) ?? '';
     const options = { connectionString, pool: undefined as never };
     const tracker = await world.open(options);
@@ -85,7 +80,7 @@ describe.each(databases)('on $name', ({ name, open }) => {
     await tracker.track(job);
     await until(() => completions.length === 1);
 
-    await database.pool.query(`revoke create on database postgres from plain_${world.schema}`);
+    await database.pool.query(`revoke create on database ${databaseName} from plain_${world.schema}`);
     await world.open(options);
     await expect(world.open({ ...options, schema: `${world.schema}_x` })).rejects.toMatchObject({
       reason: 'not_migrated',

@@ -5,17 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createTracker } from 'hosted-client/tracking';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Cluster, type Database, databases, programs, startCluster } from './databases.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { onEachDatabase } from '../support/on-each-database.ts';
+import { type Cluster, programs, startCluster } from './databases.ts';
 import { collect, createWorld, until } from './world.ts';
 
-describe.each(databases)('on $name', ({ open }) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-  }, 60_000);
-  afterAll(() => database.close());
-
+onEachDatabase((database) => {
   test('stop() takes no new work, and waits for handlers that run', async () => {
     const world = createWorld(database);
     const tracker = await world.open({ handlerConcurrency: 1 });

@@ -1,15 +1,9 @@
 import { createMockService } from 'hosted-client/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, databases } from './databases.ts';
+import { expect, test } from 'vitest';
+import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
-describe.each(databases)('on $name', ({ open }) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-  }, 60_000);
-  afterAll(() => database.close());
-
+onEachDatabase((database) => {
   test('track() gives keys in the order of the jobs, and get() tells where a job stands', async () => {
     const world = createWorld(database);
     const tracker = await world.open();

@@ -19,7 +19,7 @@ vi.setConfig({ testTimeout: 40_000, hookTimeout: 60_000 });
 let schemas = 0;
 
 /** What one test has: it ends with the test. */
-export function createWorld(database: Database, clientOptions: Partial<HostedClientOptions> = {}) {
+export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Partial<HostedClientOptions> = {}) {
   schemas += 1;
   const schema = `test_${schemas}`;
   const service = createMockService();
@@ -107,6 +107,13 @@ export function collect(handle: (completion: Completion) => void | Promise<void>
     },
   };
 }
+
+/** What a link needs. */
+export const newLink = {
+  companyName: 'ACME',
+  dataPrivacyPolicyUrl: 'https://acme.test/p',
+  callbackUrl: 'https://acme.test/c',
+};
 
 /** Resolves once `isTrue`; fails after 20 s. Nothing is measured by it. */
 export async function until(isTrue: () => boolean | Promise<boolean>, what = 'what was waited for'): Promise<void> {
