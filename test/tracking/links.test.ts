@@ -29,8 +29,7 @@ onEachDatabase((database) => {
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
     const { refId } = await world.client.links.create(newLink);
-    const job = world.service.jobs.start({ linkRefId: refId });
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved', refId);
     await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
     expect(await tracker.get(job)).toMatchObject({ state: 'heard' });
 
@@ -46,8 +45,7 @@ onEachDatabase((database) => {
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
     const { refId } = await world.client.links.create(newLink);
-    const job = world.service.jobs.start({ linkRefId: refId });
-    world.service.jobs.complete(job, 'approved');
+    world.completeJob('approved', refId);
 
     await tracker.trackLink(refId, { context: 'mine' });
     await until(() => completions.length === 1);
@@ -63,8 +61,7 @@ onEachDatabase((database) => {
     await until(() => world.service.requests.length > asked + 4);
     expect(completions).toHaveLength(1);
     // A second one is another gap.
-    const second = world.service.jobs.start({ linkRefId: refId });
-    world.service.jobs.complete(second, 'rejected');
+    world.completeJob('rejected', refId);
     await until(() => completions.length === 2);
     expect(completions[1]).toMatchObject({ outcome: 'unheard', missing: 2 });
     expect(completions[1]?.key).not.toBe(completions[0]?.key);
@@ -75,8 +72,7 @@ onEachDatabase((database) => {
     const tracker = await world.open();
     const { completions, handler } = collect();
     const { refId } = await world.client.links.create(newLink);
-    const job = world.service.jobs.start({ linkRefId: refId });
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved', refId);
     await tracker.track({ ...job, context: 'by its ids' });
     await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
     await tracker.trackLink(refId, { context: 'by its link' });
@@ -98,8 +94,7 @@ onEachDatabase((database) => {
     const other = await world.client.links.create(newLink);
     await tracker.trackLink(mine.refId, { context: 'mine' });
     await tracker.trackLink(other.refId, { context: 'of somebody else' });
-    const job = world.service.jobs.start({ linkRefId: mine.refId });
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved', mine.refId);
     // The signature of a callback covers its time alone: whoever has seen one can write others.
     const genuine = await (await world.service.jobs.callback(job)).text();
     const forged = genuine.replaceAll(mine.refId, other.refId);

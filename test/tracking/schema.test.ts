@@ -21,8 +21,7 @@ onEachDatabase((database) => {
     const tracker = await world.open({ migrate: false });
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     await tracker.track(job);
 
     await until(() => completions.length === 1);
@@ -75,8 +74,7 @@ onEachDatabase((database) => {
     const tracker = await world.open(options);
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     await tracker.track(job);
     await until(() => completions.length === 1);
 

@@ -54,6 +54,12 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
   return {
     schema,
     service: service.sandbox,
+    /** Starts a job that has its result at once; of a link, where its reference id is given. */
+    completeJob(outcome: 'approved' | 'rejected', linkRefId?: string) {
+      const job = service.sandbox.jobs.start(linkRefId === undefined ? {} : { linkRefId });
+      service.sandbox.jobs.complete(job, outcome);
+      return job;
+    },
     client,
     /** What is wrong with every response from now on; null for nothing. */
     fail(fault: MockFault | null) {
