@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 
@@ -18,6 +19,8 @@ export default defineConfig({
   resolve: { alias },
   test: {
     globalSetup: ['test/support/end-of-run.ts'],
+    // Many tests wait for a database or a server. By itself, a machine of two cores would use one.
+    maxWorkers: Math.max(2, availableParallelism()),
     projects: [
       {
         extends: true,
