@@ -83,11 +83,9 @@ export function failNext({ service }: Pick<Sandbox, 'service'>, input: z.output<
   service[input.environment ?? 'sandbox'].failNext(input.operation, fault, input.times);
 }
 
-/** Creates the routes `/health` and `/control/…`. */
+/** Creates the routes `/control/…`. */
 export function createControls(sandbox: Sandbox): Hono {
   const app = new Hono();
-
-  app.get('/health', (c) => c.json({ status: 'ok' }));
 
   app.use('/control/*', async (c, next) => {
     const isJson = /^application\/json\s*(?:;|$)/i.test(c.req.header('content-type') ?? '');

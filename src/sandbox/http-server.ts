@@ -5,8 +5,10 @@
  * @module
  */
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { firstHalf, type WrittenResponse } from '../testing/responses.js';
 import { maxBodyBytes, type Rejection, tooLarge } from './doors.js';
+import { http } from './node-http.js';
 
 /** A request that came through the doors. */
 export interface ReceivedRequest {
@@ -22,7 +24,7 @@ export interface ReceivedRequest {
 /** What a server does with its requests. */
 export interface Site {
   check(message: IncomingMessage): Rejection | null;
-  respond(request: ReceivedRequest): Promise<Response>;
+  respond(request: ReceivedRequest): Promise<Response | WrittenResponse>;
 }
 
 export interface HttpServer {
@@ -34,7 +36,7 @@ export interface HttpServer {
 /** Listens, and rejects with the platform's error where that cannot be done. `createSite` is given the port. */
 export function listen(at: { host: string; port: number }, createSite: (port: number) => Site): Promise<HttpServer> {
   // Without a `Host`, our own door answers.
-  const server = createServer({ requireHostHeader: false, requestTimeout: 30_000 });
+  const server = http.createServer({ requireHostHeader: false, requestTimeout: 30_000 });
   return new Promise((resolve, reject) => {
     server.on('error', reject);
     server.listen(at.port, at.host.replace(/^\[|\]$/g, ''), () => {
@@ -49,7 +51,7 @@ export function listen(at: { host: string; port: number }, createSite: (port: nu
   });
 }
 
-function close(server: ReturnType<typeof createServer>): Promise<void> {
+function close(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
@@ -70,7 +72,9 @@ async function serve(message: IncomingMessage, response: ServerResponse, site: S
     const body = await readBody(message);
     if (body === null) return reject(response, tooLarge);
     const { method = 'GET', url: target = '/', headers } = message;
-    await send(await site.respond({ method, target, headers, body, signal: leaving.signal }), response, leaving.signal);
+    const written = await site.respond({ method, target, headers, body, signal: leaving.signal });
+    if ('isTruncated' in written) await write(written, response);
+    else await send(written, response, leaving.signal);
   } catch {
     if (response.socket?.resetAndDestroy === undefined) response.destroy();
     else response.socket.resetAndDestroy();
@@ -93,6 +97,13 @@ async function readBody(message: IncomingMessage): Promise<Buffer | null> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+async function write({ status, headers, body, isTruncated }: WrittenResponse, to: ServerResponse): Promise<void> {
+  to.writeHead(status, headers);
+  if (!isTruncated) return void to.end(body ?? undefined);
+  await new Promise<void>((resolve) => to.write(firstHalf(body ?? ''), () => resolve()));
+  throw new Error('the response is truncated');
 }
 
 async function send(from: Response, to: ServerResponse, signal: AbortSignal): Promise<void> {

@@ -7,10 +7,9 @@
  */
 
 import { type LookupAddress, lookup } from 'node:dns';
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { isLoopback } from './loopback.js';
+import { http } from './node-http.js';
 
 /** What became of a delivery. */
 export interface Delivery {
@@ -55,7 +54,7 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
   const namesHost = callbackHosts.includes(host);
   // Node looks up no name that is an address.
   if (isIP(host) !== 0 && !isAllowed(host)) return Promise.reject(createNotAllowed(host));
-  const send = protocol === 'https:' ? requestHttps : requestHttp;
+  const { request: send } = protocol === 'https:' ? process.getBuiltinModule('node:https') : http;
   return new Promise((resolve, reject) => {
     const request = send(url, {
       method: 'POST',

@@ -17,6 +17,7 @@ import type { MockService } from '../testing/types.js';
 import { type Callbacks, createCallbacks, type KeptCallback, variants } from './callbacks.js';
 import { readDescription } from './description.js';
 import { createDoors, isAnyAddress, toHostName } from './doors.js';
+import { health } from './health.js';
 import type { HttpServer, ReceivedRequest, Site } from './http-server.js';
 import type { Keeper } from './keep.js';
 import { type KeptState, writeKept } from './kept-state.js';
@@ -94,7 +95,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   });
 
   const respondAsService = createServiceDoor({
-    service,
+    running,
     origin,
     signing: createSigningFacts(running),
     failureRate: settings.failureRate,
@@ -171,6 +172,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     site: {
       check: createDoors({ host, port, allowedHosts: settings.allowedHosts }),
       async respond(request) {
+        if (request.method === 'GET' && request.target === '/health') return health;
         const environment = environments.find((name) => request.target.startsWith(`/${name}/`));
         return environment === undefined ? respondAsSite(request) : respondAsService(environment, request);
       },

@@ -8,16 +8,16 @@ import type { Environment } from '../options.js';
 import { isRecord, parseJson } from '../protocol/json.js';
 import type { OperationName } from '../protocol/routes.js';
 import type { Random } from '../testing/random.js';
-import { createError, serviceCode, toResponse } from '../testing/responses.js';
+import { createError, serviceCode, type WrittenResponse, writeResponse } from '../testing/responses.js';
 import { matchRoute } from '../testing/routing.js';
-import type { MockService } from '../testing/types.js';
+import type { RunningService } from '../testing/running-service.js';
 import { type Diagnosis, diagnoseSignature } from './diagnose-signature.js';
 import type { ReceivedRequest } from './http-server.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import type { SandboxRequest } from './types.js';
 
 export interface ServiceDoorSettings {
-  readonly service: MockService;
+  readonly running: RunningService;
   readonly origin: string;
   readonly signing: SigningFacts;
   /** The share of requests that is answered with 503. */
@@ -27,7 +27,7 @@ export interface ServiceDoorSettings {
 }
 
 /** Creates what responds to the requests of an environment. */
-export function createServiceDoor({ service, origin, signing, failureRate, random, onRequest }: ServiceDoorSettings) {
+export function createServiceDoor({ running, origin, signing, failureRate, random, onRequest }: ServiceDoorSettings) {
   const notNeeded: Diagnosis = { problem: null, message: 'Nothing was checked: no operation has this method and path' };
 
   async function diagnose(environment: Environment, operation: OperationName | null, body: unknown) {
@@ -37,7 +37,7 @@ export function createServiceDoor({ service, origin, signing, failureRate, rando
   }
 
   /** Responds; rejects where a fault of the testing kit breaks the connection. */
-  return async (environment: Environment, request: ReceivedRequest): Promise<Response> => {
+  return async (environment: Environment, request: ReceivedRequest): Promise<WrittenResponse> => {
     const startedAt = performance.now();
     const at = new Date();
     const { pathname: fullPath } = new URL(request.target, origin);
@@ -57,13 +57,12 @@ export function createServiceDoor({ service, origin, signing, failureRate, rando
       onRequest({ at, environment, operation, method: request.method, path, status, durationMs, signature }, body);
     }
 
-    function respond(): Promise<Response> | Response {
+    function respond(): Promise<WrittenResponse> | WrittenResponse {
       if (operation !== null && failureRate > 0 && random().fraction() < failureRate) {
-        return toResponse(createError('System error', serviceCode(operation, '01'), 503), {});
+        return writeResponse(createError('System error', serviceCode(operation, '01'), 503), {});
       }
       const { method, signal } = request;
-      const hasBody = method !== 'GET' && method !== 'HEAD';
-      return service.fetch(service[environment].baseUrl + path, { method, signal, ...(hasBody && { body: text }) });
+      return running.environments[environment].handle({ method, path, signal, text: () => text });
     }
   };
 }

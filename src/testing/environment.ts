@@ -11,10 +11,10 @@ import { createCallbackWriter } from './callbacks.js';
 import { type ControlContext, createJobControls, createLinkControls } from './controls.js';
 import { createSpell } from './dialect.js';
 import { createFaultQueue } from './faults.js';
-import { handleRequest, type ServerState } from './handle-request.js';
+import { handleRequest, type ServerState, type ServiceRequest } from './handle-request.js';
 import type { Keys } from './keys.js';
 import { createRandom } from './random.js';
-import { createRequestTimes } from './responses.js';
+import { createRequestTimes, type WrittenResponse } from './responses.js';
 import { readEnvironment, type SavedEnvironment, writeEnvironment } from './saved-state.js';
 import { createStore } from './store.js';
 import type { MockEnvironment, MockServiceOptions } from './types.js';
@@ -41,7 +41,7 @@ export interface EnvironmentSettings {
 /** An environment, and the function that handles its requests. */
 export interface RunningEnvironment {
   readonly environment: MockEnvironment<object>;
-  handle(request: Request, signal: AbortSignal | undefined): Promise<Response>;
+  handle(request: ServiceRequest): Promise<WrittenResponse>;
   /** What the controls work on; another one after a reset. */
   context(): ControlContext;
   save(): SavedEnvironment;
@@ -53,7 +53,7 @@ export function createEnvironment(settings: EnvironmentSettings): RunningEnviron
   let state = createState(settings);
   const controls = (): ControlContext => state.controls;
   return {
-    handle: (request, signal) => handleRequest(request, signal, state.server),
+    handle: (request) => handleRequest(request, state.server),
     context: controls,
     save: () => state.save(),
     restore(saved) {
@@ -110,7 +110,6 @@ function createState(settings: EnvironmentSettings, given?: SavedEnvironment): E
       faults,
       requests: [],
       keepRequests,
-      basePath: new URL(settings.baseUrl).pathname.replace(/^\/$/, ''),
       requestTimes: createRequestTimes(),
       clock,
       latencyMs,

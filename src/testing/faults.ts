@@ -98,18 +98,3 @@ export function stall(signal: AbortSignal | undefined): Promise<never> {
     signal?.addEventListener('abort', () => reject(signal.reason));
   });
 }
-
-/** Cuts off the body of a response in the middle, with an error. */
-export async function truncate(response: Response): Promise<Response> {
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  let isSent = false;
-  const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
-      // The chunk and the error come in separate pulls: an error discards the chunks that are still queued.
-      if (isSent) controller.error(new TypeError('terminated', { cause: createNetworkError().cause }));
-      else controller.enqueue(bytes.subarray(0, Math.ceil(bytes.length / 2)));
-      isSent = true;
-    },
-  });
-  return new Response(body, { status: response.status, headers: response.headers });
-}

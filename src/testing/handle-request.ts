@@ -9,15 +9,7 @@ import type { Clock } from '../runtime/clock.js';
 import { detachFromPrototype } from '../runtime/prototype.js';
 import { type AuthContext, findAuthProblem, signaturePropertyOf } from './authenticate.js';
 import { sleepOn, whileBusy } from './clock.js';
-import {
-  chooseSigning,
-  createFaultResponse,
-  createNetworkError,
-  type FaultQueue,
-  htmlPage,
-  stall,
-  truncate,
-} from './faults.js';
+import { chooseSigning, createFaultResponse, createNetworkError, type FaultQueue, htmlPage, stall } from './faults.js';
 import { type RequestContext, runOperation } from './handlers.js';
 import { isObject } from './request-rules.js';
 import {
@@ -27,7 +19,8 @@ import {
   type Signing,
   serviceCode,
   signResponse,
-  toResponse,
+  type WrittenResponse,
+  writeResponse,
 } from './responses.js';
 import { matchRoute, type RouteMatch } from './routing.js';
 import type { MockFault } from './types.js';
@@ -49,8 +42,6 @@ export interface ServerState {
   readonly requests: LogLine[];
   /** How many lines the log holds. */
   readonly keepRequests: number;
-  /** The path below which the operations are; empty where the base URL has none. */
-  readonly basePath: string;
   readonly clock: Clock;
   readonly latencyMs: number;
   /** The timestamps of the latest requests. No response is signed with one of them. */
@@ -66,15 +57,21 @@ interface ParsedRequest {
   readonly fault: MockFault | null;
 }
 
-/** Responds to a request. Rejects if a fault or `signal` demands it. */
-export async function handleRequest(
-  request: Request,
-  signal: AbortSignal | undefined,
-  server: ServerState,
-): Promise<Response> {
+/** A request as far as the service reads it. */
+export interface ServiceRequest {
+  readonly method: string;
+  /** Below the base URL. */
+  readonly path: string;
+  text(): string | Promise<string>;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Responds to a request. Rejects if a fault or the signal demands it. */
+export async function handleRequest(request: ServiceRequest, server: ServerState): Promise<WrittenResponse> {
   const { auth, clock } = server;
+  const { signal } = request;
   signal?.throwIfAborted();
-  const route = matchRoute(request.method, new URL(request.url).pathname.slice(server.basePath.length), auth.wire);
+  const route = matchRoute(request.method, request.path, auth.wire);
   if (route.operation === null) return send(createRouteError(route), server);
 
   const { operation, linkId } = route;
@@ -95,8 +92,7 @@ export async function handleRequest(
   if (server.latencyMs > 0) await sleepOn(clock, server.latencyMs, signal);
   const signed = await whileBusy(clock, () => sign(data, parsed, server));
   signal?.throwIfAborted();
-  const response = send(signed, server);
-  return fault?.kind === 'truncate' ? truncate(response) : response;
+  return { ...send(signed, server), isTruncated: fault?.kind === 'truncate' };
 }
 
 async function createResponse(request: ParsedRequest, server: ServerState): Promise<ResponseData> {
@@ -148,8 +144,8 @@ function addLine(line: LogLine, { requests, keepRequests }: ServerState): void {
   if (requests.length > keepRequests) requests.splice(0, requests.length - keepRequests);
 }
 
-function send(data: ResponseData, { clock, nextRequestId }: ServerState): Response {
-  return toResponse(data, { date: new Date(clock.now()).toUTCString(), 'x-request-id': nextRequestId() });
+function send(data: ResponseData, { clock, nextRequestId }: ServerState): WrittenResponse {
+  return writeResponse(data, { date: new Date(clock.now()).toUTCString(), 'x-request-id': nextRequestId() });
 }
 
 function createRouteError({ status }: RouteMatch & { operation: null }): ResponseData {

@@ -87,14 +87,23 @@ export function createRequestTimes(): RequestTimes {
   };
 }
 
-/** Creates the HTTP response. `headers` are those that every response has. */
-export function toResponse(data: ResponseData, headers: Readonly<Record<string, string>>): Response {
-  const isString = typeof data.body === 'string';
-  const contentType = isString ? 'text/html; charset=utf-8' : 'application/json';
-  return new Response(bodyOf(data), {
-    status: data.status,
-    headers: { ...headers, 'content-type': contentType, ...data.headers },
-  });
+/** A response as it is written. It is plain data: the platform's `Response` takes 20 ms to load in Node. */
+export interface WrittenResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Null where a response with this status has no body. */
+  readonly body: string | null;
+  /** Whether the connection breaks in the middle of the body. */
+  readonly isTruncated: boolean;
+}
+
+/** Writes a response. `headers` are those that every response has. */
+export function writeResponse(data: ResponseData, headers: Readonly<Record<string, string>>): WrittenResponse {
+  const { status } = data;
+  if (!(status >= 200 && status <= 599)) throw new RangeError(`A response cannot have the status ${status}`);
+  const contentType = typeof data.body === 'string' ? 'text/html; charset=utf-8' : 'application/json';
+  const all = { ...headers, 'content-type': contentType, ...data.headers };
+  return { status, headers: all, body: bodyOf(data), isTruncated: false };
 }
 
 /** By the Fetch standard, responses with these statuses have no body. */
@@ -103,4 +112,10 @@ const bodilessStatuses = new Set([204, 205, 304]);
 function bodyOf({ status, body }: ResponseData): string | null {
   if (bodilessStatuses.has(status)) return null;
   return typeof body === 'string' ? body : writeJson(body);
+}
+
+/** The first half of a body: what arrives before the connection breaks. */
+export function firstHalf(body: string): Uint8Array<ArrayBuffer> {
+  const bytes = new TextEncoder().encode(body);
+  return bytes.subarray(0, Math.ceil(bytes.length / 2));
 }

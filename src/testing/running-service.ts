@@ -10,9 +10,9 @@ import { isHttpUrl } from '../protocol/http-url.js';
 import { copyProperties, shadowPollution, writeJson } from '../runtime/prototype.js';
 import { createEnvironment, type RunningEnvironment } from './environment.js';
 import { createKeys } from './keys.js';
-import { preload } from './preload.js';
 import { parseService } from './saved-state.js';
 import type { MockService, MockServiceOptions } from './types.js';
+import { toResponse } from './web-response.js';
 
 /** RFC 6761 §6.4: no host under .test exists. */
 const defaultBaseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
@@ -21,14 +21,14 @@ const defaultBaseUrls = forEachEnvironment((name) => `https://${name}.hosted.tes
 export interface RunningService {
   readonly service: MockService;
   readonly wire: Wire;
-  readonly environments: Readonly<Record<Environment, Pick<RunningEnvironment, 'context'>>>;
+  readonly environments: Readonly<Record<Environment, Pick<RunningEnvironment, 'context' | 'handle'>>>;
 }
 
 /** Creates the service. `onChange` is called after every change of links, jobs, results and faults. */
 export function createRunningService(options: MockServiceOptions, onChange: () => void = () => {}): RunningService {
-  preload();
   const settings = checkOptions(options);
   const { baseUrls } = settings;
+  const basePaths = forEachEnvironment((name) => new URL(baseUrls[name]).pathname.replace(/^\/$/, ''));
   const running = forEachEnvironment((name) => createOne(name, settings, onChange));
 
   // The function is async, so that an invalid URL rejects, as with the platform's fetch.
@@ -37,14 +37,13 @@ export function createRunningService(options: MockServiceOptions, onChange: () =
     const signal = ownSignal === undefined && input instanceof Request ? input.signal : ownSignal;
     // The signal is left out: a Request listens to its signal until it is garbage-collected.
     const request = new Request(input, rest);
-    return findEnvironment(request.url).handle(request, signal ?? undefined);
-  };
-
-  function findEnvironment(url: string): RunningEnvironment {
+    const { method, url } = request;
     const name = environments.find((known) => url.startsWith(`${baseUrls[known]}/`));
     if (name === undefined) throw createHostError(new URL(url).origin, baseUrls);
-    return running[name];
-  }
+    const path = new URL(url).pathname.slice(basePaths[name].length);
+    const text = () => request.text();
+    return toResponse(await running[name].handle({ method, path, text, signal: signal ?? undefined }));
+  };
 
   const service = {
     ...forEachEnvironment((name) => running[name].environment),

@@ -6,6 +6,7 @@
 
 import { copyProperties } from '../runtime/prototype.js';
 import type { Signer } from '../signing/signer.js';
+import { preload } from './preload.js';
 import { createRunningService } from './running-service.js';
 import type { MockClientOptions, MockEnvironment, MockService, MockServiceOptions } from './types.js';
 
@@ -70,6 +71,7 @@ export function createMockService(
  */
 export function createMockService(options?: MockServiceOptions): MockService;
 export function createMockService(options: MockServiceOptions = {}): Omit<MockService, 'sandbox' | 'production'> {
+  preload();
   return createRunningService(copyProperties(options, optionNames)).service;
 }
 

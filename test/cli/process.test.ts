@@ -1,9 +1,11 @@
 /** The command line as a process: what `bin` of package.json names, as it is built. */
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { build, type OutputChunk } from 'rolldown';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import config from '../../rolldown.config.ts';
@@ -67,6 +69,33 @@ test('from a sandbox to a job, each command in a process of its own', async () =
   expect(report.well).toBe(true);
   sandbox.child.kill('SIGINT');
   expect(await sandbox.code).toBe(130);
+}, 30_000);
+
+test('a sandbox answers its first requests before it has loaded the fetch of the platform', async () => {
+  const program = `
+    const { request } = process.getBuiltinModule('node:http');
+    const { createHmac } = process.getBuiltinModule('node:crypto');
+    const { startSandbox } = await import(${JSON.stringify(pathToFileURL(join(folder, 'sandbox/index.js')).href)});
+    const sandbox = await startSandbox({ port: 0 });
+    const send = (method, path, body) => new Promise((resolve, reject) => {
+      request(sandbox.origin + path, { method }, (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end(body);
+    });
+    const timestamp = new Date().toISOString();
+    const signature = createHmac('sha256', 'sandbox-test-key').update(timestamp + '085sid_request').digest('base64');
+    const link = { company_name: 'Example Partner', data_privacy_policy_url: 'https://partner.example/privacy' };
+    const statuses = [
+      await send('GET', '/health'),
+      await send('POST', '/sandbox/v1/hosted_links', JSON.stringify({ partner_id: '085', timestamp, signature, ...link })),
+    ];
+    const loaded = process.moduleLoadList.filter((name) => name.includes('undici'));
+    console.log(JSON.stringify({ statuses, loaded }));
+    await sandbox.stop();`;
+
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
+
+  expect(JSON.parse(stdout)).toEqual({ statuses: [200, 200], loaded: [] });
 }, 30_000);
 
 test('a wrong use exits 2, and an address that nothing answers at 4', async () => {

@@ -1,0 +1,21 @@
+/**
+ * The response of `/health`. A program that starts a sandbox asks for it first and often, so it needs nothing of what
+ * the pages need.
+ *
+ * @module
+ */
+
+import type { WrittenResponse } from '../testing/responses.js';
+
+export const health: WrittenResponse = {
+  status: 200,
+  headers: {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+    'referrer-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+  },
+  body: '{"status":"ok"}',
+  isTruncated: false,
+};
