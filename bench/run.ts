@@ -15,6 +15,7 @@ import { formatRow, type Row } from './row.ts';
 import { jobStatusRows, listRows } from './rows/calls.ts';
 import { type Context, peersFolder, root } from './rows/context.ts';
 import { inFlightRows, waitRows } from './rows/growth.ts';
+import { sandboxRows } from './rows/sandbox.ts';
 import { signingRows } from './rows/signing.ts';
 import { sizeRows } from './rows/sizes.ts';
 import { startUpRows } from './rows/start-up.ts';
@@ -30,6 +31,7 @@ const measures: Readonly<Record<string, (context: Context) => Promise<readonly R
   flight: inFlightRows,
   million: longWalkRows,
   signing: signingRows,
+  sandbox: sandboxRows,
 };
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { against: { type: 'string' } } });

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import type { BlockSettings } from './blocks/block.ts';
 import type { CallsSettings } from './blocks/calls.ts';
 import type { InFlightSettings } from './blocks/in-flight.ts';
+import type { SandboxSettings } from './blocks/sandbox.ts';
 import type { WaitsSettings } from './blocks/waits.ts';
 import type { WalkSettings } from './blocks/walk.ts';
 import type { Report } from './turn.ts';
@@ -17,6 +18,7 @@ interface Settings {
   readonly 'in-flight': InFlightSettings;
   readonly waits: WaitsSettings;
   readonly signing: object;
+  readonly sandbox: SandboxSettings;
 }
 
 /** A variant that takes part. */
