@@ -1,33 +1,25 @@
 /** The command line as a process: what `bin` of package.json names, as it is built. */
 
 import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { build, type OutputChunk } from 'rolldown';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import config from '../../rolldown.config.ts';
+import { type BuiltPackage, buildPackage } from '../support/built-package.ts';
 
-const { bin } = JSON.parse(readFileSync('package.json', 'utf8')) as { bin: Readonly<Record<string, string>> };
-const name = bin['hosted-client'] ?? '';
-let folder = '';
-let chunks: readonly OutputChunk[] = [];
+let built: BuiltPackage;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'hosted-client-cli-'));
-  const { output } = await build({ ...config, logLevel: 'silent', output: { ...config.output, dir: folder } });
-  chunks = output.filter((part) => part.type === 'chunk');
+  built = await buildPackage();
 });
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => built.remove());
 
 const nothing = { PATH: process.env.PATH, HOME: tmpdir() };
 
 /** Starts the built command in a process of its own. */
 function launch(args: readonly string[], env: Readonly<Record<string, string | undefined>> = {}) {
-  const child = spawn(process.execPath, [join(folder, name.replace(/^dist\//, '')), ...args], {
+  const child = spawn(process.execPath, [built.command, ...args], {
     env: { ...nothing, ...env } as NodeJS.ProcessEnv,
   });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -39,8 +31,7 @@ function launch(args: readonly string[], env: Readonly<Record<string, string | u
 }
 
 test('it is made to be started by its name', () => {
-  expect(name).toBe('dist/cli/index.js');
-  expect(readFileSync(join(folder, 'cli/index.js'), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+  expect(readFileSync(built.command, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
 });
 
 test('from a sandbox to a job, each command in a process of its own', async () => {
@@ -75,7 +66,7 @@ test('a sandbox answers its first requests before it has loaded the fetch of the
   const program = `
     const { request } = process.getBuiltinModule('node:http');
     const { createHmac } = process.getBuiltinModule('node:crypto');
-    const { startSandbox } = await import(${JSON.stringify(pathToFileURL(join(folder, 'sandbox/index.js')).href)});
+    const { startSandbox } = await import('hosted-client/sandbox');
     const sandbox = await startSandbox({ port: 0 });
     const send = (method, path, body) => new Promise((resolve, reject) => {
       request(sandbox.origin + path, { method }, (response) => resolve(response.resume().statusCode))
@@ -93,7 +84,9 @@ test('a sandbox answers its first requests before it has loaded the fetch of the
     console.log(JSON.stringify({ statuses, loaded }));
     await sandbox.stop();`;
 
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], {
+    cwd: built.folder,
+  });
 
   expect(JSON.parse(stdout)).toEqual({ statuses: [200, 200], loaded: [] });
 }, 30_000);
@@ -109,12 +102,12 @@ test('a wrong use exits 2, and an address that nothing answers at 4', async () =
 }, 30_000);
 
 test('nothing of tracking is loaded before one of its commands', () => {
-  const loaded = new Set([name.replace(/^dist\//, '')]);
+  const loaded = new Set(['cli/index.js']);
   for (const file of loaded) {
-    for (const next of chunks.find(({ fileName }) => fileName === file)?.imports ?? []) loaded.add(next);
+    for (const next of built.chunks.find(({ fileName }) => fileName === file)?.imports ?? []) loaded.add(next);
   }
   const modules = (isLoaded: boolean) =>
-    chunks.filter(({ fileName }) => loaded.has(fileName) === isLoaded).flatMap(({ moduleIds }) => moduleIds);
+    built.chunks.filter(({ fileName }) => loaded.has(fileName) === isLoaded).flatMap(({ moduleIds }) => moduleIds);
 
   expect(modules(true).filter((id) => id.includes('/src/cli/')).length).toBeGreaterThan(10);
   expect(modules(true).filter((id) => id.includes('/src/tracking/'))).toEqual([]);

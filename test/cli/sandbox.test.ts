@@ -11,7 +11,7 @@ test('sandbox prints addresses and keys ready to paste, and a line for each requ
   const { streams, interrupt } = start(['sandbox', '--port', '0']);
   await expect.poll(() => streams.stdout).toContain('Ctrl+C');
   const pasted = Object.fromEntries(
-    [...streams.stdout.matchAll(/^(HOSTED_\w+)=(.+)$/gm)].map(([, name, to]) => [name, to]),
+    [...streams.stdout.matchAll(/^export (HOSTED_\w+)=(.+)$/gm)].map(([, name, to]) => [name, to]),
   );
 
   await HostedClient.fromEnv({}, { env: pasted }).links.create(newLink);

@@ -6,6 +6,7 @@
 
 import { HostedConfigError } from '../../index.js';
 import type { SandboxOptions, SandboxRequest } from '../../sandbox/index.js';
+import { writeVariables } from '../../sandbox/variables.js';
 import { type Arguments, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, exitCodes, untilAborted } from '../context.js';
@@ -116,11 +117,7 @@ function describe({ origin, baseUrls, partnerId, apiKeys }: Facts): string {
   return `The sandbox and its console: ${origin}
 It is a simulation: it checks no identity, and its keys are test keys.
 
-HOSTED_PARTNER_ID=${partnerId}
-HOSTED_API_KEY=${apiKeys.sandbox}
-HOSTED_ENVIRONMENT=sandbox
-HOSTED_SANDBOX_BASE_URL=${baseUrls.sandbox}
-HOSTED_PRODUCTION_BASE_URL=${baseUrls.production}
+${writeVariables({ partnerId, apiKey: apiKeys.sandbox, baseUrls })}
 
 The key of its production: ${apiKeys.production}
 Ctrl+C stops it.

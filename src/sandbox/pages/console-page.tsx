@@ -7,6 +7,7 @@
 import type { Environment } from '../../options.js';
 import { type OperationName, routes } from '../../protocol/routes.js';
 import type { Sandbox, SandboxCallback, SandboxRequest } from '../types.js';
+import { writeVariables } from '../variables.js';
 import {
   CallbackRow,
   JobRow,
@@ -123,18 +124,12 @@ function Faults() {
 }
 
 function Connect({ sandbox, partnerId, apiKeys, hasDescription }: ConsoleView) {
-  const lines = [
-    `HOSTED_PARTNER_ID=${partnerId}`,
-    ...(apiKeys === null ? [] : [`HOSTED_API_KEY=${apiKeys.sandbox}`]),
-    'HOSTED_ENVIRONMENT=sandbox',
-    `HOSTED_SANDBOX_BASE_URL=${sandbox.baseUrls.sandbox}`,
-    `HOSTED_PRODUCTION_BASE_URL=${sandbox.baseUrls.production}`,
-  ];
+  const variables = writeVariables({ partnerId, apiKey: apiKeys?.sandbox ?? null, baseUrls: sandbox.baseUrls });
   return (
     <section id="connect" aria-labelledby="connect-title">
       <h2 id="connect-title">Connect</h2>
       <p>For HostedClient.fromEnv(). These are test keys: they open nothing but this sandbox.</p>
-      <pre>{lines.join('\n')}</pre>
+      <pre>{variables}</pre>
       {apiKeys !== null && (
         <p>
           The key of production is <code>{apiKeys.production}</code>.
