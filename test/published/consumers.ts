@@ -10,6 +10,7 @@ import { nodeChecks } from './node-versions.ts';
 import { installTools, packTarball } from './project.ts';
 import { recipeChecks } from './recipes.ts';
 import { runnerChecks } from './runners.ts';
+import { twoTerminalChecks } from './two-terminals.ts';
 
 await installTools();
 const tarball = await packTarball();
@@ -17,6 +18,7 @@ const consumer = await makeConsumer(tarball);
 
 const { passed, failed } = await lookAt([
   ...newcomerChecks(tarball),
+  ...twoTerminalChecks(tarball),
   ...recipeChecks(tarball),
   ...nodeChecks(consumer),
   ...compilerChecks(consumer),

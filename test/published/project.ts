@@ -51,8 +51,8 @@ export function run(command: string, args: readonly string[], options: RunOption
   });
 }
 
-// What `npm run` sets is about this package: npm in another folder must not take it for its own.
-function ownEnvironment(): NodeJS.ProcessEnv {
+/** The variables without what `npm run` sets about this package: npm in another folder must not take it for its own. */
+export function ownEnvironment(): NodeJS.ProcessEnv {
   const foreign = /^npm_(?!config_)|^npm_config_local_prefix$|^NODE_OPTIONS$|^INIT_CWD$|^FORCE_COLOR$/;
   const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name));
   return { ...Object.fromEntries(kept), NO_COLOR: '1' };
