@@ -5,16 +5,14 @@
  * @module
  */
 
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync, realpathSync, renameSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { canLockFiles, lockFile } from '../runtime/file-lock.js';
 import { createConfigError } from './options.js';
 
 /** How long after a change the state is written, in ms: with the writing, within half a second. */
 const writeAfterMs = 200;
-
-/** The folders that sandboxes of this process hold. */
-const heldHere = new Set<string>();
 
 export interface Keeper {
   /** What was kept; null where nothing was. */
@@ -37,11 +35,10 @@ export interface Keeper {
 export function openFolder(folder: string, write: () => string): Keeper {
   const path = makeFolder(resolve(folder));
   const file = join(path, 'sandbox.json');
-  const lock = join(path, 'sandbox.lock');
-  takeLock(path, lock);
-  heldHere.add(path);
+  const unlock = lockFolder(path);
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
+  let isHeld = true;
 
   async function writeState(): Promise<void> {
     const next = `${file}.next`;
@@ -60,39 +57,37 @@ export function openFolder(folder: string, write: () => string): Keeper {
   }
 
   return {
-    kept: readKept(file, lock, path),
+    kept: readKept(file, path, unlock),
     setAside() {
       const aside = `${file}.unreadable-${Date.now()}`;
       renameSync(file, aside);
       return aside;
     },
     changed() {
-      timer ??= setTimeout(flush, writeAfterMs);
+      if (isHeld) timer ??= setTimeout(flush, writeAfterMs);
     },
     async close() {
+      if (!isHeld) return;
+      isHeld = false;
       if (timer !== null) clearTimeout(timer);
       flush();
       await writing;
-      release(path, lock);
+      unlock();
     },
     release() {
+      isHeld = false;
       if (timer !== null) clearTimeout(timer);
-      release(path, lock);
+      unlock();
     },
   };
 }
 
-function release(path: string, lock: string): void {
-  heldHere.delete(path);
-  rmSync(lock, { force: true });
-}
-
-function readKept(file: string, lock: string, path: string): string | null {
+function readKept(file: string, path: string, unlock: () => void): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    release(path, lock);
+    unlock();
     throw createFolderError(path, error);
   }
 }
@@ -101,50 +96,27 @@ function readKept(file: string, lock: string, path: string): string | null {
 function makeFolder(path: string): string {
   try {
     mkdirSync(path, { recursive: true });
+    accessSync(path, constants.R_OK | constants.W_OK);
     return realpathSync(path);
   } catch (error) {
     throw createFolderError(path, error);
   }
 }
 
-function takeLock(path: string, lock: string): void {
-  try {
-    if (isHeld(path, lock)) throw createConfigError({ path: 'folder', message: heldMessage(path, lock) });
-    rmSync(lock, { force: true });
-    writeFileSync(lock, String(process.pid), { flag: 'wx' });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw createConfigError({ path: 'folder', message: heldMessage(path, lock) });
-    throw code === 'config' ? error : createFolderError(path, error);
+/** The lock ends with the process, so one that was killed leaves nothing that another has to take over. */
+function lockFolder(path: string): () => void {
+  if (!canLockFiles()) {
+    throw createConfigError({ path: 'folder', message: 'must be left out: this version of Node cannot lock a folder' });
   }
-}
-
-function heldMessage(path: string, lock: string): string {
-  return `must be a folder that no other sandbox holds: stop the one of ${path}, or, if there is none, delete ${lock}`;
-}
-
-/** Whether the process that wrote the lock is there. The id of a process that was killed may be our own now. */
-function isHeld(path: string, lock: string): boolean {
-  if (heldHere.has(path)) return true;
-  const pid = readLock(lock);
-  if (pid === null || pid === process.pid) return false;
+  let unlock: (() => void) | null;
   try {
-    process.kill(pid, 0);
-    return true;
+    unlock = lockFile(join(path, 'sandbox.lock'));
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    throw createFolderError(path, error);
   }
-}
-
-/** Null where there is no lock, or none of ours. */
-function readLock(lock: string): number | null {
-  try {
-    const pid = Number(readFileSync(lock, 'utf8'));
-    return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  if (unlock !== null) return unlock;
+  const message = `must be a folder that no other sandbox holds: stop the one of ${path}, or choose another folder`;
+  throw createConfigError({ path: 'folder', message });
 }
 
 function createFolderError(path: string, error: unknown): Error {

@@ -1,6 +1,5 @@
 /** What a folder keeps: over a stop, a kill, a broken file and a second sandbox. */
 
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -110,20 +109,6 @@ test('a second sandbox on one folder refuses under another name of it, too', asy
   await expect(startSandbox({ port: 0, folder: other })).rejects.toMatchObject({ issues: [{ path: 'folder' }] });
 });
 
-test('a folder that another process holds is refused, and one of a process that was killed is not', async () => {
-  const folder = folderOfTest();
-  const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
-  writeFileSync(join(folder, 'sandbox.lock'), String(other.pid));
-
-  await expect(startSandbox({ port: 0, folder })).rejects.toBeInstanceOf(HostedConfigError);
-  const ended = new Promise((resolve) => other.on('exit', resolve));
-  other.kill('SIGKILL');
-  await ended;
-  await running({ folder });
-
-  expect(readFileSync(join(folder, 'sandbox.lock'), 'utf8')).toBe(String(process.pid));
-});
-
 test.each([
   ['no JSON', '{"version":1,'],
   ['another shape', '{"version":1,"service":5}'],
@@ -151,6 +136,22 @@ test.each([
   expect(readFileSync(join(folder, aside ?? ''), 'utf8')).toBe(text);
   expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining(String(aside)), 'HostedSandboxWarning');
   expect(sandbox.service.sandbox.links.all()).toEqual([]);
+});
+
+test('a sandbox that has stopped leaves its folder alone, whatever is done to it', async () => {
+  const folder = folderOfTest();
+  const first = await start({ folder });
+  await first.sandbox.stop();
+  const { sandbox, client } = await running({ folder });
+  await client.links.create({ ...newLink, name: 'of the second' });
+  await vi.waitFor(() => expect(state(folder).service).toContain('of the second'), { timeout: 5_000, interval: 5 });
+
+  first.sandbox.service.sandbox.links.seed(1);
+  await first.sandbox.stop();
+
+  expect(state(folder).service).toContain('of the second');
+  await expect(startSandbox({ port: 0, folder })).rejects.toMatchObject({ issues: [{ path: 'folder' }] });
+  await sandbox.stop();
 });
 
 test('a folder that is a file is refused, and named', async () => {
