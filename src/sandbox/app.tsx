@@ -4,9 +4,10 @@
  * @module
  */
 
-import { type Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import { secureHeaders } from 'hono/secure-headers';
+import { Hono } from 'hono/tiny';
 import { HostedValidationError } from '../errors/errors.js';
 import { type Environment, environments } from '../options.js';
 import { isHttpUrl } from '../protocol/http-url.js';

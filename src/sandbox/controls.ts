@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Hono } from 'hono';
+import { Hono } from 'hono/tiny';
 import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/errors.js';
 import type { IdType } from '../links/types.js';
