@@ -1,5 +1,5 @@
 /**
- * Reads the arguments of a command. What is unknown or wrong is named, with what would be right.
+ * Reads the arguments of a command. An error names what is unknown or wrong, and says what would be right.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import { findSimilarName } from '../validation/did-you-mean.js';
 
 /** A flag of a command. */
 export interface Flag {
-  /** What stands behind it, in the help: `URL`. None: it stands for itself. */
+  /** The name of its value in the help: `URL`. A flag without it takes no value. */
   readonly value?: string;
   /** What it does, in the help. */
   readonly about: string;
   readonly isList?: boolean;
-  /** The values that are right; `kind` then says nothing. */
+  /** The allowed values; `kind` is not read then. */
   readonly choices?: readonly string[];
   readonly kind?: 'integer' | 'number' | 'url';
   readonly min?: number;
@@ -27,7 +27,7 @@ export type Flags = Readonly<Record<string, Flag>>;
 export interface Usage {
   /** `hosted-client links get` */
   readonly name: string;
-  /** The names of what stands without a flag: `REF`; in brackets, what may be left out: `[KEY]`. */
+  /** The names of the arguments without a flag: `REF`; in brackets those that may be left out: `[KEY]`. */
   readonly positionals: readonly string[];
   readonly flags: Flags;
 }
@@ -50,7 +50,7 @@ export class UsageError extends Error {
 /** The flags that every command has. */
 export const commonFlags: Flags = {
   json: { about: 'print JSON' },
-  help: { about: 'say what this command takes' },
+  help: { about: 'list the flags of this command' },
 };
 
 /**
@@ -161,7 +161,7 @@ function describeUnknownFlag(rawName: string, name: string, { name: command, kno
   }
   const similar = findSimilarName(name.replaceAll('-', '_'), Object.keys(known).map(toPlain));
   const right = Object.keys(known).find((each) => toPlain(each) === similar);
-  const advice = right ? `did you mean --${right}?` : `"${command} --help" names those there are`;
+  const advice = right ? `did you mean --${right}?` : `"${command} --help" lists the flags`;
   return `${quote(rawName)} is not a flag of ${command}: ${advice}`;
 }
 
@@ -169,20 +169,20 @@ function toPlain(name: string): string {
   return name.replaceAll('-', '_');
 }
 
-/** Says that a value is none of those there are, and which of them may have been meant. */
+/** Says which values are allowed, and which of them may have been meant. */
 export function describeChoice(value: string, choices: readonly string[]): string {
   const similar = findSimilarName(value, choices);
   const advice = similar === null ? '' : `: did you mean "${similar}"?`;
   return `must be one of ${choices.join(', ')}, got ${quote(value)}${advice}`;
 }
 
-/** A value as it was given: without what would change a terminal, and at most 60 characters of it. */
+/** A value in quotation marks: at most 60 characters, and none that a terminal obeys. */
 export function quote(value: string): string {
   const shown = value.length > 60 ? `${value.slice(0, 60)}…` : value;
   return `"${toSafeText(shown)}"`;
 }
 
-/** Replaces what would change a terminal: control characters, and those that turn the direction of text. */
+/** Replaces the characters that a terminal obeys: control characters, and those that change the direction of text. */
 export function toSafeText(text: string): string {
   return text.replaceAll(/[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, '�');
 }

@@ -12,7 +12,7 @@ export interface Command {
   readonly name: string;
   /** One line for the help. */
   readonly about: string;
-  /** The names of what stands without a flag: `REF`; in brackets, what may be left out: `[KEY]`. */
+  /** The names of the arguments without a flag: `REF`; in brackets those that may be left out: `[KEY]`. */
   readonly positionals: readonly string[];
   readonly flags: Flags;
   run(given: Arguments, context: Context): Promise<ExitCode>;

@@ -1,6 +1,6 @@
 /**
- * What a command is given, and what it answers with. Nothing of a process is read elsewhere, so that a test runs
- * a command in its own process.
+ * The streams and variables of a command, and its exit code. No other file reads them from the process, so that a test
+ * can run a command in its own process.
  *
  * @module
  */

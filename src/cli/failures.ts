@@ -1,5 +1,5 @@
 /**
- * What went wrong, for a person: the message, what to do next, and with which code the process ends.
+ * Error messages of commands: what went wrong, what to do next, and the exit code of the process.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import { UsageError } from './arguments.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';
 import { writeLine } from './output.js';
 
-/** Something that the sandbox or this machine refused. */
+/** The sandbox or this machine rejected something. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }
 
-/** Something that could not be reached. */
+/** A server could not be reached. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }

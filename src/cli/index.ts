@@ -8,17 +8,17 @@
 import { run } from './run.js';
 
 const interruption = new AbortController();
-// Once: a second Ctrl+C ends the process as it would without us.
+// `once`: a second Ctrl+C ends the process at once.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => interruption.abort(new Error('interrupted')));
 }
 
-// Who reads only the first lines, as `head` does, closes the pipe.
+// A reader such as `head` closes the pipe after the first lines.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') interruption.abort(error);
 });
 
 const { env, stdout, stderr } = process;
 
-// Not `process.exit`: what was written to a pipe must leave first.
+// Not `process.exit`, which would drop what is still being written to a pipe.
 process.exitCode = await run(process.argv.slice(2), { env, stdout, stderr, signal: interruption.signal });

@@ -1,5 +1,5 @@
 /**
- * Runs a command line: finds the command, reads its arguments, and gives the code that the process ends with.
+ * Runs a command line: finds the command, reads its arguments, and returns the exit code of the process.
  *
  * @module
  */
@@ -31,7 +31,7 @@ const commands: readonly Command[] = [
   doctorCommand,
 ];
 
-/** Runs what stands behind `hosted-client`. It never rejects. */
+/** Runs the arguments after `hosted-client`. It never rejects. */
 export async function run(given: readonly string[], context: Context): Promise<ExitCode> {
   try {
     const [first = ''] = given;
@@ -85,7 +85,7 @@ function describeProgram(): string {
 ${toColumns(rows)}
 
 Partner, key and URLs are read from the environment: HOSTED_PARTNER_ID, HOSTED_API_KEY, HOSTED_ENVIRONMENT,
-HOSTED_SANDBOX_BASE_URL, HOSTED_PRODUCTION_BASE_URL; the database of tracking: DATABASE_URL. "${program} COMMAND --help" names the flags of a command.
+HOSTED_SANDBOX_BASE_URL, HOSTED_PRODUCTION_BASE_URL; the database of tracking: DATABASE_URL. "${program} COMMAND --help" lists the flags of a command.
 
 Exit codes: 0 done, and for doctor all well; 1 refused or not well; 2 wrong usage; 3 not complete in time;
 4 not reached; 130 interrupted.`;

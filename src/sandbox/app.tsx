@@ -33,14 +33,14 @@ import {
 } from './pages/link-page.js';
 import { LinkStoryPage } from './pages/story-page.js';
 import { icon, style } from './pages/style.js';
-import type { FoundLink, Stage } from './stage.js';
-import { tellStory } from './stories.js';
+import type { FoundLink, Simulation } from './simulation.js';
+import { describeStory } from './stories.js';
 import type { Sandbox } from './types.js';
 
 export interface AppSettings {
   readonly sandbox: Sandbox;
   readonly running: RunningService;
-  readonly stage: Stage;
+  readonly simulation: Simulation;
   readonly live: Live;
   readonly partnerId: string;
   readonly apiKeys: Readonly<Record<Environment, string>> | null;
@@ -107,17 +107,17 @@ function page(c: Context, content: Child, status: 200 | 400 | 404 | 410 = 200): 
   return c.html(renderPage(content), status);
 }
 
-function addLinkPages(app: Hono, { stage, running }: AppSettings): void {
+function addLinkPages(app: Hono, { simulation, running }: AppSettings): void {
   app.get('/links/:refId', (c) => {
-    const found = stage.findLink(c.req.param('refId'));
+    const found = simulation.findLink(c.req.param('refId'));
     if (found === null) return page(c, <NotFoundPage />, 404);
-    stage.open(found);
+    simulation.open(found);
     if (found.closed !== null) return page(c, <ClosedPage link={found.link} closed={found.closed} />, 410);
     return page(c, <LinkPage link={found.link} form={emptyForm} />);
   });
 
   app.post('/links/:refId', async (c) => {
-    const found = stage.findLink(c.req.param('refId'));
+    const found = simulation.findLink(c.req.param('refId'));
     if (found === null) return page(c, <NotFoundPage />, 404);
     const { environment, link, closed } = found;
     if (closed !== null) return page(c, <ClosedPage link={link} closed={closed} />, 410);
@@ -125,12 +125,12 @@ function addLinkPages(app: Hono, { stage, running }: AppSettings): void {
     const { form, idType } = readForm(fields, found);
     const { outcome } = form;
     if (!isOutcome(outcome) || form.problems.length > 0) return page(c, <LinkPage link={link} form={form} />, 400);
-    const job = stage.play(link.refId, outcome, { environment, ...(idType && { idType }) });
+    const job = simulation.play(link.refId, outcome, { environment, ...(idType && { idType }) });
     return c.redirect(`/links/${link.refId}/jobs/${encodeURIComponent(job.jobId)}`, 303);
   });
 
   app.get('/links/:refId/jobs/:jobId', (c) => {
-    const found = stage.findLink(c.req.param('refId'));
+    const found = simulation.findLink(c.req.param('refId'));
     const job = found && jobsOf(running, found).find(({ jobId }) => jobId === c.req.param('jobId'));
     if (!found || !job) return page(c, <NotFoundPage />, 404);
     return page(c, <JobPage link={found.link} job={job} />);
@@ -152,7 +152,7 @@ function readForm(fields: URLSearchParams, { link }: FoundLink): { form: FormSta
 }
 
 function addConsole(app: Hono, settings: AppSettings): void {
-  const { sandbox, stage, running } = settings;
+  const { sandbox, simulation, running } = settings;
 
   app.get('/', (c) => {
     const { partnerId, apiKeys, description } = settings;
@@ -162,7 +162,7 @@ function addConsole(app: Hono, settings: AppSettings): void {
         sandbox={sandbox}
         partnerId={partnerId}
         apiKeys={apiKeys}
-        links={latestLinks(running, stage)}
+        links={latestLinks(running, simulation)}
         jobs={latestJobs(running)}
         requests={latest(sandbox.requests)}
         callbacks={latest(sandbox.callbacks)}
@@ -172,16 +172,16 @@ function addConsole(app: Hono, settings: AppSettings): void {
   });
 
   app.get('/console/links/:refId', (c) => {
-    const found = stage.findLink(c.req.param('refId'));
+    const found = simulation.findLink(c.req.param('refId'));
     if (found === null) return page(c, <NotFoundPage />, 404);
     const jobs = jobsOf(running, found);
-    const story = tellStory({ ...found, jobs, callbacks: sandbox.callbacks, sightings: stage });
+    const story = describeStory({ ...found, jobs, callbacks: sandbox.callbacks, sightings: simulation });
     const shown = jobs.map((job) => ({ environment: found.environment, job })).reverse();
     return page(c, <LinkStoryPage {...found} story={story} jobs={{ entries: shown, total: shown.length }} />);
   });
 
   app.post('/console/links/:refId/disable', (c) => {
-    const found = stage.findLink(c.req.param('refId'));
+    const found = simulation.findLink(c.req.param('refId'));
     if (found === null) return page(c, <NotFoundPage />, 404);
     const { environment, link } = found;
     const { store, now } = running.environments[environment].context();
@@ -195,7 +195,7 @@ function addConsole(app: Hono, settings: AppSettings): void {
     const job = { userId: fields.get('userId') ?? '', jobId: fields.get('jobId') ?? '' };
     const stored = running.environments[environment].context().store.findJob(job);
     if (stored === undefined) return page(c, <NotFoundPage />, 404);
-    stage.complete(environment, job, fields.get('outcome') === 'approved' ? 'approved' : 'rejected');
+    simulation.complete(environment, job, fields.get('outcome') === 'approved' ? 'approved' : 'rejected');
     return back(c, '/', jobRowId(environment, stored));
   });
 
@@ -236,12 +236,12 @@ function back(c: Context, otherwise: string, rowId: string): Response {
 }
 
 /** The latest links of both environments, newest first. */
-function latestLinks(running: RunningService, stage: Stage): Latest<ShownLink> {
+function latestLinks(running: RunningService, simulation: Simulation): Latest<ShownLink> {
   const stores = environments.map((environment) => running.environments[environment].context().store);
   const entries = stores.flatMap((store) => {
     const count = store.countLinks();
     const latest = store.sliceLinks(Math.max(0, count - mostShown), mostShown).toReversed();
-    return latest.flatMap(({ refId }) => stage.findLink(refId) ?? []);
+    return latest.flatMap(({ refId }) => simulation.findLink(refId) ?? []);
   });
   const total = stores.reduce((sum, store) => sum + store.countLinks(), 0);
   return { entries: entries.sort((a, b) => b.link.createdAt - a.link.createdAt).slice(0, mostShown), total };

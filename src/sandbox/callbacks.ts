@@ -1,5 +1,5 @@
 /**
- * Callbacks: posted one after another for each job, and again after a failure.
+ * Posts callbacks: those of one job one after the other, and each one again after a failure.
  *
  * @module
  */
@@ -50,17 +50,17 @@ export interface CallbackSettings {
 }
 
 export interface Callbacks {
-  /** The latest, oldest first; the same array for ever. */
+  /** The latest callbacks, oldest first. It is always the same array. */
   readonly list: readonly SandboxCallback[];
-  /** Posts the callback of a job's result, once those before it are settled; nothing where it has no address. */
+  /** Posts the callback of a job's result, after the job's earlier callbacks. Does nothing without a callback URL. */
   send(environment: Environment, job: JobRef, entry: number): void;
   /** Posts a callback again, once. */
   resend(id: number, variant: Variant | null): Promise<SandboxCallback>;
-  /** What is to be written down: those in the list, and those that wait. */
+  /** The state to save: the callbacks in the list, and those that wait. */
   state(): { readonly lastId: number; readonly kept: readonly KeptCallback[] };
-  /** Takes over what was written down; what waited goes on. */
+  /** Restores a saved state. Callbacks that waited are posted. */
   restore(state: { readonly lastId: number; readonly kept: readonly KeptCallback[] }): void;
-  /** Forgets all. Ids go on, so that what is read after an id is new. */
+  /** Removes all callbacks. No id is used twice, so whoever asks for those after an id misses none. */
   clear(): void;
 }
 
@@ -68,7 +68,7 @@ export interface Callbacks {
 export function createCallbacks(settings: CallbackSettings): Callbacks {
   const list: SandboxCallback[] = [];
   const known = new Map<number, KeptCallback>();
-  /** Those of a job that wait, the first of them under way. */
+  /** The waiting callbacks of each job. The first of them is being posted. */
   const queues = new Map<string, KeptCallback[]>();
   let lastId = 0;
 

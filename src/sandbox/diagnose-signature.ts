@@ -80,7 +80,7 @@ function unreadableTimestamp(operation: OperationName, wire: Wire): string {
 function staleMessage(offMs: number): string {
   const minutes = Math.round(Math.abs(offMs) / 60_000);
   const direction = offMs < 0 ? 'behind' : 'ahead of';
-  return `Sign when you send, and set the sender's clock: the timestamp is ${minutes} min ${direction} this machine's`;
+  return `Sign just before you send, and set the sender's clock: the timestamp is ${minutes} min ${direction} this machine's clock`;
 }
 
 /** Tries one mistake after another. */

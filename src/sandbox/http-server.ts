@@ -1,16 +1,16 @@
 /**
- * A server of `node:http` for web-standard responses. Doors are asked first, bodies are read whole and within their
- * limit, and a response that fails breaks the connection, as the faults of the testing kit do.
+ * A server for the responses of the testing kit and of the platform. The head of a request is checked first, then its
+ * body is read, up to a limit. Where no response can be made, the connection is broken, as by the faults of the kit.
  *
  * @module
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { firstHalf, type WrittenResponse } from '../testing/responses.js';
-import { maxBodyBytes, type Rejection, tooLarge } from './doors.js';
 import { http } from './node-http.js';
+import { maxBodyBytes, type Rejection, tooLarge } from './request-check.js';
 
-/** A request that came through the doors. */
+/** A request that was accepted, with its body. */
 export interface ReceivedRequest {
   readonly method: string;
   /** Path and query. */
@@ -29,13 +29,13 @@ export interface Site {
 
 export interface HttpServer {
   readonly port: number;
-  /** Breaks what is under way, and resolves once no socket is left. */
+  /** Breaks all connections, and resolves after they have ended. */
   close(): Promise<void>;
 }
 
-/** Listens, and rejects with the platform's error where that cannot be done. `createSite` is given the port. */
+/** Starts to listen; rejects with the platform's error where it cannot. `createSite` is called with the port. */
 export function listen(at: { host: string; port: number }, createSite: (port: number) => Site): Promise<HttpServer> {
-  // Without a `Host`, our own door answers.
+  // A request without `Host` is rejected by our own check.
   const server = http.createServer({ requireHostHeader: false, requestTimeout: 30_000 });
   return new Promise((resolve, reject) => {
     server.on('error', reject);
@@ -44,7 +44,7 @@ export function listen(at: { host: string; port: number }, createSite: (port: nu
       const port = typeof address === 'object' && address !== null ? address.port : at.port;
       const site = createSite(port);
       server.on('request', (message, response) => void serve(message, response, site));
-      // Who asks whether to send a body is told after the doors.
+      // A client that waits for "100 Continue" before it sends the body.
       server.on('checkContinue', (message, response) => void serve(message, response, site, true));
       resolve({ port, close: () => close(server) });
     });
@@ -81,7 +81,7 @@ async function serve(message: IncomingMessage, response: ServerResponse, site: S
   }
 }
 
-/** Turns a request away; its body is not read, so the connection ends. */
+/** Rejects a request. Its body is not read, so the connection is closed. */
 function reject(response: ServerResponse, { status, message }: Rejection): void {
   const headers = { 'content-type': 'application/json', connection: 'close', 'x-content-type-options': 'nosniff' };
   response.writeHead(status, headers).end(JSON.stringify({ error: message }));

@@ -17,18 +17,18 @@ const writeAfterMs = 200;
 export interface Keeper {
   /** What was kept; null where nothing was. */
   readonly kept: string | null;
-  /** Sets a state aside that cannot be used, and returns its new path. */
+  /** Renames a state that cannot be used, and returns its new path. */
   setAside(): string;
-  /** Has the state written soon. */
+  /** Schedules the state to be written. */
   changed(): void;
-  /** Writes the state, and gives the folder free. */
+  /** Writes the state, and unlocks the folder. */
   close(): Promise<void>;
-  /** Gives the folder free, and writes nothing. */
+  /** Unlocks the folder, and writes nothing. */
   release(): void;
 }
 
 /**
- * Takes a folder, and reads what is kept in it. `write` gives the state to be written.
+ * Locks a folder, and reads the state in it. `write` returns the state to be written.
  *
  * @throws {HostedConfigError} when another sandbox holds the folder, or it cannot be used.
  */
@@ -103,7 +103,7 @@ function makeFolder(path: string): string {
   }
 }
 
-/** The lock ends with the process, so one that was killed leaves nothing that another has to take over. */
+/** The lock ends with the process, so a killed process leaves no lock behind. */
 function lockFolder(path: string): () => void {
   if (!canLockFiles()) {
     throw createConfigError({ path: 'folder', message: 'must be left out: this version of Node cannot lock a folder' });

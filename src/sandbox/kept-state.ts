@@ -80,7 +80,7 @@ export function writeKept(kept: KeptState): string {
   return JSON.stringify({ version: 1, ...kept });
 }
 
-/** Reads a state; null where it is none that {@link writeKept} wrote. */
+/** Reads a state; null where {@link writeKept} did not write it. */
 export function readKeptState(text: string): KeptState | null {
   try {
     const json: unknown = JSON.parse(text);

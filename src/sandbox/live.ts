@@ -1,11 +1,11 @@
 /**
- * Tells open pages that something has changed, by server-sent events.
+ * Notifies open pages of changes, by server-sent events.
  *
  * @module
  */
 
 export interface Live {
-  /** Has open pages told soon; several changes are one message. */
+  /** Notifies open pages soon. Several changes are one event. */
   changed(): void;
   /** A stream of `change` events. */
   open(): Response;
@@ -15,20 +15,20 @@ export interface Live {
 /** How long changes are collected, in ms. */
 const collectMs = 150;
 
-/** Creates what tells pages of changes. */
+/** Creates the list of open pages. */
 export function createLive(): Live {
   const pages = new Set<ReadableStreamDefaultController<Uint8Array>>();
   const utf8 = new TextEncoder();
   let timer: NodeJS.Timeout | null = null;
 
-  function tell(): void {
+  function notify(): void {
     timer = null;
     for (const page of pages) page.enqueue(utf8.encode('event: change\ndata: \n\n'));
   }
 
   return {
     changed() {
-      if (pages.size > 0) timer ??= setTimeout(tell, collectMs);
+      if (pages.size > 0) timer ??= setTimeout(notify, collectMs);
     },
     open() {
       let own: ReadableStreamDefaultController<Uint8Array>;

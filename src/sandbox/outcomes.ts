@@ -1,5 +1,5 @@
 /**
- * The outcomes that an end user may bring about, and the results that come of each.
+ * The outcomes that can be played, and the results that each of them has.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export interface OutcomeResult {
   readonly success?: boolean;
 }
 
-/** What comes of an outcome. */
+/** What follows from an outcome. */
 export interface OutcomePlan {
   /** What the page and the console call it. */
   readonly title: string;
@@ -78,7 +78,7 @@ export const outcomes: Readonly<Record<SandboxOutcome, OutcomePlan>> = {
   },
   never: {
     title: 'No result',
-    explanation: 'The person goes away half-way: the job stays pending.',
+    explanation: 'The person leaves before the end: the job stays pending.',
     now: [],
     afterReview: [],
   },

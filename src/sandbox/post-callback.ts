@@ -1,7 +1,7 @@
 /**
- * Posts one callback: to this machine, or to a host that is allowed. What counts is the address that is connected to,
- * so a name is looked up once and the connection made to that very address: otherwise a name could mean this
- * machine when it is checked, and another when it is connected to.
+ * Posts one callback: to this machine, or to a host that is allowed. A name is looked up once, and the connection is made
+ * to the address that was checked. With a second lookup, the name could stand for this machine when it is checked,
+ * and for another one when the connection is made.
  *
  * @module
  */
@@ -52,7 +52,7 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   const isAllowed = (address: string) => isLoopback(address) || callbackHosts.includes(address) || namesHost;
   const namesHost = callbackHosts.includes(host);
-  // Node looks up no name that is an address.
+  // Node does not call `lookup` for an IP address.
   if (isIP(host) !== 0 && !isAllowed(host)) return Promise.reject(createNotAllowed(host));
   const { request: send } = protocol === 'https:' ? process.getBuiltinModule('node:https') : http;
   return new Promise((resolve, reject) => {
@@ -86,7 +86,7 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
 function pinnedLookup(isAllowed: (address: string) => boolean, namesHost: boolean): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
-      // A name that means nothing is not this machine's, and is not tried again.
+      // A name that cannot be resolved is not this machine's: the callback is not posted again.
       if (error !== null) return callback(namesHost ? error : createNotAllowed(hostname), '', 0);
       const allowed = found.filter(({ address }) => isAllowed(address));
       const [first] = allowed;

@@ -1,5 +1,5 @@
 /**
- * A sandbox at work: the service, what happens around it, and what is kept of both.
+ * A running sandbox: the service, what is simulated around it, and the state of both.
  *
  * @module
  */
@@ -16,20 +16,20 @@ import { createRunningService, type RunningService } from '../testing/running-se
 import type { MockService } from '../testing/types.js';
 import { type Callbacks, createCallbacks, type KeptCallback, variants } from './callbacks.js';
 import { readDescription } from './description.js';
-import { createDoors, isAnyAddress, toHostName } from './doors.js';
 import { health } from './health.js';
 import type { HttpServer, ReceivedRequest, Site } from './http-server.js';
 import type { Keeper } from './keep.js';
 import { type KeptState, writeKept } from './kept-state.js';
 import { createLive, type Live } from './live.js';
 import type { SandboxSettings } from './options.js';
-import { createServiceDoor } from './service-door.js';
+import { createRequestCheck, isAnyAddress, toHostName } from './request-check.js';
+import { createServiceHandler } from './service-handler.js';
 import type { SigningFacts } from './signing-mistakes.js';
-import { createStage, type Stage } from './stage.js';
+import { createSimulation, type Simulation } from './simulation.js';
 import type { Sandbox, SandboxRequest } from './types.js';
 import { createWork } from './work.js';
 
-// Loaded when they are first used, so that a sandbox starts soon.
+// Loaded with the first callback, so that a sandbox starts fast.
 const loadPosting = lazy(() => import('./post-callback.js'));
 
 /** A sandbox whose server is about to listen. */
@@ -86,7 +86,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     },
     onChange: changed,
   });
-  const stage: Stage = createStage({
+  const simulation: Simulation = createSimulation({
     running,
     callbacks,
     reviewMs: settings.reviewMs,
@@ -94,7 +94,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     onChange: changed,
   });
 
-  const respondAsService = createServiceDoor({
+  const respondAsService = createServiceHandler({
     running,
     origin,
     signing: createSigningFacts(running),
@@ -106,7 +106,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       requests.push(entry);
       if (requests.length > keepRequests) requests.splice(0, requests.length - keepRequests);
       if (request.operation === 'jobs.status' && request.status === 200 && isRecord(body)) {
-        stage.confirm(request.environment, { userId: String(body.user_id), jobId: String(body.job_id) });
+        simulation.confirm(request.environment, { userId: String(body.user_id), jobId: String(body.job_id) });
       }
       live.changed();
       tryCall(() => settings.onRequest?.(entry));
@@ -122,7 +122,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     clientOptions: (environment = 'sandbox') => clientOptionsOf(service, environment),
     async play(refId, outcome, given = {}) {
       const { environment = 'sandbox', idType } = given;
-      return stage.play(refId, outcome, {
+      return simulation.play(refId, outcome, {
         environment: checkEnvironment(environment),
         ...(idType !== undefined && { idType }),
       });
@@ -136,7 +136,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       work = createWork();
       await before.stop();
       callbacks.clear();
-      stage.clear();
+      simulation.clear();
       requests.length = 0;
       random = createRandom(seed, 'failures');
       service.reset();
@@ -150,18 +150,18 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       service: service.save(),
       lastCallbackId: lastId,
       callbacks: keptCallbacks,
-      reviews: [...stage.reviews],
-      opened: [...stage.opened],
-      confirmed: [...stage.confirmed],
+      reviews: [...simulation.reviews],
+      opened: [...simulation.opened],
+      confirmed: [...simulation.confirmed],
     });
   }
 
   if (kept !== null) {
     service.restore(kept.service);
-    for (const [key, at] of kept.opened) stage.opened.set(key, at);
-    for (const [key, at] of kept.confirmed) stage.confirmed.set(key, at);
+    for (const [key, at] of kept.opened) simulation.opened.set(key, at);
+    for (const [key, at] of kept.confirmed) simulation.confirmed.set(key, at);
     callbacks.restore({ lastId: kept.lastCallbackId, kept: kept.callbacks });
-    stage.restore(kept.reviews);
+    simulation.restore(kept.reviews);
   }
 
   let respondAsSite: (request: ReceivedRequest) => Promise<Response> | Response = () =>
@@ -170,7 +170,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   return {
     write,
     site: {
-      check: createDoors({ host, port, allowedHosts: settings.allowedHosts }),
+      check: createRequestCheck({ host, port, allowedHosts: settings.allowedHosts }),
       async respond(request) {
         if (request.method === 'GET' && request.target === '/health') return health;
         const environment = environments.find((name) => request.target.startsWith(`/${name}/`));
@@ -193,7 +193,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
         (await import('./app.js')).createApp({
           sandbox: complete,
           running,
-          stage,
+          simulation,
           live,
           partnerId,
           apiKeys,

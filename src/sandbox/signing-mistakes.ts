@@ -1,5 +1,5 @@
 /**
- * The mistakes that people make in signing, each with the signatures that it makes. No message has a key or a
+ * The usual mistakes in signing, each with the signatures that result from it. No message contains a key or a
  * signature.
  *
  * @module
@@ -13,7 +13,7 @@ import type { Body } from '../testing/request-rules.js';
 import type { ParsedTimestamp } from '../testing/timestamps.js';
 import type { SignatureProblem } from './types.js';
 
-/** What requests are signed by. */
+/** What is needed to sign requests. */
 export interface SigningFacts {
   readonly partnerId: string;
   readonly wire: Wire;
@@ -39,11 +39,11 @@ export interface WrongRequest extends SignedRequest {
   readonly timestamp: ParsedTimestamp;
 }
 
-/** A mistake, and what it makes. */
+/** A mistake, and the signatures that result from it. */
 export interface Mistake {
   readonly problem: SignatureProblem;
   readonly message: string;
-  /** The signatures that this mistake makes. */
+  /** The signatures that result from this mistake. */
   candidates(request: WrongRequest, facts: SigningFacts): Promise<Iterable<string>> | Iterable<string>;
 }
 
@@ -81,7 +81,7 @@ const anyScheme: readonly Mistake[] = [
   {
     problem: 'timestamp_text',
     message:
-      'Sign the very text that is sent as "timestamp": the signature is over another spelling, or another moment',
+      'Sign exactly the text that is sent as "timestamp": the signature is over another spelling of it, or another time',
     candidates: ({ environment, timestamp }, { sign, partnerId }) =>
       Promise.all(spellingsOf(timestamp).map((text) => sign(environment, text, partnerId))),
   },
@@ -95,7 +95,7 @@ const anyScheme: readonly Mistake[] = [
   },
   {
     problem: 'unkeyed',
-    message: 'Sign with HMAC-SHA256 and the key: this is a digest that anyone can compute',
+    message: 'Sign with HMAC-SHA256 and the key: this is a hash that anyone can compute without the key',
     candidates: ({ signature, timestamp: { signedText } }, { partnerId }) => {
       const texts = [`${Number(partnerId)}:${signedText}`, `${partnerId}:${signedText}`, textOf(signedText, partnerId)];
       const digests = texts.flatMap((text) => {
@@ -116,7 +116,7 @@ function textOf(timestamp: string, partnerId: string): string {
 /** How far apart, in ms, two readings of the clock are when one is signed and the other is sent. */
 const maxReadingGapMs = 250;
 
-/** The other texts that people sign for one moment, and the moments close to it. */
+/** The other texts that people sign for a time, and for times close to it. */
 function spellingsOf({ signedText, ms }: ParsedTimestamp): readonly string[] {
   const iso = new Date(ms).toISOString();
   const second = iso.slice(0, 19);
@@ -175,7 +175,7 @@ function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacF
     {
       problem: 'key_decoded',
       message:
-        'Use the text of the key as it is: this signature was made with the decoded key, but the key is not base64 or hex to decode',
+        'Use the key as it is, as text: this signature was made with the key decoded from, or encoded in, base64 or hex',
       candidates: () => decodedKeys(key).map((bytes) => base64(text, bytes)),
     },
     {

@@ -1,5 +1,5 @@
 /**
- * Starts a sandbox: the testing kit's service behind a server, with what happens around it.
+ * Starts a sandbox: the testing kit's service on a port, with pages and callbacks.
  *
  * @module
  */
@@ -66,7 +66,7 @@ function readKept(keeper: Keeper): KeptState | null {
   const state = readKeptState(keeper.kept);
   if (state !== null && isRestorable(state)) return state;
   const aside = keeper.setAside();
-  const message = `The sandbox could not read what its folder has, begins anew, and put it aside as ${aside}`;
+  const message = `The sandbox could not read the state in its folder: it starts empty, and has renamed the file to ${aside}`;
   process.emitWarning(message, 'HostedSandboxWarning');
   return null;
 }
@@ -95,7 +95,10 @@ async function listenAt(
       throw createConfigError({ path: 'port', message });
     }
     if (code === 'EACCES') {
-      throw createConfigError({ path: 'port', message: `must be one that may be used, and ${port} needs more rights` });
+      throw createConfigError({
+        path: 'port',
+        message: `must be a port that this user may open, and ${port} needs more rights`,
+      });
     }
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
       throw createConfigError({ path: 'host', message: `must be an address of this machine (${code})` });

@@ -16,7 +16,7 @@ export interface StoryEvent {
   readonly details: string;
 }
 
-/** When things were seen that the service does not keep, by link or job. */
+/** When the sandbox saw what the service does not record, by link or job. */
 export interface Sightings {
   /** When a link's page was opened first; the key is of {@link linkKey}. */
   readonly opened: ReadonlyMap<string, number>;
@@ -40,30 +40,30 @@ export interface LinkStory {
   readonly sightings: Sightings;
 }
 
-/** Tells the story of a link, oldest event first. */
-export function tellStory({ environment, link, jobs, callbacks, sightings }: LinkStory): readonly StoryEvent[] {
+/** Lists what happened to a link, oldest event first. */
+export function describeStory({ environment, link, jobs, callbacks, sightings }: LinkStory): readonly StoryEvent[] {
   const events: StoryEvent[] = [{ at: link.createdAt, title: 'Created', details: link.name ?? '' }];
   const openedAt = sightings.opened.get(linkKey(environment, link.refId));
   if (openedAt !== undefined) events.push({ at: openedAt, title: 'Opened', details: '' });
   if (link.disabledAt !== null) events.push({ at: link.disabledAt, title: 'Disabled', details: '' });
-  for (const job of jobs) events.push(...tellJob(environment, job, sightings));
+  for (const job of jobs) events.push(...describeJob(environment, job, sightings));
   const own = callbacks.filter((callback) => callback.environment === environment && callback.linkRefId === link.refId);
-  for (const callback of own) events.push(...tellCallback(callback));
+  for (const callback of own) events.push(...describeCallback(callback));
   return events.sort((a, b) => a.at - b.at);
 }
 
-function tellJob(environment: Environment, job: StoredJob, { confirmed }: Sightings): readonly StoryEvent[] {
+function describeJob(environment: Environment, job: StoredJob, { confirmed }: Sightings): readonly StoryEvent[] {
   const confirmedAt = confirmed.get(jobKey(environment, job));
   return [
     { at: job.startedAt, title: 'Job started', details: job.jobId },
     ...job.results.map(({ at, code, text }) => ({ at, title: `Result ${code}`, details: text })),
     ...(confirmedAt === undefined
       ? []
-      : [{ at: confirmedAt, title: 'Confirmed', details: 'job status was fetched, and had the result' }]),
+      : [{ at: confirmedAt, title: 'Confirmed', details: 'the job status was fetched, with the result' }]),
   ];
 }
 
-function tellCallback({ id, resultCode, attempts }: SandboxCallback): readonly StoryEvent[] {
+function describeCallback({ id, resultCode, attempts }: SandboxCallback): readonly StoryEvent[] {
   return attempts.map(({ at, status, problem }) => ({
     at: at.getTime(),
     title: problem === null ? 'Callback delivered' : 'Callback not delivered',

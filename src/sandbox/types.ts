@@ -12,38 +12,41 @@ import type { MockService, MockServiceOptions } from '../testing/types.js';
 
 /** Options of {@link startSandbox}: those of the testing kit's service, and those of a server. */
 export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
-  /** The addresses that are handed out where others are to use them, a proxy's for example. Default: the sandbox's own. */
+  /** The base URLs that clients are given, where others than the sandbox's own are to be used: a proxy's, for example. */
   baseUrls?: Readonly<Record<Environment, string>>;
-  /** Where links lead, if not to the sandbox's own `/links`. */
+  /** The URL that the URLs of links begin with. Default: `/links` of the sandbox. */
   linkBaseUrl?: string;
-  /** The port. 0 takes any that is free. One in use is an error that names it. Default 4085. */
+  /** The port; 0 takes any free port. A port in use is an error that names it. Default 4085. */
   port?: number;
-  /** The address to listen on. Anything but loopback lets others on the network in, and warns. Default `'127.0.0.1'`. */
+  /**
+   * The address to listen on. With any address but loopback, others on the network can use the sandbox, and a warning
+   * says so. Default `'127.0.0.1'`.
+   */
   host?: string;
   /**
-   * Names that a request's `Host` may carry beside `localhost`, `127.0.0.1` and `[::1]`, with a port or without.
-   * Anything else gets 421. Default: none.
+   * Names that the header `Host` of a request may have besides `localhost`, `127.0.0.1` and `[::1]`, with a port or
+   * without. A request with any other `Host` gets 421. Default: none.
    */
   allowedHosts?: readonly string[];
   /**
-   * Where callbacks may be posted beside this machine: names or IP addresses. What counts is the address that is
-   * connected to. Default: none.
+   * Hosts that callbacks may be posted to besides this machine: names or IP addresses. A name that is not listed must
+   * resolve to this machine, or to a listed address. Default: none.
    */
   callbackHosts?: readonly string[];
   /** Where the results of links without a callback URL are posted: absolute http(s). Default: nowhere. */
   defaultCallbackUrl?: string;
-  /** The pauses before each further delivery of a callback that failed, in milliseconds. Default 1, 5, 25 and 120 seconds. */
+  /** The pauses before a failed callback is posted again, in milliseconds. Default: 1, 5, 25 and 120 seconds. */
   callbackRetriesMs?: readonly number[];
   /** How long a review lasts, from "under review" to the final result, in milliseconds. Default 3,000. */
   reviewMs?: number;
-  /** The share of requests that is answered with 503, from 0 to 1, drawn from `seed`. Default 0. */
+  /** The share of requests that get the status 503, from 0 to 1; `seed` decides which ones. Default 0. */
   failureRate?: number;
-  /** The folder in which links, jobs and callbacks are kept, so that they survive a restart. Default: memory alone. */
+  /** The folder in which links, jobs and callbacks are kept, so that they survive a restart. Default: only in memory. */
   folder?: string;
   /** How many requests and callbacks are remembered: an integer of 0 or more. Default 1,000. */
   keepRequests?: number;
   /**
-   * Receives every request to the service once it was answered. What it throws is ignored.
+   * Is called with every request to the service, after its response. What it throws is ignored.
    *
    * @param request - The request.
    */
@@ -51,7 +54,7 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
 }
 
 /**
- * What an end user may bring about, with the codes that the service reports:
+ * How a verification can end, with the result codes that the service reports:
  * - `'approved'`: 0810;
  * - `'rejected'`: 0811;
  * - `'review_approved'`: 0814 "under review", and 0810 after `reviewMs`;
@@ -70,16 +73,17 @@ export type SandboxOutcome =
   | 'never';
 
 /**
- * Why a signature is not accepted, and any reason that is new:
+ * What is wrong with a signature; later versions may add values:
  * - `'missing'`: no partner id, timestamp or signature;
- * - `'partner'`: another partner id; `'leading_zeros'`: its leading zeros were lost;
+ * - `'partner'`: the id of another partner; `'leading_zeros'`: the leading zeros of the partner id were lost;
  * - `'stale'`: the timestamp is too far from now; `'timestamp_text'`: another text was signed than was sent;
  * - `'other_environment'`: the key of the other environment;
- * - `'context'`, `'order'`, `'body_signed'`: another text was signed;
- * - `'encoding'`: the right bytes in another form;
- * - `'key_whitespace'`, `'key_decoded'`: the key was read wrongly;
- * - `'unkeyed'`: a digest without a key;
- * - `'other'`: none of these explains it.
+ * - `'context'`: the signed text ends in other words; `'order'`: its parts are in another order; `'body_signed'`: the
+ *   body was signed, too;
+ * - `'encoding'`: the right bytes, but not in base64;
+ * - `'key_whitespace'`: the key was read with white space or quotation marks; `'key_decoded'`: the key was decoded;
+ * - `'unkeyed'`: a hash that needs no key;
+ * - `'other'`: none of these.
  */
 export type SignatureProblem =
   | 'missing'
@@ -106,7 +110,7 @@ export interface SandboxRequest {
   readonly at: Date;
   /** The environment that it was sent to. */
   readonly environment: Environment;
-  /** The operation; null where method and path are those of none. */
+  /** The operation; null where no operation has this method and path. */
   readonly operation: OperationName | null;
   /** The HTTP method. */
   readonly method: string;
@@ -116,7 +120,7 @@ export interface SandboxRequest {
   readonly status: number;
   /** How long it took to respond, in milliseconds. */
   readonly durationMs: number;
-  /** What is to be said of its signature. */
+  /** What was found about its signature. */
   readonly signature: {
     /** Which mistake was made; null where the signature is right, or none is needed. */
     readonly problem: SignatureProblem | null;
@@ -133,7 +137,7 @@ export interface SandboxCallback {
   readonly environment: Environment;
   /** Both ids of its job. */
   readonly job: JobRef;
-  /** The reference id of the link that the job came from; null where it came from none. */
+  /** The reference id of the job's link; null for a job without a link. */
   readonly linkRefId: string | null;
   /** The code of the result that it reports. */
   readonly resultCode: string;
@@ -180,7 +184,7 @@ export interface Sandbox {
    * Does what an end user does on the link's page. Results follow, each with its callback.
    *
    * @param refId - The reference id of the link.
-   * @param outcome - What comes of it.
+   * @param outcome - How the verification ends.
    * @param options - The environment of the link, default `'sandbox'`, and the ID type, default the link's first.
    * @returns Both ids of the job, once it is started.
    * @throws {HostedValidationError} when there is no such link, outcome or ID type, or the link is disabled, has
@@ -197,10 +201,10 @@ export interface Sandbox {
     },
   ): Promise<JobRef>;
   /**
-   * Posts a callback again, once, as a callback of its own in the list.
+   * Posts a callback again, once. The list has it as a new callback.
    *
    * @param callbackId - The number of the callback.
-   * @param options - What is to be wrong with it.
+   * @param options - What is made wrong in it.
    * @returns The new callback, after its delivery.
    * @throws {HostedValidationError} when there is no such callback or variant.
    */
@@ -220,11 +224,11 @@ export interface Sandbox {
   /**
    * Deletes links, jobs, callbacks, requests and faults, and restarts the seed.
    *
-   * @returns Nothing, once nothing of it is under way.
+   * @returns Nothing, after all that was under way has ended.
    */
   reset(): Promise<void>;
   /**
-   * Stops the server. What is kept in a folder is written, and goes on when a sandbox is started there again.
+   * Stops the server. With a folder, the state is written, and the next sandbox of this folder continues with it.
    *
    * @returns Nothing, once no timer and no socket is left.
    */

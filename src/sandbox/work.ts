@@ -1,5 +1,5 @@
 /**
- * What is under way: timers, and what runs. `idle` waits for all of it, `stop` ends it.
+ * Timers and tasks that are under way. `idle` waits for all of them, `stop` ends them.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export interface Work {
   run(task: Promise<void>): void;
   /** Resolves once nothing is under way. */
   idle(): Promise<void>;
-  /** Cancels timers, aborts what runs, and resolves once it has ended. */
+  /** Cancels the timers, aborts the tasks, and resolves after they have ended. */
   stop(): Promise<void>;
 }
 

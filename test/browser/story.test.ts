@@ -47,7 +47,7 @@ test.for([320, 1280])('the story is walked by keyboard alone, %i px wide', async
   await tabTo(page, 'radio', 'BVN Nigeria, ID number');
   await page.keyboard.press('ArrowDown');
   await tabTo(page, 'link', 'Read the privacy policy of Example Partner');
-  await tabTo(page, 'checkbox', 'I agree that Example Partner has my identity verified.');
+  await tabTo(page, 'checkbox', 'I agree that Example Partner verifies my identity.');
   await page.keyboard.press('Space');
   await tabTo(page, 'radio', 'Approved The person is who they say they are: code 0810.');
   for (let i = 0; i < 4; i += 1) await page.keyboard.press('ArrowDown');

@@ -30,11 +30,11 @@ test('doctor of a right integration finds all well, and exits 0', async () => {
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toBe(`well     variables: set and well formed, for sandbox
-well     key: without blanks
-well     address: ${sandbox.origin} answers
-well     clock: agrees with that of the service
-well     signed call: a signed call is answered, and its answer verified: 0 links
-well     job status: job status is answered: it knows no job of that name
+well     key: without spaces, line ends and quotation marks
+well     URL: ${sandbox.origin} responds
+well     clock: agrees with the clock of the service
+well     signed call: the service accepted a signed call (links: 0)
+well     job status: the service accepted a request for a job status
 `);
   expect(sandbox.requests.map(({ operation, signature }) => [operation, signature.problem])).toContainEqual([
     'links.list',
@@ -83,13 +83,9 @@ test('a variable that is misspelt is named, with the one that was meant', async 
 });
 
 test.each([
-  ['a blank', (key: string) => `${key} `, 'HOSTED_API_KEY has a blank at one of its ends, or inside: copy it again'],
-  [
-    'a line end',
-    (key: string) => `${key}\n`,
-    'HOSTED_API_KEY has a blank at one of its ends, or inside: copy it again',
-  ],
-  ['quotation marks', (key: string) => `"${key}"`, 'HOSTED_API_KEY stands in quotation marks'],
+  ['a blank', (key: string) => `${key} `, 'HOSTED_API_KEY contains a space or a line end: copy it again'],
+  ['a line end', (key: string) => `${key}\n`, 'HOSTED_API_KEY contains a space or a line end: copy it again'],
+  ['quotation marks', (key: string) => `"${key}"`, 'HOSTED_API_KEY is in quotation marks'],
 ])('a key with %s is found, and not shown', async (_, write, message) => {
   const { env } = await well();
   const key = env.HOSTED_API_KEY ?? '';
@@ -124,7 +120,7 @@ test('a key that the service does not accept is found by the signed call', async
   ]);
 });
 
-test('an address that nothing answers at exits 4', async () => {
+test('a service that does not respond exits 4', async () => {
   const { sandbox, env } = await well();
   await sandbox.stop();
 
@@ -138,7 +134,7 @@ test('an address that nothing answers at exits 4', async () => {
     ['call', 'skipped'],
     ['job_status', 'skipped'],
   ]);
-  expect(messages).toContain(`nothing answers at ${sandbox.origin} (ECONNREFUSED)`);
+  expect(messages).toContain(`no response from ${sandbox.origin} (ECONNREFUSED)`);
 });
 
 test('a job status address of its own is tried', async () => {
@@ -165,11 +161,13 @@ test.each([
   const { stdout } = await command(['doctor', '--json'], { env, clock });
 
   const { findings } = JSON.parse(stdout) as Report;
-  const message = expect.stringMatching(new RegExp(`^this machine is \\d+ s ${word} the service: set its clock`));
+  const message = expect.stringMatching(
+    new RegExp(`^this machine is \\d+ s ${word} the service: set this machine's clock`),
+  );
   expect(findings).toContainEqual({ check: 'clock', state, message });
 });
 
-test('a door that accepts an unsigned callback is said first, and exits 1', async () => {
+test('an endpoint that accepts an unsigned callback is named first, and exits 1', async () => {
   const { env } = await well();
   const { received, url, port } = await receiving();
 
@@ -178,7 +176,7 @@ test('a door that accepts an unsigned callback is said first, and exits 1', asyn
   expect(code).toBe(1);
   expect(states[0]).toEqual(['callback', 'wrong']);
   expect(report.findings[0]?.message).toContain(
-    `the door at http://127.0.0.1:${port} accepts an unsigned callback (status 200): anyone can report a "passed"`,
+    `http://127.0.0.1:${port} accepts an unsigned callback (status 200): anyone can report a "passed"`,
   );
   // A rejection, of someone who is not there.
   expect(received[0]?.body).toMatchObject({
@@ -188,7 +186,7 @@ test('a door that accepts an unsigned callback is said first, and exits 1', asyn
   expect(received[0]?.body).not.toHaveProperty('signature');
 });
 
-test('a door that only looks whether there is a signature is found', async () => {
+test('an endpoint that only looks whether there is a signature is found', async () => {
   const { env } = await well();
   const { url } = await receiving(401, 200);
 
@@ -198,7 +196,7 @@ test('a door that only looks whether there is a signature is found', async () =>
   expect(report.findings[0]?.message).toContain('accepts a forged callback (status 200)');
 });
 
-test('the door of callbacks.handler() is well', async () => {
+test('an endpoint with callbacks.handler() is well', async () => {
   const { client, env } = await well();
   const handle = client.callbacks.handler({ onEvent: () => undefined });
   const server = createServer(async (message, response) => {
@@ -217,15 +215,15 @@ test('the door of callbacks.handler() is well', async () => {
   expect(report.findings.at(-1)).toMatchObject({
     check: 'callback',
     state: 'well',
-    message: expect.stringContaining('refuses unsigned and forged callbacks (status 401 and 401)'),
+    message: expect.stringContaining('rejects unsigned and forged callbacks (status 401 and 401)'),
   });
 });
 
 test.each([
   [404, 'is it the URL that receives callbacks?'],
-  [302, 'it must answer by itself: redirects are not followed'],
-  [500, 'it should refuse what is not authentic with 401, and not fail'],
-])('a door that answers %i is not well', async (status, advice) => {
+  [302, 'it must respond by itself: redirects are not followed'],
+  [500, 'it should reject them with 401, and not fail'],
+])('an endpoint that responds with %i is not well', async (status, advice) => {
   const { env } = await well();
   const { url } = await receiving(status, status);
 
@@ -236,7 +234,7 @@ test.each([
   expect(report.findings[0]?.message).toContain(`with status ${status}: ${advice}`);
 });
 
-test('a door that nothing answers at exits 4', async () => {
+test('an endpoint that does not respond exits 4', async () => {
   const { env } = await well();
   const { code, states } = await examine(env, '--callback', 'http://127.0.0.1:9/callbacks?token=hidden');
 

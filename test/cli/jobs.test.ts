@@ -62,7 +62,7 @@ test('jobs wait exits 3 when the deadline passes', async () => {
 test('jobs wait shows progress on a terminal, and can be interrupted', async () => {
   const { ids, env } = await jobOf('never');
   const { streams, interrupt } = start(['jobs', 'wait', ...ids], env, true);
-  await expect.poll(() => streams.stderr).toMatch(/^pending after \d+ s, next look in \d+ s …\n/);
+  await expect.poll(() => streams.stderr).toMatch(/^pending after \d+ s, next poll in \d+ s …\n/);
 
   expect(await interrupt()).toBe(130);
   expect(streams.stdout).toBe('');

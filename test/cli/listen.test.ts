@@ -7,12 +7,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { newLink, receiving, running } from '../sandbox/running.js';
 import { command, envOf, start } from './running.js';
 
-/** A sandbox, and a door that its callbacks come to. */
+/** A sandbox, and a command that receives its callbacks. */
 async function listening(...args: readonly string[]) {
   const { sandbox, client } = await running();
-  const door = start(['listen', '--port', '0', '--json', ...args], envOf(sandbox.clientOptions()));
-  await expect.poll(() => door.streams.stdout).toContain('\n');
-  const { url } = JSON.parse(door.streams.stdout) as { url: string };
+  const listening = start(['listen', '--port', '0', '--json', ...args], envOf(sandbox.clientOptions()));
+  await expect.poll(() => listening.streams.stdout).toContain('\n');
+  const { url } = JSON.parse(listening.streams.stdout) as { url: string };
   const play = async (outcome: SandboxOutcome) => {
     const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
     const job = await sandbox.play(refId, outcome);
@@ -20,12 +20,12 @@ async function listening(...args: readonly string[]) {
     return { refId, job };
   };
   const events = () =>
-    door.streams.stdout
+    listening.streams.stdout
       .trim()
       .split('\n')
       .slice(1)
       .map((line) => JSON.parse(line) as unknown);
-  return { sandbox, client, url, play, events, ...door };
+  return { sandbox, client, url, play, events, ...listening };
 }
 
 test('listen --json prints its URL, and of each verified callback ids, state and result code', async () => {
@@ -62,8 +62,8 @@ test('listen says what is wrong with a callback, and refuses it', async () => {
   const unsigned = await sandbox.resend(1, { variant: 'unsigned' });
 
   expect([forged, unsigned]).toMatchObject([{ attempts: [{ status: 401 }] }, { attempts: [{ status: 401 }] }]);
-  expect(streams.stderr).toMatch(/^\d\d:\d\d:\d\d answered 401: .*not signed by the key of this client/m);
-  expect(streams.stderr).toMatch(/^\d\d:\d\d:\d\d answered 401: .*it is not signed$/m);
+  expect(streams.stderr).toMatch(/^\d\d:\d\d:\d\d responded with 401: .*not signed by the key of this client/m);
+  expect(streams.stderr).toMatch(/^\d\d:\d\d:\d\d responded with 401: .*it is not signed$/m);
   expect(events()).toHaveLength(before);
 });
 
@@ -136,7 +136,7 @@ test('listen --forward to where nothing answers says so, and answers 502', async
   await play('approved');
 
   expect(sandbox.callbacks[0]?.attempts[0]?.status).toBe(502);
-  expect(streams.stderr).toContain('not forwarded: nothing answers at http://127.0.0.1:9\n');
+  expect(streams.stderr).toContain('not forwarded: no response from http://127.0.0.1:9\n');
   expect(streams.stderr).not.toContain('token=hidden');
 });
 

@@ -78,7 +78,7 @@ test.each([
   [['--failure-rate', '2'], '--failure-rate must be a number from 0 to 1, got "2"'],
   [['--callback-url', 'ftp://partner.example'], '--callback-url must be an absolute http or https URL'],
   [['--fodler', 'x'], '"--fodler" is not a flag of hosted-client sandbox: did you mean --folder?'],
-  [['--colour', 'x'], '"--colour" is not a flag of hosted-client sandbox: "hosted-client sandbox --help" names'],
+  [['--colour', 'x'], '"--colour" is not a flag of hosted-client sandbox: "hosted-client sandbox --help" lists'],
   [['4085'], '"4085" is one argument too many: hosted-client sandbox'],
 ])('sandbox %j is a wrong use, which is named', async (args, message) => {
   const { code, stdout, stderr } = await command(['sandbox', ...args]);

@@ -1,4 +1,4 @@
-/** A sandbox for one test, a client of it, a door that receives its callbacks, and requests as they are written. */
+/** A sandbox for one test, a client of it, a server that receives its callbacks, and requests as they are written. */
 
 import { createServer, request as requestHttp } from 'node:http';
 import type { AddressInfo } from 'node:net';

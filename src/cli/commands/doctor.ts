@@ -6,7 +6,7 @@
 
 import type { Command } from '../command.js';
 import { type Context, type ExitCode, exitCodes } from '../context.js';
-import { checkDoor } from '../doctor/callback-door.js';
+import { checkEndpoint } from '../doctor/callback-endpoint.js';
 import type { Finding } from '../doctor/finding.js';
 import { checkAddress, checkCall, checkJobStatus } from '../doctor/service.js';
 import { checkVariables } from '../doctor/variables.js';
@@ -14,10 +14,14 @@ import { writeJsonLine, writeLine } from '../output.js';
 
 export const doctorCommand: Command = {
   name: 'doctor',
-  about: 'say what is wrong with an integration: variables, key, address, clock, a signed call, callback door',
+  about: 'say what is wrong with an integration: variables, key, URL, clock, a signed call, callback endpoint',
   positionals: [],
   flags: {
-    callback: { value: 'URL', about: 'also try whether your callback door refuses what is not signed', kind: 'url' },
+    callback: {
+      value: 'URL',
+      about: 'also check that your callback endpoint rejects callbacks without a valid signature',
+      kind: 'url',
+    },
   },
   async run(given, context) {
     const callback = given.text('callback');
@@ -32,27 +36,29 @@ export const doctorCommand: Command = {
 async function examine(callback: string | undefined, context: Context): Promise<readonly Finding[]> {
   const findings = await examineService(context);
   if (callback === undefined) return findings;
-  const door = await checkDoor(callback, context);
-  // A door that accepts anything is worse than all else.
-  return door.state === 'wrong' ? [door, ...findings] : [...findings, door];
+  const endpoint = await checkEndpoint(callback, context);
+  // An endpoint that accepts forged callbacks is the worst finding of all.
+  return endpoint.state === 'wrong' ? [endpoint, ...findings] : [...findings, endpoint];
 }
 
 async function examineService(context: Context): Promise<readonly Finding[]> {
   const { findings, client, addresses } = checkVariables(context);
-  if (addresses === null) return [...findings, skip('address', 'until its variable is right')];
+  if (addresses === null) return [...findings, skip('address', 'because its variable is not right')];
   const reached = await checkAddress(addresses.links, context);
   const all = [...findings, ...reached];
-  if (client === null) return [...all, skip('call', 'until the variables are right')];
+  if (client === null) return [...all, skip('call', 'because the variables are not right')];
   const isReached = reached.every(({ state }) => state !== 'unreachable');
-  const call = isReached ? await checkCall(client, context) : skip('call', 'until the address answers');
+  const call = isReached ? await checkCall(client, context) : skip('call', 'because the URL did not respond');
   const isElsewhere = new URL(addresses.jobs).origin !== new URL(addresses.links).origin;
   const jobStatus =
-    isReached || isElsewhere ? await checkJobStatus(client, context) : skip('job_status', 'until the address answers');
+    isReached || isElsewhere
+      ? await checkJobStatus(client, context)
+      : skip('job_status', 'because the URL did not respond');
   return [...all, call, jobStatus];
 }
 
-function skip(check: Finding['check'], until: string): Finding {
-  return { check, state: 'skipped', message: `not tried ${until}` };
+function skip(check: Finding['check'], why: string): Finding {
+  return { check, state: 'skipped', message: `not checked ${why}` };
 }
 
 function judge(findings: readonly Finding[]): ExitCode {
@@ -69,10 +75,10 @@ const words: Readonly<Record<Finding['state'], string>> = {
 };
 
 const titles: Readonly<Record<Finding['check'], string>> = {
-  callback: 'callback door',
+  callback: 'callback endpoint',
   variables: 'variables',
   key: 'key',
-  address: 'address',
+  address: 'URL',
   clock: 'clock',
   call: 'signed call',
   job_status: 'job status',

@@ -1,5 +1,5 @@
 /**
- * `jobs status|wait`: what became of a job. A table shows ids, state and codes, and nothing else of the person.
+ * `jobs status|wait`: shows the status of a job. A table has ids, state and codes, and nothing else about the person.
  *
  * @module
  */
@@ -13,8 +13,8 @@ import { writeFacts, writeJsonLine, writeLine } from '../output.js';
 const positionals = ['USER_ID', 'JOB_ID'];
 
 const detailFlags: Flags = {
-  'image-links': { about: 'ask for the links of images too' },
-  history: { about: 'ask for every result so far; with --json it has what was read from the ID' },
+  'image-links': { about: 'also request the URLs of images' },
+  history: { about: 'also request all results so far; with --json they include what was read from the ID' },
 };
 
 const status: Command = {
@@ -35,7 +35,13 @@ const wait: Command = {
   positionals,
   flags: {
     ...detailFlags,
-    deadline: { value: 'MS', about: 'how long at most; 600000', kind: 'integer', min: 1, max: 2_147_483_647 },
+    deadline: {
+      value: 'MS',
+      about: 'how long to wait at most; default 600000',
+      kind: 'integer',
+      min: 1,
+      max: 2_147_483_647,
+    },
   },
   async run(given, context) {
     const deadlineMs = given.number('deadline');
@@ -67,7 +73,7 @@ function showProgress({ stderr }: Context, { elapsedMs, nextDelayMs, status: see
   if (!stderr.isTTY || nextDelayMs === null) return;
   const what = seen?.state ?? `no status (${error?.code ?? 'unknown'})`;
   const seconds = (ms: number) => `${Math.round(ms / 1_000)} s`;
-  writeLine(stderr, `${what} after ${seconds(elapsedMs)}, next look in ${seconds(nextDelayMs)} …`);
+  writeLine(stderr, `${what} after ${seconds(elapsedMs)}, next poll in ${seconds(nextDelayMs)} …`);
 }
 
 function write(given: Arguments, context: Context, job: JobStatus): void {

@@ -12,7 +12,7 @@ import { writeFacts, writeJsonLine, writeLine, writeTable } from '../output.js';
 
 const idTypeFlag: Flag = {
   value: 'COUNTRY:TYPE:METHOD',
-  about: 'an ID that the link accepts, NG:BVN:biometric_kyc for example; once for each',
+  about: 'an ID that the link accepts, such as NG:BVN:biometric_kyc; repeat it for more',
   isList: true,
 };
 
@@ -24,12 +24,12 @@ const create: Command = {
     'company-name': { value: 'NAME', about: 'your name, as the end user sees it; required' },
     'data-privacy-policy-url': { value: 'URL', about: 'your privacy policy; required', kind: 'url' },
     'callback-url': { value: 'URL', about: 'where results are posted', kind: 'url' },
-    name: { value: 'NAME', about: "the link's name, for you" },
+    name: { value: 'NAME', about: "the link's name, which only you see" },
     'id-type': idTypeFlag,
     'logo-url': { value: 'URL', about: 'your logo, a png or svg', kind: 'url' },
     'single-use': { about: 'for one user, once' },
     'user-id': { value: 'USER_ID', about: 'the user of a single-use link' },
-    'expires-at': { value: 'TIME', about: 'when it expires, 2026-12-31T00:00:00Z for example' },
+    'expires-at': { value: 'TIME', about: 'when it expires, such as 2026-12-31T00:00:00Z' },
   },
   async run(given, context) {
     const link = readNewLink(given);
@@ -131,7 +131,7 @@ const list: Command = {
   about: 'list links, in the order of the service',
   positionals: [],
   flags: {
-    limit: { value: 'N', about: `at most this many; ${defaultLimit}`, kind: 'integer', min: 1, max: 1_000_000 },
+    limit: { value: 'N', about: `at most this many; default ${defaultLimit}`, kind: 'integer', min: 1, max: 1_000_000 },
   },
   async run(given, context) {
     const limit = given.number('limit') ?? defaultLimit;
@@ -166,8 +166,12 @@ const update: Command = {
   about: 'change the ID types that a link accepts, or disable it',
   positionals: ['REF'],
   flags: {
-    'id-type': { ...idTypeFlag, about: `${idTypeFlag.about}; together they replace all` },
-    disabled: { value: 'true|false', about: 'disable it, or ask for it to be enabled', choices: ['true', 'false'] },
+    'id-type': { ...idTypeFlag, about: `${idTypeFlag.about}; together they replace the earlier ones` },
+    disabled: {
+      value: 'true|false',
+      about: 'true disables the link; false asks the service to enable it',
+      choices: ['true', 'false'],
+    },
   },
   async run(given, context) {
     const idTypes = readIdTypes(given);

@@ -1,5 +1,5 @@
 /**
- * `listen`: a callback door on this machine that verifies, says what is wrong, prints, and forwards if asked.
+ * `listen`: receives callbacks on this machine, verifies and prints them, says what is wrong, and forwards them.
  *
  * @module
  */
@@ -21,8 +21,18 @@ export const listenCommand: Command = {
   about: 'receive callbacks on this machine: verify them, say what is wrong, print them',
   positionals: [],
   flags: {
-    port: { value: 'N', about: `the port; ${defaultPort}, and 0 takes any`, kind: 'integer', min: 0, max: 65_535 },
-    forward: { value: 'URL', about: 'post what is verified there, as it came, and answer as it does', kind: 'url' },
+    port: {
+      value: 'N',
+      about: `the port; default ${defaultPort}, and 0 takes any free port`,
+      kind: 'integer',
+      min: 0,
+      max: 65_535,
+    },
+    forward: {
+      value: 'URL',
+      about: 'post verified callbacks there, unchanged, and respond with the status from there',
+      kind: 'url',
+    },
   },
   async run(given, context) {
     const isJson = given.isSet('json');
@@ -32,7 +42,7 @@ export const listenCommand: Command = {
         if (event.type === 'callback' && event.result === 'repeat') say('repeat: it was received before');
       },
     });
-    const handle = createDoor(client, {
+    const handle = createEndpoint(client, {
       say,
       show: (event, status) => (isJson ? writeJsonLine(context, toRow(event, status)) : say(describe(event, status))),
     });
@@ -73,10 +83,10 @@ interface Reporting {
   show(event: ConfirmedEvent, status: JobStatus): void;
 }
 
-function createDoor(client: HostedClient, { say, show }: Reporting): Respond {
+function createEndpoint(client: HostedClient, { say, show }: Reporting): Respond {
   const handle = client.callbacks.handler({
     onEvent: show,
-    onError: (error, { status }) => say(`answered ${status}: ${describeProblem(error)}`),
+    onError: (error, { status }) => say(`responded with ${status}: ${describeProblem(error)}`),
   });
   return ({ method, target, headers, body, signal }) => {
     const path = target.startsWith('/') ? target : '/';
@@ -127,7 +137,7 @@ async function passOn({ headers, body }: ReceivedRequest, { url, signal, say }: 
     say(`forwarded to ${origin}: ${response.status}`);
     return new Response(null, { status: response.status >= 200 ? response.status : 502 });
   } catch {
-    say(`not forwarded: nothing answers at ${origin}`);
+    say(`not forwarded: no response from ${origin}`);
     return new Response(null, { status: 502 });
   }
 }

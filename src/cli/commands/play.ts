@@ -1,5 +1,5 @@
 /**
- * `play`: does on a link's page in the sandbox what an end user does.
+ * `play`: does what an end user does on the sandbox's page of a link.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export const playCommand: Command = {
   flags: {
     origin: {
       value: 'URL',
-      about: 'the sandbox; by default that of the variables where it is on this machine, else http://127.0.0.1:4085',
+      about: 'the sandbox; default: the URL in the variables if it is on this machine, else http://127.0.0.1:4085',
       kind: 'url',
     },
   },
@@ -39,7 +39,7 @@ export const playCommand: Command = {
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-// The variables may lead to the real service: nothing is to be played there.
+// The variables may have the URL of the real service, where no outcome can be played.
 function findOrigin({ env }: Context, environment: string): string {
   const given = env[`HOSTED_${environment.toUpperCase()}_BASE_URL`];
   const url = given === undefined ? null : URL.parse(given);
@@ -60,11 +60,11 @@ async function post(url: string, body: object, { signal }: Context) {
     });
     text = await response.text();
   } catch {
-    throw new UnreachableError(`No sandbox answers at ${origin}: "npx hosted-client sandbox" starts one`);
+    throw new UnreachableError(`No sandbox responds at ${origin}: "npx hosted-client sandbox" starts one`);
   }
   const job = response.status === 200 ? readJob(text) : null;
   if (job !== null) return job;
   const issues = readIssues(text);
-  if (issues !== null) throw new RefusedError(`The sandbox refuses: ${issues}`);
-  throw new RefusedError(`What answers at ${origin} is no sandbox (status ${response.status}): see --origin`);
+  if (issues !== null) throw new RefusedError(`The sandbox rejected it: ${issues}`);
+  throw new RefusedError(`The server at ${origin} is not a sandbox (status ${response.status}): see --origin`);
 }

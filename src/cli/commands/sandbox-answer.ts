@@ -1,5 +1,5 @@
 /**
- * What the sandbox's controls answer with, as far as it can be read.
+ * Reads responses of the sandbox's controls.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { JobRef } from '../../index.js';
 import { isRecord, parseJson } from '../../protocol/json.js';
 
-/** Both ids of a job; null where the text has none. */
+/** Reads both ids of a job; null where the text has none. */
 export function readJob(text: string): JobRef | null {
   const value = parseJson(text);
   if (!isRecord(value)) return null;
@@ -15,7 +15,7 @@ export function readJob(text: string): JobRef | null {
   return typeof userId === 'string' && typeof jobId === 'string' ? { userId, jobId } : null;
 }
 
-/** What the sandbox says is wrong with the input, in one line; null where the text does not say it. */
+/** Reads what is wrong with the input, as one line; null where the text does not say it. */
 export function readIssues(text: string): string | null {
   const value = parseJson(text);
   const issues = isRecord(value) && Array.isArray(value.issues) ? value.issues : [];

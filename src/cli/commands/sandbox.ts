@@ -27,7 +27,7 @@ const optionsByFlag = {
   folder: 'folder',
 } as const satisfies Record<string, keyof SandboxOptions>;
 
-/** What depends on this machine, and not on how the command was written. */
+/** Options whose errors come from this machine, not from a wrong command line. */
 const ofThisMachine = ['port', 'host', 'folder'];
 
 export const sandboxCommand: Command = {
@@ -35,9 +35,18 @@ export const sandboxCommand: Command = {
   about: 'the service on this machine, with the pages that end users open, callbacks and a console',
   positionals: [],
   flags: {
-    port: { value: 'N', about: 'the port; 4085, and 0 takes any that is free', kind: 'integer', min: 0, max: 65_535 },
-    host: { value: 'HOST', about: 'the address to listen on; 127.0.0.1, and any other lets others in' },
-    seed: { value: 'N', about: 'the same seed and requests, the same ids and results', kind: 'integer' },
+    port: {
+      value: 'N',
+      about: 'the port; default 4085, and 0 takes any free port',
+      kind: 'integer',
+      min: 0,
+      max: 65_535,
+    },
+    host: {
+      value: 'HOST',
+      about: 'the address to listen on; default 127.0.0.1; others on the network can use any other',
+    },
+    seed: { value: 'N', about: 'the same seed and requests give the same ids and results', kind: 'integer' },
     spelling: {
       value: 'table|sample|random',
       about: 'how responses are spelled',
@@ -46,9 +55,17 @@ export const sandboxCommand: Command = {
     'first-page': { value: '0|1', about: 'the number of the first page', choices: ['0', '1'] },
     latency: { value: 'MS', about: 'how long each response takes', kind: 'integer', min: 0, max: 2_147_483_647 },
     'failure-rate': { value: 'P', about: 'the share of requests that get 503', kind: 'number', min: 0, max: 1 },
-    'callback-url': { value: 'URL', about: 'where results of links without a callback URL go', kind: 'url' },
-    'allow-callbacks': { value: 'HOST', about: 'where else callbacks may go; once for each', isList: true },
-    folder: { value: 'DIR', about: 'where links, jobs and callbacks are kept; without it, in memory' },
+    'callback-url': {
+      value: 'URL',
+      about: 'where the results of links without a callback URL are posted',
+      kind: 'url',
+    },
+    'allow-callbacks': {
+      value: 'HOST',
+      about: 'another host that callbacks may be posted to; repeat it for more',
+      isList: true,
+    },
+    folder: { value: 'DIR', about: 'the folder for links, jobs and callbacks; default: only in memory' },
   },
   async run(given, context) {
     const isJson = given.isSet('json');
@@ -88,7 +105,7 @@ function readOptions(given: Arguments): SandboxOptions {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** The same error in words of the command line. */
+/** The same error, with the names of flags. */
 function toFlags({ issues }: HostedConfigError): Error {
   const flagOf = (path: string) => {
     const [option = ''] = path.split('[');

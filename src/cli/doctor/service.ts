@@ -1,5 +1,5 @@
 /**
- * Whether the service can be reached, by a clock that agrees with its own, and takes what is signed.
+ * Checks that the service can be reached, that its clock agrees with this one, and that it accepts signed calls.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import { type HostedClient, isHostedError } from '../../index.js';
 import { type Context, nowOf } from '../context.js';
 import type { Finding } from './finding.js';
 
-/** How far the clocks may be apart, in ms, before it is worth a word: `Date` has whole seconds. */
+/** How far the clocks may be apart, in ms, without a warning: `Date` has whole seconds. */
 const unsuspiciousMs = 5_000;
-/** From here on, signatures are refused as stale (assumed, as in `maxResponseAgeMs`). */
+/** From this difference on, signatures are rejected as stale (assumed, as in `maxResponseAgeMs`). */
 const staleMs = 300_000;
 
-/** Asks whether anything answers at an address, and what time it is there. */
+/** Checks that a server responds at a URL, and what its clock says. */
 export async function checkAddress(url: string, context: Context): Promise<readonly Finding[]> {
   const { origin } = new URL(url);
   const from = nowOf(context);
@@ -23,11 +23,11 @@ export async function checkAddress(url: string, context: Context): Promise<reado
       redirect: 'manual',
       signal: AbortSignal.any([context.signal, AbortSignal.timeout(10_000)]),
     });
-    const found: Finding = { check: 'address', state: 'well', message: `${origin} answers` };
+    const found: Finding = { check: 'address', state: 'well', message: `${origin} responds` };
     return [found, checkClock(response.headers, { from, to: nowOf(context) })];
   } catch (error) {
     context.signal.throwIfAborted();
-    const message = `nothing answers at ${origin}${reasonOf(error)}: check the variable, the network and its proxy`;
+    const message = `no response from ${origin}${reasonOf(error)}: check the variable, the network and its proxy`;
     return [{ check: 'address', state: 'unreachable', message }];
   }
 }
@@ -35,13 +35,13 @@ export async function checkAddress(url: string, context: Context): Promise<reado
 function checkClock(headers: Headers, { from, to }: { from: number; to: number }): Finding {
   const there = Date.parse(headers.get('date') ?? '');
   if (Number.isNaN(there)) {
-    return { check: 'clock', state: 'warning', message: 'the service sends no date to compare this clock with' };
+    return { check: 'clock', state: 'warning', message: 'not checked: the service sends no "Date" header' };
   }
   const offMs = from - there;
   const isNear = Math.abs(offMs) <= unsuspiciousMs + (to - from);
-  if (isNear) return { check: 'clock', state: 'well', message: 'agrees with that of the service' };
+  if (isNear) return { check: 'clock', state: 'well', message: 'agrees with the clock of the service' };
   const seconds = Math.round(Math.abs(offMs) / 1_000);
-  const message = `this machine is ${seconds} s ${offMs > 0 ? 'ahead of' : 'behind'} the service: set its clock (NTP)`;
+  const message = `this machine is ${seconds} s ${offMs > 0 ? 'ahead of' : 'behind'} the service: set this machine's clock (NTP)`;
   return { check: 'clock', state: Math.abs(offMs) >= staleMs ? 'wrong' : 'warning', message };
 }
 
@@ -57,7 +57,7 @@ function reasonOf(error: unknown): string {
 export async function checkCall(client: HostedClient, { signal }: Context): Promise<Finding> {
   try {
     const { meta } = await client.links.list({ signal });
-    const message = `a signed call is answered, and its answer verified: ${meta.totalCount} links`;
+    const message = `the service accepted a signed call (links: ${meta.totalCount})`;
     return { check: 'call', state: 'well', message };
   } catch (error) {
     signal.throwIfAborted();
@@ -78,7 +78,7 @@ export async function checkJobStatus(client: HostedClient, { signal }: Context):
     const isKnown = isHostedError(error) && error.code === 'not_found' && error.serviceCode === '2304';
     if (!isKnown) return toFinding('job_status', error);
   }
-  return { check: 'job_status', state: 'well', message: 'job status is answered: it knows no job of that name' };
+  return { check: 'job_status', state: 'well', message: 'the service accepted a request for a job status' };
 }
 
 function toFinding(check: Finding['check'], error: unknown): Finding {

@@ -1,5 +1,5 @@
 /**
- * Whether the variables are set and well formed.
+ * Checks that the variables are set and well formed.
  *
  * @module
  */
@@ -23,7 +23,7 @@ const known = [
 
 const keyNames = ['HOSTED_API_KEY', 'HOSTED_SECRET_KEY', 'HOSTED_SERVICE_PUBLIC_KEY'];
 
-/** What the variables lead to. */
+/** What the variables say. */
 export interface Setup {
   readonly findings: readonly Finding[];
   /** Null where no client can be created. */
@@ -41,7 +41,7 @@ export interface Addresses {
 export function checkVariables(context: Context): Setup {
   const findings = [...findMisspelt(context), ...checkKeys(context), ...checkPartner(context)];
   try {
-    // A doctor says what the first answer is: it does not ask again.
+    // Without retries: the first response is what is reported.
     const client = createClient(context, { maxRetries: 0, timeoutMs: 15_000, totalTimeoutMs: 20_000 });
     const message = `set and well formed, for ${client.environment}`;
     return {
@@ -92,17 +92,17 @@ function checkKeys({ env }: Context): readonly Finding[] {
   const problems = given.flatMap((name): readonly Finding[] => {
     const key = env[name] ?? '';
     if (/\s/.test(key)) {
-      const message = `${name} has a blank at one of its ends, or inside: copy it again`;
+      const message = `${name} contains a space or a line end: copy it again`;
       return [{ check: 'key', state: 'wrong', message }];
     }
     if (/^(["'`]).*\1$/s.test(key)) {
-      const message = `${name} stands in quotation marks, which count as part of it: leave them out`;
+      const message = `${name} is in quotation marks, which count as part of the key: remove them`;
       return [{ check: 'key', state: 'wrong', message }];
     }
     return [];
   });
   if (problems.length > 0 || given.length === 0) return problems;
-  return [{ check: 'key', state: 'well', message: 'without blanks' }];
+  return [{ check: 'key', state: 'well', message: 'without spaces, line ends and quotation marks' }];
 }
 
 // §8 of docs/protocol.md: a partner id has 3 characters.

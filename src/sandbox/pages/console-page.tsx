@@ -1,5 +1,5 @@
 /**
- * The console: what happens in the sandbox, and what a developer can do about it.
+ * The console: shows what happens in the sandbox, and has the controls for developers.
  *
  * @module
  */
@@ -50,7 +50,7 @@ export function ConsolePage(view: ConsoleView) {
         </ul>
       </nav>
       <p class="live" role="status" data-follow>
-        This page shows what happened until it was loaded.
+        This page shows what happened before it was loaded.
       </p>
       <Rows id="links" title="Links" latest={links} empty="No link yet: create one with links.create().">
         {(shown: ShownLink) => <LinkRow {...shown} />}
@@ -58,14 +58,14 @@ export function ConsolePage(view: ConsoleView) {
       <Rows id="jobs" title="Jobs" latest={jobs} empty="No job yet: open a link, or play an outcome.">
         {(shown: ShownJob) => <JobRow {...shown} />}
       </Rows>
-      <Rows id="requests" title="Requests" latest={requests} empty="No request yet: the addresses are under “Connect”.">
+      <Rows id="requests" title="Requests" latest={requests} empty="No request yet: the URLs are under “Connect”.">
         {(request: SandboxRequest) => <RequestRow {...request} />}
       </Rows>
       <Rows
         id="callbacks"
         title="Callbacks"
         latest={callbacks}
-        empty="No callback yet: results of links with a callback URL are posted."
+        empty="No callback yet: the results of links with a callback URL are posted."
       >
         {(callback: SandboxCallback) => <CallbackRow {...callback} />}
       </Rows>

@@ -1,5 +1,5 @@
 /**
- * The rows of the console: links, jobs, requests, callbacks, and what can be done about each.
+ * The rows of the console: links, jobs, requests and callbacks, each with its controls.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The script of the pages: it follows what happens, without losing the reader's place, focus or selection.
+ * The script of the pages: it updates them, and keeps the reader's place, focus and selection.
  *
  * @module
  */
@@ -44,7 +44,10 @@ function follow(): void {
     if (isOutdated) void load();
   }
 
-  /** Keeps where it is on the screen what has the focus, or else the first row in view. On top, new rows are in view. */
+  /**
+   * Keeps the focused element, or else the first visible row, at its place on the screen. At the top of the page, new
+   * rows push the others down.
+   */
   function holdPlace(): () => void {
     const isInView = (element: Element): boolean => {
       const { top, height } = element.getBoundingClientRect();

@@ -1,5 +1,5 @@
 /**
- * The pages that an end user meets: the link's form, what became of the job, and why a link is closed.
+ * The pages for end users: the form of a link, the state of the job, and why a link cannot be used.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { isOutcome, outcomeNames, outcomes } from '../outcomes.js';
 import { countryName, idTypeName, idTypeValue, methodName } from './id-types.js';
 import { Badge, Layout } from './layout.js';
 
-/** What a form was sent with, and what is wrong with it. */
+/** The values that a form was sent with, and what is wrong with them. */
 export interface FormState {
   readonly idType: string | null;
   readonly outcome: string | null;
@@ -123,7 +123,7 @@ function Consent({ link, form }: { link: StoredLink; form: FormState }) {
           required
           {...problemOf(form, 'consent')}
         />
-        <span>I agree that {companyName} has my identity verified.</span>
+        <span>I agree that {companyName} verifies my identity.</span>
       </label>
     </fieldset>
   );
@@ -135,7 +135,7 @@ function Outcomes({ form }: { form: FormState }) {
     <fieldset>
       <legend>Choose the outcome</legend>
       <Problem form={form} field="outcome" />
-      <p>The camera would open here. In the sandbox, you say what comes of it.</p>
+      <p>The camera would open here. In the sandbox, you choose how the verification ends.</p>
       {outcomeNames.map((name) => (
         <label class="choice">
           <input
@@ -154,7 +154,7 @@ function Outcomes({ form }: { form: FormState }) {
   );
 }
 
-/** What an end user is told of a job. */
+/** The state of a job, in words for an end user. */
 export function stateOf({ results, outcome }: StoredJob): {
   kind: 'good' | 'bad' | 'wait';
   title: string;
@@ -169,11 +169,11 @@ export function stateOf({ results, outcome }: StoredJob): {
       text: 'Your identity could not be verified. The company will tell you what to do.',
     };
   if (results.length > 0)
-    return { kind: 'wait', title: 'Under review', text: 'A person looks at it now. This page shows the result.' };
+    return { kind: 'wait', title: 'Under review', text: 'A person checks it now. This page will show the result.' };
   return {
     kind: 'wait',
     title: 'Pending',
-    text: 'Nothing was decided. In the sandbox, the console can complete the job.',
+    text: 'There is no result yet. In the sandbox, you can complete the job in the console.',
   };
 }
 
@@ -205,7 +205,7 @@ export function JobPage({ link, job }: { link: StoredLink; job: StoredJob }) {
 const closedTexts = {
   disabled: {
     title: 'This link was disabled',
-    text: 'The company does not use it any longer. Ask the company for a new link.',
+    text: 'It can no longer be used. Ask the company for a new link.',
     developer: 'It was disabled with links.disable(), or in the console. Create another with links.create().',
   },
   expired: {
@@ -239,7 +239,7 @@ export function ClosedPage({ link, closed }: { link: StoredLink; closed: keyof t
   );
 }
 
-/** For any address that there is nothing at. */
+/** For unknown links and URLs. */
 export function NotFoundPage() {
   return (
     <Layout title="Not found">
@@ -248,8 +248,8 @@ export function NotFoundPage() {
       <section class="card">
         <h2>For developers</h2>
         <p>
-          The sandbox has no link of this reference id, and no page of this address. It may have been started anew
-          without a folder: then it has forgotten its links. Create another with links.create().
+          The sandbox has no link with this reference id, and no page at this URL. If it was restarted without a folder,
+          its links are gone. Create another with links.create().
         </p>
         <p>
           <a href="/">See all links in the console</a>

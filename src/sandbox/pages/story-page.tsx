@@ -1,5 +1,5 @@
 /**
- * The story of one link, as the console tells it.
+ * The console's page of one link, with all that happened to it.
  *
  * @module
  */

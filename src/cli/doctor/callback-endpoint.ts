@@ -1,6 +1,6 @@
 /**
- * Whether a callback door refuses callbacks without a valid signature. The callbacks that are sent report a rejection, of a user and a
- * job that are not there, so a door that accepts them verifies no person.
+ * Checks that a callback endpoint rejects callbacks without a valid signature. The callbacks that are sent report that
+ * the verification of an invented user failed, so an endpoint that accepts them verifies nobody.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import type { Finding } from './finding.js';
 
 const noOne = 'hosted-client-doctor';
 
-/** Posts a callback without a signature, and one with a signature by no key. */
-export async function checkDoor(url: string, context: Context): Promise<Finding> {
+/** Posts a callback without a signature, and one with random bytes as its signature. */
+export async function checkEndpoint(url: string, context: Context): Promise<Finding> {
   const { origin } = new URL(url);
   const timestamp = new Date(nowOf(context)).toISOString();
   const forged = { timestamp, signature: createSignature() };
@@ -20,7 +20,7 @@ export async function checkDoor(url: string, context: Context): Promise<Finding>
     return judge(statuses[0] ?? 0, statuses[1] ?? 0, origin);
   } catch {
     context.signal.throwIfAborted();
-    const message = `nothing answers at ${origin}: start what receives callbacks, or correct --callback`;
+    const message = `no response from ${origin}: start the server that receives callbacks, or correct --callback`;
     return { check: 'callback', state: 'unreachable', message };
   }
 }
@@ -29,21 +29,21 @@ function judge(unsigned: number, forged: number, origin: string): Finding {
   const isAccepted = (status: number) => status >= 200 && status < 300;
   if (isAccepted(unsigned) || isAccepted(forged)) {
     const [kind, status] = isAccepted(unsigned) ? ['an unsigned', unsigned] : ['a forged', forged];
-    const message = `the door at ${origin} accepts ${kind} callback (status ${status}): anyone can report a "passed". Verify it with callbacks.handler()`;
+    const message = `${origin} accepts ${kind} callback (status ${status}): anyone can report a "passed". Verify callbacks with callbacks.handler()`;
     return { check: 'callback', state: 'wrong', message };
   }
   const odd = [unsigned, forged].find((status) => status < 400 || status >= 500 || status === 404 || status === 405);
   if (odd === undefined) {
-    const message = `the door at ${origin} refuses unsigned and forged callbacks (status ${unsigned} and ${forged})`;
+    const message = `${origin} rejects unsigned and forged callbacks (status ${unsigned} and ${forged})`;
     return { check: 'callback', state: 'well', message };
   }
   const advice =
     odd === 404 || odd === 405
       ? 'is it the URL that receives callbacks?'
       : odd < 400
-        ? 'it must answer by itself: redirects are not followed'
-        : 'it should refuse what is not authentic with 401, and not fail';
-  const message = `the door at ${origin} answers an unsigned or forged callback with status ${odd}: ${advice}`;
+        ? 'it must respond by itself: redirects are not followed'
+        : 'it should reject them with 401, and not fail';
+  const message = `${origin} responds to an unsigned or forged callback with status ${odd}: ${advice}`;
   return { check: 'callback', state: 'wrong', message };
 }
 

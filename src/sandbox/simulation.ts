@@ -1,5 +1,5 @@
 /**
- * What end users and reviewers do on a sandbox: they open links, bring outcomes about, and each result is posted.
+ * Simulates end users and reviewers: opens links, plays outcomes, and has each result posted.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { jobKey, linkKey } from './stories.js';
 import type { SandboxOutcome } from './types.js';
 import type { Work } from './work.js';
 
-export interface StageSettings {
+export interface SimulationSettings {
   readonly running: RunningService;
   readonly callbacks: Callbacks;
   readonly reviewMs: number;
@@ -27,34 +27,34 @@ export interface StageSettings {
   onChange(): void;
 }
 
-/** A link, and where it is. */
+/** A link, and its environment. */
 export interface FoundLink {
   readonly environment: Environment;
   readonly link: StoredLink;
-  /** Why no job begins on it; null where one may. */
+  /** Why no job can start on it; null if one can. */
   readonly closed: 'disabled' | 'expired' | 'used' | null;
 }
 
-export interface Stage {
+export interface Simulation {
   findLink(refId: string): FoundLink | null;
   /** Remembers that a link's page was opened. */
   open(found: FoundLink): void;
-  /** Starts a job and has the outcome happen. */
+  /** Starts a job, and reports the results of the outcome. */
   play(refId: string, outcome: SandboxOutcome, at: { environment: Environment; idType?: IdType | WireIdType }): JobRef;
   /** Completes a job at once, as a reviewer does. */
   complete(environment: Environment, job: JobRef, outcome: 'approved' | 'rejected'): void;
-  /** Takes notice that the status of a job was fetched. */
+  /** Remembers that the status of a job was fetched. */
   confirm(environment: Environment, job: JobRef): void;
   readonly opened: Map<string, number>;
   readonly confirmed: Map<string, number>;
   readonly reviews: Set<PendingReview>;
-  /** Goes on with reviews that were written down. */
+  /** Continues reviews of a saved state. */
   restore(reviews: readonly PendingReview[]): void;
   clear(): void;
 }
 
-/** Creates a stage on which nothing has happened. */
-export function createStage({ running, callbacks, reviewMs, work, onChange }: StageSettings): Stage {
+/** Creates a simulation in which nothing has happened yet. */
+export function createSimulation({ running, callbacks, reviewMs, work, onChange }: SimulationSettings): Simulation {
   const opened = new Map<string, number>();
   const confirmed = new Map<string, number>();
   const reviews = new Set<PendingReview>();
@@ -155,7 +155,7 @@ function checkLink(context: ControlContext, refId: string, environment: Environm
   throw createPlayError('refId', closedMessage(closed));
 }
 
-/** The link's entry for what was chosen: its first where nothing was. */
+/** The entry of the link that was chosen; its first entry where none was. */
 function chooseIdType({ idTypes }: StoredLink, chosen: IdType | WireIdType | undefined): WireIdType | null {
   const [first] = idTypes;
   if (chosen === undefined) return first ?? null;

@@ -1,20 +1,20 @@
 /**
- * Who is let in. A sandbox on loopback can still be reached by a page that is open in a browser: the page's own
- * name can be made to mean 127.0.0.1, and a form may be sent anywhere. So `Host` must be the sandbox's own name,
- * and what changes something must not come from a page of another origin.
+ * Which requests are accepted. A sandbox on loopback can still be reached by a page in a browser: the DNS can resolve
+ * the page's own name to 127.0.0.1, and a form can be sent to any URL. So `Host` must be the sandbox's own name, and a
+ * request that changes something must not come from a page of another origin.
  *
  * @module
  */
 
 import type { IncomingMessage } from 'node:http';
 
-/** Why a request is turned away, before its body is read. */
+/** Why a request is rejected before its body is read. */
 export interface Rejection {
   readonly status: 403 | 413 | 421;
   readonly message: string;
 }
 
-export interface DoorSettings {
+export interface RequestCheckSettings {
   /** What the server listens on. */
   readonly host: string;
   readonly port: number;
@@ -29,7 +29,7 @@ export const maxBodyBytes = 1_000_000;
 const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Creates the check of a request's head. */
-export function createDoors(settings: DoorSettings): (message: IncomingMessage) => Rejection | null {
+export function createRequestCheck(settings: RequestCheckSettings): (message: IncomingMessage) => Rejection | null {
   const hosts = ownHosts(settings);
   const [first] = hosts;
   return (message) => {
@@ -44,10 +44,10 @@ export function createDoors(settings: DoorSettings): (message: IncomingMessage) 
   };
 }
 
-/** What a body over the limit is answered with. */
+/** The response to a body over the limit. */
 export const tooLarge: Rejection = { status: 413, message: `Send at most ${maxBodyBytes} bytes` };
 
-function ownHosts({ host, port, allowedHosts }: DoorSettings): ReadonlySet<string> {
+function ownHosts({ host, port, allowedHosts }: RequestCheckSettings): ReadonlySet<string> {
   const names = ['127.0.0.1', 'localhost', '[::1]', ...(isAnyAddress(host) ? [] : [toHostName(host)])];
   // A browser leaves out the port where it is the scheme's own.
   const own = names.flatMap((name) => (port === 80 ? [`${name}:${port}`, name] : [`${name}:${port}`]));
@@ -58,7 +58,7 @@ function hasPort(host: string): boolean {
   return (URL.parse(`http://${host}`)?.port ?? '') !== '';
 }
 
-/** Whether an address stands for all of a machine's. */
+/** Whether an address stands for all addresses of a machine. */
 export function isAnyAddress(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || host === '[::]';
 }
@@ -74,7 +74,7 @@ function onlyHostOf({ rawHeaders, headers }: IncomingMessage): string | null {
   return count === 1 ? (headers.host?.toLowerCase() ?? null) : null;
 }
 
-/** A request without an origin is not a browser's: pages cannot leave it out of what changes something. */
+/** A request without an origin does not come from a page: browsers send it with every request that changes something. */
 function isOwnOrigin(origin: string | undefined, hosts: ReadonlySet<string>): boolean {
   if (origin === undefined) return true;
   const [scheme, host = ''] = origin.toLowerCase().split('://');

@@ -16,7 +16,7 @@ import type { ReceivedRequest } from './http-server.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import type { SandboxRequest } from './types.js';
 
-export interface ServiceDoorSettings {
+export interface ServiceHandlerSettings {
   readonly running: RunningService;
   readonly origin: string;
   readonly signing: SigningFacts;
@@ -27,7 +27,14 @@ export interface ServiceDoorSettings {
 }
 
 /** Creates what responds to the requests of an environment. */
-export function createServiceDoor({ running, origin, signing, failureRate, random, onRequest }: ServiceDoorSettings) {
+export function createServiceHandler({
+  running,
+  origin,
+  signing,
+  failureRate,
+  random,
+  onRequest,
+}: ServiceHandlerSettings) {
   const notNeeded: Diagnosis = { problem: null, message: 'Nothing was checked: no operation has this method and path' };
 
   async function diagnose(environment: Environment, operation: OperationName | null, body: unknown) {
