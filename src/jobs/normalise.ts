@@ -35,10 +35,16 @@ export interface Known<Verdict> {
 }
 
 /** Reads a job's status. */
-export function normaliseStatus<Verdict>(wire: WireJobStatus, known: Known<Verdict>) {
+export function normaliseStatus<Verdict extends Pick<JobStatus, 'state' | 'complete' | 'success'>>(
+  wire: WireJobStatus,
+  known: Known<Verdict>,
+) {
   const idField = hostedJobIdField(known.brand);
+  const { state, complete, success }: Pick<Verdict, 'state' | 'complete' | 'success'> = known.verdict;
   return {
-    ...known.verdict,
+    state,
+    complete,
+    success,
     userId: known.userId,
     jobId: known.jobId,
     code: toCode(wire.code),
