@@ -8,7 +8,7 @@
 import { addCallerFrames } from '../errors/caller-frames.js';
 import type { HostedError } from '../errors/hosted-error.js';
 import type { WaitingClock } from '../runtime/clock.js';
-import { createDueQueue, type DueEntry } from '../runtime/due-queue.js';
+import { createDueQueue } from '../runtime/due-queue.js';
 import { createJobSource, type SourcedJob } from './job-source.js';
 import type { Poller, Wait } from './poller.js';
 import type { CompletedJob, JobRef } from './types.js';
@@ -64,9 +64,8 @@ export async function* waitForEach<J extends JobRef>(
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
   const source = createJobSource(jobs);
   const waiting = createDueQueue<Wait<J>>();
-  // Every wait that has not ended, with its place in the queue, or null while its job is polled. In order of
-  // admission, and so of deadlines.
-  const waits = new Map<Wait<J>, DueEntry<Wait<J>> | null>();
+  // Every wait that has not ended, in order of admission, and so of deadlines.
+  const waits = new Set<Wait<J>>();
   const stopPolls = new AbortController();
   let ended: WaitEntry<J>[] = [];
   let inFlight = 0;
@@ -100,7 +99,7 @@ export async function* waitForEach<J extends JobRef>(
   } finally {
     release();
     stopPolls.abort();
-    for (const wait of waits.keys()) poller.leave(wait);
+    for (const wait of waits) poller.leave(wait);
     source.close();
   }
 
@@ -127,22 +126,18 @@ export async function* waitForEach<J extends JobRef>(
 
   function admit({ job, ids }: SourcedJob<J>): void {
     const wait = poller.begin(job, ids);
-    if (wait.dueAt > wait.startedAt) enqueue(wait);
+    waits.add(wait);
+    if (wait.dueAt > wait.startedAt) waiting.add(wait);
     else startPoll(wait);
-  }
-
-  function enqueue(wait: Wait<J>): void {
-    waits.set(wait, waiting.add(wait, wait.dueAt));
   }
 
   function startPoll(wait: Wait<J>): void {
     inFlight += 1;
-    waits.set(wait, null);
     poller
       .poll(wait, stopPolls.signal)
       .then(({ status, error, over }) => {
         inFlight -= 1;
-        if (!over) enqueue(wait);
+        if (!over) waiting.add(wait);
         else finish(wait, error ? { job: wait.job, error } : { job: wait.job, status });
         fill();
       })
@@ -157,17 +152,17 @@ export async function* waitForEach<J extends JobRef>(
   // A wait ends at its deadline, even if other jobs use all requests.
   function endOverdue(): void {
     const now = clock.elapsed();
-    for (const [wait, place] of waits) {
+    for (const wait of waits) {
       if (poller.deadlineOf(wait) > now) return;
-      if (place === null || inFlight < concurrency) continue;
-      waiting.remove(place);
+      if (inFlight < concurrency || !waiting.has(wait)) continue;
+      waiting.remove(wait);
       finish(wait, { job: wait.job, error: poller.expire(wait) });
     }
   }
 
   function nextDeadlineAt(): number | null {
     // Skips the waits whose jobs are being polled: at most `concurrency`.
-    for (const [wait, place] of waits) if (place !== null) return poller.deadlineOf(wait);
+    for (const wait of waits) if (waiting.has(wait)) return poller.deadlineOf(wait);
     return null;
   }
 

@@ -5,78 +5,81 @@
  * @module
  */
 
-/** An entry of a queue. */
-export interface DueEntry<T> {
-  readonly value: T;
-  readonly dueAt: number;
-}
-
-/** Values in order of due time. Values with the same due time are in the order in which they were added. */
-export interface DueQueue<T> {
-  add(value: T, dueAt: number): DueEntry<T>;
-  /** When the first value is due; null if the queue is empty. */
-  nextDueAt(): number | null;
-  /** Removes and returns the first value; undefined if the queue is empty. */
-  take(): T | undefined;
-  /** Removes an entry, unless it has already been taken or removed. */
-  remove(entry: DueEntry<T>): void;
-}
-
-interface Entry<T> extends DueEntry<T> {
-  /** How many entries were added before this one. */
-  readonly order: number;
-  /** Its index in the heap, while it is in there. */
+/** What can be queued. It holds its place in the queue itself, so that the queue needs no record for each entry. */
+export interface Due {
+  /** When it is due. It must not change while the entry is queued. */
+  dueAt: number;
+  /** Set by the queue: how many entries were added before this one. */
+  order: number;
+  /** Set by the queue: the index in the heap. -1 before the entry is added. */
   index: number;
 }
 
+/** Entries in order of due time. Entries with the same due time are in the order in which they were added. */
+export interface DueQueue<Entry extends Due> {
+  add(entry: Entry): void;
+  has(entry: Entry): boolean;
+  /** When the first entry is due; null if the queue is empty. */
+  nextDueAt(): number | null;
+  /** Removes and returns the first entry; undefined if the queue is empty. */
+  take(): Entry | undefined;
+  /** Removes an entry, unless it has already been taken or removed. */
+  remove(entry: Entry): void;
+}
+
 /** Creates an empty queue. */
-export function createDueQueue<T>(): DueQueue<T> {
+export function createDueQueue<Entry extends Due>(): DueQueue<Entry> {
   // The entry at n has its children at 2n + 1 and 2n + 2. No child is due before its parent.
-  const heap: Entry<T>[] = [];
+  const heap: Entry[] = [];
   let nextOrder = 0;
 
   return {
-    add(value, dueAt) {
-      const entry: Entry<T> = { value, dueAt, order: nextOrder++, index: heap.length };
+    add(entry) {
+      entry.order = nextOrder++;
+      entry.index = heap.length;
       heap.push(entry);
       siftUp(entry);
-      return entry;
     },
+    has,
     nextDueAt: () => heap[0]?.dueAt ?? null,
     take() {
       const first = heap[0];
       if (first) remove(first);
-      return first?.value;
+      return first;
     },
-    remove: (entry) => remove(entry as Entry<T>),
+    remove,
   };
 
-  function remove(entry: Entry<T>): void {
+  function has(entry: Entry): boolean {
+    return heap[entry.index] === entry;
+  }
+
+  function remove(entry: Entry): void {
+    if (!has(entry)) return;
     const { index } = entry;
-    if (heap[index] !== entry) return;
-    const last = heap.pop() as Entry<T>;
+    const last = heap.pop() as Entry;
     if (last === entry) return;
     put(last, index);
     siftUp(last);
     siftDown(last);
   }
 
-  function put(entry: Entry<T>, index: number): void {
+  function put(entry: Entry, index: number): void {
     heap[index] = entry;
     entry.index = index;
   }
 
   /** Moves an entry up while it is due before its parent. */
-  function siftUp(entry: Entry<T>): void {
+  function siftUp(entry: Entry): void {
     while (entry.index > 0) {
-      const parent = heap[(entry.index - 1) >> 1] as Entry<T>;
+      const parent = heap[(entry.index - 1) >> 1] as Entry;
       if (isBefore(parent, entry)) return;
       swap(parent, entry);
     }
   }
 
   /** Moves an entry down while a child is due before it. */
-  function siftDown(entry: Entry<T>): void {
+  function siftDown(entry: Entry): void {
     for (;;) {
       const left = heap[2 * entry.index + 1];
       const right = heap[2 * entry.index + 2];
@@ -86,13 +89,13 @@ export function createDueQueue<T>(): DueQueue<T> {
     }
   }
 
-  function swap(upper: Entry<T>, lower: Entry<T>): void {
+  function swap(upper: Entry, lower: Entry): void {
     const { index } = upper;
     put(upper, lower.index);
     put(lower, index);
   }
 }
 
-function isBefore(one: Entry<unknown>, other: Entry<unknown>): boolean {
+function isBefore(one: Due, other: Due): boolean {
   return one.dueAt < other.dueAt || (one.dueAt === other.dueAt && one.order < other.order);
 }

@@ -5,13 +5,17 @@
  */
 
 import type { Clock } from '../runtime/clock.js';
-import { createDueQueue } from '../runtime/due-queue.js';
+import { createDueQueue, type Due } from '../runtime/due-queue.js';
 import { isLoading } from '../runtime/lazy.js';
 
 /** Shows whether code that uses a test clock is idle: counts the uses of the clock, and the work still running. */
 interface Activity {
   uses: number;
   running: number;
+}
+
+interface Timer extends Due {
+  readonly wake: () => void;
 }
 
 const activities = new WeakMap<Clock, Activity>();
@@ -56,7 +60,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
 } {
   let nowMs = startMs;
   let advancing = Promise.resolve();
-  const timers = createDueQueue<() => void>();
+  const timers = createDueQueue<Timer>();
   const activity: Activity = { uses: 0, running: 0 };
 
   function now(): number {
@@ -67,7 +71,8 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
   function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     activity.uses += 1;
     return sleepBy(signal, !(ms > 0), (wake) => {
-      const timer = timers.add(wake, nowMs + ms);
+      const timer: Timer = { wake, dueAt: nowMs + ms, order: 0, index: -1 };
+      timers.add(timer);
       return () => timers.remove(timer);
     });
   }
@@ -77,7 +82,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
     for (let dueMs = timers.nextDueAt(); dueMs !== null && dueMs <= targetMs; dueMs = timers.nextDueAt()) {
       nowMs = dueMs;
       // Sleeps that are due at the same time end together: the code after one must not delay another.
-      while (timers.nextDueAt() === dueMs) timers.take()?.();
+      while (timers.nextDueAt() === dueMs) timers.take()?.wake();
       await waitUntilIdle(activity);
     }
     nowMs = targetMs;

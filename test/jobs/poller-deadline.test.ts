@@ -54,6 +54,22 @@ test('the deadline is ten minutes when nothing is said', async () => {
   expect(polledAt().at(-1)).toBe(600_000);
 });
 
+test('a wait that begins at a fraction of a millisecond polls as often, and ends as late', async () => {
+  const { client, clock, job, polledAt, sleeping } = start();
+  await clock.advance(0.7);
+
+  const failed = rejection(client.jobs.waitForCompletion(job, { ...steady, deadlineMs: 10_000 }));
+  const outcome = outcomeOf(failed);
+  await clock.advance(9_999);
+  const before = outcome.state;
+  await clock.advance(1);
+
+  expect(before).toBe('pending');
+  expect(await failed).toMatchObject({ code: 'poll_timeout', elapsedMs: 10_000 });
+  expect(polledAt().map(Math.floor)).toEqual([0, 2_000, 5_000, 9_500, 10_000]);
+  expect(sleeping()).toBe(0);
+});
+
 test('a deadline of 0 is one poll', async () => {
   const { client, clock, job, polledAt } = start();
 
