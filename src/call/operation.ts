@@ -46,14 +46,7 @@ export interface DecodeContext {
   readonly signedAt: Date | null;
 }
 
-/** The public value, or why there is none. */
+/** The public value, or why there is none. Both have the property that tells them apart as their own. */
 export type Decoded<Output> =
-  | { readonly value: Output }
+  | { readonly value: Output; readonly reason: null }
   | { readonly reason: 'shape' | 'mismatch'; readonly issues: readonly Issue[] };
-
-/** Whether decoding gave a value: by its own property, as other code may have added one to `Object.prototype`. */
-export function hasValue<Value, Failure extends object>(
-  read: { readonly value: Value } | Failure,
-): read is { readonly value: Value } {
-  return Object.hasOwn(read, 'value');
-}

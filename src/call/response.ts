@@ -17,7 +17,6 @@ import type { Attempt, RunningCall } from './attempt.js';
 import { describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, isWebPage, requestIdIn, webPage } from './error-from-response.js';
 import { loadExplanations } from './load-explanations.js';
-import { hasValue } from './operation.js';
 import { wasSent, wasSentRespelled } from './sent-signatures.js';
 import type { TransportResponse } from './transport.js';
 
@@ -193,8 +192,8 @@ function decode<Input, WireResponse, Output>(
   const shape = checkJson(operation.response, properties);
   if (shape.data === undefined) throw from.source.createUnusable('shape', shape.issues);
   const read = operation.decode(shape.data, input, { wire: shared.settings.wire, signedAt });
-  if (hasValue(read)) return read.value;
-  throw from.source.createUnusable(read.reason, read.issues);
+  if (read.reason !== null) throw from.source.createUnusable(read.reason, read.issues);
+  return read.value;
 }
 
 function infoOf({ status, headers, text }: TransportResponse, { call, number }: Attempt): ResponseInfo {

@@ -45,19 +45,19 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobS
     const known = { userId, jobId, brand: wire.brand, signedAt };
     // §2.4: a job without a final status is pending, even if the response has other signs of success.
     if (toBoolean(response.job_complete) !== true) {
-      return { value: normaliseStatus(response, { verdict: pending, ...known }) };
+      return { value: normaliseStatus(response, { verdict: pending, ...known }), reason: null };
     }
     const success = successIn(response.job_success);
     if (success === null) {
       const message = 'must be true or false, or "true" or "false", if the job is complete';
       return { reason: 'shape', issues: [{ path: 'job_success', message }] };
     }
-    if (!success) return { value: normaliseStatus(response, { verdict: failed, ...known }) };
+    if (!success) return { value: normaliseStatus(response, { verdict: failed, ...known }), reason: null };
     if (wire.namesJob && !hasJobId(response)) {
       const message = 'must be there, or in "result.PartnerParams", if the job has succeeded';
       return { reason: 'mismatch', issues: [{ path: 'job_id', message }] };
     }
-    return { value: normaliseStatus(response, { verdict: succeeded, ...known }) };
+    return { value: normaliseStatus(response, { verdict: succeeded, ...known }), reason: null };
   },
 };
 

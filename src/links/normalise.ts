@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Decoded } from '../call/operation.js';
 import { type Issue, maxIssues } from '../errors/hosted-error.js';
 import { extraOf, toBoolean, toCode, toCount, toDate, toUrl } from '../protocol/scalars.js';
 import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.js';
@@ -14,13 +15,13 @@ import { linkFields } from './wire.js';
 const namedFields: ReadonlySet<string> = new Set([...Object.keys(linkFields), 'signature', 'sec_key']);
 
 /** Reads a link. If its URL or its id is missing, gives the issues. */
-export function normaliseLink(wire: WireLink): { value: Link } | { issues: readonly Issue[] } {
+export function normaliseLink(wire: WireLink): Decoded<Link> {
   const link = readLink(wire, { callbackUrl: toUrl, dataPrivacyPolicyUrl: toUrl, logoUrl: toUrl });
-  return link === null ? { issues: missingIn(wire) } : { value: link };
+  return link === null ? { reason: 'shape', issues: missingIn(wire) } : { value: link, reason: null };
 }
 
 /** Reads the links of a page. If a link lacks its URL or its id, gives the issues. */
-export function normaliseLinks(wires: readonly WireLink[]): { value: readonly Link[] } | { issues: readonly Issue[] } {
+export function normaliseLinks(wires: readonly WireLink[]): Decoded<readonly Link[]> {
   const links: Link[] = [];
   const issues: Issue[] = [];
   // The links of an account usually have the same URLs.
@@ -31,7 +32,7 @@ export function normaliseLinks(wires: readonly WireLink[]): { value: readonly Li
     else issues.push(...missingIn(wire).map(({ path, message }) => ({ path: `links[${index}].${path}`, message })));
     if (issues.length >= maxIssues) break;
   }
-  return issues.length > 0 ? { issues } : { value: links };
+  return issues.length > 0 ? { reason: 'shape', issues } : { value: links, reason: null };
 }
 
 /** Creates a `toUrl` that keeps its last result: a repeated URL is not checked again. */
@@ -97,19 +98,17 @@ function missingIn(wire: WireLink): readonly Issue[] {
 }
 
 /** Reads the response to creating a link. */
-export function normaliseCreatedLink(wire: WireCreatedLink): { value: CreatedLink } | { issues: readonly Issue[] } {
+export function normaliseCreatedLink(wire: WireCreatedLink): Decoded<CreatedLink> {
   const url = toUrl(wire.link || wire.link_url);
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
-  return url === null || refId === null ? { issues: listMissing(url, 'link', refId) } : { value: { url, refId } };
+  if (url === null || refId === null) return { reason: 'shape', issues: listMissing(url, 'link', refId) };
+  return { value: { url, refId }, reason: null };
 }
 
 /** Reads the response to changing the link `refId`. A response about another link has already been rejected. */
-export function normaliseUpdatedLink(
-  wire: WireUpdatedLink,
-  refId: string,
-): { value: UpdatedLink } | { issues: readonly Issue[] } {
+export function normaliseUpdatedLink(wire: WireUpdatedLink, refId: string): Decoded<UpdatedLink> {
   const url = toUrl(wire.link_url || wire.link);
-  if (url === null) return { issues: listMissing(url, 'link_url', refId) };
+  if (url === null) return { reason: 'shape', issues: listMissing(url, 'link_url', refId) };
   return {
     value: {
       refId,
@@ -118,6 +117,7 @@ export function normaliseUpdatedLink(
       disabledAt: toDate(wire.disabled_at),
       state: stateOf(wire.disabled_at),
     },
+    reason: null,
   };
 }
 

@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod/mini';
-import { type Decoded, hasValue, type Operation } from '../call/operation.js';
+import type { Operation } from '../call/operation.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { assumedRepeatable } from '../protocol/assumptions.js';
 import { couldBeDate } from '../protocol/date-time.js';
@@ -113,7 +113,7 @@ export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, Cr
     return { body: omitUndefined({ ...extra, ...fields }) };
   },
   response: wireCreatedLink,
-  decode: (response) => toDecoded(normaliseCreatedLink(response)),
+  decode: (response) => normaliseCreatedLink(response),
 };
 
 const changesShape = { isDisabled: z.optional(flag), idTypes: z.optional(changedIdTypes) };
@@ -152,7 +152,7 @@ export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink
         issues: [{ path: 'disabled_at', message: 'must be a date if the link is disabled' }],
       };
     }
-    return toDecoded(normaliseUpdatedLink(response, refId));
+    return normaliseUpdatedLink(response, refId);
   },
 };
 
@@ -169,7 +169,7 @@ export const getLink: Operation<z.output<typeof linkQuery>, WireLink, Link> = {
   response: wireLink,
   decode: (response, { refId }) => {
     const issues = findMismatches(response, refId);
-    return issues.length > 0 ? { reason: 'mismatch', issues } : toDecoded(normaliseLink(response));
+    return issues.length > 0 ? { reason: 'mismatch', issues } : normaliseLink(response);
   },
 };
 
@@ -190,17 +190,13 @@ export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, Deco
   response: wireLinkPage,
   decode: ({ links, meta }) => {
     const read = normaliseLinks(links);
-    if (!hasValue(read)) return { reason: 'shape', issues: read.issues };
-    return { value: { links: read.value, meta: normaliseMeta(meta) } };
+    if (read.reason !== null) return read;
+    return { value: { links: read.value, meta: normaliseMeta(meta) }, reason: null };
   },
 };
 
 function omitUndefined(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
-function toDecoded<T>(read: { value: T } | { issues: readonly Issue[] }): Decoded<T> {
-  return hasValue(read) ? read : { reason: 'shape', issues: read.issues };
 }
 
 // Only its ids show which request a response belongs to: the signature does not cover the body (§5).
