@@ -9,7 +9,7 @@
  */
 
 import * as z from 'zod/mini';
-import { isRecord } from '../protocol/json.js';
+import type { Properties } from '../protocol/json.js';
 
 /** What a schema of `structure.ts` accepts. */
 export type Structure =
@@ -58,11 +58,11 @@ export function isAcceptedAsIs<T>(schema: z.ZodMiniType<T>, json: unknown): json
   return check(json);
 }
 
-type Check = (value: unknown) => boolean;
+type QuickCheck = (json: unknown) => boolean;
 
-const quickChecks = new WeakMap<z.ZodMiniType, Check>();
+const quickChecks = new WeakMap<z.ZodMiniType, QuickCheck>();
 
-function deriveCheck(schema: z.ZodMiniType): Check {
+function deriveCheck(schema: z.ZodMiniType): QuickCheck {
   try {
     const rule = ruleOf(schema);
     return (value) => isAccepted(value, rule);
@@ -71,6 +71,9 @@ function deriveCheck(schema: z.ZodMiniType): Check {
     return () => false;
   }
 }
+
+/** Decides about a value of this kind. */
+type Check = (value: unknown, kind: number) => boolean;
 
 /** Which values a schema accepts unchanged. */
 interface Rule {
@@ -87,18 +90,23 @@ const absent = 1;
 const nothing = 2;
 const string = 4;
 const boolean = 8;
-const other = 16;
-const present = nothing | string | boolean | other;
+const list = 16;
+const record = 32;
+const other = 64;
+const present = nothing | string | boolean | list | record | other;
 
 function kindOf(value: unknown): number {
   if (typeof value === 'string') return string;
   if (value === undefined) return absent;
   if (value === null) return nothing;
-  return typeof value === 'boolean' ? boolean : other;
+  if (typeof value === 'boolean') return boolean;
+  if (typeof value !== 'object') return other;
+  return Array.isArray(value) ? list : record;
 }
 
 function isAccepted(value: unknown, { kinds, accepts }: Rule): boolean {
-  return (kinds & kindOf(value)) !== 0 || accepts?.(value) === true;
+  const kind = kindOf(value);
+  return (kinds & kind) !== 0 || accepts?.(value, kind) === true;
 }
 
 // Stryker disable next-line ObjectLiteral: a missing property counts as the same
@@ -177,12 +185,12 @@ function listRule(element: Rule, { max = Number.POSITIVE_INFINITY, isOrdinary }:
 }
 
 // The JSON type of a value decides which form is checked.
-function formsRule({ string: ofString, list, record }: Forms): Rule {
-  const text = ofString && ruleOf(ofString);
-  const many = list && ruleOf(list);
-  const one = record && ruleOf(record);
-  const accepts: Check = (value) => {
-    const rule = typeof value === 'string' ? text : Array.isArray(value) ? many : isRecord(value) ? one : undefined;
+function formsRule(forms: Forms): Rule {
+  const text = forms.string && ruleOf(forms.string);
+  const many = forms.list && ruleOf(forms.list);
+  const one = forms.record && ruleOf(forms.record);
+  const accepts: Check = (value, kind) => {
+    const rule = kind === string ? text : kind === list ? many : kind === record ? one : undefined;
     return rule !== undefined && isAccepted(value, rule);
   };
   return { ...composite, accepts };
@@ -198,11 +206,13 @@ function recordRule({ shape, keepsOthers }: { shape: z.core.$ZodShape; keepsOthe
     .map(([name, schema]) => ({ name, rule: name in Object.prototype ? unknownRule : ruleOf(schema) }))
     .filter(decides);
 
-  function accepts(value: unknown): boolean {
+  function accepts(value: unknown, kind: number): boolean {
+    if (kind !== record) return false;
+    const properties = value as Properties;
     // The schema drops a property `__proto__`: assigning it to a copy would set the copy's prototype.
-    if (!isRecord(value) || Object.hasOwn(value, '__proto__')) return false;
-    for (const { name, rule } of fields) if (!isAccepted(value[name], rule)) return false;
-    return keepsOthers || Object.keys(value).every((name) => Object.hasOwn(shape, name));
+    if (Object.hasOwn(properties, '__proto__')) return false;
+    for (const { name, rule } of fields) if (!isAccepted(properties[name], rule)) return false;
+    return keepsOthers || Object.keys(properties).every((name) => Object.hasOwn(shape, name));
   }
   return { ...composite, accepts };
 }
@@ -215,7 +225,7 @@ function unionRule(forms: readonly Rule[]): Rule {
   const checks = tried.flatMap(({ accepts }) => accepts ?? []);
   return {
     kinds: tried.reduce((kinds, form) => kinds | form.kinds, 0),
-    accepts: (value) => checks.some((accepts) => accepts(value)),
+    accepts: (value, kind) => checks.some((accepts) => accepts(value, kind)),
     changes: last >= 0,
   };
 }
@@ -228,7 +238,7 @@ interface CheckDef {
 }
 
 /** What a schema requires of a value besides its type; null if that is not known. */
-function testsOf(schema: z.core.$ZodType): readonly Check[] | null {
+function testsOf(schema: z.core.$ZodType): readonly QuickCheck[] | null {
   const { def } = schema._zod;
   const checks = (def.checks ?? []).map(({ _zod }) => _zod.def as CheckDef);
   // Some schemas are checks themselves, such as `custom`.
@@ -237,7 +247,7 @@ function testsOf(schema: z.core.$ZodType): readonly Check[] | null {
   return tests.length === checks.length ? tests : null;
 }
 
-function testOf({ check, fn, format, pattern }: CheckDef): Check | null {
+function testOf({ check, fn, format, pattern }: CheckDef): QuickCheck | null {
   // A promise is truthy, but not a result.
   if (check === 'custom' && fn) return (value) => fn(value) === true;
   // An expression with the flag g or y keeps its position between calls.
