@@ -9,7 +9,7 @@ import type { CallbackEvent, ReplayGuard } from '../callbacks/types.js';
 import { HostedResponseError } from '../errors/errors.js';
 import { assumedMaxHintAgeMs, assumedRedeliverySeconds } from '../protocol/assumptions.js';
 import type { Context } from './context.js';
-import { isStorableId } from './input.js';
+import { isRefId, isStorableId } from './input.js';
 import { createKey } from './keys.js';
 
 /** Receives callbacks. */
@@ -37,7 +37,7 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
   /** Stores a callback; resolves with whether its job had ended before. */
   async function keep({ userId, jobId, linkId }: CallbackEvent): Promise<boolean> {
     const key = await createKey(environment, ['job', userId, jobId]);
-    const refId = isStorableId(linkId) ? linkId : null;
+    const refId = isRefId(linkId) ? linkId : null;
     const linkKey = refId === null ? null : await createKey(environment, ['link', refId]);
     const [row] = await store.run(statements.hear, [key, userId, jobId, refId, linkKey]);
     heard();

@@ -11,7 +11,7 @@ import { type Batches, createBatches } from './batches.js';
 import { type Context, numberOf, textOf } from './context.js';
 import type { HandOver } from './hand-over.js';
 import type { Health } from './health.js';
-import { isStorableId } from './input.js';
+import { isRefId } from './input.js';
 import { createKey } from './keys.js';
 import { findOtherLink, look, readTaken, type TakenRow } from './look.js';
 import { createPause } from './pause.js';
@@ -37,6 +37,7 @@ interface Note {
   readonly key: string;
   readonly last_error: string | null;
   readonly is_proven: boolean;
+  readonly link_ref_id: string | null;
   readonly missing_seen: number | null;
   readonly is_soon: boolean;
 }
@@ -54,6 +55,9 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
 
   const notes: Batches<Note> = createBatches(async (rows) => {
     await store.run(statements.note, [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key))]);
+  });
+  const unknown: Batches<string> = createBatches(async (keys) => {
+    await store.run(statements.giveUp, [JSON.stringify(keys)]);
   });
   const linkEnds: Batches<string> = createBatches(async (keys) => {
     await store.run(statements.endLinks, [JSON.stringify(keys)]);
@@ -143,6 +147,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       const found = await look(row, context, health, signal);
       if (found.is === 'ended') await end(row, found);
       else if (found.is === 'linkEnded') await linkEnds.add(row.key);
+      else if (found.is === 'unknown') await unknown.add(row.key);
       else if (found.is === 'missing') await reportMissing(row, found.missing);
       else if (found.is === 'noted') await note(row, found);
     } catch {}
@@ -157,7 +162,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     }: { outcome: 'completed' | 'expired'; error: HostedErrorCode | null; status: JobStatus | null },
   ): Promise<void> {
     if (status && (await isOfAnotherLink(row, status))) return;
-    await handOver.end({ key: row.key, outcome, error });
+    await handOver.end({ key: row.key, linkRefId: row.linkRefId, outcome, error });
   }
 
   async function note(
@@ -170,6 +175,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       key: row.key,
       last_error: found.error,
       is_proven: found.status !== null,
+      link_ref_id: row.linkRefId,
       missing_seen: missingSeen,
       is_soon: missingSeen !== null && missingSeen > row.missingSeen,
     });
@@ -181,9 +187,10 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
    */
   async function isOfAnotherLink(row: TakenRow, status: JobStatus): Promise<boolean> {
     const linkId = row.isProven ? null : findOtherLink(row, status);
-    if (linkId === null || !isStorableId(linkId)) return false;
-    const linkKey = await createKey(settings.client.environment, ['link', linkId]);
-    const [changed] = await store.run(statements.relink, [row.key, linkId, linkKey]);
+    if (linkId === null) return false;
+    const refId = isRefId(linkId) ? linkId : null;
+    const linkKey = refId === null ? null : await createKey(settings.client.environment, ['link', refId]);
+    const [changed] = await store.run(statements.relink, [row.key, refId, linkKey]);
     return changed !== undefined && numberOf(changed, 'state') === states.heard;
   }
 

@@ -20,6 +20,8 @@ export const queues = { completions: 'completions', dead: 'dead' } as const;
 /** The end of a job. */
 export interface JobEnd {
   readonly key: string;
+  /** Its link at the look. */
+  readonly linkRefId: string | null;
   readonly outcome: 'completed' | 'expired';
   /** The error of the last look. */
   readonly error: HostedErrorCode | null;
@@ -178,11 +180,13 @@ export async function openHandOver(context: Context, { works }: { readonly works
     outcome: 'completed' | 'expired',
     ends: readonly JobEnd[],
   ): Promise<number> {
-    const keys = ends.filter((end) => end.outcome === outcome).map(({ key }) => key);
-    if (keys.length === 0) return 0;
-    const rows = await inside.run(statements.end, [JSON.stringify(keys.sort()), outcomes[outcome]]);
+    const ended = ends.filter((end) => end.outcome === outcome);
+    if (ended.length === 0) return 0;
+    const keys = ended.map(({ key }) => key).sort();
+    const links = ended.map(({ key, linkRefId }) => ({ key, link_ref_id: linkRefId }));
+    const rows = await inside.run(statements.end, [JSON.stringify(keys), outcomes[outcome], JSON.stringify(links)]);
     if (outcome === 'expired') {
-      const errors = ends.map(({ key, error }) => ({ key, last_error: error }));
+      const errors = ended.map(({ key, error }) => ({ key, last_error: error }));
       await inside.run(statements.endErrors, [JSON.stringify(errors), JSON.stringify(keys)]);
     }
     await send(inside.boss, rows);

@@ -33,6 +33,12 @@ export function isStorableId(value: unknown): value is string {
   );
 }
 
+/** Whether it can be the reference id of a link: what the client sends as a part of a path. */
+export function isRefId(value: unknown): value is string {
+  return typeof value === 'string' && /^[A-Za-z0-9_-]{1,128}$/.test(value);
+}
+
+const whatARefIdIs = 'must be 1 to 128 letters, digits, "_" or "-"';
 const id = z.custom<string>(isStorableId, whatAnIdIs);
 
 const laterDate = z.pipe(
@@ -74,7 +80,7 @@ const jobRef = inputObject(ids);
 const jobToTrack = inputObject({
   ...ids,
   context,
-  linkRefId: z.optional(id),
+  linkRefId: z.optional(z.custom<string>(isRefId, whatARefIdIs)),
   deadline: z.optional(laterDate),
 });
 const runner = z.custom<SqlRunner>((value) => hasMethods(value, 'query'), 'must have query()');
@@ -123,11 +129,9 @@ export const readLetterOptions = (given: unknown) => read(letterOptions, given ?
 
 /** Checks a link to track. */
 export function readLink(refId: unknown, options: unknown) {
-  // What the client sends as a part of a path.
-  const isRefId = typeof refId === 'string' && /^[A-Za-z0-9_-]{1,128}$/.test(refId);
-  const issues = isRefId ? [] : [{ path: 'refId', message: 'must be 1 to 128 letters, digits, "_" or "-"' }];
+  const issues = isRefId(refId) ? [] : [{ path: 'refId', message: whatARefIdIs }];
   const checked = check(linkOptions, options ?? {});
-  if (!isRefId || !checked.data) return fail([...issues, ...checked.issues], 'track a link');
+  if (!isRefId(refId) || !checked.data) return fail([...issues, ...checked.issues], 'track a link');
   return { refId, ...checked.data };
 }
 

@@ -18,6 +18,8 @@ export interface TakenRow {
   readonly userId: string;
   readonly jobId: string;
   readonly linkRefId: string | null;
+  /** How often it was looked at, this look included. */
+  readonly polls: number;
   readonly lastError: string | null;
   /** Whether the caller tracks it, or the service knows it; else a callback alone told of it. */
   readonly isProven: boolean;
@@ -40,6 +42,7 @@ export type Found =
       readonly status: JobStatus | null;
     }
   | { readonly is: 'linkEnded' }
+  | { readonly is: 'unknown' }
   | { readonly is: 'missing'; readonly missing: number }
   | {
       readonly is: 'noted';
@@ -52,6 +55,12 @@ export type Found =
 /** The time, in ms, that one request may take. */
 export const requestMs = 30_000;
 
+/**
+ * How often a job is looked at that a callback alone told of, and the service does not know: with the default waits
+ * five minutes. A callback's body is not signed, and may invent jobs.
+ */
+const maxUnknownLooks = 10;
+
 /** Reads a row of the statement `claim`. */
 export function readTaken(row: Row): TakenRow {
   return {
@@ -60,6 +69,7 @@ export function readTaken(row: Row): TakenRow {
     userId: textOf(row, 'user_id') ?? '',
     jobId: textOf(row, 'job_id') ?? '',
     linkRefId: textOf(row, 'link_ref_id'),
+    polls: numberOf(row, 'polls'),
     lastError: textOf(row, 'last_error'),
     isProven: row.is_proven === true,
     isLast: row.is_last === true,
@@ -105,6 +115,8 @@ export async function look(
 }
 
 function afterError(row: TakenRow, error: AnyHostedError): Found {
+  const mayBeInvented = !row.isLink && !row.isProven && error.code === 'not_found';
+  if (mayBeInvented && (row.isLast || row.polls >= maxUnknownLooks)) return { is: 'unknown' };
   if (row.isLast)
     return row.isLink ? { is: 'linkEnded' } : { is: 'ended', outcome: 'expired', error: error.code, status: null };
   if (row.lastError === error.code) return { is: 'nothing' };
@@ -124,7 +136,7 @@ function compare(row: TakenRow, finished: number): Found {
   return { is: 'noted', error: null, missingSeen: missing, status: null };
 }
 
-/** The link that a verified status names, where it names another one than the callback did; else null. */
+/** What a verified status names as its link, where it names another one than the callback did; else null. */
 export function findOtherLink(row: TakenRow, { result, history }: JobStatus): string | null {
   const named = [result, ...(history ?? [])].flatMap((entry) => entry?.partnerParams?.linkId ?? []);
   return named.includes(row.linkRefId ?? '') ? null : (named[0] ?? null);

@@ -34,17 +34,26 @@ export function createStatements(settings: TrackerSettings) {
   const isAdopted = `(t.state = ${states.heard} and excluded.state = ${states.tracking})`;
   const soonest = `greatest(now(), coalesce(t.forced_at, '-infinity') + ${interval(minDelayMs)})`;
   const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
-  const broughtTo = `case when ${isAdopted} then now() else ${soonest} end`;
+  // The service said that it does not know the job, and callbacks alone told of it.
+  const isUnknown = (row: string) => `(not ${row}.is_proven and ${row}.last_error is not distinct from 'not_found')`;
   // Of a job that is tracked without its link: it is counted by this, and nothing else rests on it.
   const toldLink = `case when t.link_ref_id is null then coalesce(t.told_link_ref_id, excluded.link_ref_id)
     else t.told_link_ref_id end`;
+  // Invented ones are not counted: they would hide those that no callback told of.
   const jobsOf = (link: string) => `(select count(*) from ${tracked} j
-      where j.link_ref_id = ${link} and j.kind = ${kinds.job})::integer
+      where j.link_ref_id = ${link} and j.kind = ${kinds.job} and not ${isUnknown('j')})::integer
       + (select count(*) from ${tracked} j where j.told_link_ref_id = ${link} and j.link_ref_id is null)::integer`;
+  // Whether a job of a link is followed that callbacks alone told of, and with which context.
+  const ownerOf = (linkKey: string) => `(select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
+    from (select 1) one left join ${tracked} l
+      on l.key = ${linkKey}::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))`;
   const identity = `t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context::text as context`;
 
   return {
-    /** Any number of jobs. One that is known stays as it is, unless a callback alone told of it. */
+    /**
+     * Any number of jobs. One that is known stays as it is, unless callbacks alone told of it: what they said of its
+     * link is not signed, and its context may be that of another person's link.
+     */
     track: `insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline)
 select j.key, ${kinds.job}, ${states.tracking}, j.user_id, j.job_id, j.link_ref_id, j.context::json, now(),
   coalesce(to_timestamp(j.deadline / 1000), now() + ${interval(deadlineMs)})
@@ -52,9 +61,10 @@ from json_to_recordset($1::text::json)
   as j(key uuid, user_id text, job_id text, link_ref_id text, context text, deadline double precision)
 order by j.key
 on conflict (key) do update set state = excluded.state, due = excluded.due, deadline = excluded.deadline,
-  context = excluded.context, link_ref_id = coalesce(excluded.link_ref_id, t.link_ref_id), is_proven = true,
+  context = excluded.context, link_ref_id = excluded.link_ref_id,
+  told_link_ref_id = coalesce(t.told_link_ref_id, t.link_ref_id), is_proven = true, told_at = null,
   step = 0, last_error = null, ended_at = null, outcome = null
-where t.state in (${states.heard}, ${states.untracked})`,
+where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
 
     /** A link, and the jobs of it that callbacks told of before. $1 key, $2 ref id, $3 context, $4 deadline */
     trackLink: `with link as (
@@ -74,10 +84,11 @@ where t.link_ref_id = $2::text and t.kind = ${kinds.job} and t.state = ${states.
     adopt: `update ${tracked} t set state = ${states.tracking}, context = l.context, due = now(),
   deadline = now() + ${interval(deadlineMs)}, step = 0
 from ${tracked} l
-where l.key = $1::uuid and t.link_ref_id = l.link_ref_id and t.kind = ${kinds.job} and t.state = ${states.heard}`,
+where l.key = $1::uuid and t.link_ref_id = l.link_ref_id and t.kind = ${kinds.job} and t.state = ${states.heard}
+  and not ${isUnknown('t')}`,
 
     /** It stays known, so that its link does not miss it. */
-    untrack: `update ${tracked} set state = ${states.untracked}, due = null, ended_at = now(), context = null
+    untrack: `update ${tracked} set state = ${states.untracked}, due = null, ended_at = now(), context = null, is_proven = true
 where key = $1::uuid and kind = ${kinds.job} and state in (${states.heard}, ${states.tracking}, ${states.handingOver}, ${states.dead})
 returning key`,
 
@@ -101,15 +112,14 @@ insert into ${tracked} as t
 select $1::uuid, ${kinds.job}, case when o.follows then ${states.tracking} else ${states.heard} end,
   $2::text, $3::text, $4::text, o.context, case when o.follows then now() end,
   case when o.follows then now() + ${interval(deadlineMs)} end, now(), now(), false
-from (select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
-  from (select 1) one left join ${tracked} l
-    on l.key = $5::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done})) o
+from ${ownerOf('$5')} o
 on conflict (key) do update set
-  due = case when ${isBrought} then ${broughtTo} else t.due end,
-  forced_at = case when ${isBrought} then ${broughtTo} else t.forced_at end,
+  due = case when ${isBrought} then ${soonest} else t.due end,
+  forced_at = case when ${isBrought} then ${soonest} else t.forced_at end,
   step = case when ${isBrought} then 0 else t.step end,
   state = case when ${isAdopted} then ${states.tracking} else t.state end,
   context = case when ${isAdopted} then excluded.context else t.context end,
+  link_ref_id = case when ${isAdopted} then excluded.link_ref_id else t.link_ref_id end,
   deadline = coalesce(t.deadline, excluded.deadline),
   told_link_ref_id = ${toldLink}
 where ${isBrought} or t.told_link_ref_id is distinct from ${toldLink}
@@ -141,7 +151,8 @@ select exists (select from before) as has_ended`,
   returning ${identity}, t.polls, t.last_error, t.is_proven, t.missing, t.missing_seen, deadline <= now() as is_last,
     case when t.kind = ${kinds.link} then ${jobsOf('t.link_ref_id')} end as known,
     t.kind = ${kinds.link} and exists (select from ${tracked} j
-      where j.link_ref_id = t.link_ref_id and j.kind = ${kinds.job} and j.state = ${states.heard}) as has_heard
+      where j.link_ref_id = t.link_ref_id and j.kind = ${kinds.job} and j.state = ${states.heard}
+        and not ${isUnknown('j')}) as has_heard
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
     requests_sent = fleet.requests_sent + n.taken,
@@ -164,32 +175,38 @@ select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.
 from taken t`,
 
     /** What looks found out, without ending anything. $1 JSON of rows */
-    note: `update ${tracked} t set last_error = n.last_error, is_proven = t.is_proven or n.is_proven,
+    note: `update ${tracked} t set last_error = n.last_error,
+  is_proven = t.is_proven or (n.is_proven and t.link_ref_id is not distinct from n.link_ref_id),
   missing_seen = coalesce(n.missing_seen, t.missing_seen),
   due = case when n.is_soon then least(t.due, now() + ${interval(minDelayMs)}) else t.due end
 from json_to_recordset($1::text::json)
-  as n(key uuid, last_error text, is_proven boolean, missing_seen integer, is_soon boolean)
+  as n(key uuid, last_error text, is_proven boolean, link_ref_id text, missing_seen integer, is_soon boolean)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
 
+    /** Jobs that callbacks alone told of, and the service does not know: they are followed no more. $1 keys */
+    giveUp: `update ${tracked} set state = ${states.heard}, due = null, deadline = null, context = null, last_error = 'not_found'
+where key = ${keysOf('$1')} and state = ${states.tracking} and not is_proven`,
+
     /**
-     * A job that is of another link than its callback said. $1 key, $2 ref id, $3 key of that link. It gets the
-     * context of its own link; where that is not tracked, it is what unknown jobs are.
+     * A job that is of another link than its callback said. $1 key, $2 ref id or null, $3 key of that link or null. It
+     * gets the context of its own link; where that is not tracked, it is what unknown jobs are.
      */
-    relink: `update ${tracked} t set link_ref_id = $2::text, is_proven = true,
-  context = (select l.context from ${tracked} l where l.key = $3::uuid and l.kind = ${kinds.link} and l.state <> ${states.untracked}),
-  state = case when ${unknownJobs === 'track'} or exists (
-    select from ${tracked} l where l.key = $3::uuid and l.kind = ${kinds.link} and l.state <> ${states.untracked})
-    then t.state else ${states.heard} end,
-  due = case when ${unknownJobs === 'track'} or exists (
-    select from ${tracked} l where l.key = $3::uuid and l.kind = ${kinds.link} and l.state <> ${states.untracked})
-    then t.due end
+    relink: `update ${tracked} t set link_ref_id = $2::text, is_proven = o.follows, context = o.context,
+  state = case when o.follows then t.state else ${states.heard} end,
+  due = case when o.follows then t.due end, deadline = case when o.follows then t.deadline end
+from ${ownerOf('$3')} o
 where t.key = $1::uuid and t.state = ${states.tracking} and not t.is_proven
 returning t.state`,
 
-    /** Ends jobs that are followed. $1 keys, $2 outcome */
+    /**
+     * Ends jobs that are followed. One whose link has changed since the look is not ended: its context may be another
+     * one, too. $1 keys, $2 outcome, $3 JSON of rows
+     */
     end: `update ${tracked} t set state = ${states.handingOver}, outcome = $2::smallint, due = null, ended_at = now(),
   is_proven = true
-where t.key = ${keysOf('$1')} and t.state = ${states.tracking}
+from json_to_recordset($3::text::json) as e(key uuid, link_ref_id text)
+where t.key = e.key and t.key = ${keysOf('$1')} and t.state = ${states.tracking}
+  and (t.is_proven or t.link_ref_id is not distinct from e.link_ref_id)
 returning t.key, t.attempts`,
 
     /** The error of the last look, of jobs that end by their deadline. $1 JSON of rows, $2 keys */

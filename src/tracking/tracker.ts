@@ -11,7 +11,8 @@ import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, T
 /** Follows jobs until each has ended, and hands every end over at least once. */
 export interface Tracker<C extends Json = Json> {
   /**
-   * Tracks one job or many, in one statement. A job that is already known stays as it is.
+   * Tracks one job or many, in one statement. A job that is already tracked stays as it is; one that callbacks alone
+   * told of gets this context and this link.
    *
    * @param jobs - The jobs, each with a context of your own.
    * @param options - Whether it is part of a transaction of yours.

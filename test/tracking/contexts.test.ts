@@ -1,0 +1,183 @@
+// The body of a callback is not signed: whoever has seen one can write others. None of them may give a completion the
+// context of another person, make one of a job that does not exist, or hide one.
+
+import type { JobRef } from 'hosted-client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, databases } from './databases.ts';
+import { collect, createWorld, until } from './world.ts';
+
+const newLink = {
+  companyName: 'ACME',
+  dataPrivacyPolicyUrl: 'https://acme.test/p',
+  callbackUrl: 'https://acme.test/c',
+};
+
+describe.each(databases)('on $name', ({ open }) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+  }, 60_000);
+  afterAll(() => database.close());
+
+  /** A world with a link of another person, which is tracked, and ways to write callbacks. */
+  async function createAttack() {
+    const world = createWorld(database);
+    const victim = await world.client.links.create(newLink);
+    const seen = world.service.jobs.start();
+    world.service.jobs.complete(seen, 'approved');
+    return {
+      world,
+      victim,
+      /** A callback with the signature of another one. */
+      async forge(job: JobRef, linkId?: string): Promise<string> {
+        const body = JSON.parse(await (await world.service.jobs.callback(seen)).text());
+        const ids = { user_id: job.userId, job_id: job.jobId, ...(linkId !== undefined && { link_id: linkId }) };
+        return JSON.stringify({ ...body, PartnerParams: { ...body.PartnerParams, ...ids } });
+      },
+      callbackOf: async (job: JobRef) => (await world.service.jobs.callback(job)).text(),
+    };
+  }
+
+  test('a second callback that names another link gives a job none of its context', async () => {
+    const { world, victim, forge, callbackOf } = await createAttack();
+    const tracker = await world.open();
+    const mine = await world.client.links.create(newLink);
+    await tracker.trackLink(victim.refId, { context: 'of another person' });
+    const job = world.service.jobs.start({ linkRefId: mine.refId });
+    world.service.jobs.complete(job, 'approved');
+
+    await tracker.receive(await callbackOf(job));
+    await tracker.receive(await forge(job, victim.refId));
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    await until(async () => ((await tracker.get(job))?.polls ?? 0) > 0);
+    await tracker.trackLink(mine.refId, { context: 'mine' });
+
+    await until(() => completions.length > 0);
+    expect(completions[0]).toMatchObject({ job, context: 'mine', linkRefId: mine.refId });
+  });
+
+  test('the same callback, sent again and again, gives it neither', async () => {
+    const { world, victim, forge } = await createAttack();
+    const tracker = await world.open({ minDelayMs: 300, maxDelayMs: 300 });
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const mine = await world.client.links.create(newLink);
+    await tracker.trackLink(victim.refId, { context: 'of another person' });
+    const job = world.service.jobs.start({ linkRefId: mine.refId });
+    world.service.jobs.complete(job, 'approved');
+    const forged = await forge(job, victim.refId);
+    const startedAt = performance.now();
+
+    for (let round = 0; round < 10; round++) {
+      await tracker.receive(forged);
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+
+    const looks = world.service.requests.filter(({ operation }) => operation === 'jobs.status').length;
+    expect(looks).toBeLessThanOrEqual(2 + (performance.now() - startedAt) / 300);
+    await until(async () => (await tracker.get(job))?.state === 'heard');
+    expect(completions.filter(({ outcome }) => outcome === 'completed')).toEqual([]);
+    await tracker.trackLink(mine.refId, { context: 'mine' });
+    await until(() => completions.some(({ outcome }) => outcome === 'completed'));
+    expect(completions.find(({ outcome }) => outcome === 'completed')).toMatchObject({ context: 'mine' });
+  });
+
+  test('track() decides the context of a job that a callback made followed', async () => {
+    const { world, victim, forge } = await createAttack();
+    const tracker = await world.open();
+    await tracker.trackLink(victim.refId, { context: 'of another person' });
+    const job = world.service.jobs.start();
+    await tracker.receive(await forge(job, victim.refId));
+    expect(await tracker.get(job)).toMatchObject({ state: 'tracking' });
+
+    await tracker.track({ ...job, context: 'mine' });
+    world.service.jobs.complete(job, 'approved');
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+
+    await until(() => completions.some(({ outcome }) => outcome === 'completed'));
+    expect(completions.find(({ outcome }) => outcome === 'completed')).toMatchObject({
+      job,
+      context: 'mine',
+      linkRefId: null,
+    });
+  });
+
+  test('with unknownJobs "track", track() gives its context to a job that is followed without one', async () => {
+    const { world, callbackOf } = await createAttack();
+    const tracker = await world.open({ unknownJobs: 'track' });
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const job = world.service.jobs.start();
+    world.service.jobs.report(job, { resultCode: '0814', resultText: 'under review' });
+    await tracker.receive(await callbackOf(job));
+    await until(async () => ((await tracker.get(job))?.polls ?? 0) > 1);
+
+    await tracker.track({ ...job, context: 'mine' });
+    await tracker.track({ ...job, context: 'too late' });
+    world.service.jobs.complete(job, 'approved');
+
+    await until(() => completions.length > 0);
+    expect(completions[0]).toMatchObject({ job, context: 'mine' });
+  });
+
+  test('a job that is tracked after a callback named a link is not said to be of that link', async () => {
+    const { world, victim, forge } = await createAttack();
+    const tracker = await world.open();
+    const job = world.service.jobs.start();
+    world.service.jobs.complete(job, 'approved');
+    await tracker.receive(await forge(job, victim.refId));
+    await tracker.track({ ...job, context: 'mine' });
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+
+    await until(() => completions.length > 0);
+    expect(completions[0]).toMatchObject({ job, context: 'mine', linkRefId: null });
+  });
+
+  test('a job that the service does not know makes no completion, and hides none', async () => {
+    const { world, victim, forge } = await createAttack();
+    const tracker = await world.open({ deadlineMs: 1_500 });
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    await tracker.trackLink(victim.refId, {
+      context: 'of another person',
+      deadline: new Date(Date.now() + 3_600_000),
+    });
+    const invented = { userId: 'invented', jobId: 'invented' };
+    await tracker.receive(await forge(invented, victim.refId));
+    await until(async () => (await tracker.get(invented))?.lastError === 'not_found');
+    // No callback tells of this one.
+    const job = world.service.jobs.start({ linkRefId: victim.refId });
+    world.service.jobs.complete(job, 'approved');
+
+    await until(() => completions.some(({ outcome }) => outcome === 'unheard'));
+    await until(async () => (await tracker.get(invented))?.state === 'heard');
+    const { polls } = (await tracker.get(invented)) ?? {};
+    await new Promise((resolve) => setTimeout(resolve, 1_800));
+
+    expect(completions).toMatchObject([{ outcome: 'unheard', missing: 1 }]);
+    expect((await tracker.get(invented))?.polls).toBe(polls);
+  });
+
+  test('a link that no link can be gives a job no context', async () => {
+    const { world, victim, forge } = await createAttack();
+    const tracker = await world.open({ unknownJobs: 'track' });
+    const job = world.service.jobs.start();
+    world.service.jobs.complete(job, 'approved');
+    // Incompressible, so that no index could hold it.
+    const long = Array.from({ length: 1_024 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7_919) % 20_000))).join(
+      '',
+    );
+
+    expect(await tracker.receive(await forge(job, long))).toMatchObject({ linkId: long });
+
+    expect(await tracker.get(job)).toMatchObject({ state: 'tracking' });
+    await expect(tracker.track({ userId: 'u', jobId: 'j', linkRefId: long })).rejects.toMatchObject({
+      code: 'validation',
+      issues: [{ path: 'linkRefId' }],
+    });
+    expect(victim.refId).toMatch(/^[A-Za-z0-9_-]{1,128}$/);
+  });
+});
