@@ -7,9 +7,10 @@
 
 import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
 import type { CompletedJob } from '../jobs/types.js';
+import { createPlatformClock } from '../runtime/clock.js';
 import { createBatches } from './batches.js';
 import { type Context, contextOf, numberOf, textOf } from './context.js';
-import { type HandOver, queues } from './hand-over.js';
+import { beforeHandlerMs, type HandOver, queues } from './hand-over.js';
 import type { Health } from './health.js';
 import { requestMs } from './look.js';
 import { createPause } from './pause.js';
@@ -30,8 +31,8 @@ export interface Deliveries {
 const idleMs = 1_000;
 /** How many messages are fetched at once: a worker that dies leaves them all to be delivered again. */
 const maxFetched = 10;
-/** How long, in ms, a delivery waits for the budget; beyond that its job is followed again. */
-const maxWaitMs = 10_000;
+/** How long, in ms, nothing is fetched where nothing can be asked. */
+const heldMs = 1_000;
 
 /** A message, its row, and which delivery it is. */
 interface Delivery {
@@ -39,6 +40,14 @@ interface Delivery {
   readonly row: Row;
   readonly key: string;
   readonly attempt: number;
+}
+
+/** When a message is delivered. */
+interface Plan {
+  /** How long, in ms, its request waits for the budget; null where it may not be sent. */
+  readonly waitMs: number | null;
+  /** When the handler has to begin, by the monotonic clock: later, another process may have the message. */
+  readonly beginBy: number;
 }
 
 /** What a delivery led to. */
@@ -67,10 +76,14 @@ export function createDeliveries<C extends Json>(
   const { boss } = handOver;
   const pause = createPause();
   const freed = createPause();
+  const paying = createPause();
+  const { sleep } = createPlatformClock();
   let isStopping = false;
   /** Those that a handler has, or soon has; and these together with those that are being settled. */
   let running = 0;
   let inHand = 0;
+  /** Requests a second, of all processes; 1 until the database has said it. */
+  let rate = 1;
 
   const settling = createBatches<Settled>(settle);
   const loop = run();
@@ -80,6 +93,7 @@ export function createDeliveries<C extends Json>(
       isStopping = true;
       pause.wake();
       freed.wake();
+      paying.wake();
       await loop;
       while (inHand > 0) await freed.sleep(60_000);
     },
@@ -92,66 +106,82 @@ export function createDeliveries<C extends Json>(
         await freed.sleep(60_000);
         continue;
       }
-      const fetched = await fetch(Math.min(free, maxFetched)).catch(() => 0);
+      // A second's requests at most: what is fetched is held, and its requests are paid.
+      const most = Math.min(free, maxFetched, Math.max(1, Math.floor(rate)));
+      const waitMs = await fetch(most).catch(() => null);
       if (isStopping) return;
-      if (fetched === 0) await pause.sleep(idleMs);
+      if (waitMs === null) await pause.sleep(idleMs);
+      else if (waitMs > 0) await paying.sleep(waitMs);
     }
   }
 
-  async function fetch(most: number): Promise<number> {
+  /** Takes up to `most` messages; resolves with how long to wait for the budget, in ms, or null where there is none. */
+  async function fetch(most: number): Promise<number | null> {
+    const beginBy = performance.now() + beforeHandlerMs;
     const messages = await boss.fetch(queues.completions, { batchSize: most, includeMetadata: true });
-    if (messages.length === 0) return 0;
+    if (messages.length === 0) return null;
     // They are held from here on: what fails now is delivered again when their lease is over.
     const rows = await store.run(statements.deliver, [JSON.stringify(messages.map(({ data }) => data.key))]);
+    const [first] = rows;
+    if (first) rate = numberOf(first, 'rate');
+    const tokens = first === undefined || first.tokens === null ? null : numberOf(first, 'tokens');
+    const owedMs = (least: number) => Math.max(0, (-least / rate) * 1_000);
+    const asking = rows.filter(asks);
     const rowOf = new Map(rows.map((row) => [String(row.key), row]));
     for (const message of messages) {
+      const row = rowOf.get(message.data.key);
+      // Each is sent once its own token is paid, so that they are not sent all at once.
+      const later = row ? asking.length - 1 - asking.indexOf(row) : 0;
       inHand += 1;
       running += 1;
-      void process(message, rowOf.get(message.data.key)).finally(() => {
+      void process(message, row, {
+        waitMs: tokens === null ? null : owedMs(tokens + later),
+        beginBy,
+      }).finally(() => {
         inHand -= 1;
         freed.wake();
       });
     }
-    return messages.length;
+    if (asking.length === 0) return 0;
+    // Of the budget, jobs that are due get as much as deliveries.
+    return tokens === null ? heldMs : owedMs(tokens) * (first?.has_due === true ? 2 : 1);
   }
 
   // Where settling fails, the lease ends, and it is delivered again.
-  async function process(message: BossMessage, row: Row | undefined): Promise<void> {
+  async function process(message: BossMessage, row: Row | undefined, plan: Plan): Promise<void> {
     try {
-      await settling.add(await handle(message, row));
+      await settling.add(await handle(message, row, plan));
     } catch {}
   }
 
   // Settling takes no place of a handler.
-  async function handle(message: BossMessage, row: Row | undefined): Promise<Settled> {
+  async function handle(message: BossMessage, row: Row | undefined, plan: Plan): Promise<Settled> {
     try {
-      return row === undefined ? { is: 'gone', message } : await deliver(message, row);
+      return row === undefined ? { is: 'gone', message } : await deliver(message, row, plan);
     } finally {
       running -= 1;
       freed.wake();
     }
   }
 
-  async function deliver(message: BossMessage, row: Row): Promise<Settled> {
+  async function deliver(message: BossMessage, row: Row, { waitMs, beginBy }: Plan): Promise<Settled> {
     const attempt = numberOf(row, 'attempts') + message.retryCount + 1;
     const delivery: Delivery = { message, row, key: String(row.key), attempt };
-    const isCompleted = numberOf(row, 'outcome') === outcomes.completed;
-    const status = isCompleted ? await fetchStatus(row) : null;
-    if (isCompleted && status === null) return { is: 'again', delivery, message };
+    const status = asks(row) ? await fetchStatus(row, waitMs) : null;
+    if (asks(row) && status === null) return { is: 'again', delivery, message };
+    if (performance.now() > beginBy) throw new Error('its lease may be over');
     return runHandler(delivery, status);
   }
 
   /** The status as it is now; null where it cannot be had, or is pending: the job is then followed again. */
-  async function fetchStatus(row: Row): Promise<CompletedJob | null> {
-    if (row.tokens === null) return null;
-    const owedMs = Math.max(0, (-numberOf(row, 'tokens') / numberOf(row, 'rate')) * 1_000);
-    if (owedMs > maxWaitMs) return null;
+  async function fetchStatus(row: Row, waitMs: number | null): Promise<CompletedJob | null> {
+    if (waitMs === null) return null;
     const query = { userId: textOf(row, 'user_id') ?? '', jobId: textOf(row, 'job_id') ?? '' };
     try {
-      if (owedMs > 0) await createPause().sleep(owedMs);
+      if (waitMs > 0) await sleep(waitMs, signal);
       const status = await settings.client.jobs.status(query, { signal, maxRetries: 0, totalTimeoutMs: requestMs });
       health.succeeded();
-      return status.complete ? status : null;
+      return status.complete && !signal.aborted ? status : null;
     } catch (error) {
       if (isHostedError(error) && !signal.aborted) health.failed(error);
       return null;
@@ -220,6 +250,11 @@ export function createDeliveries<C extends Json>(
     });
     for (const { delivery } of dead) report({ type: 'dead', attempts: delivery.attempt });
   }
+}
+
+/** Whether a delivery asks for a status. */
+function asks(row: Row): boolean {
+  return numberOf(row, 'outcome') === outcomes.completed;
 }
 
 function listKeys(items: readonly { readonly delivery: Delivery }[]): string {

@@ -8,9 +8,11 @@
 import type { HostedErrorCode } from '../errors/errors.js';
 import { createBatches } from './batches.js';
 import { type Context, numberOf } from './context.js';
+import { requestMs } from './look.js';
 import { createPause } from './pause.js';
 import type { Boss, BossDatabase } from './peers.js';
 import { isTableThere, outcomes } from './schema.js';
+import { maxDebtSeconds } from './statements.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 import type { Row, Transaction } from './store.js';
 
@@ -46,12 +48,12 @@ export interface HandOver {
 
 /** For ever: a completion that waits for a worker must not be removed. pg-boss wants a number: ten years. */
 const foreverSeconds = 315_360_000;
-/** What a delivery takes beside its handler, in seconds: its request, and what the budget makes it wait. */
-const besideHandlerSeconds = 15;
+/** What a delivery may take before its handler, in ms: the wait for the budget, its request, and two statements. */
+export const beforeHandlerMs = maxDebtSeconds * 1_000 + requestMs + 5_000;
 
 /** How long a worker has a completion before another one gets it, in seconds. */
 function leaseSeconds(handlerTimeoutMs: number): number {
-  return Math.ceil(handlerTimeoutMs / 1_000) + besideHandlerSeconds;
+  return Math.ceil((handlerTimeoutMs + beforeHandlerMs) / 1_000);
 }
 
 /** SQLSTATEs of two processes that make the same at once. */

@@ -53,7 +53,7 @@ export type Found =
   | { readonly is: 'nothing' };
 
 /** The time, in ms, that one request may take. */
-export const requestMs = 30_000;
+export const requestMs = 20_000;
 
 /**
  * How often a job is looked at that a callback alone told of, and the service does not know: with the default waits

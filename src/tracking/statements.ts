@@ -12,6 +12,9 @@ import { kinds, outcomes, states } from './schema.js';
 /** How many jobs that callbacks alone told of are kept until the service knows them; the oldest are dropped. */
 export const maxToldJobs = 10_000;
 
+/** How much deliveries may owe the budget, in seconds: beyond that, their jobs are followed again. */
+export const maxDebtSeconds = 5;
+
 /** The texts of all statements on a schema. */
 export type Statements = ReturnType<typeof createStatements>;
 
@@ -229,8 +232,8 @@ on conflict (key) do nothing
 returning key, attempts`,
 
     /**
-     * What a delivery needs, and the payment for the requests of it. $1 keys. Where the budget is in debt, they are
-     * sent once it is paid; where the fleet holds, nothing is paid, and `tokens` is null.
+     * What deliveries need, and the payment for their requests. $1 keys. Where the budget is in debt, they are sent
+     * once it is paid; where the fleet holds or owes too much, nothing is paid, and `tokens` is null.
      */
     deliver: `with r as materialized (
   select ${identity}, t.outcome, t.attempts, t.missing, t.last_error
@@ -240,9 +243,11 @@ returning key, attempts`,
     requests_sent = f.requests_sent + n.requests
   from (select count(*)::integer as requests from r where outcome = ${outcomes.completed}) n
   where (f.hold_until is null or f.hold_until <= clock_timestamp()) and f.problem_code is null and n.requests > 0
-  returning f.tokens, f.rate
+    and ${refilled} - n.requests >= -f.rate * ${maxDebtSeconds}
+  returning f.tokens
 )
-select r.*, c.tokens, c.rate from r left join charged c on true`,
+select r.*, c.tokens, s.rate, exists (select from ${tracked} where due <= now()) as has_due
+from r cross join ${fleet} s left join charged c on true`,
 
     /** Completions that were handled. $1 keys */
     settle: `update ${tracked} set state = ${states.done}, ended_at = now()

@@ -1,0 +1,87 @@
+// Deliveries ask for fresh statuses: these requests share the budget with the looks, and neither may starve the other.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, databases } from './databases.ts';
+import { collect, createWorld, until } from './world.ts';
+
+describe.each(databases)('on $name', ({ open }) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+  }, 60_000);
+  afterAll(() => database.close());
+
+  /** A world with completions that nobody took yet. */
+  async function createBacklog(completions: number) {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const jobs = Array.from({ length: completions }, () => world.service.jobs.start());
+    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    await tracker.track(jobs);
+    const worker = await world.open({ maxAttempts: 1 });
+    await worker.onCompletion(() => {
+      throw new Error('not today');
+    });
+    await until(async () => (await tracker.stats()).dead === completions);
+    await worker.stop();
+    await tracker.retry('all');
+    return { world, tracker, jobs, asked: world.service.requests.length };
+  }
+
+  test('the requests of deliveries that were fetched together are spread, too', async () => {
+    const { world, asked } = await createBacklog(12);
+    const worker = await world.open({ maxRequestsPerSecond: 4 });
+    const { completions, handler } = collect();
+    await worker.onCompletion(handler);
+
+    await until(() => completions.length >= 8);
+
+    const times = world.service.requests.slice(asked).map(({ at }) => at);
+    const busiest = Math.max(...times.map((at) => times.filter((other) => other >= at && other < at + 1_000).length));
+    expect(busiest).toBeLessThanOrEqual(4 * 1.3 + 1);
+  });
+
+  test('no request is paid for that is not sent', async () => {
+    const { world, tracker, asked } = await createBacklog(40);
+    const before = await tracker.stats();
+    const workers = [1, 2].map(() => world.open({ maxRequestsPerSecond: 2, handlerConcurrency: 100 }));
+    const { completions, handler } = collect();
+    for (const worker of await Promise.all(workers)) await worker.onCompletion(handler);
+
+    await until(() => completions.length >= 4);
+
+    const paid = (await tracker.stats()).requestsSent - before.requestsSent;
+    // What is on its way: one request a worker, or a second's.
+    expect(paid - (world.service.requests.length - asked)).toBeLessThanOrEqual(4);
+    const [fleet] = await world.rows('select tokens from FLEET');
+    expect(Number(fleet?.tokens)).toBeGreaterThan(-10);
+    expect((await tracker.stats()).handingOver).toBeGreaterThan(30);
+  });
+
+  test('completions that wait do not stop jobs from being looked at', async () => {
+    const { world, tracker } = await createBacklog(60);
+    const others = Array.from({ length: 5 }, () => world.service.jobs.start());
+    await tracker.track(others);
+    const worker = await world.open({ maxRequestsPerSecond: 20 });
+    const { completions, handler } = collect();
+    await worker.onCompletion(handler);
+
+    await until(async () => {
+      const seen = await Promise.all(others.map(async (job) => ((await tracker.get(job))?.polls ?? 0) > 0));
+      return seen.every(Boolean);
+    });
+
+    expect(completions.length).toBeLessThan(40);
+    await until(() => completions.length === 60);
+  });
+
+  test('a message is held for as long as its delivery may take', async () => {
+    const { world } = await createBacklog(1);
+    const worker = await world.open({ handlerTimeoutMs: 1_000 });
+    await worker.onCompletion(() => {});
+
+    const rows = await world.rows(`select expire_seconds from ${world.schema}_boss.queue where name = 'completions'`);
+    // The wait for the budget, a slow request, and the handler.
+    expect(Number(rows[0]?.expire_seconds)).toBeGreaterThanOrEqual(5 + 20 + 1);
+  });
+});
