@@ -73,9 +73,17 @@ const madeByAnother: ReadonlySet<string | null> = new Set([
  */
 async function startBoss(context: Context, supervises: boolean, triesLeft = 5): Promise<Boss> {
   const { settings, store } = context;
+  let fromDriver: unknown;
+  const db: BossDatabase = {
+    executeSql: (text, values) =>
+      store.boss.executeSql(text, values).catch((error: unknown) => {
+        fromDriver = error;
+        throw error;
+      }),
+  };
   const boss = new store.bossModule.PgBoss({
     schema: `${settings.schema}_boss`,
-    db: store.boss,
+    db,
     backend: store.backend,
     migrate: settings.migrate,
     createSchema: true,
@@ -97,8 +105,8 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
       await createPause().sleep(50 + Math.random() * 200);
       return startBoss(context, supervises, triesLeft - 1);
     }
-    // Its own errors have no code: its tables are missing or older.
-    if (code !== null && code !== '42501') throw toStorageError(error, 'create a tracker');
+    // Its own errors say that its tables are missing or older.
+    if (error === fromDriver && code !== '42501') throw toStorageError(error, 'create a tracker');
     const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing or older: start with "migrate" and a role that may make them, or run the SQL of docs/tracking.md`;
     throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
   }

@@ -66,7 +66,7 @@ order by j.key
 on conflict (key) do update set state = excluded.state, due = excluded.due, deadline = excluded.deadline,
   context = excluded.context, link_ref_id = excluded.link_ref_id,
   told_link_ref_id = coalesce(t.told_link_ref_id, t.link_ref_id), is_proven = true, told_at = null,
-  step = 0, last_error = null, ended_at = null, outcome = null
+  step = 0, attempts = 0, last_error = null, failure_name = null, failure_code = null, ended_at = null, outcome = null
 where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
 
     /** A link, and the jobs of it that callbacks told of before. $1 key, $2 ref id, $3 context, $4 deadline */
@@ -266,18 +266,22 @@ where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOv
 from json_to_recordset($1::text::json) as n(key uuid, attempts integer, name text, code text)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOver}`,
 
-    /** Those whose last worker died: pg-boss alone knows that they are dead letters. $1 the queue */
+    /**
+     * Those whose last worker died: pg-boss alone knows that they are dead letters. A letter from before their end is
+     * of an earlier completion, whose job was untracked. $1 the queue
+     */
     findBuried: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = 'TimeoutError',
   attempts = t.attempts + coalesce(m.source_retry_count, 0) + 1
 from ${schema}_boss.job m
 where m.name = $1 and m.state = 'created' and t.key = (m.data ->> 'key')::uuid and t.state = ${states.handingOver}
+  and m.created_on >= t.ended_at
 returning t.attempts`,
 
-    /** $1 how many, $2 the last key seen or null */
+    /** $1 how many, $2 the last key seen or null. Where that is no dead letter any more, the oldest come first again. */
     deadLetters: `select ${identity}, t.attempts, ${milliseconds('t.ended_at')} as failed_at, t.failure_name, t.failure_code
 from ${tracked} t
-where t.state = ${states.dead} and t.ended_at is not null and ($2::uuid is null or (t.ended_at, t.key) >
-  ((select a.ended_at from ${tracked} a where a.key = $2::uuid), $2::uuid))
+where t.state = ${states.dead} and t.ended_at is not null and coalesce((t.ended_at, t.key) >
+  ((select a.ended_at from ${tracked} a where a.key = $2::uuid and a.state = ${states.dead}), $2::uuid), true)
 order by t.ended_at, t.key limit $1::integer`,
 
     /** Dead letters that are handed over again. $1 keys, or null for all of them */

@@ -127,7 +127,10 @@ export interface Tracker<C extends Json = Json> {
   deadLetters(options?: {
     /** How many at most. Default 100. */
     limit?: number;
-    /** The last key seen: those after it are listed. Default: from the oldest. */
+    /**
+     * The last key seen: those after it are listed. From the oldest by default, and where this one was retried or
+     * untracked since.
+     */
     after?: string;
   }): Promise<readonly DeadLetter<C>[]>;
   /**

@@ -151,7 +151,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   async function retry(given: readonly string[] | 'all'): Promise<number> {
     const keys = readKeys(given);
-    const handOver = work?.handOver ?? (await loadHandOver());
+    const handOver = work?.handOver ?? (await loadHandOver().catch(throwStorageError));
     const { boss } = handOver;
     await store.run(statements.findBuried, [queues.dead]);
     const revived = await store.transaction(async (inside) => {
@@ -187,6 +187,10 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     }
     if (idle) await idle.stop();
     await store.close().catch(() => undefined);
+  }
+
+  function throwStorageError(error: unknown): never {
+    throw toStorageError(error);
   }
 
   function sqlOf(db: SqlRunner | undefined): Sql {

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, databases } from './databases.ts';
+import { collect, createWorld, until } from './world.ts';
+
+describe.each(databases)('on $name', ({ open }) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+  }, 60_000);
+  afterAll(() => database.close());
+
+  /** A world with jobs whose completions are dead letters; the worker that failed has stopped. */
+  async function createDeadLetters(count: number) {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const jobs = Array.from({ length: count }, () => world.service.jobs.start());
+    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    await tracker.track(jobs.map((job) => ({ ...job, context: 'first' })));
+    const worker = await world.open({ maxAttempts: 1 });
+    await worker.onCompletion(() => {
+      throw new Error('not today');
+    });
+    await until(async () => (await tracker.stats()).dead === count);
+    await worker.stop();
+    return { world, tracker, jobs };
+  }
+
+  test('a dead letter of a job that was untracked does not bury its next completion', async () => {
+    const { world, tracker, jobs } = await createDeadLetters(1);
+    const [job] = jobs;
+    if (!job) throw new Error('no job');
+    expect(await tracker.untrack(job)).toBe(true);
+    await tracker.track({ ...job, context: 'second' });
+    // The look; the request of the delivery waits.
+    const release = world.holdAfter(1);
+    const worker = await world.open();
+    const { completions, handler } = collect();
+    await worker.onCompletion(handler);
+    await until(async () => (await tracker.get(job))?.state === 'handing_over');
+
+    expect(await tracker.stats()).toMatchObject({ dead: 0, handingOver: 1 });
+    expect(await tracker.deadLetters()).toEqual([]);
+
+    release();
+    await until(async () => (await tracker.get(job))?.state === 'done');
+    expect(completions).toMatchObject([{ context: 'second', attempt: 1 }]);
+  });
+
+  test('dead letters can be listed and retried page by page', async () => {
+    const { tracker, jobs } = await createDeadLetters(5);
+    const keys = await tracker.track(jobs);
+    const seen: string[] = [];
+
+    let after: string | undefined;
+    for (;;) {
+      const page = await tracker.deadLetters({ limit: 2, ...(after !== undefined && { after }) });
+      if (page.length === 0) break;
+      seen.push(...page.map(({ key }) => key));
+      await tracker.retry(page.map(({ key }) => key));
+      after = page.at(-1)?.key;
+    }
+
+    expect(seen.sort()).toEqual([...keys].sort());
+    expect((await tracker.stats()).handingOver).toBe(5);
+  });
+
+  test('retry() while deliveries run hands each completion over under its own key, and loses none', async () => {
+    const { world, tracker, jobs } = await createDeadLetters(30);
+    const keys = await tracker.track(jobs);
+    const { completions, handler } = collect();
+    const workers = await Promise.all([world.open(), world.open()]);
+    for (const worker of workers) await worker.onCompletion(handler);
+
+    const counts = await Promise.all([
+      tracker.retry('all'),
+      tracker.retry('all'),
+      tracker.retry(keys.slice(0, 10)),
+      tracker.stats(),
+    ]);
+
+    expect(counts[0] + counts[1] + counts[2]).toBe(30);
+    await until(async () => (await tracker.stats()).handingOver === 0);
+    expect(await tracker.stats()).toMatchObject({ dead: 0 });
+    expect([...new Set(completions.map(({ key }) => key))].sort()).toEqual([...keys].sort());
+    expect(completions).toHaveLength(30);
+  });
+
+  test('retry() shows nothing of the database where it cannot be used', async () => {
+    const { world } = await createDeadLetters(1);
+    const pool = {
+      query: () => Promise.reject(Object.assign(new Error('Test Person'), { detail: 'Test Person' })),
+      connect: () => Promise.reject(new Error('Test Person')),
+    };
+    let isAway = false;
+    const away = await world.open({
+      pool: {
+        query: (text, values) => (isAway ? pool.query() : world.pool.query(text, values)),
+        connect: () => (isAway ? pool.connect() : world.pool.connect()),
+      },
+    });
+    isAway = true;
+
+    const error = await away.retry('all').catch((thrown) => thrown);
+
+    expect(error).toMatchObject({ name: 'HostedStorageError', reason: 'unreachable' });
+    expect(`${error} ${JSON.stringify(error)} ${error.cause}`).not.toContain('Person');
+    isAway = false;
+    expect(await away.retry('all')).toBe(1);
+  });
+});
