@@ -161,6 +161,15 @@ export function loggerOf(client: HostedClient): Logger | undefined {
   return starts.get(client)?.().options.logger;
 }
 
+/**
+ * Reads the partner id of a client, for what is built on it.
+ *
+ * @internal
+ */
+export function partnerIdOf(client: HostedClient): string | undefined {
+  return starts.get(client)?.().options.partnerId;
+}
+
 /** What a client has once its options are checked. */
 interface Started extends Pick<HostedClient, 'environment' | 'links' | 'jobs' | 'callbacks'> {
   readonly options: CheckedOptions;

@@ -39,6 +39,7 @@ interface Note {
   readonly is_proven: boolean;
   readonly link_ref_id: string | null;
   readonly missing_seen: number | null;
+  readonly missing_told: number | null;
   readonly is_soon: boolean;
 }
 
@@ -148,7 +149,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       if (found.is === 'ended') await end(row, found);
       else if (found.is === 'linkEnded') await linkEnds.add(row.key);
       else if (found.is === 'unknown') await unknown.add(row.key);
-      else if (found.is === 'missing') await reportMissing(row, found.missing);
+      else if (found.is === 'missing') await reportMissing(row, found);
       else if (found.is === 'noted') await note(row, found);
     } catch {}
   }
@@ -167,17 +168,22 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
 
   async function note(
     row: TakenRow,
-    found: { error: HostedErrorCode | null; missingSeen: number | null; status: JobStatus | null },
+    found: {
+      error: HostedErrorCode | null;
+      seen: { missing: number; told: number } | null;
+      status: JobStatus | null;
+    },
   ) {
     if (found.status && (await isOfAnotherLink(row, found.status))) return;
-    const { missingSeen } = found;
+    const { seen } = found;
     await notes.add({
       key: row.key,
       last_error: found.error,
       is_proven: found.status !== null,
       link_ref_id: row.linkRefId,
-      missing_seen: missingSeen,
-      is_soon: missingSeen !== null && missingSeen > row.missingSeen,
+      missing_seen: seen?.missing ?? null,
+      missing_told: seen?.told ?? null,
+      is_soon: seen !== null && seen.missing > row.missingSeen,
     });
   }
 
@@ -194,10 +200,10 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     return changed !== undefined && numberOf(changed, 'state') === states.heard;
   }
 
-  async function reportMissing(row: TakenRow, missing: number): Promise<void> {
+  async function reportMissing(row: TakenRow, { missing, told }: { missing: number; told: number }): Promise<void> {
     const refId = row.linkRefId ?? '';
     const key = await createKey(settings.client.environment, ['unheard', refId, String(missing)]);
-    await handOver.endGap({ key, linkKey: row.key, missing });
+    await handOver.endGap({ key, linkKey: row.key, missing, told });
     if (row.isLast) await linkEnds.add(row.key);
   }
 }

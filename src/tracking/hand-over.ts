@@ -34,6 +34,8 @@ export interface Gap {
   readonly key: string;
   readonly linkKey: string;
   readonly missing: number;
+  /** Of how many of these callbacks have told since they were reported. */
+  readonly told: number;
 }
 
 /** Where completions go. */
@@ -216,9 +218,9 @@ export async function openHandOver(context: Context, { works }: { readonly works
   return {
     boss,
     end: ends.add,
-    async endGap({ key, linkKey, missing }) {
+    async endGap({ key, linkKey, missing, told }) {
       const rows = await store.transaction(async (inside) => {
-        const added = await inside.run(statements.addGap, [key, linkKey, missing]);
+        const added = await inside.run(statements.addGap, [key, linkKey, missing, told]);
         await send(inside.boss, added);
         return added;
       });

@@ -25,10 +25,12 @@ export interface TakenRow {
   readonly isProven: boolean;
   /** Whether its deadline is over: this look is the last one. */
   readonly isLast: boolean;
-  /** Of a link: how many jobs are known, and how many were missing the last time, and at the last report. */
+  /** Of a link: how many jobs are known, and how many were missing the last time. */
   readonly known: number;
   readonly missingSeen: number;
+  /** Of a link: how many were reported as missing, and of how many of these callbacks have told since. */
   readonly missingReported: number;
+  readonly missingTold: number;
   /** Of a link: whether callbacks told of jobs while it was being tracked. */
   readonly hasHeard: boolean;
 }
@@ -43,11 +45,12 @@ export type Found =
     }
   | { readonly is: 'linkEnded' }
   | { readonly is: 'unknown' }
-  | { readonly is: 'missing'; readonly missing: number }
+  | { readonly is: 'missing'; readonly missing: number; readonly told: number }
   | {
       readonly is: 'noted';
       readonly error: HostedErrorCode | null;
-      readonly missingSeen: number | null;
+      /** Of a link. */
+      readonly seen: { readonly missing: number; readonly told: number } | null;
       readonly status: JobStatus | null;
     }
   | { readonly is: 'nothing' };
@@ -76,6 +79,7 @@ export function readTaken(row: Row): TakenRow {
     known: numberOf(row, 'known'),
     missingSeen: numberOf(row, 'missing_seen'),
     missingReported: numberOf(row, 'missing'),
+    missingTold: numberOf(row, 'missing_told'),
     hasHeard: row.has_heard === true,
   };
 }
@@ -105,7 +109,7 @@ export async function look(
     if (row.isLast) return { is: 'ended', outcome: 'expired', error: null, status };
     return row.lastError === null && row.isProven
       ? { is: 'nothing' }
-      : { is: 'noted', error: null, missingSeen: null, status };
+      : { is: 'noted', error: null, seen: null, status };
   } catch (error) {
     signal.throwIfAborted();
     if (!isHostedError(error)) throw error;
@@ -120,20 +124,22 @@ function afterError(row: TakenRow, error: AnyHostedError): Found {
   if (row.isLast)
     return row.isLink ? { is: 'linkEnded' } : { is: 'ended', outcome: 'expired', error: error.code, status: null };
   if (row.lastError === error.code) return { is: 'nothing' };
-  return { is: 'noted', error: error.code, missingSeen: null, status: null };
+  return { is: 'noted', error: error.code, seen: null, status: null };
 }
 
 /**
  * Compares what a link counts with the jobs that are known. A callback may be on its way: what is missing counts when
- * it was missing at the look before, too.
+ * it was missing at the look before, too. Of those reported, a callback may have told since: what is missing beyond
+ * the others is new.
  */
 function compare(row: TakenRow, finished: number): Found {
   const missing = Math.max(0, finished - row.known);
-  const certain = row.isLast ? missing : Math.min(missing, row.missingSeen);
-  if (certain > row.missingReported) return { is: 'missing', missing: certain };
+  const told = Math.max(row.missingTold, row.missingReported - missing);
+  const certain = (row.isLast ? missing : Math.min(missing, row.missingSeen)) + told;
+  if (certain > row.missingReported) return { is: 'missing', missing: certain, told };
   if (row.isLast) return { is: 'linkEnded' };
-  if (missing === row.missingSeen && row.lastError === null) return { is: 'nothing' };
-  return { is: 'noted', error: null, missingSeen: missing, status: null };
+  if (missing === row.missingSeen && told === row.missingTold && row.lastError === null) return { is: 'nothing' };
+  return { is: 'noted', error: null, seen: { missing, told }, status: null };
 }
 
 /** What a verified status names as its link, where it names another one than the callback did; else null. */

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { partnerIdOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
 import type { TrackerSettings } from './options.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
@@ -30,11 +31,13 @@ export function createTables(schema: string): readonly string[] {
   only_row boolean primary key default true check (only_row),
   version integer not null,
   environment text not null,
+  partner_id text,
   rate double precision not null,
   tokens double precision not null default 1,
   refilled_at timestamptz not null default now(),
   requests_sent bigint not null default 0,
   hold_until timestamptz,
+  asked_until timestamptz,
   problem_code text,
   problem_since timestamptz,
   problem_looks integer not null default 0,
@@ -51,6 +54,7 @@ export function createTables(schema: string): readonly string[] {
   attempts integer not null default 0,
   missing integer not null default 0,
   missing_seen integer not null default 0,
+  missing_told integer not null default 0,
   step smallint not null default 0,
   kind smallint not null,
   state smallint not null,
@@ -86,7 +90,7 @@ export interface Fleet {
  * Looks at the tables, makes what is missing, and writes the rate of this start.
  *
  * @throws {HostedStorageError} when they are missing or older and may not be changed, or newer.
- * @throws {HostedConfigError} when they are of another environment.
+ * @throws {HostedConfigError} when they are of another environment or partner.
  */
 export async function openSchema(store: Store, settings: TrackerSettings): Promise<Fleet> {
   const { schema, migrate, client } = settings;
@@ -107,6 +111,15 @@ export async function openSchema(store: Store, settings: TrackerSettings): Promi
     const message = `has the jobs of ${found.environment}: those of ${client.environment} need another schema`;
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
   }
+  // The same two ids name another person's job there. A client of another make does not tell.
+  const partnerId = partnerIdOf(client);
+  if (found.partnerId !== null && partnerId !== undefined && found.partnerId !== partnerId) {
+    const message = 'has the jobs of another partner id: those of this one need another schema';
+    throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
+  }
+  if (found.partnerId === null && partnerId !== undefined) {
+    await store.run(`update ${schema}.fleet set partner_id = $1::text where partner_id is null`, [partnerId]);
+  }
   return writeRate(store, settings, found.rate);
 }
 
@@ -118,6 +131,7 @@ function notMigrated(why: string): HostedStorageError {
 interface Found {
   readonly version: number;
   readonly environment: string;
+  readonly partnerId: string | null;
   readonly rate: number;
 }
 
@@ -130,9 +144,14 @@ where n.nspname = $1 and c.relname = $2`;
 
 async function look(sql: Sql, schema: string): Promise<Found | null> {
   if (!(await isTableThere(sql, schema, 'fleet'))) return null;
-  const [fleet] = await sql.run(`select version, environment, rate from ${schema}.fleet`);
+  const [fleet] = await sql.run(`select version, environment, partner_id, rate from ${schema}.fleet`);
   if (!fleet) return null;
-  return { version: Number(fleet.version), environment: String(fleet.environment), rate: Number(fleet.rate) };
+  return {
+    version: Number(fleet.version),
+    environment: String(fleet.environment),
+    partnerId: typeof fleet.partner_id === 'string' ? fleet.partner_id : null,
+    rate: Number(fleet.rate),
+  };
 }
 
 async function makeTables(store: Store, settings: TrackerSettings): Promise<Found> {
@@ -149,12 +168,14 @@ async function makeTables(store: Store, settings: TrackerSettings): Promise<Foun
       for (const statement of createTables(schema)) await inside.run(statement);
     }
     const rate = settings.maxRequestsPerSecond ?? defaultRate;
-    await inside.run(`insert into ${schema}.fleet (version, environment, rate) values ($1, $2, $3)`, [
+    const partnerId = partnerIdOf(client) ?? null;
+    await inside.run(`insert into ${schema}.fleet (version, environment, partner_id, rate) values ($1, $2, $3, $4)`, [
       currentVersion,
       client.environment,
+      partnerId,
       rate,
     ]);
-    return { version: currentVersion, environment: client.environment, rate };
+    return { version: currentVersion, environment: client.environment, partnerId, rate };
   });
 }
 

@@ -27,10 +27,13 @@ export function createStatements(settings: TrackerSettings) {
   const { schema, minDelayMs, maxDelayMs, backoffFactor, deadlineMs, unknownJobs, retentionMs } = settings;
   const tracked = `${schema}.tracked`;
   const fleet = `${schema}.fleet`;
-  // A tenth of a second's requests at once at most: no second then sees many more than the rate.
+  // A tenth of a second's requests at once at most: no second then sees many more than the rate. A clock that went
+  // back, as after a failover, has passed time, too: else nothing would be asked until it is where it was.
   const burst = 'greatest(1, f.rate / 10)';
   const refilled = `least(${burst}, f.tokens
-      + greatest(0, extract(epoch from clock_timestamp() - f.refilled_at))::double precision * f.rate)`;
+      + abs(extract(epoch from clock_timestamp() - f.refilled_at))::double precision * f.rate)`;
+  const heldUntil = (row: string) => `greatest(${row}.hold_until, ${row}.asked_until)`;
+  const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
   // With half of it random: jobs that were tracked together do not stay together.
   const delay = `${interval(`least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, t.step)) * (0.5 + random() / 2)`)}`;
   // A callback: whether it makes a job followed, or brings its look forward, and to when.
@@ -136,7 +139,7 @@ select exists (select from before) as has_ended`,
     claim: `with f as materialized (
   select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst
   from ${fleet} f
-  where (f.hold_until is null or f.hold_until <= clock_timestamp())
+  where ${isFree}
     and exists (select from ${tracked} where due <= now())
   for update
 ), chosen as materialized (
@@ -151,7 +154,7 @@ select exists (select from before) as has_ended`,
     due = case when deadline <= now() then now() + ${interval(Math.max(minDelayMs, 30_000))}
       else least(now() + ${delay}, deadline) end
   where key = any(array(select key from chosen))
-  returning ${identity}, t.polls, t.last_error, t.is_proven, t.missing, t.missing_seen, deadline <= now() as is_last,
+  returning ${identity}, t.polls, t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_last,
     case when t.kind = ${kinds.link} then ${jobsOf('t.link_ref_id')} end as known,
     t.kind = ${kinds.link} and exists (select from ${tracked} j
       where j.link_ref_id = t.link_ref_id and j.kind = ${kinds.job} and j.state = ${states.heard}
@@ -165,25 +168,25 @@ select exists (select from before) as has_ended`,
   from f, (select count(*)::integer as taken from taken) n
   where n.taken > 0
 )
-select null::uuid as key, ${milliseconds('s.hold_until - clock_timestamp()')} as hold_ms, s.problem_code, s.rate,
+select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`)} as hold_ms, s.problem_code, s.rate,
   (select f.tokens from f) as tokens,
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
   ${milliseconds(`(select t.due from ${tracked} t where t.due is not null order by t.due limit 1) - now()`)} as next_ms,
   null as kind, null as state, null as user_id, null as job_id, null as link_ref_id, null as context, null as polls,
-  null as last_error, null as is_proven, null as missing, null as missing_seen, null as is_last, null as known, null as has_heard
+  null as last_error, null as is_proven, null as missing, null as missing_seen, null as missing_told, null as is_last, null as known, null as has_heard
 from ${fleet} s
 union all
 select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context, t.polls,
-  t.last_error, t.is_proven, t.missing, t.missing_seen, t.is_last, t.known, t.has_heard
+  t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, t.is_last, t.known, t.has_heard
 from taken t`,
 
     /** What looks found out, without ending anything. $1 JSON of rows */
     note: `update ${tracked} t set last_error = n.last_error,
   is_proven = t.is_proven or (n.is_proven and t.link_ref_id is not distinct from n.link_ref_id),
-  missing_seen = coalesce(n.missing_seen, t.missing_seen),
+  missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
   due = case when n.is_soon then least(t.due, now() + ${interval(minDelayMs)}) else t.due end
 from json_to_recordset($1::text::json)
-  as n(key uuid, last_error text, is_proven boolean, link_ref_id text, missing_seen integer, is_soon boolean)
+  as n(key uuid, last_error text, is_proven boolean, link_ref_id text, missing_seen integer, missing_told integer, is_soon boolean)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
 
     /** Jobs that callbacks alone told of, and the service does not know: they are followed no more. $1 keys */
@@ -221,9 +224,9 @@ where t.key = n.key and t.key = ${keysOf('$2')}`,
     endLinks: `update ${tracked} set state = ${states.done}, due = null, ended_at = now()
 where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracking}`,
 
-    /** A gap: $1 key, $2 key of the link, $3 how many are missing. */
+    /** A gap: $1 key, $2 key of the link, $3 how many are missing, $4 of how many of these callbacks have told since. */
     addGap: `with reported as (
-  update ${tracked} set missing = $3::integer, missing_seen = $3::integer where key = $2::uuid and missing < $3::integer
+  update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_told = $4::integer where key = $2::uuid and missing < $3::integer
   returning link_ref_id, context
 )
 insert into ${tracked} (key, kind, state, outcome, link_ref_id, context, missing, ended_at)
@@ -242,7 +245,7 @@ returning key, attempts`,
   update ${fleet} f set tokens = ${refilled} - n.requests, refilled_at = clock_timestamp(),
     requests_sent = f.requests_sent + n.requests
   from (select count(*)::integer as requests from r where outcome = ${outcomes.completed}) n
-  where (f.hold_until is null or f.hold_until <= clock_timestamp()) and f.problem_code is null and n.requests > 0
+  where ${isFree} and f.problem_code is null and n.requests > 0
     and ${refilled} - n.requests >= -f.rate * ${maxDebtSeconds}
   returning f.tokens
 )
@@ -303,12 +306,12 @@ order by t.ended_at limit 1000 for update of t skip locked`,
     problem: `update ${fleet} set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
   hold_until = greatest(hold_until, clock_timestamp() + ${interval(1_000)})`,
 
-    /** It is over: every process may go on. */
+    /** It is over: every process may go on, once the service does not ask for a pause any more. */
     recovered: `update ${fleet} set problem_code = null, problem_since = null, problem_looks = 0, hold_until = null
 where problem_code is not null`,
 
     /** The service asks everybody to wait. $1 how long, in ms */
-    hold: `update ${fleet} set hold_until = greatest(hold_until, clock_timestamp() + ${interval('$1::double precision')})`,
+    hold: `update ${fleet} set asked_until = greatest(asked_until, clock_timestamp() + ${interval('$1::double precision')})`,
 
     stats: `select f.requests_sent::double precision as requests_sent, f.problem_code,
   ${milliseconds('f.problem_since')} as problem_since, c.*

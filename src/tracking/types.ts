@@ -108,7 +108,7 @@ export type Completion<C extends Json = Json> = {
       readonly outcome: 'unheard';
       /** Which jobs these are is not known. */
       readonly job: null;
-      /** How many. */
+      /** How many, since the link is tracked. Those that a late callback told of are not subtracted. */
       readonly missing: number;
     }
 );

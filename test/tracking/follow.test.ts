@@ -118,7 +118,7 @@ onEachDatabase((database) => {
     const first = world.service.jobs.start();
     await trackers[0]?.track(first);
     await Promise.all(trackers.map((tracker) => tracker.onCompletion(() => {})));
-    await until(async () => (await world.rows('select 1 from FLEET where hold_until is not null')).length > 0);
+    await until(async () => (await world.rows('select 1 from FLEET where asked_until is not null')).length > 0);
     const heldAt = world.service.requests.at(-1)?.at ?? 0;
 
     await trackers[1]?.track(Array.from({ length: 20 }, () => world.service.jobs.start()));

@@ -67,6 +67,34 @@ onEachDatabase((database) => {
     expect(completions[1]?.key).not.toBe(completions[0]?.key);
   });
 
+  test('a callback that came late hides no other job from the counters', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const { refId } = await world.client.links.create(newLink);
+    const late = world.service.jobs.start({ linkRefId: refId });
+    world.service.jobs.complete(late, 'approved');
+    await tracker.trackLink(refId, { context: 'mine' });
+    await until(() => completions.length === 1);
+    await world.service.jobs.deliverCallback(late, { to: tracker.handler() });
+    await until(() => completions.length === 2);
+    const asked = world.service.requests.length;
+    await until(() => world.service.requests.length > asked + 4);
+
+    // No callback tells of this one.
+    const lost = world.service.jobs.start({ linkRefId: refId });
+    world.service.jobs.complete(lost, 'approved');
+
+    await until(() => completions.length === 3);
+    expect(completions).toMatchObject([
+      { outcome: 'unheard', missing: 1 },
+      { outcome: 'completed', job: late },
+      { outcome: 'unheard', missing: 2 },
+    ]);
+    expect(new Set(completions.map(({ key }) => key)).size).toBe(3);
+  });
+
   test('a job that is tracked by its ids, too, is not missing', async () => {
     const world = createWorld(database);
     const tracker = await world.open();

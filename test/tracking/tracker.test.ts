@@ -176,6 +176,16 @@ onEachDatabase((database) => {
     expect(live).not.toBe(first);
   });
 
+  test('a schema is of one partner', async () => {
+    const world = createWorld(database);
+    await world.open();
+    const other = world.client.withOptions({ partnerId: '999' });
+
+    await expect(world.open({ client: other })).rejects.toMatchObject({ code: 'config', issues: [{ path: 'schema' }] });
+    // A key that is replaced changes nothing.
+    await world.open({ client: world.client.withOptions({ apiKey: 'another key, of the same partner' }) });
+  });
+
   test('a schema is of one environment', async () => {
     const world = createWorld(database);
     await world.open();

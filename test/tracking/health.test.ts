@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, databases } from './databases.ts';
+import { collect, createWorld, until } from './world.ts';
+
+describe.each(databases)('on $name', ({ open }) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+  }, 60_000);
+  afterAll(() => database.close());
+
+  test('Retry-After holds the fleet, though a request that was under way succeeds', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open({ concurrency: 6 });
+    await tracker.track(Array.from({ length: 6 }, () => world.service.jobs.start()));
+    world.fail({ kind: 'status', status: 429, retryAfter: '2' });
+    const release = world.holdAfter(4);
+    await tracker.onCompletion(() => {});
+    await until(async () => (await tracker.stats()).problem !== null);
+    const refusedAt = world.service.requests.at(-1)?.at ?? 0;
+    const refused = world.service.requests.length;
+
+    world.fail(null);
+    release();
+    await until(async () => (await tracker.stats()).problem === null);
+    const underWay = world.service.requests.length;
+    await until(() => world.service.requests.length > underWay);
+
+    expect(refused).toBe(4);
+    expect(underWay).toBe(6);
+    expect((world.service.requests[underWay]?.at ?? 0) - refusedAt).toBeGreaterThanOrEqual(1_900);
+  });
+
+  test('a clock of the database that goes back does not stop the fleet', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    const job = world.service.jobs.start();
+    world.service.jobs.complete(job, 'approved');
+    await tracker.track(job);
+    // As after a failover to a machine whose clock is an hour behind.
+    await world.rows("update FLEET set refilled_at = now() + interval '1 hour', tokens = -3");
+
+    await tracker.onCompletion(handler);
+
+    await until(() => completions.length === 1);
+  });
+});
