@@ -287,13 +287,13 @@ function toCompletion<C extends Json>(
 
 const timedOut: Failure = { name: 'TimeoutError', code: null };
 
-/** What is stored of an error: its message may name a person. */
+/** What is stored of an error: its message may name a person. A code is a name in letters, or a SQLSTATE. */
 function describe(thrown: unknown): Failure {
   try {
     const { name, code } = Object(thrown) as { readonly name?: unknown; readonly code?: unknown };
     return {
       name: typeof name === 'string' && /^[A-Za-z_$][\w$]{0,63}$/.test(name) ? name : 'Error',
-      code: typeof code === 'string' && /^[A-Za-z0-9_]{1,40}$/.test(code) ? code : null,
+      code: typeof code === 'string' && /^(?:[A-Z0-9]{5}|[A-Za-z]\w{0,39})$/.test(code) ? code : null,
     };
   } catch {
     return { name: 'Error', code: null };

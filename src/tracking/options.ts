@@ -119,6 +119,11 @@ const schemaName = z
     ),
   );
 
+// As a URL, one folder would have two locks.
+const folder = nonBlank.check(
+  z.regex(/^(?:memory:\/\/|(?![a-z-]+:\/\/))/, 'must be a path, or begin with "memory://"'),
+);
+
 const factor = z.custom<number>((value) => typeof value === 'number' && value >= 1 && value <= 10, {
   error: 'must be a number from 1 to 10',
 });
@@ -129,7 +134,7 @@ const optionShape = {
   pool: z.optional(
     z.custom<SqlPool>((value) => hasMethods(value, 'query', 'connect'), 'must have query() and connect()'),
   ),
-  folder: z.optional(nonBlank),
+  folder: z.optional(folder),
   schema: z.optional(schemaName),
   migrate: z.optional(flag),
   maxRequestsPerSecond: z.optional(integer(1, 100_000)),

@@ -12,6 +12,9 @@ import type { TrackerSettings } from './options.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
 import type { Sql, Store } from './store.js';
 
+/** How long, in ms, another process may make the tables. */
+const lockMs = 8_000;
+
 /** The version of the tables. */
 const currentVersion = 1;
 
@@ -23,6 +26,11 @@ export const states = { heard: 0, tracking: 1, handingOver: 2, done: 3, dead: 4,
 
 /** How a job ended. */
 export const outcomes = { completed: 1, expired: 2, unheard: 3 } as const;
+
+/** Writes the name of a schema for a statement: it may be a word of SQL. */
+export function quote(schema: string): string {
+  return `"${schema}"`;
+}
 
 /** Writes what makes the tables of a schema; `docs/tracking.md` shows it. */
 export function createTables(schema: string): readonly string[] {
@@ -118,7 +126,7 @@ export async function openSchema(store: Store, settings: TrackerSettings): Promi
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
   }
   if (found.partnerId === null && partnerId !== undefined) {
-    await store.run(`update ${schema}.fleet set partner_id = $1::text where partner_id is null`, [partnerId]);
+    await store.run(`update ${quote(schema)}.fleet set partner_id = $1::text where partner_id is null`, [partnerId]);
   }
   return writeRate(store, settings, found.rate);
 }
@@ -144,7 +152,7 @@ where n.nspname = $1 and c.relname = $2`;
 
 async function look(sql: Sql, schema: string): Promise<Found | null> {
   if (!(await isTableThere(sql, schema, 'fleet'))) return null;
-  const [fleet] = await sql.run(`select version, environment, partner_id, rate from ${schema}.fleet`);
+  const [fleet] = await sql.run(`select version, environment, partner_id, rate from ${quote(schema)}.fleet`);
   if (!fleet) return null;
   return {
     version: Number(fleet.version),
@@ -157,24 +165,24 @@ async function look(sql: Sql, schema: string): Promise<Found | null> {
 async function makeTables(store: Store, settings: TrackerSettings): Promise<Found> {
   const { schema, client } = settings;
   return store.transaction(async (inside) => {
-    // Two processes that start at once: the second waits, and finds them made.
+    // Two processes that start at once: the second waits, and finds them made. A lock that is not given back leaves no
+    // connection behind.
+    await inside.run(`set local lock_timeout = '${lockMs}ms'`);
     await inside.run('select pg_advisory_xact_lock(hashtext($1))', [`hosted-client/tracking/${schema}`]);
     const found = await look(inside, schema);
     if (found) return found;
     // Asks for rights on the database even where the schema is there.
     const [namespace] = await inside.run('select 1 as is_there from pg_namespace where nspname = $1', [schema]);
-    if (!namespace) await inside.run(`create schema ${schema}`);
+    if (!namespace) await inside.run(`create schema ${quote(schema)}`);
     if (!(await isTableThere(inside, schema, 'fleet'))) {
-      for (const statement of createTables(schema)) await inside.run(statement);
+      for (const statement of createTables(quote(schema))) await inside.run(statement);
     }
     const rate = settings.maxRequestsPerSecond ?? defaultRate;
     const partnerId = partnerIdOf(client) ?? null;
-    await inside.run(`insert into ${schema}.fleet (version, environment, partner_id, rate) values ($1, $2, $3, $4)`, [
-      currentVersion,
-      client.environment,
-      partnerId,
-      rate,
-    ]);
+    await inside.run(
+      `insert into ${quote(schema)}.fleet (version, environment, partner_id, rate) values ($1, $2, $3, $4)`,
+      [currentVersion, client.environment, partnerId, rate],
+    );
     return { version: currentVersion, environment: client.environment, partnerId, rate };
   });
 }
@@ -184,6 +192,6 @@ const defaultRate = 10;
 async function writeRate(store: Store, { schema, maxRequestsPerSecond }: TrackerSettings, before: number) {
   const rate = maxRequestsPerSecond ?? before;
   if (rate === before) return { rate, rateBefore: null };
-  await store.run(`update ${schema}.fleet set rate = $1::double precision`, [rate]);
+  await store.run(`update ${quote(schema)}.fleet set rate = $1::double precision`, [rate]);
   return { rate, rateBefore: before };
 }

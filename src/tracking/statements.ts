@@ -7,7 +7,7 @@
  */
 
 import type { TrackerSettings } from './options.js';
-import { kinds, outcomes, states } from './schema.js';
+import { kinds, outcomes, quote, states } from './schema.js';
 
 /** How many jobs that callbacks alone told of are kept until the service knows them; the oldest are dropped. */
 export const maxToldJobs = 10_000;
@@ -25,8 +25,8 @@ const keysOf = (parameter: string) => `any(array(select jsonb_array_elements_tex
 /** Writes the statements on a schema. */
 export function createStatements(settings: TrackerSettings) {
   const { schema, minDelayMs, maxDelayMs, backoffFactor, deadlineMs, unknownJobs, retentionMs } = settings;
-  const tracked = `${schema}.tracked`;
-  const fleet = `${schema}.fleet`;
+  const tracked = `${quote(schema)}.tracked`;
+  const fleet = `${quote(schema)}.fleet`;
   // A tenth of a second's requests at once at most: no second then sees many more than the rate. A clock that went
   // back, as after a failover, has passed time, too: else nothing would be asked until it is where it was.
   const burst = 'greatest(1, f.rate / 10)';

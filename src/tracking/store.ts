@@ -7,8 +7,9 @@
 import { hasMethods } from '../runtime/prototype.js';
 import { lockFolder } from './folder-lock.js';
 import type { Place } from './options.js';
+import { createPause } from './pause.js';
 import { type BossDatabase, type BossModule, loadBoss, loadLite, loadPg, type OwnPool } from './peers.js';
-import { toStorageError } from './storage-error.js';
+import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 import type { SqlPool, SqlRunner } from './types.js';
 
 /** A row, by column. */
@@ -64,6 +65,26 @@ export async function openStore(place: Place): Promise<Store> {
   return createPoolStore(pool, bossModule, () => pool.end());
 }
 
+/** SQLSTATEs of transactions that another one got in the way of: tried again, they succeed. */
+const conflicts: ReadonlySet<string | null> = new Set(['40001', '40P01']);
+const maxTries = 20;
+
+/**
+ * Tries again what failed because of another transaction: a deadlock, or, where the database or the role makes every
+ * transaction repeatable or serializable, a row that another process has written.
+ */
+async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      const code = codeOf(error instanceof HostedStorageError ? error.cause : error);
+      if (!conflicts.has(code) || tries === maxTries) throw error;
+      await createPause().sleep(Math.random() * 5 * tries);
+    }
+  }
+}
+
 /** Statements by a runner of the caller's: their own transaction, for example. */
 export function createSql(runner: SqlRunner): Sql {
   return {
@@ -84,41 +105,44 @@ function toBossDatabase(runner: SqlRunner): BossDatabase {
 
 function createPoolStore(pool: SqlPool, bossModule: BossModule, close: () => Promise<void>): Store {
   const { run } = createSql(pool);
+  const boss = toBossDatabase(pool);
   return {
-    run,
+    run: (text, values) => retryConflicts(() => run(text, values)),
+    transaction: (work) => retryConflicts(() => runTransaction(pool, work)),
     bossModule,
-    boss: toBossDatabase(pool),
+    boss: { executeSql: (text, values) => retryConflicts(() => boss.executeSql(text, values)) },
     backend: 'postgres',
     close,
-    async transaction(work) {
-      const connection = await pool.connect().catch((error: unknown) => {
-        throw toStorageError(error);
-      });
-      const sql = createSql(connection);
-      // While it is out of its pool, a connection has no listener: one that breaks would end the process.
-      const removeListener = ignoreBreaking(connection);
-      let isBroken = true;
-      try {
-        await sql.run('begin');
-        const result = await work({ ...sql, boss: toBossDatabase(connection) });
-        await sql.run('commit');
-        isBroken = false;
-        return result;
-      } catch (error) {
-        await sql.run('rollback').then(
-          () => {
-            isBroken = false;
-          },
-          () => {},
-        );
-        // pg-boss throws what the driver threw.
-        throw toStorageError(error);
-      } finally {
-        removeListener();
-        connection.release(isBroken);
-      }
-    },
   };
+}
+
+async function runTransaction<T>(pool: SqlPool, work: (inside: Transaction) => Promise<T>): Promise<T> {
+  const connection = await pool.connect().catch((error: unknown) => {
+    throw toStorageError(error);
+  });
+  const sql = createSql(connection);
+  // While it is out of its pool, a connection has no listener: one that breaks would end the process.
+  const removeListener = ignoreBreaking(connection);
+  let isBroken = true;
+  try {
+    await sql.run('begin isolation level read committed');
+    const result = await work({ ...sql, boss: toBossDatabase(connection) });
+    await sql.run('commit');
+    isBroken = false;
+    return result;
+  } catch (error) {
+    await sql.run('rollback').then(
+      () => {
+        isBroken = false;
+      },
+      () => {},
+    );
+    // pg-boss throws what the driver threw.
+    throw toStorageError(error);
+  } finally {
+    removeListener();
+    connection.release(isBroken);
+  }
 }
 
 interface Emitter {
@@ -159,8 +183,11 @@ async function openFolder(folder: string, bossModule: BossModule): Promise<Store
         }
       },
       async close() {
-        await lite.close();
-        unlock();
+        try {
+          await lite.close();
+        } finally {
+          unlock();
+        }
       },
     };
   } catch (error) {

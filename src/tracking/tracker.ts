@@ -149,7 +149,7 @@ export interface Tracker<C extends Json = Json> {
    */
   stats(): Promise<TrackerStats>;
   /**
-   * Takes no more, lets what is under way end, and closes what it opened.
+   * Takes no more, lets what is under way end, and closes what it opened. End a pool of your own after it.
    *
    * @param options - How long it waits.
    */

@@ -38,6 +38,9 @@ interface Work {
   readonly housekeeping: { stop(): Promise<void> };
 }
 
+/** How long, in ms, `stop()` waits for the database once nothing else is under way. */
+const graceMs = 2_000;
+
 /** Creates the tracker over a database that is ready. */
 export function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
   const { settings, store, statements } = context;
@@ -45,6 +48,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   const ending = new AbortController();
   // For those that never work, and ask for dead letters to be handed over.
   const loadHandOver = lazy(() => openHandOver(context, { works: false }));
+  let isIdleNeeded = false;
   let beginning: Promise<void> | null = null;
   let work: Work | null = null;
   let stopping: Promise<void> | null = null;
@@ -151,6 +155,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   async function retry(given: readonly string[] | 'all'): Promise<number> {
     const keys = readKeys(given);
+    isIdleNeeded ||= work === null;
     const handOver = work?.handOver ?? (await loadHandOver().catch(throwStorageError));
     const { boss } = handOver;
     await store.run(statements.findBuried, [queues.dead]);
@@ -174,19 +179,18 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   }
 
   async function stop(timeoutMs: number): Promise<void> {
-    const idle = loadHandOver.value;
+    const timer = setTimeout(() => ending.abort(new Error('the tracker stops')), timeoutMs);
+    // A statement has no signal: of a database that does not answer, or a pool that has ended, none is waited for.
+    await resolveWithin(timeoutMs + graceMs, drain());
+    clearTimeout(timer);
+    await resolveWithin(graceMs, Promise.all([work?.handOver.stop(), loadHandOver.value?.stop()]));
+    await resolveWithin(graceMs, store.close());
+  }
+
+  async function drain(): Promise<void> {
     await beginning?.catch(() => undefined);
-    if (work) {
-      const timer = setTimeout(() => ending.abort(new Error('the tracker stops')), timeoutMs);
-      try {
-        await Promise.all([work.follower.drain(), work.deliveries.drain(), work.housekeeping.stop()]);
-      } finally {
-        clearTimeout(timer);
-      }
-      await work.handOver.stop();
-    }
-    if (idle) await idle.stop();
-    await store.close().catch(() => undefined);
+    if (isIdleNeeded) await loadHandOver().catch(() => undefined);
+    if (work) await Promise.all([work.follower.drain(), work.deliveries.drain(), work.housekeeping.stop()]);
   }
 
   function throwStorageError(error: unknown): never {
@@ -201,4 +205,14 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     const { userId, jobId } = readJobRef(given);
     return createKey(environment, ['job', userId, jobId]);
   }
+}
+
+/** Resolves once `work` has ended, in whichever way, or `ms` are over. */
+async function resolveWithin(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work.catch(() => undefined), late]);
+  clearTimeout(timer);
 }

@@ -1,0 +1,263 @@
+// A database that is configured, locked or broken in other ways than one hopes.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createTracker } from 'hosted-client/tracking';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type Cluster, type Database, databases, programs, startCluster } from './databases.ts';
+import { collect, createWorld, until } from './world.ts';
+
+describe.each(databases)('on $name', ({ open }) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+  }, 60_000);
+  afterAll(() => database.close());
+
+  test('a schema may have a name that SQL uses itself', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open({ schema: 'user' });
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const job = world.service.jobs.start();
+    world.service.jobs.complete(job, 'approved');
+    await tracker.track(job);
+
+    await until(() => completions.length === 1);
+  });
+
+  test('stop() ends, though the database does not answer', async () => {
+    const world = createWorld(database);
+    let isHanging = false;
+    let hung = 0;
+    const hanging = <T>(work: () => Promise<T>) => {
+      if (!isHanging) return work();
+      hung += 1;
+      return new Promise<T>(() => {});
+    };
+    const tracker = await world.open({
+      pool: {
+        query: (text, values) => hanging(() => world.pool.query(text, values)),
+        connect: () => hanging(() => world.pool.connect()),
+      },
+    });
+    await tracker.onCompletion(() => {});
+    isHanging = true;
+    await until(() => hung >= 2);
+
+    await tracker.stop({ timeoutMs: 20 });
+    await tracker.stop();
+  });
+
+  test('stop() waits for no budget', async () => {
+    const world = createWorld(database);
+    const first = await world.open();
+    const jobs = Array.from({ length: 4 }, () => world.service.jobs.start());
+    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    await first.track(jobs);
+    const worker = await world.open();
+    let aborted = 0;
+    await worker.onCompletion(({ signal }) => {
+      if (signal.aborted) aborted += 1;
+    });
+    await world.rows('update FLEET set tokens = -2500');
+    const startedAt = performance.now();
+
+    await worker.stop({ timeoutMs: 20 });
+
+    expect(performance.now() - startedAt).toBeLessThan(2_500);
+    expect(aborted).toBe(0);
+  });
+});
+
+const isThere = programs !== null || process.env.TRACKING_NEEDS_POSTGRESQL === '1';
+
+describe.runIf(isThere)('on a PostgreSQL of its own', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster();
+  }, 60_000);
+  const pools: pg.Pool[] = [];
+  afterAll(async () => {
+    await Promise.all(pools.map((pool) => pool.end()));
+    await cluster.close();
+  });
+
+  function createPool(options: string, max = 10): pg.Pool {
+    const pool = new pg.Pool({ connectionString: cluster.connectionString, max, options });
+    pool.on('error', () => {});
+    pools.push(pool);
+    return pool;
+  }
+
+  test.each(['repeatable read', 'serializable'])('works where transactions are %s by default', async (level) => {
+    const world = createWorld(cluster);
+    const pool = () => createPool(`-c default_transaction_isolation=${level.replace(' ', '\\ ')}`);
+    const trackers: Awaited<ReturnType<typeof world.open>>[] = [];
+    for (let n = 0; n < 3; n++) trackers.push(await world.open({ pool: pool(), minDelayMs: 10, maxDelayMs: 20 }));
+    const { completions, handler } = collect();
+    for (const tracker of trackers) await tracker.onCompletion(handler);
+    const jobs = Array.from({ length: 200 }, () => world.service.jobs.start());
+
+    await Promise.all(jobs.map((job, n) => trackers[n % 3]?.track({ ...job, context: n })));
+    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    const statuses = await Promise.all(
+      jobs.map(async (job, n) => {
+        const handle = trackers[n % 3]?.handler() ?? (() => Promise.reject());
+        return (await world.service.jobs.deliverCallback(job, { to: handle })).status;
+      }),
+    );
+
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+    await until(async () => (await trackers[0]?.stats())?.handingOver === 0 && completions.length >= 200);
+    expect(new Set(completions.map(({ key }) => key)).size).toBe(200);
+    expect(world.lines.filter((line) => line.startsWith('warn'))).toEqual([]);
+  });
+
+  test('a pool of one connection is enough', async () => {
+    const world = createWorld(cluster);
+    const tracker = await world.open({ pool: createPool('', 1) });
+    const { completions, handler } = collect(({ attempt }) => {
+      if (attempt === 1) throw new Error('not today');
+    });
+    await tracker.onCompletion(handler);
+    const jobs = Array.from({ length: 20 }, () => world.service.jobs.start());
+    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    await tracker.track(jobs);
+
+    await until(async () => completions.length >= 40 && (await tracker.stats()).handingOver === 0);
+    expect(await tracker.retry('all')).toBe(0);
+  });
+
+  test('connections that are ended again and again lose nothing', async () => {
+    const world = createWorld(cluster);
+    const tracker = await world.open({ connectionString: cluster.connectionString, pool: undefined as never });
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const jobs = Array.from({ length: 100 }, () => world.service.jobs.start());
+    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    let isOver = false;
+    const killing = (async () => {
+      while (!isOver) {
+        await cluster.pool.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'hosted-client' and random() < 0.3`,
+        );
+        await new Promise((resolve) => setTimeout(resolve, 40));
+      }
+    })();
+    for (const [n, job] of jobs.entries()) {
+      for (;;) {
+        const isTracked = await tracker.track({ ...job, context: n }).then(
+          () => true,
+          () => false,
+        );
+        if (isTracked) break;
+      }
+    }
+    await until(() => completions.length > 20);
+    isOver = true;
+    await killing;
+
+    // What was under way has a lease: it is over at once.
+    await world.rows(
+      `update ${world.schema}_boss.job set started_on = now() - interval '1 day' where state = 'active'`,
+    );
+    await until(async () => (await tracker.stats()).handingOver + (await tracker.stats()).tracking === 0);
+    const contexts = new Map(completions.map(({ job, context }) => [job?.jobId, context]));
+    expect(jobs.map(({ jobId }) => contexts.get(jobId))).toEqual(jobs.map((_, n) => n));
+  });
+
+  test('a lock that is held for ever is an error, and no connection stays behind', async () => {
+    const world = createWorld(cluster);
+    const holder = await world.pool.connect();
+    await holder.query('select pg_advisory_lock(hashtext($1))', [`hosted-client/tracking/${world.schema}`]);
+    const pool = createPool('-c application_name=waiting', 2);
+
+    await expect(world.open({ pool })).rejects.toMatchObject({ reason: 'unreachable' });
+
+    await until(async () => {
+      const { rows } = await world.pool.query(
+        "select 1 from pg_stat_activity where application_name = 'waiting' and state <> 'idle'",
+      );
+      return rows.length === 0;
+    });
+    await holder.query('select pg_advisory_unlock_all()');
+    holder.release();
+    await world.open({ pool });
+  });
+
+  test('a database that may only be read is an error for every write, and 503 for a callback', async () => {
+    const world = createWorld(cluster);
+    await world.open();
+    const tracker = await world.open({ pool: createPool('-c default_transaction_read_only=on') });
+    const job = world.service.jobs.start();
+    world.service.jobs.complete(job, 'approved');
+
+    await expect(tracker.track(job)).rejects.toMatchObject({ reason: 'unreachable', cause: { code: '25006' } });
+    const response = await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
+    expect(response.status).toBe(503);
+    expect(await tracker.get(job)).toBe(null);
+  });
+
+  test('a flood of callbacks with one signature makes no deadlock, and loses no genuine one', async () => {
+    const world = createWorld(cluster);
+    const tracker = await world.open({ pool: createPool('', 20) });
+    const seen = world.service.jobs.start();
+    world.service.jobs.complete(seen, 'approved');
+    const body = JSON.parse(await (await world.service.jobs.callback(seen)).text());
+    await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, told_at, is_proven)
+      select gen_random_uuid(), 0, 0, 'u', 'old' || n, now() - n * interval '1 second', false from generate_series(1, 9990) n`);
+    const flood = Array.from({ length: 300 }, (_, n) =>
+      JSON.stringify({ ...body, PartnerParams: { ...body.PartnerParams, job_id: `invented ${n}` } }),
+    );
+
+    const results = await Promise.allSettled(flood.map((text) => tracker.receive(text)));
+
+    expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
+    expect((await tracker.stats()).heard).toBeLessThanOrEqual(10_020);
+  });
+});
+
+test('a server that accepts and never answers is an error within ten seconds', async () => {
+  const { client } = createWorld({ pool: {} } as never);
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const startedAt = performance.now();
+
+  const error = await createTracker({ client, connectionString: `postgresql://a:b@127.0.0.1:${port}/x` }).catch(
+    (thrown) => thrown,
+  );
+
+  expect(error).toMatchObject({ name: 'HostedStorageError', reason: 'unreachable' });
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+});
+
+test.each(['postgresql://%zz', 'no url at all', 'http://127.0.0.1:1/x'])(
+  'a connection string that is none is an error of its own: %s',
+  async (connectionString) => {
+    const { client } = createWorld({ pool: {} } as never);
+
+    const error = await createTracker({ client, connectionString }).catch((thrown) => thrown);
+
+    expect(['HostedStorageError', 'HostedConfigError']).toContain(error.name);
+    expect(`${error.message} ${JSON.stringify(error)}`).not.toContain(connectionString);
+  },
+);
+
+test('a folder has one spelling: a URL would be locked elsewhere', async () => {
+  const { client } = createWorld({ pool: {} } as never);
+  const folder = join(mkdtempSync(join(tmpdir(), 'tracked-')), 'x');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+
+  await expect(createTracker({ client, folder: `file://${folder}` })).rejects.toMatchObject({
+    code: 'config',
+    issues: [{ path: 'folder' }],
+  });
+});
