@@ -82,6 +82,8 @@ export function createDeliveries<C extends Json>(
   /** Those that a handler has, or soon has; and these together with those that are being settled. */
   let running = 0;
   let inHand = 0;
+  /** The message of each completion in hand. */
+  const messageOf = new Map<string, string>();
   /** Requests a second, of all processes; 1 until the database has said it. */
   let rate = 1;
 
@@ -129,9 +131,13 @@ export function createDeliveries<C extends Json>(
     const asking = rows.filter(asks);
     const rowOf = new Map(rows.map((row) => [String(row.key), row]));
     for (const message of messages) {
-      const row = rowOf.get(message.data.key);
+      const { key } = message.data;
+      // A second message of one completion is of no use. The same one comes again when its lease was over.
+      const isSecond = (messageOf.get(key) ?? message.id) !== message.id;
+      const row = isSecond ? undefined : rowOf.get(key);
+      if (!isSecond) messageOf.set(key, message.id);
       // Each is sent once its own token is paid, so that they are not sent all at once.
-      const later = row ? asking.length - 1 - asking.indexOf(row) : 0;
+      const later = row === undefined ? 0 : asking.length - 1 - asking.indexOf(row);
       inHand += 1;
       running += 1;
       void process(message, row, {
@@ -139,6 +145,7 @@ export function createDeliveries<C extends Json>(
         beginBy,
       }).finally(() => {
         inHand -= 1;
+        if (!isSecond) messageOf.delete(key);
         freed.wake();
       });
     }

@@ -1,0 +1,174 @@
+// Two things at once: whichever comes first, one completion comes of it, with one context.
+
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type Database, databases } from './databases.ts';
+import { collect, createWorld, until } from './world.ts';
+
+describe.each(databases)('on $name', ({ name, open }) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+  }, 60_000);
+  afterAll(() => database.close());
+
+  test('two processes that track one job with two contexts agree on one', async () => {
+    const world = createWorld(database);
+    const trackers = await Promise.all([world.open(), world.open()]);
+    const { completions, handler } = collect();
+    const jobs = Array.from({ length: 20 }, () => world.service.jobs.start());
+    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+
+    const keys = await Promise.all(
+      trackers.map((tracker, n) =>
+        Promise.all(jobs.map(async (job) => (await tracker.track({ ...job, context: n }))[0])),
+      ),
+    );
+    const contexts = await Promise.all(jobs.map(async (job) => (await trackers[0]?.get(job))?.context));
+    await trackers[1]?.onCompletion(handler);
+    await until(() => completions.length === 20);
+
+    expect(keys[0]).toEqual(keys[1]);
+    const handled = new Map(completions.map(({ key, context }) => [key, context]));
+    expect(keys[0]?.map((key) => handled.get(key ?? ''))).toEqual(contexts);
+  });
+
+  test.runIf(name === 'PostgreSQL').each([
+    ['commits', 'commit', 'completed'],
+    ['is rolled back', 'rollback', undefined],
+  ])('a callback that comes while the transaction of track() is open, which then %s', async (_, end, outcome) => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const job = world.service.jobs.start();
+    world.service.jobs.complete(job, 'approved');
+    const connection = await world.pool.connect();
+    await connection.query('begin');
+    await tracker.track({ ...job, context: 'mine' }, { db: connection });
+
+    const receiving = world.service.jobs.deliverCallback(job, { to: tracker.handler() });
+    await connection.query(end);
+    connection.release();
+
+    expect((await receiving).status).toBe(200);
+    if (outcome === undefined) {
+      expect(await tracker.get(job)).toMatchObject({ state: 'heard' });
+      await tracker.track({ ...job, context: 'mine' });
+    }
+    await until(() => completions.length === 1);
+    expect(completions[0]).toMatchObject({ outcome: 'completed', context: 'mine' });
+  });
+
+  test('two messages of one completion make one delivery', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const job = world.service.jobs.start();
+    world.service.jobs.complete(job, 'approved');
+    await tracker.track(job);
+    const failing = await world.open({ maxAttempts: 1 });
+    await failing.onCompletion(() => {
+      throw new Error('not today');
+    });
+    await until(async () => (await tracker.stats()).dead === 1);
+    await failing.stop();
+    await tracker.retry('all');
+    await world.rows(`insert into ${world.schema}_boss.job (name, data)
+      select name, data from ${world.schema}_boss.job where name = 'completions' and state = 'created'`);
+
+    const { completions, handler } = collect(() => new Promise((resolve) => setTimeout(resolve, 50)));
+    const worker = await world.open();
+    await worker.onCompletion(handler);
+
+    await until(async () => (await tracker.get(job))?.state === 'done');
+    await until(async () => {
+      const left = await world.rows(
+        `select 1 from ${world.schema}_boss.job where name = 'completions' and state < 'completed'`,
+      );
+      return left.length === 0;
+    });
+    expect(completions).toHaveLength(1);
+  });
+
+  test('a handler does not begin once another process may have the message', async () => {
+    const world = createWorld(database);
+    const first = await world.open();
+    const job = world.service.jobs.start();
+    world.service.jobs.complete(job, 'approved');
+    await first.track(job);
+    const { completions, handler } = collect();
+    // The look; the request of the delivery takes half a minute.
+    const release = world.holdAfter(1);
+    await first.onCompletion(handler);
+    await until(async () => (await first.get(job))?.state === 'handing_over');
+    await until(async () => {
+      const held = await world.rows(`select 1 from ${world.schema}_boss.job where state = 'active'`);
+      return held.length === 1;
+    });
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 31_000);
+    release();
+    await first.stop({ timeoutMs: 5_000 });
+    clock.mockRestore();
+
+    expect(completions).toEqual([]);
+    await world.rows(
+      `update ${world.schema}_boss.job set started_on = now() - interval '1 day' where state = 'active'`,
+    );
+    const second = await world.open();
+    await second.onCompletion(handler);
+    await until(() => completions.length === 1);
+  });
+
+  test('stop() ends what is being started', async () => {
+    const world = createWorld(database);
+    const never = await world.open();
+    await never.stop();
+    await never.stop();
+    await expect(never.onCompletion(() => {})).rejects.toMatchObject({ code: 'config' });
+
+    const starting = await world.open();
+    const started = starting.onCompletion(() => {});
+    await starting.stop();
+    await started;
+    const retrying = await world.open();
+    const retried = retrying.retry('all');
+    await retrying.stop();
+    expect(await retried).toBe(0);
+
+    const requests = world.service.requests.length;
+    const other = await world.open();
+    await other.track(world.service.jobs.start());
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(world.service.requests.length).toBe(requests);
+  });
+
+  test('ids that look alike are not one job', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const ids = ['a', 'a","b', 'a\u0301', '\u00e1', 'a\u200b', '\\u0061', 'A', '["a"]', 'a|b', `${'a'.repeat(1_024)}`];
+    const jobs = ids.flatMap((userId) => ids.map((jobId) => ({ userId, jobId })));
+
+    const keys = await tracker.track(jobs.map((job, n) => ({ ...job, context: n })));
+
+    expect(new Set(keys).size).toBe(jobs.length);
+    const found = await Promise.all(jobs.map((job) => tracker.get(job)));
+    expect(found.map((job) => job?.context)).toEqual(jobs.map((_, n) => n));
+    expect(found.map((job) => ({ userId: job?.userId, jobId: job?.jobId }))).toEqual(jobs);
+  });
+
+  test('a callback of 8 MiB is stored, and one byte more is refused', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const job = world.service.jobs.start();
+    world.service.jobs.complete(job, 'approved');
+    const body = await (await world.service.jobs.callback(job, { padBytes: 1 })).text();
+    const largest = body.replace('"A"', `"${'A'.repeat(8 * 2 ** 20 - body.length + 1)}"`);
+    const send = (text: string) => tracker.handler()(new Request('http://x.test/', { method: 'POST', body: text }));
+    expect(new TextEncoder().encode(largest).length).toBe(8 * 2 ** 20);
+
+    expect((await send(`${largest} `)).status).toBe(413);
+    expect(await tracker.get(job)).toBe(null);
+    expect((await send(largest)).status).toBe(200);
+    expect(await tracker.get(job)).toMatchObject({ state: 'heard' });
+  });
+});
