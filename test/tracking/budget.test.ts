@@ -1,22 +1,15 @@
 // Deliveries ask for fresh statuses: these requests share the budget with the looks, and neither may starve the other.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, databases } from './databases.ts';
+import { expect, test } from 'vitest';
+import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
-describe.each(databases)('on $name', ({ open }) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-  }, 60_000);
-  afterAll(() => database.close());
-
+onEachDatabase((database) => {
   /** A world with completions that nobody took yet. */
   async function createBacklog(completions: number) {
     const world = createWorld(database);
     const tracker = await world.open();
-    const jobs = Array.from({ length: completions }, () => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    const jobs = Array.from({ length: completions }, () => world.completeJob('approved'));
     await tracker.track(jobs);
     const worker = await world.open({ maxAttempts: 1 });
     await worker.onCompletion(() => {

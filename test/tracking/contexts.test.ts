@@ -2,29 +2,16 @@
 // context of another person, make one of a job that does not exist, or hide one.
 
 import type { JobRef } from 'hosted-client';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, databases } from './databases.ts';
-import { collect, createWorld, until } from './world.ts';
+import { expect, test } from 'vitest';
+import { onEachDatabase } from '../support/on-each-database.ts';
+import { collect, createWorld, newLink, until } from './world.ts';
 
-const newLink = {
-  companyName: 'ACME',
-  dataPrivacyPolicyUrl: 'https://acme.test/p',
-  callbackUrl: 'https://acme.test/c',
-};
-
-describe.each(databases)('on $name', ({ open }) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-  }, 60_000);
-  afterAll(() => database.close());
-
+onEachDatabase((database) => {
   /** A world with a link of another person, which is tracked, and ways to write callbacks. */
   async function createAttack() {
     const world = createWorld(database);
     const victim = await world.client.links.create(newLink);
-    const seen = world.service.jobs.start();
-    world.service.jobs.complete(seen, 'approved');
+    const seen = world.completeJob('approved');
     return {
       world,
       victim,
@@ -43,8 +30,7 @@ describe.each(databases)('on $name', ({ open }) => {
     const tracker = await world.open();
     const mine = await world.client.links.create(newLink);
     await tracker.trackLink(victim.refId, { context: 'of another person' });
-    const job = world.service.jobs.start({ linkRefId: mine.refId });
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved', mine.refId);
 
     await tracker.receive(await callbackOf(job));
     await tracker.receive(await forge(job, victim.refId));
@@ -64,8 +50,7 @@ describe.each(databases)('on $name', ({ open }) => {
     await tracker.onCompletion(handler);
     const mine = await world.client.links.create(newLink);
     await tracker.trackLink(victim.refId, { context: 'of another person' });
-    const job = world.service.jobs.start({ linkRefId: mine.refId });
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved', mine.refId);
     const forged = await forge(job, victim.refId);
     const startedAt = performance.now();
 
@@ -125,8 +110,7 @@ describe.each(databases)('on $name', ({ open }) => {
   test('a job that is tracked after a callback named a link is not said to be of that link', async () => {
     const { world, victim, forge } = await createAttack();
     const tracker = await world.open();
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     await tracker.receive(await forge(job, victim.refId));
     await tracker.track({ ...job, context: 'mine' });
     const { completions, handler } = collect();
@@ -149,8 +133,7 @@ describe.each(databases)('on $name', ({ open }) => {
     await tracker.receive(await forge(invented, victim.refId));
     await until(async () => (await tracker.get(invented))?.lastError === 'not_found');
     // No callback tells of this one.
-    const job = world.service.jobs.start({ linkRefId: victim.refId });
-    world.service.jobs.complete(job, 'approved');
+    world.completeJob('approved', victim.refId);
 
     await until(() => completions.some(({ outcome }) => outcome === 'unheard'));
     await until(async () => (await tracker.get(invented))?.state === 'heard');
@@ -164,8 +147,7 @@ describe.each(databases)('on $name', ({ open }) => {
   test('a link that no link can be gives a job no context', async () => {
     const { world, victim, forge } = await createAttack();
     const tracker = await world.open({ unknownJobs: 'track' });
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     // Incompressible, so that no index could hold it.
     const long = Array.from({ length: 1_024 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7_919) % 20_000))).join(
       '',

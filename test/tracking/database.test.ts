@@ -8,23 +8,17 @@ import process from 'node:process';
 import { createTracker } from 'hosted-client/tracking';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Cluster, type Database, databases, programs, startCluster } from './databases.ts';
+import { onEachDatabase } from '../support/on-each-database.ts';
+import { type Cluster, programs, startCluster } from './databases.ts';
 import { collect, createWorld, until } from './world.ts';
 
-describe.each(databases)('on $name', ({ open }) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-  }, 60_000);
-  afterAll(() => database.close());
-
+onEachDatabase((database) => {
   test('a schema may have a name that SQL uses itself', async () => {
     const world = createWorld(database);
     const tracker = await world.open({ schema: 'user' });
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     await tracker.track(job);
 
     await until(() => completions.length === 1);
@@ -56,8 +50,7 @@ describe.each(databases)('on $name', ({ open }) => {
   test('stop() waits for no budget', async () => {
     const world = createWorld(database);
     const first = await world.open();
-    const jobs = Array.from({ length: 4 }, () => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    const jobs = Array.from({ length: 4 }, () => world.completeJob('approved'));
     await first.track(jobs);
     const worker = await world.open();
     let aborted = 0;
@@ -125,8 +118,7 @@ describe.runIf(isThere)('on a PostgreSQL of its own', () => {
       if (attempt === 1) throw new Error('not today');
     });
     await tracker.onCompletion(handler);
-    const jobs = Array.from({ length: 20 }, () => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    const jobs = Array.from({ length: 20 }, () => world.completeJob('approved'));
     await tracker.track(jobs);
 
     await until(async () => completions.length >= 40 && (await tracker.stats()).handingOver === 0);
@@ -138,8 +130,7 @@ describe.runIf(isThere)('on a PostgreSQL of its own', () => {
     const tracker = await world.open({ connectionString: cluster.connectionString, pool: undefined as never });
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
-    const jobs = Array.from({ length: 100 }, () => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    const jobs = Array.from({ length: 100 }, () => world.completeJob('approved'));
     let isOver = false;
     const killing = (async () => {
       while (!isOver) {
@@ -194,8 +185,7 @@ describe.runIf(isThere)('on a PostgreSQL of its own', () => {
     const world = createWorld(cluster);
     await world.open();
     const tracker = await world.open({ pool: createPool('-c default_transaction_read_only=on') });
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
 
     await expect(tracker.track(job)).rejects.toMatchObject({ reason: 'unreachable', cause: { code: '25006' } });
     const response = await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
@@ -206,8 +196,7 @@ describe.runIf(isThere)('on a PostgreSQL of its own', () => {
   test('a flood of callbacks with one signature makes no deadlock, and loses no genuine one', async () => {
     const world = createWorld(cluster);
     const tracker = await world.open({ pool: createPool('', 20) });
-    const seen = world.service.jobs.start();
-    world.service.jobs.complete(seen, 'approved');
+    const seen = world.completeJob('approved');
     const body = JSON.parse(await (await world.service.jobs.callback(seen)).text());
     await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, told_at, is_proven)
       select gen_random_uuid(), 0, 0, 'u', 'old' || n, now() - n * interval '1 second', false from generate_series(1, 9990) n`);

@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, databases } from './databases.ts';
+import { expect, test } from 'vitest';
+import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
-describe.each(databases)('on $name', ({ open }) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-  }, 60_000);
-  afterAll(() => database.close());
-
+onEachDatabase((database) => {
   /** A world with jobs whose completions are dead letters; the worker that failed has stopped. */
   async function createDeadLetters(count: number) {
     const world = createWorld(database);
     const tracker = await world.open();
-    const jobs = Array.from({ length: count }, () => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    const jobs = Array.from({ length: count }, () => world.completeJob('approved'));
     await tracker.track(jobs.map((job) => ({ ...job, context: 'first' })));
     const worker = await world.open({ maxAttempts: 1 });
     await worker.onCompletion(() => {

@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, databases } from './databases.ts';
+import { expect, test } from 'vitest';
+import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
-describe.each(databases)('on $name', ({ open }) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-  }, 60_000);
-  afterAll(() => database.close());
-
+onEachDatabase((database) => {
   test('Retry-After holds the fleet, though a request that was under way succeeds', async () => {
     const world = createWorld(database);
     const tracker = await world.open({ concurrency: 6 });
@@ -35,8 +29,7 @@ describe.each(databases)('on $name', ({ open }) => {
     const world = createWorld(database);
     const tracker = await world.open();
     const { completions, handler } = collect();
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     await tracker.track(job);
     // As after a failover to a machine whose clock is an hour behind.
     await world.rows("update FLEET set refilled_at = now() + interval '1 hour', tokens = -3");

@@ -73,8 +73,7 @@ onEachDatabase((database) => {
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
     const { refId } = await world.client.links.create(newLink);
-    const late = world.service.jobs.start({ linkRefId: refId });
-    world.service.jobs.complete(late, 'approved');
+    const late = world.completeJob('approved', refId);
     await tracker.trackLink(refId, { context: 'mine' });
     await until(() => completions.length === 1);
     await world.service.jobs.deliverCallback(late, { to: tracker.handler() });
@@ -83,8 +82,7 @@ onEachDatabase((database) => {
     await until(() => world.service.requests.length > asked + 4);
 
     // No callback tells of this one.
-    const lost = world.service.jobs.start({ linkRefId: refId });
-    world.service.jobs.complete(lost, 'approved');
+    world.completeJob('approved', refId);
 
     await until(() => completions.length === 3);
     expect(completions).toMatchObject([

@@ -1,22 +1,15 @@
 // Two things at once: whichever comes first, one completion comes of it, with one context.
 
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Database, databases } from './databases.ts';
+import { expect, test, vi } from 'vitest';
+import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
-describe.each(databases)('on $name', ({ name, open }) => {
-  let database: Database;
-  beforeAll(async () => {
-    database = await open();
-  }, 60_000);
-  afterAll(() => database.close());
-
+onEachDatabase((database) => {
   test('two processes that track one job with two contexts agree on one', async () => {
     const world = createWorld(database);
     const trackers = await Promise.all([world.open(), world.open()]);
     const { completions, handler } = collect();
-    const jobs = Array.from({ length: 20 }, () => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    const jobs = Array.from({ length: 20 }, () => world.completeJob('approved'));
 
     const keys = await Promise.all(
       trackers.map((tracker, n) =>
@@ -32,7 +25,7 @@ describe.each(databases)('on $name', ({ name, open }) => {
     expect(keys[0]?.map((key) => handled.get(key ?? ''))).toEqual(contexts);
   });
 
-  test.runIf(name === 'PostgreSQL').each([
+  test.runIf(database.name === 'PostgreSQL').each([
     ['commits', 'commit', 'completed'],
     ['is rolled back', 'rollback', undefined],
   ])('a callback that comes while the transaction of track() is open, which then %s', async (_, end, outcome) => {
@@ -40,8 +33,7 @@ describe.each(databases)('on $name', ({ name, open }) => {
     const tracker = await world.open();
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     const connection = await world.pool.connect();
     await connection.query('begin');
     await tracker.track({ ...job, context: 'mine' }, { db: connection });
@@ -62,8 +54,7 @@ describe.each(databases)('on $name', ({ name, open }) => {
   test('two messages of one completion make one delivery', async () => {
     const world = createWorld(database);
     const tracker = await world.open();
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     await tracker.track(job);
     const failing = await world.open({ maxAttempts: 1 });
     await failing.onCompletion(() => {
@@ -92,8 +83,7 @@ describe.each(databases)('on $name', ({ name, open }) => {
   test('a handler does not begin once another process may have the message', async () => {
     const world = createWorld(database);
     const first = await world.open();
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     await first.track(job);
     const { completions, handler } = collect();
     // The look; the request of the delivery takes half a minute.
@@ -159,8 +149,7 @@ describe.each(databases)('on $name', ({ name, open }) => {
   test('a callback of 8 MiB is stored, and one byte more is refused', async () => {
     const world = createWorld(database);
     const tracker = await world.open();
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
+    const job = world.completeJob('approved');
     const body = await (await world.service.jobs.callback(job, { padBytes: 1 })).text();
     const largest = body.replace('"A"', `"${'A'.repeat(8 * 2 ** 20 - body.length + 1)}"`);
     const send = (text: string) => tracker.handler()(new Request('http://x.test/', { method: 'POST', body: text }));
