@@ -38,7 +38,7 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
   const store = await openStore(settings.place);
   const context = createContext({ settings, store, statements: createStatements(settings) }, logger);
   try {
-    // PGlite is this process: it answers, however busy the machine is.
+    // PGlite runs in this process: it responds, however busy the machine is.
     await (store.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));
   } catch (error) {
     const closing = store.close().catch(() => undefined);
@@ -61,7 +61,7 @@ async function prepare(context: Context): Promise<void> {
   await installBoss(context);
 }
 
-/** A pool of the caller's may wait for ever. */
+/** Rejects after nine seconds: a caller's pool may wait for ever. */
 async function withinTenSeconds<T>(work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -12,7 +12,7 @@ import type { Context } from './context.js';
 
 /** Watches the requests of this process. */
 export interface Health {
-  /** A request was answered. */
+  /** A request got a good response. */
   succeeded(): void;
   /** A request failed. */
   failed(error: AnyHostedError): void;

@@ -102,7 +102,7 @@ export async function look(
       health.succeeded();
       return compare(row, link.jobs.failed + link.jobs.successful);
     }
-    // Of a job that a callback alone told of, the history says which link it is of.
+    // Where a callback alone told of the job, the history says which link it belongs to.
     const status = await client.jobs.status({ userId: row.userId, jobId: row.jobId, history: !row.isProven }, options);
     health.succeeded();
     if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };

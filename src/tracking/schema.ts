@@ -171,7 +171,7 @@ async function makeTables(store: Store, settings: TrackerSettings): Promise<Foun
     await inside.run('select pg_advisory_xact_lock(hashtext($1))', [`hosted-client/tracking/${schema}`]);
     const found = await look(inside, schema);
     if (found) return found;
-    // Asks for rights on the database even where the schema is there.
+    // `create schema if not exists` asks for rights on the database even where the schema exists.
     const [namespace] = await inside.run('select 1 as is_there from pg_namespace where nspname = $1', [schema]);
     if (!namespace) await inside.run(`create schema ${quote(schema)}`);
     if (!(await isTableThere(inside, schema, 'fleet'))) {

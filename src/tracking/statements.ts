@@ -1,7 +1,8 @@
 /**
- * The statements on the tables. Times are those of the database, so that processes need not agree on one; they come
- * and go as milliseconds, so that no driver's idea of a date matters. Lists go in as JSON, which every driver sends
- * as it stands, and updates find their rows by `key = any(array)`: joined to a list, the planner may read the table.
+ * The statements on the tables. Times are those of the database, so that the clocks of processes need not agree. They
+ * are passed as milliseconds, so that it does not matter how a driver reads dates. Lists are passed as JSON, which
+ * every driver sends as it stands. Updates find their rows by `key = any(array)`: with a join to a list alone, the
+ * planner may read the whole table.
  *
  * @module
  */
@@ -294,8 +295,8 @@ where t.state = ${states.dead} and ($1::text is null or t.key = ${keysOf("coales
 returning t.key`,
 
     /**
-     * Completions without a message, though nothing removes one: if it were lost, so would be the completion. $1 the
-     * queue, $2 how long they are being handed over, in ms
+     * Completions whose message is missing. Nothing removes messages, but without one a completion would be lost. $1
+     * the queue, $2 for how long they have been handed over, in ms
      */
     findOrphans: `select t.key, t.attempts from ${tracked} t
 where t.state = ${states.handingOver} and t.ended_at <= now() - ${interval('$2::double precision')} and t.key not in (
@@ -310,7 +311,7 @@ order by t.ended_at limit 1000 for update of t skip locked`,
     recovered: `update ${fleet} set problem_code = null, problem_since = null, problem_looks = 0, hold_until = null
 where problem_code is not null`,
 
-    /** The service asks everybody to wait. $1 how long, in ms */
+    /** The service asks all processes to wait. $1 how long, in ms */
     hold: `update ${fleet} set asked_until = greatest(asked_until, clock_timestamp() + ${interval('$1::double precision')})`,
 
     stats: `select f.requests_sent::double precision as requests_sent, f.problem_code,
@@ -324,7 +325,7 @@ from ${fleet} f, (select
   count(*) filter (where t.state = ${states.dead})::double precision as dead
   from ${tracked} t) c`,
 
-    /** Whether this process keeps house this minute. */
+    /** Whether it is this process's turn to keep house: once a minute, one process. */
     keepHouse: `update ${fleet} set kept_at = now() where kept_at < now() - interval '1 minute' returning 1 as yes`,
 
     /** A batch of what has ended long ago; jobs of a link that is still followed count as told. */

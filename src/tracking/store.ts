@@ -55,7 +55,7 @@ export async function openStore(place: Place): Promise<Store> {
   const pool: OwnPool = new Pool({
     connectionString: place.connectionString,
     connectionTimeoutMillis: connectMs,
-    // Where the other machine is gone without a word.
+    // The other machine may be gone without closing its connections.
     query_timeout: statementMs,
     keepAlive: true,
     application_name: 'hosted-client',
