@@ -242,7 +242,7 @@ test.each(['postgresql://%zz', 'no url at all', 'http://127.0.0.1:1/x'])(
 
 test('a folder has one spelling: a URL would be locked elsewhere', async () => {
   const { client } = createWorld({ pool: {} } as never);
-  const folder = join(mkdtempSync(join(tmpdir(), 'tracked-')), 'x');
+  const folder = mkdtempSync(join(tmpdir(), 'tracked-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 
   await expect(createTracker({ client, folder: `file://${folder}` })).rejects.toMatchObject({
