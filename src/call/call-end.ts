@@ -5,6 +5,7 @@
  */
 
 import type { WaitingClock } from '../runtime/clock.js';
+import { completeMessage } from '../runtime/tracing-channel.js';
 import type { Attempt, CallFacts, CallOutcome } from './attempt.js';
 
 /** What is known of a call that has ended; one whose input was invalid has no start. */
@@ -20,7 +21,7 @@ export function reportEnd(
 ): void {
   const { id: callId, operation, shared, traced } = call;
   const attempts = attempt?.number ?? 0;
-  if (traced) Object.assign(traced, { status: attempt?.status ?? null, attempts, outcome, errorCode });
+  if (traced) completeMessage(traced, { status: attempt?.status ?? null, attempts, outcome, errorCode });
   shared.telemetry.report?.({
     type: 'call',
     callId,

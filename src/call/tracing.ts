@@ -7,7 +7,13 @@
 
 import { isHostedError } from '../errors/errors.js';
 import type { OperationName } from '../protocol/routes.js';
-import { findObserved, type TraceMessage, type TracingChannel, trace } from '../runtime/tracing-channel.js';
+import {
+  completeMessage,
+  findObserved,
+  type TraceMessage,
+  type TracingChannel,
+  trace,
+} from '../runtime/tracing-channel.js';
 import type { Attempt, CallFacts, CallOutcome, CallTrace } from './attempt.js';
 
 /** What subscribers see of a call. */
@@ -59,15 +65,16 @@ export function traceAttempt<Traced extends Attempt, T>(
   return trace(channel, message, async () => {
     try {
       const output = await run(attempt);
-      message.outcome = 'ok';
+      completeMessage(message, { status: attempt.status, outcome: 'ok' });
       return output;
     } catch (error) {
       const isAborted = attempt.call.options.signal?.aborted === true;
-      message.outcome = isAborted ? 'aborted' : isHostedError(error) ? error.outcome : 'unknown';
-      message.errorCode = isAborted ? null : codeOf(error);
+      completeMessage(message, {
+        status: attempt.status,
+        outcome: isAborted ? 'aborted' : isHostedError(error) ? error.outcome : 'unknown',
+        errorCode: isAborted ? null : codeOf(error),
+      });
       throw error;
-    } finally {
-      message.status = attempt.status;
     }
   });
 }

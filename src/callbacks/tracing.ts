@@ -4,7 +4,7 @@
  * @module
  */
 
-import { findObserved, type TraceMessage, trace } from '../runtime/tracing-channel.js';
+import { completeMessage, findObserved, type TraceMessage, trace } from '../runtime/tracing-channel.js';
 import type { Delivery } from './reports.js';
 
 /** The message of the channel `hosted-client:callback`. */
@@ -23,7 +23,7 @@ export function traceDelivery(process: () => Promise<Delivery>): Promise<Deliver
   return trace(channel, message, async () => {
     const delivery = await process();
     const { result, reason, status } = delivery;
-    Object.assign(message, { result, status, errorCode: reason });
+    completeMessage(message, { result, status, errorCode: reason });
     return delivery;
   });
 }

@@ -7,7 +7,13 @@
 import type { AnyHostedError } from '../errors/errors.js';
 import type { Outcome } from '../errors/hosted-error.js';
 import type { OperationName } from '../protocol/routes.js';
-import { beginTrace, findObserved, type Trace, type TraceMessage } from '../runtime/tracing-channel.js';
+import {
+  beginTrace,
+  completeMessage,
+  findObserved,
+  type Trace,
+  type TraceMessage,
+} from '../runtime/tracing-channel.js';
 
 /** The message of the channel `hosted-client:wait`. */
 export interface WaitMessage extends TraceMessage {
@@ -43,6 +49,6 @@ export function endTrace(
   wait.trace = null;
   const isError = end !== null && end !== 'aborted';
   const outcome = isError ? end.outcome : (end ?? 'ok');
-  Object.assign(trace.message, { polls, outcome, errorCode: isError ? end.code : null });
+  completeMessage(trace.message, { polls, outcome, errorCode: isError ? end.code : null });
   trace.end();
 }

@@ -75,13 +75,25 @@ function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
 /** Runs `run` within the subscribers' contexts, and publishes its steps. `message` has to be complete when it settles. */
 export async function trace<T>(channel: TracingChannel, message: TraceMessage, run: () => T | Promise<T>): Promise<T> {
   let running: Promise<T> | undefined;
-  enter(channel, message, () => {
+  const runOnce = () => {
     running ??= (async () => run())();
-  });
+    return running;
+  };
+  enter(channel, message, () => void runOnce());
   try {
-    return await (running ?? run());
+    // Also if no subscriber has run it; one that runs it later gets nothing to run.
+    return await runOnce();
   } finally {
     publishEnd(channel, message);
+  }
+}
+
+/** Completes a message; whatever a subscriber has done to it, what is traced goes on. */
+export function completeMessage<Message extends object>(message: Message, facts: Partial<Message>): void {
+  try {
+    Object.assign(message, facts);
+  } catch {
+    // A subscriber has frozen it, or given it a setter that throws.
   }
 }
 

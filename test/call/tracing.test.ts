@@ -3,7 +3,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { HostedClient } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { clientOf, failed, operations, recordingClock, rejection } from '../support/fake-fetch.js';
 import { subscribeTo } from '../support/traced.js';
 
@@ -193,6 +193,39 @@ test('a subscriber that throws changes no call', async () => {
   expect(link).toMatchObject({ refId: 'ref-1' });
   expect(sent).toHaveLength(1);
   expect(await thrown).toMatchObject({ message: 'of the subscriber' });
+});
+
+test.each<[string, (message: object) => void]>([
+  ['freezes it', (message) => void Object.freeze(message)],
+  [
+    'gives it a setter that throws',
+    (message) =>
+      void Object.defineProperty(message, 'outcome', {
+        set: () => {
+          throw new Error('of the subscriber');
+        },
+      }),
+  ],
+])('a subscriber that %s changes no call, no wait and no delivery', async (_what, change) => {
+  const channels = ['call', 'attempt', 'wait', 'callback'].map((name) => tracingChannel(`hosted-client:${name}`));
+  for (const { start } of channels) start.subscribe(change as (message: unknown) => void);
+  onTestFinished(() => {
+    for (const { start } of channels) start.unsubscribe(change as (message: unknown) => void);
+  });
+  const { sandbox, fetch } = createMockService();
+  const client = new HostedClient({ ...sandbox.clientOptions, fetch });
+  const onEvent = vi.fn();
+  const job = sandbox.jobs.start();
+
+  const refId = await create.call(client);
+  sandbox.jobs.complete(job, 'approved');
+  const completed = await client.jobs.waitForCompletion(job);
+  const response = await sandbox.jobs.deliverCallback(job, { to: client.callbacks.handler({ onEvent }) });
+
+  expect(refId).toBeDefined();
+  expect(completed.state).toBe('succeeded');
+  expect(response.status).toBe(200);
+  expect(onEvent).toHaveBeenCalledTimes(1);
 });
 
 test('nothing is created for a call without subscribers', async () => {

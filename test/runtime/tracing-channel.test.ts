@@ -49,6 +49,20 @@ test.each<[string, (message: object, run: () => void) => void]>([
   expect(beginTrace(channelOf(runStores), message()).inside(() => 'a part of it')).toBe('a part of it');
 });
 
+test('what is traced runs once where a store runs it later', async () => {
+  let runLater: (() => void) | undefined;
+  const run = vi.fn(async () => 'its value');
+  const channel = channelOf((_message, start) => {
+    runLater = start;
+  });
+
+  const value = await trace(channel, message(), run);
+  runLater?.();
+
+  expect(value).toBe('its value');
+  expect(run).toHaveBeenCalledTimes(1);
+});
+
 test('what is traced and throws rejects, and runs once', async () => {
   const error = new Error('of its own');
   const run = vi.fn(() => {
