@@ -10,7 +10,7 @@ import type { CallOptions } from '../options.js';
 import { isRecord } from '../protocol/json.js';
 import { check } from '../validation/check.js';
 import { callOptions, inputObject, integer, nonBlank } from '../validation/input.js';
-import { type FetchedPage, type FirstPage, placePage } from './paging.js';
+import { createPageError, type FetchedPage, type FirstPage, placePage } from './paging.js';
 import type { Link } from './types.js';
 
 /** What the caller searches for, and how pages are fetched. */
@@ -43,53 +43,106 @@ const findOptions = inputObject({ ...callOptions, maxPages: z.optional(integer(1
  * Reads pages from the end where the newest links are, until a link fits.
  *
  * @throws {HostedValidationError} when query or options are invalid.
+ * @throws {HostedResponseError} when the pages do not tell whether there is such a link.
  */
 export async function findLink({ query, options, firstPage, fetch }: Search): Promise<Link | null> {
   const { fits, createdAfter, maxPages, call } = readSearch(query, options);
-  const readPage = async (page?: number) =>
-    placePage(await fetch(() => ({ page }), call), { page, after: null }, firstPage);
+  const hasTime = createdAfter !== undefined;
 
-  const { links, meta } = await readPage();
+  const firstFetched = await fetch(() => ({ page: undefined }), call);
+  const { links, meta } = placePage(firstFetched, { page: undefined, after: null }, firstPage);
   // The pages that were read, from each end of the list to its middle, and the numbers of those in between.
   const front = [links];
   const back: (readonly Link[])[] = [];
   let low = meta.currentPage + 1;
-  let high = meta.currentPage + meta.totalPages - 1;
+  let last = meta.currentPage + meta.totalPages - 1;
+  let high = last;
+  let isMoved = false;
+  let isRereading = false;
   let isFromBack = false;
   for (let count = 1; ; count++) {
     const all = [...front, ...back.toReversed()].flat();
     const order = orderOf(all);
-    const [latest, newest] = isFromBack ? [back, order !== 'newest first'] : [front, order !== 'oldest first'];
-    const found = newest ? newestFirst(latest.at(-1) ?? [], order).find(fits) : undefined;
+    const isOrdered = order === 'newest first' || order === 'oldest first';
+    // Pages that were read from the back may have moved behind those that were read since: they are read once more.
+    if (low > high && isMoved && order !== 'oldest first') {
+      high = last;
+      isRereading = true;
+    }
+    const isOver = low > high;
+
+    const latest = isOrdered ? ((isFromBack ? back : front).at(-1) ?? []) : all;
+    const isNewest = isOrdered ? isFromBack === (order === 'oldest first') : hasTime || (order === null && count > 1);
+    const found = isNewest ? findNewest(latest, order, fits) : undefined;
     if (found) return found;
     const edge = (order === 'oldest first' ? back : front).at(-1) ?? [];
     // Without an order, an old link says nothing about the pages in between.
-    const isPast = order !== null && edge.some(({ createdAt }) => isBefore(createdAt, createdAfter));
-    if (low > high || count >= maxPages || isPast) return newestFirst(all, order).find(fits) ?? null;
-    isFromBack = order === null ? !isFromBack : order === 'oldest first';
-    if (isFromBack) back.push((await readPage(high--)).links);
-    else front.push((await readPage(low++)).links);
+    const isPast = isOrdered && edge.some(({ createdAt }) => isBefore(createdAt, createdAfter));
+    if (isOver || isPast || count >= maxPages) {
+      const isGuess = order === 'mixed' && !isOver;
+      const newest = findNewest(all, order, fits);
+      if (newest && (hasTime || !isGuess)) return newest;
+      if (hasTime && all.some((link) => link.createdAt === null && fits(link, 'at any time'))) {
+        throw createPageError(firstFetched, 'shape', 'links[].created_at', mustBeDated);
+      }
+      if (isGuess) throw createPageError(firstFetched, 'paging', 'links', mustBeInOrder);
+      return null;
+    }
+
+    isFromBack = isOrdered ? order === 'oldest first' : !isRereading && !isFromBack;
+    const page = isFromBack ? high-- : low++;
+    const placed = placePage(await fetch(() => ({ page }), call), { page, after: null }, firstPage);
+    (isFromBack ? back : front).push(placed.links);
+    isMoved ||= placed.meta.totalCount !== meta.totalCount || placed.meta.totalPages !== meta.totalPages;
+    last = meta.currentPage + placed.meta.totalPages - 1;
   }
 }
 
+const mustBeDated =
+  'must be a date: a link that otherwise fits has none, so it may be the one; look with links.list(), or leave "createdAfter" out';
+const mustBeInOrder =
+  'must be in the order of their dates, or on no more pages than "maxPages": the link may be on a page that was not read';
+
 /** §4.4 does not say in which order links are listed: null if their dates do not show it. */
-type Order = 'newest first' | 'oldest first' | null;
+type Order = 'newest first' | 'oldest first' | 'mixed' | null;
+
+/** Links that were created at almost the same time, in ms, may be listed the other way round. */
+const swappedMs = 1_000;
 
 function orderOf(links: readonly Link[]): Order {
   const times = links.flatMap(({ createdAt }) => (createdAt === null ? [] : [createdAt.getTime()]));
-  const steps = times.slice(1).map((time, index) => time - (times[index] ?? time));
-  const rises = steps.some((step) => step > 0);
-  const falls = steps.some((step) => step < 0);
-  if (rises === falls) return null;
-  return falls ? 'newest first' : 'oldest first';
+  let rise = 0;
+  let fall = 0;
+  for (let at = 1; at < times.length; at++) {
+    const step = (times[at] ?? 0) - (times[at - 1] ?? 0);
+    rise = Math.max(rise, step);
+    fall = Math.max(fall, -step);
+  }
+  if (rise === 0 && fall === 0) return null;
+  // Where all steps are short, they show no order unless they agree.
+  if (Math.min(rise, fall) > Math.min(swappedMs, Math.max(rise, fall) / 10)) return 'mixed';
+  return fall > rise ? 'newest first' : 'oldest first';
 }
 
-function newestFirst(links: readonly Link[], order: Order): readonly Link[] {
-  return order === 'oldest first' ? links.toReversed() : links;
+function findNewest(links: readonly Link[], order: Order, fits: (link: Link) => boolean): Link | undefined {
+  const listed = order === 'oldest first' ? links.toReversed() : links;
+  let newest: Link | undefined;
+  for (const link of listed) if (fits(link) && (!newest || timeOf(link) > timeOf(newest))) newest = link;
+  return newest;
+}
+
+function timeOf({ createdAt }: Link): number {
+  return createdAt?.getTime() ?? Number.NEGATIVE_INFINITY;
 }
 
 function isBefore(createdAt: Date | null, limit: Date | undefined): boolean {
-  return createdAt !== null && limit !== undefined && createdAt < limit;
+  return createdAt !== null && limit !== undefined && createdAt.getTime() < limit.getTime() - swappedMs;
+}
+
+// A service that writes whole seconds has cut the rest off.
+function isAtOrAfter(createdAt: Date, limit: Date): boolean {
+  const time = createdAt.getTime();
+  return (time % 1_000 === 0 ? time + 999 : time) >= limit.getTime();
 }
 
 function readSearch(givenQuery: unknown, givenOptions: unknown) {
@@ -101,10 +154,12 @@ function readSearch(givenQuery: unknown, givenOptions: unknown) {
   }
   const { name, userId, createdAfter } = query.data;
   const { maxPages = 10, ...call } = options.data;
-  const fits = (link: Link) =>
+  const fits = (link: Link, when?: 'at any time') =>
     (name === undefined || link.name === name) &&
     (userId === undefined || link.userIds.includes(userId)) &&
-    (createdAfter === undefined || (link.createdAt !== null && link.createdAt >= createdAfter));
+    (createdAfter === undefined ||
+      when !== undefined ||
+      (link.createdAt !== null && isAtOrAfter(link.createdAt, createdAfter)));
   return { fits, createdAfter, maxPages, call: call as CallOptions };
 }
 

@@ -144,7 +144,9 @@ export interface Links {
    * @param options - How far to read, and the options of any call; `totalTimeoutMs` counts for each page.
    * @returns The newest link that fits, or null.
    * @throws {HostedValidationError} when there is no criterion, or an invalid one; nothing was sent.
-   * @throws {HostedResponseError} when the pages do not advance (`paging`).
+   * @throws {HostedResponseError} when null would be a guess: with `createdAfter`, a link fits but for its date, which
+   *   cannot be read (`shape`); or the links are not in the order of their dates, and there are more pages than
+   *   `maxPages` (`paging`). Also when the pages do not advance (`paging`).
    *
    * @example Before creating it again
    * ```ts

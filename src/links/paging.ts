@@ -111,10 +111,20 @@ function isFollowed({ currentPage, totalPages }: PageMeta, firstPage: number | n
   return firstPage === null ? currentPage < totalPages : currentPage - firstPage + 1 < totalPages;
 }
 
-function createPagingError({ response }: FetchedPage, path: string, message: string): HostedResponseError {
+function createPagingError(fetched: FetchedPage, path: string, message: string): HostedResponseError {
+  return createPageError(fetched, 'paging', path, message);
+}
+
+/** Creates the error for a list whose pages cannot be used. */
+export function createPageError(
+  { response }: FetchedPage,
+  reason: 'paging' | 'shape',
+  path: string,
+  message: string,
+): HostedResponseError {
   const { status, headers, attempts, requestId } = response;
   const facts: ErrorFacts = { operation: 'links.list', outcome: 'answered', attempts, requestId };
-  return new HostedResponseError('paging', [{ path, message }], facts, { status, headers, text: response.rawBody() });
+  return new HostedResponseError(reason, [{ path, message }], facts, { status, headers, text: response.rawBody() });
 }
 
 /** How to walk. */

@@ -1,6 +1,6 @@
 // After a create whose outcome is unknown: the link is looked for from where the newest links are.
 
-import { HostedValidationError, type Link } from 'hosted-client';
+import { HostedResponseError, HostedValidationError, type Link } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { clientOf } from '../support/fake-fetch.js';
@@ -13,15 +13,21 @@ const at = (minutes: number) => new Date(start + minutes * minute);
 interface Draft {
   readonly name?: string;
   readonly userId?: string;
-  readonly createdAt?: string;
+  readonly createdAt?: string | null;
+}
+
+const named = (minutes: number): Draft => ({ name: 'a', createdAt: at(minutes).toISOString() });
+
+function link({ name = 'other', userId = 'nobody', createdAt = at(0).toISOString() }: Draft, index: number): object {
+  return {
+    ...{ link_url: `https://links.hosted.test/${index}`, ref_id: `ref-${index}` },
+    ...{ name, user_id: userId, created_at: createdAt },
+  };
 }
 
 /** A list of two links a page; each is made a minute after the one before, unless said. */
 function listOf(drafts: readonly Draft[], { newestFirst = false, base = 1 } = {}): Pager {
-  const links = drafts.map(({ name = 'other', userId = 'nobody', createdAt = at(0).toISOString() }, index) => ({
-    ...{ link_url: `https://links.hosted.test/${index}`, ref_id: `ref-${index}` },
-    ...{ name, user_id: userId, created_at: createdAt },
-  }));
+  const links = drafts.map(link);
   const ordered = newestFirst ? links.toReversed() : links;
   return (page = base): WirePage => ({
     links: ordered.slice((page - base) * 2, (page - base) * 2 + 2),
@@ -94,6 +100,13 @@ test('where dates do not tell the order, both ends are read in turn', async () =
   expect(asked()).toEqual([undefined, 6, 2, 5]);
 });
 
+test('where dates do not tell the order, a match on the first page costs one more', async () => {
+  const { client, asked } = serve(listOf([{ name: 'wanted' }, ...Array.from({ length: 11 }, (): Draft => ({}))]));
+
+  expect(refOf(await client.links.find({ name: 'wanted' }))).toBe('ref-0');
+  expect(asked()).toEqual([undefined, 6]);
+});
+
 test('createdAfter ends nothing where dates do not tell the order', async () => {
   const drafts: Draft[] = [
     ...[{ createdAt: at(1).toISOString() }, { createdAt: at(9).toISOString() }],
@@ -111,7 +124,7 @@ test.each([
   [{ name: 'a ' }, null],
   [{ userId: 'u' }, 'ref-2'],
   [{ createdAfter: at(3) }, 'ref-3'],
-  [{ createdAfter: at(3.01) }, null],
+  [{ createdAfter: at(3.02) }, null],
 ])('%o is compared exactly, and every criterion counts', async (query, expected) => {
   const drafts = dated(4, { 0: { name: 'a' }, 1: { userId: 'u' }, 2: { name: 'a', userId: 'u' } });
   const { client } = serve(listOf(drafts));
@@ -119,11 +132,117 @@ test.each([
   expect(refOf(await client.links.find(query))).toBe(expected);
 });
 
-test('a link whose date cannot be read is not one that was created after a time', async () => {
-  const { client } = serve(listOf([{ createdAt: 'soon', name: 'a' }]));
+test.each([['soon'], [null]])(
+  'a link that fits but for its date, %j, may be the one: that is an error',
+  async (createdAt) => {
+    const { client } = serve(listOf([{ createdAt, name: 'a' }]));
 
-  expect(await client.links.find({ name: 'a', createdAfter: at(0) })).toBeNull();
+    const error = await client.links.find({ name: 'a', createdAfter: at(0) }).catch((reason: unknown) => reason);
+
+    expect(error).toBeInstanceOf(HostedResponseError);
+    expect(error).toMatchObject({ reason: 'shape', issues: [{ path: 'links[].created_at' }], operation: 'links.list' });
+    expect(String(error)).toContain('leave "createdAfter" out');
+    expect(await client.links.find({ name: 'b', createdAfter: at(0) })).toBeNull();
+    expect(refOf(await client.links.find({ name: 'a' }))).toBe('ref-0');
+  },
+);
+
+test('a link with a date is preferred to one without', async () => {
+  const { client } = serve(listOf([...dated(3, { 1: { name: 'a' } }), { createdAt: null, name: 'a' }]));
+
+  expect(refOf(await client.links.find({ name: 'a', createdAfter: at(0) }))).toBe('ref-1');
+});
+
+test.each([
+  ['2026-01-01T00:07:00Z', 'ref-7'],
+  ['2026-01-01T00:07:00.800Z', null],
+])('a date in whole seconds, %s, may be of any time in its second', async (createdAt, expected) => {
+  const drafts = dated(8, { 7: { name: 'a', createdAt } });
+  const { client } = serve(listOf(drafts, { newestFirst: true }));
+
+  expect(refOf(await client.links.find({ name: 'a', createdAfter: new Date('2026-01-01T00:07:00.900Z') }))).toBe(
+    expected,
+  );
+});
+
+test.each([
+  ['newest first', true],
+  ['oldest first', false],
+])('a list of one link a page, %s: the newest is given', async (_order, newestFirst) => {
+  const drafts = dated(4, { 0: { name: 'a' }, 3: { name: 'a' } }).map(link);
+  const ordered = newestFirst ? drafts.toReversed() : drafts;
+  const { client } = serve((page = 1) => ({
+    links: [ordered[page - 1] ?? {}],
+    meta: { currentPage: page, limit: 1, totalCount: 4, totalPages: 4 },
+  }));
+
+  expect(refOf(await client.links.find({ name: 'a' }))).toBe('ref-3');
+});
+
+describe('a list that is not in the order of its dates', () => {
+  const shuffled = (count: number, special: Readonly<Record<number, Draft>>) =>
+    dated(count, special).toSorted((one, other) => scattered(one) - scattered(other));
+  const scattered = ({ createdAt }: Draft) => ((Date.parse(String(createdAt)) / minute) * 7) % 19;
+
+  test('gives the newest of all pages', async () => {
+    for (let newest = 1; newest < 12; newest++) {
+      const drafts = shuffled(12, { 0: { name: 'a', createdAt: at(0).toISOString() }, [newest]: named(newest) });
+      const { client } = serve(listOf(drafts));
+
+      expect((await client.links.find({ name: 'a' }))?.createdAt).toEqual(at(newest));
+    }
+  });
+
+  test('is an error where it has more pages than are read: null would be a guess', async () => {
+    const { client, asked } = serve(listOf(shuffled(40, { 20: named(20) })));
+
+    const error = await client.links.find({ name: 'b', createdAfter: at(1) }).catch((reason: unknown) => reason);
+
+    expect(error).toMatchObject({ code: 'response', reason: 'paging', issues: [{ path: 'links' }] });
+    expect(String(error)).toContain('"maxPages"');
+    expect(asked()).toHaveLength(10);
+    expect(await client.links.find({ name: 'b' }, { maxPages: 20 })).toBeNull();
+    expect((await client.links.find({ name: 'a' }, { maxPages: 20 }))?.createdAt).toEqual(at(20));
+  });
+
+  test('but two links that were swapped within a second do not make it one', async () => {
+    const drafts = dated(60).with(57, { createdAt: new Date(at(58).getTime() + 400).toISOString() });
+    const { client, asked } = serve(listOf(drafts, { newestFirst: true }));
+
+    expect(await client.links.find({ name: 'a', createdAfter: at(54.5) })).toBeNull();
+    expect(asked()).toHaveLength(3);
+  });
+});
+
+test('finds the oldest link although new ones move it to another page', async () => {
+  const newestFirst = dated(6, { 0: { name: 'a' } })
+    .map(link)
+    .toReversed();
+  const { client } = serve((page = 1, before) => {
+    const added = Array.from({ length: Math.min(before, 3) * 2 }, (_, index) =>
+      link({ createdAt: at(100 + index).toISOString() }, 100 + index),
+    );
+    const all = [...added.toReversed(), ...newestFirst];
+    return {
+      links: all.slice((page - 1) * 2, page * 2),
+      meta: { currentPage: page, limit: 2, totalCount: all.length, totalPages: all.length / 2 },
+    };
+  });
+
   expect(refOf(await client.links.find({ name: 'a' }))).toBe('ref-0');
+});
+
+test('without dates, finds a link that moves behind a page that was read from the end', async () => {
+  const undated = Array.from({ length: 8 }, (_, index) => link({ createdAt: null, name: `${index}` }, index));
+  const { client } = serve((page = 1, before) => {
+    const all = before < 2 ? undated : [link({ createdAt: null }, 100), ...undated];
+    return {
+      links: all.slice((page - 1) * 2, page * 2),
+      meta: { currentPage: page, limit: 2, totalCount: all.length, totalPages: Math.ceil(all.length / 2) },
+    };
+  });
+
+  expect(refOf(await client.links.find({ name: '5' }))).toBe('ref-5');
 });
 
 test('an empty list has no link', async () => {
