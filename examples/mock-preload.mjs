@@ -18,6 +18,10 @@ Object.assign(env, {
   HOSTED_API_KEY: apiKey,
   HOSTED_ENVIRONMENT: 'sandbox',
   HOSTED_SANDBOX_BASE_URL: service.sandbox.baseUrl,
+  HOSTED_SANDBOX_JOB_STATUS_BASE_URL: service.sandbox.baseUrl,
+  // The mock signs by the key above.
+  HOSTED_SECRET_KEY: '',
+  HOSTED_SERVICE_PUBLIC_KEY: '',
 });
 
 // Requests to the service are the mock's; every other one is sent as before.
