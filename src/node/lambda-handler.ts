@@ -7,7 +7,7 @@
 import { isRecord } from '../protocol/json.js';
 import { readProperty } from '../runtime/prototype.js';
 import { rawBytesOf, rewriteParsed } from './given-body.js';
-import { assertHandler, createBrokenBody, createRequest } from './web-request.js';
+import { assertHandler, createBrokenBody, createRequest, type GivenRequest } from './web-request.js';
 
 /**
  * Adapts a handler of callbacks to AWS Lambda, behind an HTTP API (payload 1.0 and 2.0), a REST API or a function
@@ -39,7 +39,7 @@ export function lambdaHandler(handle: (request: Request) => Promise<Response>): 
   assertHandler(handle);
   return async (event) => {
     try {
-      const answer = await handle(toRequest(event));
+      const answer = await handle(createRequest(() => readEvent(event)));
       return { statusCode: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() };
     } catch {
       return { statusCode: 500, headers: {}, body: '' };
@@ -47,22 +47,27 @@ export function lambdaHandler(handle: (request: Request) => Promise<Response>): 
   };
 }
 
-function toRequest(event: unknown): Request {
+function readEvent(event: unknown): GivenRequest {
   const context = read(event, 'requestContext');
   // Payload 2.0 and function URLs have `requestContext.http`, all others `httpMethod`.
   const method = read(read(context, 'http'), 'method') ?? read(event, 'httpMethod') ?? read(context, 'httpMethod');
-  return createRequest({
+  return {
     method,
     path: read(event, 'rawPath') ?? read(event, 'path'),
     headers: { ...toRecord(read(event, 'multiValueHeaders')), ...toRecord(read(event, 'headers')) },
-    body: bodyOf(read(event, 'body'), read(event, 'isBase64Encoded') === true),
-  });
+    body: bodyOf(read(event, 'body'), isTrue(read(event, 'isBase64Encoded'))),
+  };
 }
 
 function bodyOf(body: unknown, isBase64: boolean): Uint8Array | ReadableStream<Uint8Array> {
   if (body === undefined || body === null) return new Uint8Array();
   const decoded = isBase64 && typeof body === 'string' ? decode(body) : null;
   return decoded ?? rawBytesOf(body) ?? rewriteParsed(body) ?? createBrokenBody();
+}
+
+// Some middlewares write it as a string.
+function isTrue(flag: unknown): boolean {
+  return flag === true || flag === 'true';
 }
 
 // Lenient, because gateways differ: base64 that is not canonical is decoded, too.

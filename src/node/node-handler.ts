@@ -6,7 +6,14 @@
 
 import { hasMethods, readProperty } from '../runtime/prototype.js';
 import { rawBytesOf, rewriteParsed } from './given-body.js';
-import { assertHandler, createBrokenBody, createRequest, createStream, type WebHandler } from './web-request.js';
+import {
+  assertHandler,
+  createBrokenBody,
+  createRequest,
+  createStream,
+  type GivenRequest,
+  type WebHandler,
+} from './web-request.js';
 
 /**
  * The part of an `IncomingMessage` of `node:http` that is used; frameworks add `body` and `rawBody`.
@@ -89,30 +96,37 @@ export function nodeHandler(
   return async (request, response) => {
     const answer = await answerTo(request, handle);
     // A failure here cannot be reported: the response is gone.
-    await send(answer, response).catch(() => undefined);
+    await send(answer, response, readProperty(Object(request), 'httpVersionMajor') === 2).catch(() => undefined);
   };
 }
 
 /** The response; null if the handler rejected, which those of this package never do. */
 async function answerTo(request: NodeRequest, handle: WebHandler): Promise<Response | null> {
   try {
-    const { method, url, headers } = request;
-    return await handle(createRequest({ method, path: url, headers, body: bodyOf(request) }));
+    return await handle(createRequest(() => readRequest(request)));
   } catch {
     return null;
   }
 }
 
+function readRequest(request: NodeRequest): GivenRequest {
+  const { method, url, headers } = request;
+  return { method, path: url, headers, body: bodyOf(request) };
+}
+
 function bodyOf(request: NodeRequest): Uint8Array | ReadableStream<Uint8Array> {
   const body = readProperty(request, 'body');
-  const raw = rawBytesOf(readProperty(request, 'rawBody')) ?? rawBytesOf(body);
-  if (raw !== null) return raw;
-  // Express 4 has an empty object where no parser ran.
-  const isBlank = body === undefined || body === null || isEmptyObject(body);
-  if (isBlank && isUnread(request)) return streamOf(request);
+  const raws = [rawBytesOf(readProperty(request, 'rawBody')), rawBytesOf(body)];
+  const raw = raws.find((bytes) => bytes !== null && bytes.length > 0);
+  if (raw) return raw;
+  // Where no parser ran, Express 4 has an empty object, and other code may have left an empty string.
+  const isBlank = body === undefined || body === null || raws[1] !== null || isEmptyObject(body);
+  if (!isBlank) return rewriteParsed(body) ?? createBrokenBody();
+  if (isUnread(request)) return streamOf(request);
+  const sentBytes = Number(request.headers['content-length'] ?? 0);
+  if (raws.some((bytes) => bytes !== null) && sentBytes === 0) return new Uint8Array();
   // An empty object counts as the body only if two bytes were sent.
-  if (isBlank && !(body && Number(request.headers['content-length']) === 2)) return createBrokenBody();
-  return rewriteParsed(body) ?? createBrokenBody();
+  return (isEmptyObject(body) && sentBytes === 2 ? rewriteParsed(body) : null) ?? createBrokenBody();
 }
 
 function isEmptyObject(body: unknown): boolean {
@@ -183,7 +197,7 @@ function listen(source: NodeStream, controller: ReadableStreamDefaultController<
   return stop;
 }
 
-async function send(answer: Response | null, response: NodeResponse): Promise<void> {
+async function send(answer: Response | null, response: NodeResponse, isHttp2: boolean): Promise<void> {
   const body = new Uint8Array((await answer?.arrayBuffer()) ?? []);
   // Other code may have responded already, or the client may be gone.
   if (response.headersSent || response.writableEnded || response.destroyed) return;
@@ -191,8 +205,8 @@ async function send(answer: Response | null, response: NodeResponse): Promise<vo
   for (const [name, value] of answer?.headers ?? []) {
     response.setHeader(name, name === 'set-cookie' ? (answer?.headers.getSetCookie() ?? value) : value);
   }
-  // RFC 9110 §15.5.9: the rest of a body that did not come in time is not waited for.
-  if (answer?.status === 408) response.setHeader('connection', 'close');
+  // RFC 9110 §15.5.9: the rest of a body that did not come in time is not waited for. HTTP/2 has no such header.
+  if (answer?.status === 408 && !isHttp2) response.setHeader('connection', 'close');
   if (body.length > 0) response.end(body);
   else response.end();
 }

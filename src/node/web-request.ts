@@ -32,8 +32,16 @@ export interface GivenRequest {
   readonly body: Uint8Array | ReadableStream<Uint8Array>;
 }
 
-/** Creates a web-standard request. */
-export function createRequest({ method, path, headers, body }: GivenRequest): Request {
+/** Creates a web-standard request. What cannot be read becomes one whose body is broken: a handler reports it. */
+export function createRequest(read: () => GivenRequest): Request {
+  try {
+    return toWebRequest(read());
+  } catch {
+    return toWebRequest({ method: 'POST', path: '/', headers: {}, body: createBrokenBody() });
+  }
+}
+
+function toWebRequest({ method, path, headers, body }: GivenRequest): Request {
   const given = toMethod(method);
   const init = { ...shadowPollution(), method: given, headers: toHeaders(headers, body) };
   if (given === 'GET' || given === 'HEAD') return new Request(toUrl(path), init);

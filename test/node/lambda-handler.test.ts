@@ -114,14 +114,33 @@ test('a body that a middleware parsed is accepted', async () => {
   expect([statusCode, seen]).toEqual([200, [job.jobId]]);
 });
 
+test('base64 is decoded where a middleware wrote the flag as a string', async () => {
+  const { job, text } = await callbackText();
+
+  const { statusCode } = await handle({ httpMethod: 'POST', body: btoa(text), isBase64Encoded: 'true' });
+
+  expect([statusCode, seen]).toEqual([200, [job.jobId]]);
+});
+
 test.each([
   ['base64 that is none', { httpMethod: 'POST', body: '{"a": "%"}', isBase64Encoded: true }, 401],
   ['a body that JSON cannot carry', { httpMethod: 'POST', body: { a: 1n } }, 503],
   ['an event of a test', { key1: 'value1' }, 405],
   ['headers of the wrong kind', { httpMethod: 'POST', headers: 'none', multiValueHeaders: [1], body: 'x' }, 400],
   ['no event', null, 405],
-])('%s ends without a throw', async (_what, event, statusCode) => {
+  [
+    'an event that throws as it is read',
+    {
+      httpMethod: 'POST',
+      get body() {
+        throw new Error('secret');
+      },
+    },
+    503,
+  ],
+])('%s ends without a throw, and is reported', async (_what, event, statusCode) => {
   expect((await handle(event as never)).statusCode).toBe(statusCode);
+  expect(failures).toEqual([expect.stringMatching(`${statusCode}$`)]);
 });
 
 test('asks for a redelivery where confirming failed', async () => {

@@ -56,6 +56,8 @@ async function handedOver(request: object) {
 test.each([
   ['a rawBody of bytes', { rawBody: Buffer.from('{"a":1}'), body: { other: true } }, '{"a":1}'],
   ['a rawBody string', { rawBody: '{"a":1}', body: { other: true } }, '{"a":1}'],
+  ['an empty rawBody beside a parsed body', { rawBody: Buffer.alloc(0), body: { a: 1 } }, '{"a":1}'],
+  ['an empty rawBody string beside bytes', { rawBody: '', body: Buffer.from('{"a":1}') }, '{"a":1}'],
   ['bytes', { body: Buffer.from('{"a":1}') }, '{"a":1}'],
   ['part of larger memory', { body: new DataView(new TextEncoder().encode('__{"a":1}__').buffer, 2, 7) }, '{"a":1}'],
   ['memory', { body: new TextEncoder().encode('{"a":1}').buffer }, '{"a":1}'],
@@ -165,6 +167,62 @@ test.each([
   await handle(Object.assign(stream, { method: 'POST', url: '/', headers: {} }), noting().response);
 
   expect(failures).toEqual([expect.any(TypeError)]);
+});
+
+test('an empty string in place of the body does not hide what was not read', async () => {
+  const stream = Object.assign(Readable.from([Buffer.from('{"a":1}')]), { body: '', method: 'POST', headers: {} });
+  const seen: string[] = [];
+  const handle = nodeHandler(async (given) => {
+    seen.push(await given.text());
+    return new Response();
+  });
+
+  await handle(stream, noting().response);
+
+  expect(seen).toEqual(['{"a":1}']);
+});
+
+test.each([
+  ['headers', { headers: undefined }],
+  [
+    'a body',
+    {
+      get body() {
+        throw new Error('secret');
+      },
+    },
+  ],
+])('hands over a body that breaks where %s cannot be read: a handler reports it', async (_what, request) => {
+  const failures: unknown[] = [];
+  const handle = nodeHandler(async (given) => {
+    await given.text().catch((error: unknown) => failures.push(error));
+    return new Response(null, { status: 503 });
+  });
+  const { sent, response } = noting();
+
+  await handle(
+    Object.defineProperties(
+      { method: 'POST', url: '/', headers: {} },
+      Object.getOwnPropertyDescriptors(request),
+    ) as never,
+    response,
+  );
+
+  expect(failures).toEqual([expect.any(TypeError)]);
+  expect(sent).toMatchObject({ statusCode: 503, ends: 1 });
+});
+
+test.each([
+  [1, { connection: 'close' }],
+  [2, {}],
+])('408 closes a connection of HTTP/%d, where a header can say so', async (httpVersionMajor, headers) => {
+  const { sent, response } = noting();
+  const handle = nodeHandler(async () => new Response(null, { status: 408 }));
+
+  await handle({ method: 'POST', headers: {}, body: {}, httpVersionMajor } as never, response);
+
+  expect(sent).toMatchObject({ statusCode: 408, headers });
+  expect(Object.keys(sent.headers)).toEqual(Object.keys(headers));
 });
 
 test('a large upload waits in the connection until it is read', async () => {
