@@ -45,7 +45,16 @@ export function readSource(given: unknown): Source {
  */
 export function readEnvironment(overrides: Partial<HostedClientOptions>, { env }: Source): HostedClientOptions {
   const variables = env ?? (globalThis as { process?: { env?: object } }).process?.env ?? {};
-  const read = (name: string) => readProperty(variables, name) as string | undefined;
+  const unreadable: Issue[] = [];
+  const read = (name: string) => {
+    try {
+      return readProperty(variables, name) as string | undefined;
+    } catch {
+      // What was thrown is not shown: it may contain anything.
+      unreadable.push({ path: name, message: 'must be a variable that can be read' });
+      return undefined;
+    }
+  };
   const given = readOverrides(overrides);
   const options: Options = {
     ...noOptions,
@@ -54,10 +63,10 @@ export function readEnvironment(overrides: Partial<HostedClientOptions>, { env }
     baseUrls: urlsOf(read, baseUrlVariable),
     jobStatusBaseUrls: urlsOf(read, jobStatusBaseUrlVariable),
     ...(given.apiKey === undefined && given.signer === undefined ? keyOf(read) : {}),
-    logger: readProperty(consoleLoggers, read('HOSTED_LOG') || 'warn'),
+    logger: loggerOf(read('HOSTED_LOG') || 'warn'),
     ...given,
   };
-  const issues = findMissing(options);
+  const issues = unreadable.length > 0 ? unreadable : findMissing(options);
   if (issues.length > 0) throw new HostedConfigError(issues, { task: 'create HostedClient' });
   return options as unknown as HostedClientOptions;
 }
@@ -78,6 +87,11 @@ function keyOf(read: Read) {
     ...(apiKey && { apiKey }),
     ...(secretKey && servicePublicKey && { signer: ed25519({ secretKey, servicePublicKey }) }),
   };
+}
+
+// A binding of a Worker may be of any type.
+function loggerOf(level: unknown): unknown {
+  return typeof level === 'string' ? readProperty(consoleLoggers, level) : undefined;
 }
 
 function urlsOf(read: Read, variableOf: (environment: Environment) => string): Partial<Record<Environment, string>> {

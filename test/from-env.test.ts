@@ -1,8 +1,10 @@
 // Where the secrets are not there yet: variables from elsewhere, and a client that reads them with its first call.
 
+import { inspect } from 'node:util';
 import { HostedClient, HostedConfigError, type HostedEvent } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { rejection } from './support/fake-fetch.js';
 
 const service = createMockService();
 const { sandbox, production } = service;
@@ -74,6 +76,39 @@ describe('env', () => {
     };
 
     expect((await HostedClient.fromEnv({}, { env }).links.list()).links).toEqual([]);
+  });
+
+  test.each<[string, object, string]>([
+    [
+      'a getter that throws',
+      {
+        get HOSTED_API_KEY() {
+          throw new Error('planted secret');
+        },
+      },
+      'HOSTED_API_KEY',
+    ],
+    [
+      'a level that is no string',
+      {
+        HOSTED_LOG: {
+          toString() {
+            throw new Error('planted secret');
+          },
+        },
+      },
+      'HOSTED_LOG',
+    ],
+  ])('%s is an error that names the variable, and shows nothing of it', async (_what, changed, name) => {
+    const env = Object.defineProperties({ ...variables }, Object.getOwnPropertyDescriptors(changed));
+
+    const error = thrownBy(() => HostedClient.fromEnv({}, { env }));
+    const rejected = await rejection(HostedClient.fromEnv({}, { env, lazy: true }).links.list());
+
+    for (const each of [error, rejected]) {
+      expect(namedBy(each)).toBe(name);
+      expect(inspect(each)).not.toContain('planted');
+    }
   });
 
   test('gives job status an address of its own', async () => {
