@@ -186,7 +186,7 @@ function startClient(given: unknown): Started {
   return {
     options,
     environment: settings.environment,
-    links: createLinks(call, settings),
+    links: createLinks(call, settings, telemetry),
     jobs: createJobs(call, settings, { telemetry, random }),
     callbacks: createCallbacks(call, settings, telemetry),
   };

@@ -7,7 +7,7 @@
 import type { ApiPromise } from '../call/api-promise.js';
 import type { Call } from '../call/call.js';
 import { HostedConnectionError } from '../errors/errors.js';
-import { ignoreErrors } from '../events.js';
+import { ignoreErrors, type Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../protocol/json.js';
 import { lazy } from '../runtime/lazy.js';
@@ -194,11 +194,15 @@ const loadSearch = lazy(async () => {
  *
  * @internal
  */
-export function createLinks(call: Call, { defaultCallbackUrl, logger, wire }: Settings): Links {
+export function createLinks(
+  call: Call,
+  { defaultCallbackUrl, wire }: Settings,
+  { warn }: Pick<Telemetry, 'warn'>,
+): Links {
   const firstPage = createFirstPage(wire.firstPage);
   return {
     create: (link, options) => {
-      if (logger) warnOfMissingCallback(link, logger.warn.bind(logger));
+      warnOfMissingCallback(link, warn);
       return call(createLink, () => addDefaultCallbackUrl(link, defaultCallbackUrl), options);
     },
     update: (refId, changes, options) => call(updateLink, () => ({ ...copyChanges(changes), refId }), options),
@@ -239,11 +243,8 @@ function copyChanges(changes: object): object {
 // §4.1: jobs of this method fail without a valid callback URL.
 function warnOfMissingCallback(link: NewLink, warn: (message: string) => void): void {
   ignoreErrors(() => {
+    if (link.callbackUrl !== null) return;
     const enhanced = link.idTypes?.some(({ verificationMethod }) => verificationMethod === 'enhanced_kyc');
-    if (link.callbackUrl === null && enhanced) {
-      warn(
-        'hosted-client: a link for enhanced_kyc without a callbackUrl relies on the default callback of the account',
-      );
-    }
+    if (enhanced) warn('a link for enhanced_kyc without a callbackUrl relies on the default callback of the account');
   });
 }

@@ -68,6 +68,19 @@ test('warnings of a client without a logger reach console.warn, and nothing else
   expect(printed).toEqual([{ level: 'warn', text: expect.stringContaining('1 with 401') }]);
 });
 
+test('a link for enhanced_kyc without a callback has a warning without a logger, too', async () => {
+  const client = new HostedClient({ ...clientOptions, fetch: service.fetch });
+
+  await client.links.create({
+    companyName: 'Example Ltd',
+    dataPrivacyPolicyUrl: 'https://partner.test/privacy',
+    callbackUrl: null,
+    idTypes: [{ country: 'NG', idType: 'BVN', verificationMethod: 'enhanced_kyc' }],
+  });
+
+  expect(printed).toEqual([{ level: 'warn', text: expect.stringMatching(/^"hosted-client: a link for enhanced_kyc/) }]);
+});
+
 test('each warning reaches the console once a minute, however many clients have it', async () => {
   const clients = Array.from({ length: 3 }, () => new HostedClient({ ...clientOptions, fetch: service.fetch }));
 
