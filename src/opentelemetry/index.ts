@@ -109,7 +109,9 @@ function follow<Message extends TraceMessage>(
 ): () => void {
   const channel = openChannel(name);
   if (channel === null) return () => undefined;
-  const running = new Map<object, { readonly span: Span; readonly startedAt: number }>();
+  // Weak: a wait that its caller abandons never ends.
+  const running = new WeakMap<object, { readonly span: Span; readonly startedAt: number }>();
+  let runningCount = 0;
   let isEnabled = true;
 
   // An error that a subscriber throws ends the process: one of a provider must not.
@@ -124,6 +126,7 @@ function follow<Message extends TraceMessage>(
       attributes: description.startAttributes(message),
     });
     running.set(message, { span, startedAt: performance.now() });
+    runningCount += 1;
     const active = trace.setSpan(context.active(), span);
     // A context manager does not show its store, so the store cannot be bound to the channel.
     const before = message[runInside] ?? ((run: () => void) => run());
@@ -135,6 +138,7 @@ function follow<Message extends TraceMessage>(
     const begun = running.get(message);
     if (begun === undefined) return;
     running.delete(message);
+    runningCount -= 1;
     begun.span.setAttributes(description.endAttributes(message));
     if (description.isFailure(message)) begun.span.setStatus({ code: SpanStatusCode.ERROR });
     begun.span.end();
@@ -143,7 +147,7 @@ function follow<Message extends TraceMessage>(
   }
 
   function endWhenDone(): void {
-    if (!isEnabled && running.size === 0) channel?.asyncEnd.unsubscribe(onEnd);
+    if (!isEnabled && runningCount === 0) channel?.asyncEnd.unsubscribe(onEnd);
   }
 
   channel.start.subscribe(onStart);

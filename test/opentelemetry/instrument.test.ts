@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { context, metrics, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context, metrics, type Span, SpanKind, SpanStatusCode, type TracerProvider, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
 import {
@@ -24,6 +24,7 @@ import { HostedClient, type HostedClientOptions, HostedConfigError } from 'hoste
 import { instrument } from 'hosted-client/opentelemetry';
 import { createMockService } from 'hosted-client/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { collector } from '../support/collector.js';
 import { rejection, thrownBy } from '../support/fake-fetch.js';
 
 const service = createMockService();
@@ -413,4 +414,35 @@ test.each([
   expect(error).toBeInstanceOf(HostedConfigError);
   expect((error as HostedConfigError).issues.map(({ path }) => path)).toEqual([name]);
   expect((error as Error).message).not.toContain('planted');
+});
+
+// Its waits never end, so it is the last: they keep the channel observed.
+test('a wait that its caller abandons is not kept', async () => {
+  const client = createClient();
+  const job = sandbox.jobs.start();
+  const begun: WeakRef<Span>[] = [];
+  const provider: TracerProvider = {
+    getTracer: () => {
+      const tracer = tracerProvider.getTracer('kept');
+      return Object.assign(Object.create(tracer), {
+        startSpan(name: string, ...given: []) {
+          const span = tracer.startSpan(name, ...given);
+          if (name === 'hosted jobs.wait') begun.push(new WeakRef(span));
+          return span;
+        },
+      });
+    },
+  };
+  const instrumentation = instrument({ tracerProvider: provider });
+  onTestFinished(() => instrumentation.disable());
+
+  for (let count = 0; count < 20; count++) {
+    await client.jobs.watch(job, quick)[Symbol.asyncIterator]().next();
+  }
+  await new Promise(setImmediate);
+  collector()();
+
+  expect(begun).toHaveLength(20);
+  // The latest is still in the context of this test.
+  expect(begun.filter((span) => span.deref()).length).toBeLessThan(3);
 });
