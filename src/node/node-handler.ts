@@ -56,16 +56,22 @@ export interface NodeResponse {
    */
   setHeader(name: string, value: string | readonly string[]): unknown;
   /**
+   * Sends the response without a body.
+   *
+   * @returns Anything.
+   */
+  end(): unknown;
+  /**
    * Sends the response.
    *
    * @param body - The bytes.
    * @returns Anything.
    */
-  end(body?: Uint8Array): unknown;
+  end(body: Uint8Array): unknown;
 }
 
 /**
- * Adapts a handler of callbacks to `node:http`, Express 4 and 5, Connect, Nest, and the raw pair of Fastify.
+ * Adapts a handler of callbacks to `node:http`, `node:http2`, Express 4 and 5, Connect, Nest, and the raw pair of Fastify.
  *
  * The body may come in any form: `rawBody` (a string or bytes), a `body` of bytes or a string, a stream that was not
  * read, or the object of a JSON parser. The signature does not cover the body, so `express.json()` may run first: only

@@ -10,6 +10,7 @@ import {
   type ServerResponse,
   request as send,
 } from 'node:http';
+import { connect, createServer as createHttp2Server } from 'node:http2';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -329,6 +330,41 @@ test('a client that goes away in the middle of its body is reported, and nothing
 
   await stop();
   expect(failures).toEqual([{ phase: 'read', status: 503, name: 'HostedConnectionError' }]);
+});
+
+test('over HTTP/2 a callback is accepted, and a HEAD and a body that does not come end without a warning', async () => {
+  const hasty = nodeHandler(client.callbacks.handler({ bodyTimeoutMs: 20, onEvent: () => undefined }));
+  const server = createHttp2Server((request, response) =>
+    request.url === '/hasty' ? hasty(request, response) : receive(request, response),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const warnings: Error[] = [];
+  const note = (warning: Error) => void warnings.push(warning);
+  process.on('warning', note);
+  const job = completedJob();
+  const text = await (await sandbox.jobs.callback(job)).text();
+
+  const statuses = [];
+  for (const [method, path, body] of [
+    ['POST', '/', text],
+    ['HEAD', '/', undefined],
+    ['POST', '/hasty', undefined],
+  ] as const) {
+    const stream = session.request({ ':method': method, ':path': path }, { endStream: method === 'HEAD' });
+    if (body !== undefined) stream.end(body);
+    const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
+    statuses.push(headers[':status']);
+    stream.close();
+  }
+  session.close();
+  await new Promise((resolve) => server.close(resolve));
+  process.off('warning', note);
+
+  expect(statuses).toEqual([200, 405, 408]);
+  expect(seen).toEqual([`${job.jobId} succeeded`]);
+  expect(warnings).toEqual([]);
 });
 
 test('a body that does not come ends in 408, which closes the connection', async () => {

@@ -2,6 +2,7 @@
 
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { HostedConfigError } from 'hosted-client';
@@ -343,10 +344,11 @@ test('something else than a handler is refused when the adapter is made', () => 
   expect(create).toThrow('Cannot receive a callback: "handle" must be a function: what callbacks.handler() returns');
 });
 
-test('it takes the request and response of node:http', () => {
+test('it takes the request and response of node:http and node:http2', () => {
   const listener = nodeHandler(async () => new Response());
 
   expectTypeOf(listener).toExtend<
     (request: IncomingMessage & { body?: unknown; rawBody?: unknown }, response: ServerResponse) => Promise<void>
   >();
+  expectTypeOf(listener).toExtend<(request: Http2ServerRequest, response: Http2ServerResponse) => Promise<void>>();
 });
