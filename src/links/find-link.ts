@@ -99,7 +99,7 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
 }
 
 const mustBeDated =
-  'must be a date: a link that otherwise fits has none, so it may be the one; look with links.list(), or leave "createdAfter" out';
+  'must be a date: a link that otherwise fits has none, so it may be the one; look with links.list(), or leave "createdAfter" out if no other link has its name or user id';
 const mustBeInOrder =
   'must be in the order of their dates, or on no more pages than "maxPages": the link may be on a page that was not read';
 
