@@ -211,7 +211,7 @@ export function createLinks(
     list: (options) => createLinkList({ options, firstPage, fetch: fetchPage }),
     async find(query, options = {}) {
       // Copied before anything is awaited: what the caller changes later is not looked for.
-      const given = { query: copyGiven(query, searchProperties), options: copyGiven(options, findOptionNames) };
+      const given = { query: copySearch(query), options: copyGiven(options, findOptionNames) };
       return (await loadSearch()).findLink({ ...given, firstPage, fetch: fetchPage });
     },
   };
@@ -234,6 +234,13 @@ const findOptionNames = ['maxPages', ...Object.keys(callOptions)];
 // Input that is no object is passed on, and null where it cannot be read: the check rejects both.
 function copyGiven(given: unknown, names: readonly string[]): unknown {
   return isRecord(given) ? tryCopyProperties(given, names) : given;
+}
+
+function copySearch(query: object): unknown {
+  const copy = copyGiven(query, searchProperties);
+  if (!isRecord(copy)) return copy;
+  const { createdAfter } = copy;
+  return createdAfter instanceof Date ? { ...copy, createdAfter: new Date(createdAfter) } : copy;
 }
 
 function copyChanges(changes: object): object {

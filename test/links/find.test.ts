@@ -325,6 +325,16 @@ test('what the caller changes later is not looked for', async () => {
   expect(refOf(await finding)).toBe('ref-2');
 });
 
+test('a date that the caller changes later counts as it was', async () => {
+  const { client } = serve(listOf(dated(20, { 5: { name: 'wanted' } })));
+  const createdAfter = at(4);
+
+  const finding = client.links.find({ name: 'wanted', createdAfter });
+  createdAfter.setTime(at(10).getTime());
+
+  expect(refOf(await finding)).toBe('ref-5');
+});
+
 test('passes options on, and ends with its signal', async () => {
   const { client, sent } = serve(listOf(dated(20)));
   const aborting = new AbortController();
