@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { readOptions } from '../../src/tracking/options.ts';
+import { createStatements } from '../../src/tracking/statements.ts';
+import { databases } from './databases.ts';
+import { createWorld } from './world.ts';
+
+const rows = 20_000;
+
+test.runIf(databases.some(({ name }) => name === 'PostgreSQL'))(
+  'no statement of the loops reads the whole table, where the planner takes every job to be due',
+  async ({ onTestFinished }) => {
+    const database = await databases.find(({ name }) => name === 'PostgreSQL')?.open();
+    if (!database) throw new Error('PostgreSQL is missing');
+    onTestFinished(() => database.close());
+    const world = createWorld(database);
+    await world.open();
+    await world.rows('alter table TRACKED set (autovacuum_enabled = false)');
+    // A job, a link and an ended job of each; then all of them have another date, and the statistics are old.
+    await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, link_ref_id, due, deadline, ended_at, outcome)
+      select md5(n::text)::uuid, case when n % 3 = 1 then 1 else 0 end, case when n % 3 = 2 then 2 else 1 end,
+        'user', 'job-' || n, 'link-' || n / 3, case when n % 3 < 2 then now() - interval '1 hour' end,
+        now() + interval '1 day', case when n % 3 = 2 then now() - interval '1 hour' end, case when n % 3 = 2 then 1 end
+      from generate_series(1, ${rows}) n`);
+    await world.rows('vacuum analyze TRACKED');
+    await world.rows("update TRACKED set due = now() + interval '1 day' where due is not null");
+
+    const statements = createStatements(
+      readOptions({ client: world.client, pool: database.pool, schema: world.schema }),
+    );
+    const [first] = await world.rows('select key from TRACKED where state = 2 limit 1');
+    const [link] = await world.rows('select key from TRACKED where kind = 1 limit 1');
+    const key = String(first?.key);
+    const keys = JSON.stringify([key]);
+    const list = JSON.stringify([{ key, link_ref_id: null, last_error: null, attempts: 0, is_soon: false }]);
+    const plans: readonly [name: keyof typeof statements, values: unknown[]][] = [
+      ['claim', [100]],
+      ['deliver', [keys]],
+      ['hear', [key, 'user', 'job', 'link-7', link?.key]],
+      ['adopt', [link?.key]],
+      ['note', [list, keys]],
+      ['giveUp', [keys]],
+      ['end', [keys, 1, list]],
+      ['endErrors', [list, keys]],
+      ['endLinks', [keys]],
+      ['settle', [keys]],
+      ['followAgain', [list, keys]],
+      ['bury', [list, keys]],
+      ['revive', [null]],
+    ];
+    const readers = [];
+    for (const [name, values] of plans) {
+      const { rows: lines } = await database.pool.query(`explain ${statements[name]}`, values);
+      if (/Seq Scan on tracked/.test(JSON.stringify(lines))) readers.push(name);
+    }
+
+    expect(readers).toEqual([]);
+  },
+);
