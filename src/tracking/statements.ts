@@ -302,8 +302,9 @@ returning t.key`,
      * the queue, $2 for how long they have been handed over, in ms
      */
     findOrphans: `select t.key, t.attempts from ${tracked} t
-where t.state = ${states.handingOver} and t.ended_at <= now() - ${interval('$2::double precision')} and t.key not in (
-  select (m.data ->> 'key')::uuid from ${schema}_boss.job m where m.name = $1 and m.state < 'completed')
+where t.state = ${states.handingOver} and t.ended_at <= now() - ${interval('$2::double precision')} and not exists (
+  select from ${schema}_boss.job m
+  where m.name = $1 and m.state < 'completed' and (m.data ->> 'key')::uuid = t.key)
 order by t.ended_at limit 1000 for update of t skip locked`,
 
     /** What stops jobs from being looked at. $1 code */
