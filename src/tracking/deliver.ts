@@ -33,6 +33,8 @@ const idleMs = 1_000;
 const maxFetched = 10;
 /** How long, in ms, nothing is fetched where nothing can be asked. */
 const heldMs = 1_000;
+/** How long, in ms, until it is tried again to settle. */
+const settleAgainMs = 250;
 
 /** A message, its row, and which delivery it is. */
 interface Delivery {
@@ -103,7 +105,9 @@ export function createDeliveries<C extends Json>(
 
   async function run(): Promise<void> {
     while (!isStopping) {
-      const free = settings.handlerConcurrency - running;
+      const { handlerConcurrency } = settings;
+      // As many again may wait to be settled.
+      const free = Math.min(handlerConcurrency - running, 2 * handlerConcurrency - inHand);
       if (free < 1) {
         await freed.sleep(60_000);
         continue;
@@ -154,11 +158,23 @@ export function createDeliveries<C extends Json>(
     return tokens === null ? heldMs : owedMs(tokens) * (first?.has_due === true ? 2 : 1);
   }
 
-  // Where settling fails, the lease ends, and it is delivered again.
+  // Where this fails, the lease ends, and it is delivered again.
   async function process(message: BossMessage, row: Row | undefined, plan: Plan): Promise<void> {
     try {
-      await settling.add(await handle(message, row, plan));
+      await keepSettling(await handle(message, row, plan), plan.beginBy + settings.handlerTimeoutMs);
     } catch {}
+  }
+
+  // While the message is held, a database that is away is waited for: else a handler that has ended is called again.
+  async function keepSettling(settled: Settled, heldUntil: number): Promise<void> {
+    for (;;) {
+      try {
+        return await settling.add(settled);
+      } catch (error) {
+        if (performance.now() > heldUntil) throw error;
+        await sleep(settleAgainMs, signal);
+      }
+    }
   }
 
   // Settling takes no place of a handler.

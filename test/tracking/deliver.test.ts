@@ -1,3 +1,4 @@
+import type { SqlPool } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
@@ -171,6 +172,33 @@ onEachDatabase((database) => {
 
     await until(() => completions.length === 2);
     expect(completions.map((completion) => completion.job?.jobId).sort()).toEqual([job.jobId, other.jobId].sort());
+  });
+
+  test('a handler that has resolved is not called again because the database is away when it ends', async () => {
+    const world = createWorld(database);
+    let isAway = false;
+    let refused = 0;
+    const refuse = async () => {
+      refused += 1;
+      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    };
+    const pool: SqlPool = {
+      query: (text, values) => (isAway ? refuse() : database.pool.query(text, values)),
+      connect: () => (isAway ? refuse() : database.pool.connect()),
+    };
+    const tracker = await world.open({ pool });
+    const { completions, handler } = collect(() => {
+      isAway = true;
+    });
+    await tracker.onCompletion(handler);
+    const job = world.completeJob('approved');
+    await tracker.track(job);
+    await until(() => completions.length === 1 && refused > 2);
+
+    isAway = false;
+
+    await until(async () => (await tracker.get(job))?.state === 'done');
+    expect(completions).toHaveLength(1);
   });
 
   test('onCompletion() is called once, with a function', async () => {
