@@ -1,0 +1,158 @@
+/**
+ * One delivery: the job's status as it is now, the handler, and what it led to.
+ *
+ * @module
+ */
+
+import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
+import type { CompletedJob } from '../jobs/types.js';
+import { createPlatformClock } from '../runtime/clock.js';
+import { type Context, contextOf, numberOf, textOf } from './context.js';
+import type { Health } from './health.js';
+import { requestMs } from './look.js';
+import type { BossMessage } from './peers.js';
+import { outcomes } from './schema.js';
+import type { Row } from './store.js';
+import type { Completion, Json } from './types.js';
+
+/** What deliveries of one process share. */
+export interface Handling<C extends Json> {
+  readonly handler: (completion: Completion<C>) => void | Promise<void>;
+  /** Ends what is under way. */
+  readonly signal: AbortSignal;
+}
+
+/** A message, its row, and which delivery it is. */
+export interface Delivery {
+  readonly message: BossMessage;
+  readonly row: Row;
+  readonly key: string;
+  readonly attempt: number;
+}
+
+/** When a message is delivered. */
+export interface Plan {
+  /** How long, in ms, its request waits for the budget; null where it may not be sent. */
+  readonly waitMs: number | null;
+  /** When the handler has to begin, by the monotonic clock: later, another process may have the message. */
+  readonly beginBy: number;
+}
+
+/** What a delivery led to. */
+export type Settled =
+  | { readonly is: 'gone'; readonly message: BossMessage }
+  | { readonly is: 'done'; readonly delivery: Delivery; readonly message: BossMessage }
+  | { readonly is: 'again'; readonly delivery: Delivery; readonly message: BossMessage }
+  | { readonly is: 'failed'; readonly delivery: Delivery; readonly message: BossMessage; readonly error: Failure };
+
+/** What is stored of what a handler threw. */
+interface Failure {
+  readonly name: string;
+  readonly code: string | null;
+}
+
+/** Creates the function that delivers one message. It rejects where another process may have the message by now. */
+export function createHandlerRunner<C extends Json>(
+  { settings, report }: Context,
+  health: Health,
+  { handler, signal }: Handling<C>,
+): (message: BossMessage, row: Row, plan: Plan) => Promise<Settled> {
+  const { sleep } = createPlatformClock();
+  return deliver;
+
+  async function deliver(message: BossMessage, row: Row, { waitMs, beginBy }: Plan): Promise<Settled> {
+    const attempt = numberOf(row, 'attempts') + message.retryCount + 1;
+    const delivery: Delivery = { message, row, key: String(row.key), attempt };
+    const status = asksForStatus(row) ? await fetchStatus(row, waitMs) : null;
+    if (asksForStatus(row) && status === null) return { is: 'again', delivery, message };
+    if (performance.now() > beginBy) throw new Error('its lease may be over');
+    return runHandler(delivery, status);
+  }
+
+  /** The status as it is now; null where it cannot be had, or is pending: the job is then followed again. */
+  async function fetchStatus(row: Row, waitMs: number | null): Promise<CompletedJob | null> {
+    if (waitMs === null) return null;
+    const query = { userId: textOf(row, 'user_id') ?? '', jobId: textOf(row, 'job_id') ?? '' };
+    try {
+      if (waitMs > 0) await sleep(waitMs, signal);
+      const status = await settings.client.jobs.status(query, { signal, maxRetries: 0, totalTimeoutMs: requestMs });
+      health.succeeded();
+      return status.complete && !signal.aborted ? status : null;
+    } catch (error) {
+      if (isHostedError(error) && !signal.aborted) health.failed(error);
+      return null;
+    }
+  }
+
+  async function runHandler(delivery: Delivery, status: CompletedJob | null): Promise<Settled> {
+    const { message } = delivery;
+    const ending = new AbortController();
+    const startedAt = performance.now();
+    const onStop = () => ending.abort(signal.reason);
+    if (signal.aborted) onStop();
+    signal.addEventListener('abort', onStop);
+    let isLate = false;
+    let failure: Failure | null = null;
+    const limit = setTimeout(() => {
+      isLate = true;
+      ending.abort(new Error('the time of the handler is over'));
+    }, settings.handlerTimeoutMs);
+    const aborted = new Promise<never>((_, reject) => {
+      ending.signal.addEventListener('abort', () => reject(ending.signal.reason));
+    });
+    aborted.catch(() => undefined);
+    try {
+      const completion = toCompletion<C>(delivery, status, ending.signal);
+      // One that does not listen to its signal may go on: it is handed over again all the same.
+      await Promise.race([Promise.resolve().then(() => handler(completion)), aborted]);
+    } catch (thrown) {
+      failure = isLate ? timedOut : describe(thrown);
+    } finally {
+      clearTimeout(limit);
+      signal.removeEventListener('abort', onStop);
+    }
+    const result = failure === null ? 'resolved' : isLate ? 'timed_out' : 'rejected';
+    report({ type: 'delivery', attempt: delivery.attempt, result, durationMs: performance.now() - startedAt });
+    return failure === null ? { is: 'done', delivery, message } : { is: 'failed', delivery, message, error: failure };
+  }
+}
+
+/** Whether a delivery asks for a status. */
+export function asksForStatus(row: Row): boolean {
+  return numberOf(row, 'outcome') === outcomes.completed;
+}
+
+function toCompletion<C extends Json>(
+  { row, key, attempt }: Delivery,
+  status: CompletedJob | null,
+  signal: AbortSignal,
+): Completion<C> {
+  const base = {
+    key,
+    context: contextOf<C>(row),
+    linkRefId: textOf(row, 'link_ref_id'),
+    attempt,
+    signal,
+  };
+  const job = { userId: textOf(row, 'user_id') ?? '', jobId: textOf(row, 'job_id') ?? '' };
+  if (status) return { ...base, outcome: 'completed', job, status };
+  if (numberOf(row, 'outcome') === outcomes.unheard) {
+    return { ...base, outcome: 'unheard', job: null, missing: numberOf(row, 'missing') };
+  }
+  return { ...base, outcome: 'expired', job, lastError: textOf(row, 'last_error') as HostedErrorCode | null };
+}
+
+const timedOut: Failure = { name: 'TimeoutError', code: null };
+
+/** What is stored of an error: its message may name a person. A code is a name in letters, or a SQLSTATE. */
+function describe(thrown: unknown): Failure {
+  try {
+    const { name, code } = Object(thrown) as { readonly name?: unknown; readonly code?: unknown };
+    return {
+      name: typeof name === 'string' && /^[A-Za-z_$][\w$]{0,63}$/.test(name) ? name : 'Error',
+      code: typeof code === 'string' && /^(?:[A-Z0-9]{5}|[A-Za-z]\w{0,39})$/.test(code) ? code : null,
+    };
+  } catch {
+    return { name: 'Error', code: null };
+  }
+}
