@@ -28,7 +28,7 @@ export function explainFailure(error: unknown, origin: string, settings: Setting
 }
 
 /** The command line tries every part of a set-up in turn. */
-const adviceToDiagnose = '"npx hosted-client doctor" checks the rest';
+export const adviceToDiagnose = '"npx hosted-client doctor" checks the rest';
 
 function explainConnection(failure: ConnectionFailure, origin: string, { fetch }: Settings): string {
   const [what, advice] = explain(failure, origin);

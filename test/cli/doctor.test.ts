@@ -107,9 +107,11 @@ test('a partner id that may have lost a zero is a warning', async () => {
 
 test('a key that the service does not accept is found by the signed call', async () => {
   const { env } = await well();
-  const { code, states } = await examine({ ...env, HOSTED_API_KEY: 'another-secret-key' });
+  const { code, states, messages } = await examine({ ...env, HOSTED_API_KEY: 'another-secret-key' });
 
   expect(code).toBe(1);
+  expect(messages).toContain('check that partner id and key are those of the sandbox environment, not of production');
+  expect(messages).not.toContain('npx hosted-client doctor');
   expect(states).toEqual([
     ['variables', 'well'],
     ['key', 'well'],
@@ -119,6 +121,32 @@ test('a key that the service does not accept is found by the signed call', async
     ['job_status', 'wrong'],
   ]);
 });
+
+test.each([
+  ['sandbox', { jobs: false }, 'HOSTED_SANDBOX_BASE_URL', 'HOSTED_SANDBOX_BASE_URL'],
+  ['production', { jobs: false }, 'HOSTED_PRODUCTION_BASE_URL', 'HOSTED_PRODUCTION_BASE_URL'],
+  ['sandbox', { jobs: true }, 'HOSTED_SANDBOX_BASE_URL', 'HOSTED_SANDBOX_JOB_STATUS_BASE_URL'],
+])(
+  'a URL of %s at which there is a web page is named by its variable, %o',
+  async (environment, { jobs }, call, job) => {
+    const { sandbox, env } = await well();
+    const { code, report } = await examine({
+      ...env,
+      HOSTED_ENVIRONMENT: environment,
+      [call]: sandbox.origin,
+      ...(jobs && { [job]: sandbox.origin }),
+    });
+
+    expect(code).toBe(1);
+    const at = (name: string) => `it is a web page: check that ${name} has the address of the service (status 404)`;
+    expect(report.findings).toEqual(
+      expect.arrayContaining([
+        { check: 'call', state: 'wrong', message: expect.stringContaining(at(call)) },
+        { check: 'job_status', state: 'wrong', message: expect.stringContaining(at(job)) },
+      ]),
+    );
+  },
+);
 
 test('a service that does not respond exits 4', async () => {
   const { sandbox, env } = await well();

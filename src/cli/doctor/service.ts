@@ -4,9 +4,11 @@
  * @module
  */
 
+import { adviceToDiagnose } from '../../call/explanations.js';
 import { type HostedClient, isHostedError } from '../../index.js';
 import { type Context, nowOf } from '../context.js';
 import type { Finding } from './finding.js';
+import { toVariable } from './variables.js';
 
 /** How far the clocks may be apart, in ms, without a warning: `Date` has whole seconds. */
 const unsuspiciousMs = 5_000;
@@ -54,14 +56,15 @@ function reasonOf(error: unknown): string {
 }
 
 /** Sends a signed call that changes nothing: the first page of links. */
-export async function checkCall(client: HostedClient, { signal }: Context): Promise<Finding> {
+export async function checkCall(client: HostedClient, context: Context): Promise<Finding> {
+  const { signal } = context;
   try {
     const { meta } = await client.links.list({ signal });
     const message = `the service accepted a signed call (links: ${meta.totalCount})`;
     return { check: 'call', state: 'well', message };
   } catch (error) {
     signal.throwIfAborted();
-    return toFinding('call', error);
+    return toFinding('call', error, toVariable('baseUrls', context));
   }
 }
 
@@ -69,20 +72,25 @@ export async function checkCall(client: HostedClient, { signal }: Context): Prom
 const noOne = 'hosted-client-doctor';
 
 /** Asks for the status of a job that is not there. */
-export async function checkJobStatus(client: HostedClient, { signal }: Context): Promise<Finding> {
+export async function checkJobStatus(client: HostedClient, context: Context): Promise<Finding> {
+  const { env, signal } = context;
   try {
     await client.jobs.status({ userId: noOne, jobId: noOne }, { signal });
   } catch (error) {
     signal.throwIfAborted();
     // A 404 without the service's code is a wrong address.
     const isKnown = isHostedError(error) && error.code === 'not_found' && error.serviceCode === '2304';
-    if (!isKnown) return toFinding('job_status', error);
+    const own = toVariable('jobStatusBaseUrls', context);
+    if (!isKnown) return toFinding('job_status', error, env[own] ? own : toVariable('baseUrls', context));
   }
   return { check: 'job_status', state: 'well', message: 'the service accepted a request for a job status' };
 }
 
-function toFinding(check: Finding['check'], error: unknown): Finding {
+/** `variable` has the URL that was called. */
+function toFinding(check: Finding['check'], error: unknown, variable: string): Finding {
   if (!isHostedError(error)) return { check, state: 'wrong', message: 'failed for an unknown reason' };
   const isReached = error.code !== 'connection' && error.code !== 'timeout';
-  return { check, state: isReached ? 'wrong' : 'unreachable', message: error.message };
+  // Messages are written for programs, which have options; and what they advise is running already.
+  const message = error.message.replace(`; ${adviceToDiagnose}`, '').replaceAll('"baseUrls"', variable);
+  return { check, state: isReached ? 'wrong' : 'unreachable', message };
 }

@@ -62,7 +62,7 @@ export function checkVariables(context: Context): Setup {
 }
 
 /** Which variable gives an option. */
-function toVariable(path: string, { env }: Context): string {
+export function toVariable(path: string, { env }: Context): string {
   const [option = '', environment = env.HOSTED_ENVIRONMENT || 'sandbox'] = path.split('.');
   const name = environment.toUpperCase();
   const variables: Readonly<Record<string, string>> = {
