@@ -213,9 +213,10 @@ function placeOf({ connectionString, pool, folder }: Given): Place {
 function findConflicts(given: Readonly<Record<string, unknown>>): readonly Issue[] {
   const issues: Issue[] = [];
   const named = places.filter((name) => given[name] !== undefined);
-  if (named.length !== 1) {
-    const message = `must be the only one of "connectionString", "pool" and "folder", and one of them has to be there`;
-    issues.push(...(named.length === 0 ? (['connectionString'] as const) : named).map((path) => ({ path, message })));
+  if (named.length === 0) issues.push({ path: 'connectionString', message: 'must be there, or "pool" or "folder"' });
+  if (named.length > 1) {
+    const message = 'must be the only one of "connectionString", "pool" and "folder"';
+    issues.push(...named.map((path) => ({ path, message })));
   }
   for (const [least, most] of [
     ['minDelayMs', 'maxDelayMs'],

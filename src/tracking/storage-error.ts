@@ -57,6 +57,7 @@ export function toStorageError(error: unknown, task?: Task): HostedStorageError 
   if (code !== null && absent.has(code)) {
     return new HostedStorageError('not_migrated', `its tables are not there (${code}): start it with "migrate"`, given);
   }
-  const why = code === null ? 'the database did not answer' : `the database did not answer, or with an error (${code})`;
+  const why =
+    code === null ? 'the database did not answer' : `the database did not answer, or answered with an error (${code})`;
   return new HostedStorageError('unreachable', why, given);
 }

@@ -63,6 +63,13 @@ test('createTracker() shows nothing of a connection string', async () => {
   expect(`${error} ${JSON.stringify(error)}`).not.toMatch(/secret|internal/);
 });
 
+test.each([
+  [{}, /: "connectionString" must be there, or "pool" or "folder"$/],
+  [{ pool, folder: 'memory://' }, /"folder" must be the only one of "connectionString", "pool" and "folder"$/],
+])('a tracker without a place, or with two, says what is right', async (places, says) => {
+  await expect(createTracker({ client, ...places } as never)).rejects.toThrow(says);
+});
+
 test.skipIf(programs === null && !isRequired)(
   'these tests ran on a real PostgreSQL too (where this is skipped, none is installed: apt-get install postgresql)',
   () => {
