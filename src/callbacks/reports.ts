@@ -84,7 +84,8 @@ export function createDeliveryReports(
     if (rejected.size === 0 || elapsed() < quietUntil) return;
     const total = [...rejected.values()].reduce((sum, times) => sum + times, 0);
     const counts = [...rejected].map(([status, times]) => `${times} with ${status}`).join(', ');
-    warn(`${total} deliveries of callbacks were rejected (${counts})${latest}`);
+    const what = total === 1 ? '1 delivery of a callback was' : `${total} deliveries of callbacks were`;
+    warn(`${what} rejected (${counts})${latest}`);
     rejected.clear();
     quietUntil = elapsed() + countEveryMs;
   }

@@ -45,5 +45,5 @@ test.each([
 
   reports.report(createFailure('read', 400, 'code', error), 0, undefined);
 
-  expect(lines).toEqual([`1 deliveries of callbacks were rejected (1 with 400)${latest}`]);
+  expect(lines).toEqual([`1 delivery of a callback was rejected (1 with 400)${latest}`]);
 });
