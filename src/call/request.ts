@@ -42,11 +42,16 @@ export function checkInput<Input>(
   const input = check(operation.request, given);
   const call = options === undefined ? noOptions : check(checkedOptions, options);
   const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
-  if (input.data === undefined || call.data === undefined) throw fail([...input.issues, ...call.issues]);
+  if (input.data === undefined || call.data === undefined) throw fail([...input.issues, ...nameOptions(call.issues)]);
   const encoded = operation.encode(input.data, wire);
   // §4.3 and §4.4 have paths of the same shape: getting the list marker as an id would list everything.
   if (encoded.linkId === wire.listMarker) throw fail([{ path: 'refId', message: isMarker }]);
   return { input: input.data, encoded, options: call.data as CallOptions };
+}
+
+/** Options that are no object have no property to name. */
+function nameOptions(issues: readonly Issue[]): readonly Issue[] {
+  return issues.map(({ path, message }) => ({ path: path || 'options', message }));
 }
 
 const isMarker = 'must not be the marker of the list operation';

@@ -16,12 +16,15 @@ import type { JobRef, JobStatus } from './types.js';
 import { type WireJobStatus, wireJobStatus } from './wire.js';
 
 // Loose: callers may pass any object with the ids of a job, such as a callback's event or a database row.
-const jobQuery = looseInputObject({
-  userId: nonBlank,
-  jobId: nonBlank,
-  imageLinks: z.optional(flag),
-  history: z.optional(flag),
-});
+const jobQuery = looseInputObject(
+  {
+    userId: nonBlank,
+    jobId: nonBlank,
+    imageLinks: z.optional(flag),
+    history: z.optional(flag),
+  },
+  'must be an object with "userId" and "jobId"',
+);
 
 /** §4.5 */
 export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobStatus> = {

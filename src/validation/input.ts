@@ -28,8 +28,8 @@ export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, messag
 }
 
 /** The same for an object that may have other properties. The other properties are not read. */
-export function looseInputObject<Shape extends z.core.$ZodShape>(shape: Shape) {
-  return checkCopy(shape, z.object(shape, 'must be an object'));
+export function looseInputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
+  return checkCopy(shape, z.object(shape, message));
 }
 
 function checkCopy<Shape extends z.core.$ZodShape>(shape: Shape, object: z.ZodMiniType) {
