@@ -82,7 +82,7 @@ export function createServiceError(
       return new HostedNotFoundError(
         isWebPage(headers) && serviceCode === null
           ? `${webPage} (${said})`
-          : `the service knows no such link or job (${said})`,
+          : `the ${shared.settings.environment} environment knows no such link or job (${said})`,
         error,
         facts,
       );
