@@ -10,6 +10,7 @@ import process, { argv, env } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import express from 'express';
 import { HostedClient } from 'hosted-client';
+import { nodeHandler } from 'hosted-client/node';
 import { type Completion, createTracker, type Tracker } from 'hosted-client/tracking';
 import pg from 'pg';
 
@@ -30,7 +31,8 @@ export async function open(): Promise<Tracker<Context>> {
 /** The web server: it tracks jobs, and receives callbacks. */
 export function createApp(tracker: Tracker<Context>): express.Express {
   const app = express();
-  const handle = tracker.handler();
+
+  app.post('/callbacks', nodeHandler(tracker.handler()));
 
   app.post('/customers/:id/jobs', express.json(), async (request, response) => {
     const customer = Number(request.params.id);
@@ -49,12 +51,6 @@ export function createApp(tracker: Tracker<Context>): express.Express {
     } finally {
       connection.release();
     }
-  });
-
-  app.post('/callbacks', express.raw({ type: () => true, limit: '8mb' }), async (request, response) => {
-    const url = `${request.protocol}://${request.host}${request.originalUrl}`;
-    const answer = await handle(new Request(url, { method: 'POST', body: request.body }));
-    response.status(answer.status).set(Object.fromEntries(answer.headers)).end();
   });
 
   return app;

@@ -77,6 +77,48 @@ test.runIf(programs !== null || process.env.TRACKING_NEEDS_POSTGRESQL === '1')(
   },
 );
 
+test('the first program of docs/tracking.md hands over the end of a job of its link', async () => {
+  const service = createMockService();
+  const { sandbox } = service;
+  vi.stubEnv('JOBS_FOLDER', 'memory://');
+  vi.stubEnv('PORT', '0');
+  vi.stubEnv('HOSTED_PARTNER_ID', sandbox.clientOptions.partnerId);
+  vi.stubEnv('HOSTED_API_KEY', sandbox.clientOptions.apiKey ?? '');
+  vi.stubEnv('HOSTED_SANDBOX_BASE_URL', sandbox.baseUrl);
+  const realFetch = globalThis.fetch;
+  vi.stubGlobal('fetch', service.fetch);
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+  const others = process.listeners('SIGINT');
+  const example = await import('../../examples/track-in-a-folder.ts');
+  onTestFinished(async () => {
+    for (const listener of process.listeners('SIGINT')) {
+      if (!others.includes(listener)) process.off('SIGINT', listener);
+    }
+    example.server.close();
+    await example.tracker.stop();
+    vi.unstubAllEnvs();
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  });
+  if (!example.server.listening) await once(example.server, 'listening');
+  const job = sandbox.jobs.start({ linkRefId: example.link.refId });
+  sandbox.jobs.complete(job, 'approved');
+  const url = `http://127.0.0.1:${(example.server.address() as AddressInfo).port}/callbacks`;
+  const to = async (request: Request) => realFetch(url, { method: 'POST', body: await request.arrayBuffer() });
+
+  expect((await sandbox.jobs.deliverCallback(job, { to })).status).toBe(200);
+
+  await until(() => log.mock.calls.flat().includes('{"customer":7}: succeeded'));
+});
+
+test('docs/tracking.md shows its first program word for word', () => {
+  const text = readFileSync('docs/tracking.md', 'utf8');
+  const [, program = ''] = readFileSync('examples/track-in-a-folder.ts', 'utf8').split('*/\n\n');
+
+  expect(program).not.toBe('');
+  expect(text).toContain(`\`\`\`ts\n${program}\`\`\``);
+});
+
 test('docs/tracking.md shows the very statements that make the tables', () => {
   const text = readFileSync('docs/tracking.md', 'utf8');
   const [, block] = /```sql\n(create schema hosted_tracking;.*?)```/s.exec(text) ?? [];
