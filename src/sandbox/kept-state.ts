@@ -30,7 +30,9 @@ export interface KeptState {
   readonly lastCallbackId: number;
   readonly callbacks: readonly KeptCallback[];
   readonly reviews: readonly PendingReview[];
+  /** When the page of a link was first opened, in ms since the epoch, by the key of the link. */
   readonly opened: readonly (readonly [string, number])[];
+  /** When a job was confirmed, in the same way. */
   readonly confirmed: readonly (readonly [string, number])[];
 }
 
@@ -42,9 +44,7 @@ const time = z.pipe(
 );
 const environment = choice<Environment>(environments);
 const job = inputObject({ userId: anyString, jobId: anyString });
-const sightings = list(
-  z.custom<readonly [string, number]>((value) => Array.isArray(value) && value.length === 2, 'must be a pair'),
-);
+const sightings = list(z.custom<readonly [string, number]>(isSighting, 'must be a key and a time in ms'));
 
 const state = inputObject({
   version: choice([1], 'must be 1'),
@@ -88,4 +88,8 @@ export function readKeptState(text: string): KeptState | null {
   } catch {
     return null;
   }
+}
+
+function isSighting(value: unknown): value is readonly [string, number] {
+  return Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && Number.isFinite(value[1]);
 }

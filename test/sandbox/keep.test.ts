@@ -138,6 +138,21 @@ test.each([
   expect(sandbox.service.sandbox.links.all()).toEqual([]);
 });
 
+test.each([[[1, 2]], [['key', 'soon']], [['key']]])('a file with %j as what was opened is set aside', async (pair) => {
+  const folder = folderOfTest();
+  const first = await start({ folder });
+  await first.client.links.create(newLink);
+  await first.sandbox.stop();
+  writeFileSync(join(folder, 'sandbox.json'), JSON.stringify({ ...state(folder), opened: [pair] }));
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  onTestFinished(() => warn.mockRestore());
+
+  const { sandbox } = await running({ folder });
+
+  expect(readdirSync(folder).filter((name) => name.includes('unreadable'))).toHaveLength(1);
+  expect(sandbox.service.sandbox.links.all()).toEqual([]);
+});
+
 test('a sandbox that has stopped leaves its folder alone, whatever is done to it', async () => {
   const folder = folderOfTest();
   const first = await start({ folder });
