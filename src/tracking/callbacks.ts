@@ -27,7 +27,7 @@ const everyOneIsNew: ReplayGuard = {
 
 /** Creates the receiver; `heard` is called after each that was stored. */
 export function createCallbackDoor(context: Context, heard: () => void): CallbackDoor {
-  const { settings, store, statements } = context;
+  const { settings, database, statements } = context;
   const { callbacks, environment } = settings.client;
 
   function optionsOf({ maxBytes }: { readonly maxBytes?: number | undefined }) {
@@ -39,7 +39,7 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
     const key = await createKey(environment, ['job', userId, jobId]);
     const refId = isRefId(linkId) ? linkId : null;
     const linkKey = refId === null ? null : await createKey(environment, ['link', refId]);
-    const [row] = await store.run(statements.hear, [key, userId, jobId, refId, linkKey]);
+    const [row] = await database.run(statements.hear, [key, userId, jobId, refId, linkKey]);
     heard();
     return row?.has_ended === true;
   }

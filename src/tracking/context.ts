@@ -5,15 +5,15 @@
  */
 
 import { ignoreErrors, type Logger } from '../events.js';
+import type { Database, Row } from './database.js';
 import type { TrackerSettings } from './options.js';
 import type { Statements } from './statements.js';
-import type { Row, Store } from './store.js';
 import type { Json, TrackerEvent } from './types.js';
 
 /** What the parts of a tracker share. */
 export interface Context {
   readonly settings: TrackerSettings;
-  readonly store: Store;
+  readonly database: Database;
   readonly statements: Statements;
   /** Reports an event; what the listener throws is ignored. */
   report(event: TrackerEvent): void;
@@ -23,7 +23,7 @@ export interface Context {
 
 /** Creates what the parts share. */
 export function createContext(
-  parts: Pick<Context, 'settings' | 'store' | 'statements'>,
+  parts: Pick<Context, 'settings' | 'database' | 'statements'>,
   logger: Logger | undefined,
 ): Context {
   const { onEvent } = parts.settings;

@@ -7,12 +7,12 @@
 import { loggerOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
 import { type Context, createContext } from './context.js';
+import { openDatabase } from './database.js';
 import { installBoss } from './hand-over.js';
 import { readOptions, type TrackerOptions } from './options.js';
 import { openSchema } from './schema.js';
 import { createStatements } from './statements.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
-import { openStore } from './store.js';
 import type { Tracker } from './tracker.js';
 import type { Json } from './types.js';
 import { createWorkingTracker } from './working-tracker.js';
@@ -35,23 +35,23 @@ import { createWorkingTracker } from './working-tracker.js';
 export async function createTracker<C extends Json = Json>(options: TrackerOptions): Promise<Tracker<C>> {
   const settings = readOptions(options);
   const logger = settings.logger ?? loggerOf(settings.client);
-  const store = await openStore(settings.place);
-  const context = createContext({ settings, store, statements: createStatements(settings) }, logger);
+  const database = await openDatabase(settings.place);
+  const context = createContext({ settings, database, statements: createStatements(settings) }, logger);
   try {
     // PGlite runs in this process: it responds, however busy the machine is.
-    await (store.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));
+    await (database.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));
   } catch (error) {
-    const closing = store.close().catch(() => undefined);
+    const closing = database.close().catch(() => undefined);
     // A database that does not answer is not waited for; a folder may be opened again at once.
-    if (store.backend === 'pglite') await closing;
+    if (database.backend === 'pglite') await closing;
     throw error;
   }
   return createWorkingTracker<C>(context);
 }
 
 async function prepare(context: Context): Promise<void> {
-  const { settings, store, log } = context;
-  const fleet = await openSchema(store, settings);
+  const { settings, database, log } = context;
+  const fleet = await openSchema(database, settings);
   if (fleet.rateBefore !== null) {
     log(
       'warn',

@@ -6,13 +6,13 @@
 
 import { createPlatformClock } from '../runtime/clock.js';
 import { type Context, numberOf } from './context.js';
+import type { Row } from './database.js';
 import { beforeHandlerMs, type HandOver, queues } from './hand-over.js';
 import type { Health } from './health.js';
 import { createPause } from './pause.js';
 import type { BossMessage } from './peers.js';
 import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Settled } from './run-handler.js';
 import { createSettler } from './settle.js';
-import type { Row } from './store.js';
 import type { Json } from './types.js';
 
 /** The loop that delivers in one process. */
@@ -39,7 +39,7 @@ export function createDeliveries<C extends Json>(
   health: Health,
   handling: Handling<C>,
 ): Deliveries {
-  const { settings, store, statements } = context;
+  const { settings, database, statements } = context;
   const { boss } = handOver;
   const pause = createPause();
   const freed = createPause();
@@ -93,7 +93,7 @@ export function createDeliveries<C extends Json>(
     const messages = await boss.fetch(queues.completions, { batchSize: most, includeMetadata: true });
     if (messages.length === 0) return null;
     // They are held from here on: what fails now is delivered again when their lease is over.
-    const rows = await store.run(statements.deliver, [JSON.stringify(messages.map(({ data }) => data.key))]);
+    const rows = await database.run(statements.deliver, [JSON.stringify(messages.map(({ data }) => data.key))]);
     const [first] = rows;
     if (first) rate = numberOf(first, 'rate');
     const tokens = first === undefined || first.tokens === null ? null : numberOf(first, 'tokens');

@@ -45,7 +45,7 @@ interface Note {
 
 /** Starts the loop. `signal` ends the requests under way. */
 export function createFollower(context: Context, handOver: HandOver, health: Health, signal: AbortSignal): Follower {
-  const { settings, store, statements, report, log } = context;
+  const { settings, database, statements, report, log } = context;
   const { concurrency } = settings;
   const pause = createPause();
   const freed = createPause();
@@ -55,13 +55,13 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   let waitFactor = 1;
 
   const notes: Batches<Note> = createBatches(async (rows) => {
-    await store.run(statements.note, [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key))]);
+    await database.run(statements.note, [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key))]);
   });
   const unknown: Batches<string> = createBatches(async (keys) => {
-    await store.run(statements.giveUp, [JSON.stringify(keys)]);
+    await database.run(statements.giveUp, [JSON.stringify(keys)]);
   });
   const linkEnds: Batches<string> = createBatches(async (keys) => {
-    await store.run(statements.endLinks, [JSON.stringify(keys)]);
+    await database.run(statements.endLinks, [JSON.stringify(keys)]);
   });
 
   const loop = run();
@@ -98,7 +98,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
 
   /** Takes up to `most` jobs; resolves with how long to wait, in ms. */
   async function take(most: number): Promise<number> {
-    const [fleet, ...rows] = await store.run(statements.claim, [most]);
+    const [fleet, ...rows] = await database.run(statements.claim, [most]);
     if (!fleet) return idleMs;
     health.learn(textOf(fleet, 'problem_code'));
     if (rows.length > 0)
@@ -144,7 +144,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   // What fails here is looked at again: taking the row has given it its next date.
   async function lookAt(row: TakenRow): Promise<void> {
     try {
-      if (row.hasHeard) await store.run(statements.adopt, [row.key]);
+      if (row.hasHeard) await database.run(statements.adopt, [row.key]);
       const found = await look(row, context, health, signal);
       if (found.is === 'ended') await end(row, found);
       else if (found.is === 'linkEnded') await linkEnds.add(row.key);
@@ -196,7 +196,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     if (linkId === null) return false;
     const refId = isRefId(linkId) ? linkId : null;
     const linkKey = refId === null ? null : await createKey(settings.client.environment, ['link', refId]);
-    const [changed] = await store.run(statements.relink, [row.key, refId, linkKey]);
+    const [changed] = await database.run(statements.relink, [row.key, refId, linkKey]);
     return changed !== undefined && numberOf(changed, 'state') === states.heard;
   }
 

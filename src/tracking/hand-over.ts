@@ -8,13 +8,13 @@
 import type { HostedErrorCode } from '../errors/errors.js';
 import { createBatches } from './batches.js';
 import { type Context, numberOf } from './context.js';
+import type { Row, Transaction } from './database.js';
 import { requestMs } from './look.js';
 import { createPause } from './pause.js';
 import type { Boss, BossDatabase } from './peers.js';
 import { isTableThere, outcomes } from './schema.js';
 import { maxDebtSeconds } from './statements.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
-import type { Row, Transaction } from './store.js';
 
 /** The queue of completions, and that of those handed over in vain. */
 export const queues = { completions: 'completions', dead: 'dead' } as const;
@@ -74,19 +74,19 @@ const madeByAnother: ReadonlySet<string | null> = new Set([
  * start at once make its tables one after another: to make the schema, it has no lock.
  */
 async function startBoss(context: Context, supervises: boolean, triesLeft = 5): Promise<Boss> {
-  const { settings, store } = context;
+  const { settings, database } = context;
   let fromDriver: unknown;
   const db: BossDatabase = {
     executeSql: (text, values) =>
-      store.boss.executeSql(text, values).catch((error: unknown) => {
+      database.boss.executeSql(text, values).catch((error: unknown) => {
         fromDriver = error;
         throw error;
       }),
   };
-  const boss = new store.bossModule.PgBoss({
+  const boss = new database.bossModule.PgBoss({
     schema: `${settings.schema}_boss`,
     db,
-    backend: store.backend,
+    backend: database.backend,
     migrate: settings.migrate,
     createSchema: true,
     schedule: false,
@@ -128,10 +128,10 @@ export async function installBoss(context: Context): Promise<void> {
 }
 
 /** Looks without pg-boss: it takes longer to start. A version of its tables that is older is made newer by who works. */
-async function areQueuesThere({ settings, store }: Context): Promise<boolean> {
+async function areQueuesThere({ settings, database }: Context): Promise<boolean> {
   const schema = `${settings.schema}_boss`;
-  if (!(await isTableThere(store, schema, 'queue'))) return false;
-  const rows = await store.run(`select name from ${schema}.queue where name in ($1, $2)`, [
+  if (!(await isTableThere(database, schema, 'queue'))) return false;
+  const rows = await database.run(`select name from ${schema}.queue where name in ($1, $2)`, [
     queues.completions,
     queues.dead,
   ]);
@@ -163,7 +163,7 @@ async function prepareQueues({ settings }: Context, boss: Boss, updates: boolean
 
 /** Opens the way to pg-boss; with `works` in a process that hands completions over. */
 export async function openHandOver(context: Context, { works }: { readonly works: boolean }): Promise<HandOver> {
-  const { settings, store, statements, report } = context;
+  const { settings, database, statements, report } = context;
   const boss = await startBoss(context, works);
   const stop = () => boss.stop({ graceful: false, close: false }).catch(() => undefined);
   try {
@@ -206,7 +206,7 @@ export async function openHandOver(context: Context, { works }: { readonly works
   }
 
   const ends = createBatches<JobEnd>(async (items) => {
-    const counts = await store.transaction(async (inside) => ({
+    const counts = await database.transaction(async (inside) => ({
       completed: await endJobs(inside, 'completed', items),
       expired: await endJobs(inside, 'expired', items),
     }));
@@ -219,7 +219,7 @@ export async function openHandOver(context: Context, { works }: { readonly works
     boss,
     end: ends.add,
     async endGap({ key, linkKey, missing, told }) {
-      const rows = await store.transaction(async (inside) => {
+      const rows = await database.transaction(async (inside) => {
         const added = await inside.run(statements.addGap, [key, linkKey, missing, told]);
         await send(inside.boss, added);
         return added;

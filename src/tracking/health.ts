@@ -33,7 +33,7 @@ const defaultHoldMs = 1_000;
 const lasting: ReadonlySet<HostedErrorCode> = new Set(['authentication', 'signature', 'config']);
 
 /** Creates the watch. */
-export function createHealth({ store, statements, report, log }: Context): Health {
+export function createHealth({ database, statements, report, log }: Context): Health {
   let inRow = 0;
   let succeededAt: number | null = null;
   let problem: string | null = null;
@@ -44,7 +44,7 @@ export function createHealth({ store, statements, report, log }: Context): Healt
   // What cannot be written now is found again by the next failure.
   function write(text: string, values: readonly unknown[]): void {
     writing += 1;
-    void store
+    void database
       .run(text, values)
       .catch(() => undefined)
       .finally(() => {

@@ -19,7 +19,7 @@ const orphanMs = 3_600_000;
 
 /** Starts it. */
 export function createHousekeeping(
-  { store, statements, report }: Context,
+  { database, statements, report }: Context,
   handOver: HandOver,
 ): { stop(): Promise<void> } {
   const pause = createPause();
@@ -42,15 +42,15 @@ export function createHousekeeping(
   }
 
   async function keepHouse(): Promise<void> {
-    const turn = await store.run(statements.keepHouse);
+    const turn = await database.run(statements.keepHouse);
     if (turn.length === 0) return;
-    for (const row of await store.run(statements.findBuried, [queues.dead])) {
+    for (const row of await database.run(statements.findBuried, [queues.dead])) {
       report({ type: 'dead', attempts: Number(row.attempts) });
     }
-    await store.transaction((inside) => handOver.adoptOrphans(inside, orphanMs));
+    await database.transaction((inside) => handOver.adoptOrphans(inside, orphanMs));
     for (const text of [statements.forget, statements.forgetHeard]) {
       for (let batch = 0; batch < maxBatches && !isStopping; batch++) {
-        if ((await store.run(text)).length === 0) break;
+        if ((await database.run(text)).length === 0) break;
       }
     }
   }

@@ -8,9 +8,9 @@
 
 import { partnerIdOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
+import type { Database, Sql } from './database.js';
 import type { TrackerSettings } from './options.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
-import type { Sql, Store } from './store.js';
 
 /** How long, in ms, another process may make the tables. */
 const lockMs = 8_000;
@@ -100,12 +100,12 @@ export interface Fleet {
  * @throws {HostedStorageError} when they are missing or older and may not be changed, or newer.
  * @throws {HostedConfigError} when they are of another environment or partner.
  */
-export async function openSchema(store: Store, settings: TrackerSettings): Promise<Fleet> {
+export async function openSchema(database: Database, settings: TrackerSettings): Promise<Fleet> {
   const { schema, migrate, client } = settings;
-  let found = await look(store, schema);
+  let found = await look(database, schema);
   if (found === null) {
     if (!migrate) throw notMigrated(`the tables of schema "${schema}" are missing`);
-    found = await makeTables(store, settings).catch((error: unknown) => {
+    found = await makeTables(database, settings).catch((error: unknown) => {
       const isForbidden = error instanceof HostedStorageError && codeOf(error.cause) === '42501';
       throw isForbidden ? notMigrated(`this role may not make the tables of schema "${schema}" (42501)`) : error;
     });
@@ -126,9 +126,9 @@ export async function openSchema(store: Store, settings: TrackerSettings): Promi
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
   }
   if (found.partnerId === null && partnerId !== undefined) {
-    await store.run(`update ${quote(schema)}.fleet set partner_id = $1::text where partner_id is null`, [partnerId]);
+    await database.run(`update ${quote(schema)}.fleet set partner_id = $1::text where partner_id is null`, [partnerId]);
   }
-  return writeRate(store, settings, found.rate);
+  return writeRate(database, settings, found.rate);
 }
 
 function notMigrated(why: string): HostedStorageError {
@@ -162,9 +162,9 @@ async function look(sql: Sql, schema: string): Promise<Found | null> {
   };
 }
 
-async function makeTables(store: Store, settings: TrackerSettings): Promise<Found> {
+async function makeTables(database: Database, settings: TrackerSettings): Promise<Found> {
   const { schema, client } = settings;
-  return store.transaction(async (inside) => {
+  return database.transaction(async (inside) => {
     // Two processes that start at once: the second waits, and finds them made. A lock that is not given back leaves no
     // connection behind.
     await inside.run(`set local lock_timeout = '${lockMs}ms'`);
@@ -189,9 +189,9 @@ async function makeTables(store: Store, settings: TrackerSettings): Promise<Foun
 
 const defaultRate = 10;
 
-async function writeRate(store: Store, { schema, maxRequestsPerSecond }: TrackerSettings, before: number) {
+async function writeRate(database: Database, { schema, maxRequestsPerSecond }: TrackerSettings, before: number) {
   const rate = maxRequestsPerSecond ?? before;
   if (rate === before) return { rate, rateBefore: null };
-  await store.run(`update ${quote(schema)}.fleet set rate = $1::double precision`, [rate]);
+  await database.run(`update ${quote(schema)}.fleet set rate = $1::double precision`, [rate]);
   return { rate, rateBefore: before };
 }

@@ -12,7 +12,7 @@ import type { BossMessage } from './peers.js';
 import type { Delivery, Settled } from './run-handler.js';
 
 /** Creates what settles; it rejects where the database cannot be reached. */
-export function createSettler({ store, statements, report }: Context, { boss }: HandOver): Batches<Settled> {
+export function createSettler({ database, statements, report }: Context, { boss }: HandOver): Batches<Settled> {
   return createBatches(settle);
 
   async function settle(items: readonly Settled[]): Promise<void> {
@@ -21,7 +21,7 @@ export function createSettler({ store, statements, report }: Context, { boss }: 
     const failed = items.filter((item) => item.is === 'failed');
     const finished = items.filter((item) => item.is !== 'failed').map(({ message }) => message);
     let dead: readonly (Settled & { readonly is: 'failed' })[] = [];
-    await store.transaction(async (inside) => {
+    await database.transaction(async (inside) => {
       const within = { db: inside.boss };
       if (done.length > 0) await inside.run(statements.settle, [listKeys(done)]);
       if (again.length > 0) {

@@ -9,6 +9,7 @@ import type { JobRef } from '../jobs/types.js';
 import { lazy } from '../runtime/lazy.js';
 import { createCallbackDoor } from './callbacks.js';
 import type { Context } from './context.js';
+import { createSql, type Sql } from './database.js';
 import { createDeliveries, type Deliveries } from './deliver.js';
 import { createFollower, type Follower } from './follow.js';
 import { type HandOver, openHandOver, queues } from './hand-over.js';
@@ -26,7 +27,6 @@ import {
 import { createKey } from './keys.js';
 import { toDeadLetter, toStats, toTrackedJob, toTrackRow } from './rows.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
-import { createSql, type Sql } from './store.js';
 import type { Tracker } from './tracker.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
 
@@ -43,7 +43,7 @@ const graceMs = 2_000;
 
 /** Creates the tracker over a database that is ready. */
 export function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
-  const { settings, store, statements } = context;
+  const { settings, database, statements } = context;
   const { environment } = settings.client;
   const ending = new AbortController();
   // For those that never work, and ask for dead letters to be handed over.
@@ -101,12 +101,12 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   }
 
   async function untrack(job: JobRef): Promise<boolean> {
-    const rows = await store.run(statements.untrack, [await keyOf(job)]);
+    const rows = await database.run(statements.untrack, [await keyOf(job)]);
     return rows.length > 0;
   }
 
   async function get(job: JobRef): Promise<TrackedJob<C> | null> {
-    const [row] = await store.run(statements.get, [await keyOf(job)]);
+    const [row] = await database.run(statements.get, [await keyOf(job)]);
     return row ? toTrackedJob<C>(row) : null;
   }
 
@@ -148,8 +148,8 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   async function deadLetters(options?: { limit?: number; after?: string }): Promise<readonly DeadLetter<C>[]> {
     const { limit = 100, after = null } = readLetterOptions(options);
-    await store.run(statements.findBuried, [queues.dead]);
-    const rows = await store.run(statements.deadLetters, [limit, after]);
+    await database.run(statements.findBuried, [queues.dead]);
+    const rows = await database.run(statements.deadLetters, [limit, after]);
     return rows.map((row) => toDeadLetter<C>(row));
   }
 
@@ -158,8 +158,8 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     isIdleNeeded ||= work === null;
     const handOver = work?.handOver ?? (await loadHandOver().catch(throwStorageError));
     const { boss } = handOver;
-    await store.run(statements.findBuried, [queues.dead]);
-    const revived = await store.transaction(async (inside) => {
+    await database.run(statements.findBuried, [queues.dead]);
+    const revived = await database.transaction(async (inside) => {
       const rows = await inside.run(statements.revive, [keys === 'all' ? null : JSON.stringify(keys)]);
       const within = { db: inside.boss };
       if (keys === 'all' && rows.length > 0) await boss.redrive(queues.dead, { ...within, limit: 1_000_000_000 });
@@ -172,8 +172,8 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   }
 
   async function stats(): Promise<TrackerStats> {
-    await store.run(statements.findBuried, [queues.dead]);
-    const [row] = await store.run(statements.stats);
+    await database.run(statements.findBuried, [queues.dead]);
+    const [row] = await database.run(statements.stats);
     if (!row) throw new HostedStorageError('not_migrated', 'its tables are empty');
     return toStats(row);
   }
@@ -184,7 +184,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     await resolveWithin(timeoutMs + graceMs, drain());
     clearTimeout(timer);
     await resolveWithin(graceMs, Promise.all([work?.handOver.stop(), loadHandOver.value?.stop()]));
-    await resolveWithin(graceMs, store.close());
+    await resolveWithin(graceMs, database.close());
   }
 
   async function drain(): Promise<void> {
@@ -198,7 +198,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   }
 
   function sqlOf(db: SqlRunner | undefined): Sql {
-    return db ? createSql(db) : store;
+    return db ? createSql(db) : database;
   }
 
   async function keyOf(given: JobRef): Promise<string> {

@@ -27,7 +27,7 @@ export interface Transaction extends Sql {
 }
 
 /** The database of a tracker. */
-export interface Store extends Sql {
+export interface Database extends Sql {
   /** Runs `work` in a transaction, which is rolled back when it rejects. */
   transaction<T>(work: (inside: Transaction) => Promise<T>): Promise<T>;
   readonly bossModule: BossModule;
@@ -47,9 +47,9 @@ const statementMs = 30_000;
  *
  * @throws {HostedStorageError} when a package is missing, or the folder is locked.
  */
-export async function openStore(place: Place): Promise<Store> {
+export async function openDatabase(place: Place): Promise<Database> {
   const bossModule = await loadBoss();
-  if ('pool' in place) return createPoolStore(place.pool, bossModule, async () => {});
+  if ('pool' in place) return createPoolDatabase(place.pool, bossModule, async () => {});
   if ('folder' in place) return openFolder(place.folder, bossModule);
   const { Pool } = await loadPg();
   const pool: OwnPool = new Pool({
@@ -62,7 +62,7 @@ export async function openStore(place: Place): Promise<Store> {
   });
   // An idle connection that breaks is replaced; without a listener it would end the process.
   pool.on('error', () => {});
-  return createPoolStore(pool, bossModule, () => pool.end());
+  return createPoolDatabase(pool, bossModule, () => pool.end());
 }
 
 /** SQLSTATEs of transactions that another one got in the way of: tried again, they succeed. */
@@ -103,7 +103,7 @@ function toBossDatabase(runner: SqlRunner): BossDatabase {
   return { executeSql: (text, values) => (values?.length ? runner.query(text, values) : runner.query(text)) };
 }
 
-function createPoolStore(pool: SqlPool, bossModule: BossModule, close: () => Promise<void>): Store {
+function createPoolDatabase(pool: SqlPool, bossModule: BossModule, close: () => Promise<void>): Database {
   const { run } = createSql(pool);
   const boss = toBossDatabase(pool);
   return {
@@ -158,7 +158,7 @@ function ignoreBreaking(connection: object): () => void {
   return () => void emitter.removeListener('error', ignore);
 }
 
-async function openFolder(folder: string, bossModule: BossModule): Promise<Store> {
+async function openFolder(folder: string, bossModule: BossModule): Promise<Database> {
   const { PGlite } = await loadLite();
   const unlock = folder.startsWith('memory://') ? () => {} : lockFolder(folder);
   try {
