@@ -3,7 +3,7 @@
 import { HostedClient } from 'hosted-client';
 import { instrument } from 'hosted-client/opentelemetry';
 
-// Once per process. Spans are children of the active one, and the spans of the platform's fetch are children of ours.
+// Once per process. Spans are children of the active span, and the spans of the platform's fetch are children of ours.
 const { disable } = instrument();
 
 const client = HostedClient.fromEnv();

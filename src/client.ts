@@ -23,8 +23,8 @@ import { type CheckedOptions, checkOptions, createSettings, readOverrides } from
 /**
  * A client of one environment of the service. It holds a secret key: keep it on the server.
  *
- * One client is safe to share between concurrent calls. They share a token bucket for retries, and what the client
- * has learnt about the service's clock.
+ * One client is safe to share between concurrent calls. These calls share a token bucket for retries, and the known
+ * difference from the service's clock.
  *
  * @example The sandbox, with a key from the process's environment
  * ```ts
@@ -38,7 +38,10 @@ import { type CheckedOptions, checkOptions, createSettings, readOverrides } from
  * @see §1 of docs/protocol.md
  */
 export class HostedClient {
-  /** The environment this client sends its requests to. Reading it of a lazy client throws what a call rejects with. */
+  /**
+   * The environment this client sends its requests to. For a lazy client, reading this property throws the error that a
+   * call would reject with.
+   */
   declare readonly environment: Environment;
   /** Hosted verification links. */
   readonly links: Links;
@@ -49,7 +52,7 @@ export class HostedClient {
 
   // Private, so that inspecting, spreading or serialising a client never shows a key.
   readonly #start: () => Started;
-  /** Undefined where the options were checked when the client was created. */
+  /** Undefined if the options were checked when the client was created. */
   readonly #lazy: LazyOptions | undefined;
 
   /**
@@ -83,25 +86,25 @@ export class HostedClient {
   }
 
   /**
-   * Creates a client from environment variables: `HOSTED_PARTNER_ID`, `HOSTED_API_KEY` (or
-   * `HOSTED_SECRET_KEY` and `HOSTED_SERVICE_PUBLIC_KEY` for Ed25519), `HOSTED_ENVIRONMENT`,
-   * `HOSTED_SANDBOX_BASE_URL`, `HOSTED_PRODUCTION_BASE_URL`, for job status alone
-   * `HOSTED_SANDBOX_JOB_STATUS_BASE_URL` and `HOSTED_PRODUCTION_JOB_STATUS_BASE_URL`, and `HOSTED_LOG` for what is
-   * shown on the console where no `logger` is given: `debug`, `info` (warnings, retries, calls that failed), `warn`
-   * (the default: warnings) or `off`.
+   * Creates a client from environment variables: `HOSTED_PARTNER_ID`, `HOSTED_API_KEY` (or `HOSTED_SECRET_KEY` and
+   * `HOSTED_SERVICE_PUBLIC_KEY` for Ed25519), `HOSTED_ENVIRONMENT`, `HOSTED_SANDBOX_BASE_URL`,
+   * `HOSTED_PRODUCTION_BASE_URL`, only for job status `HOSTED_SANDBOX_JOB_STATUS_BASE_URL` and
+   * `HOSTED_PRODUCTION_JOB_STATUS_BASE_URL`, and `HOSTED_LOG`. Without a `logger`, `HOSTED_LOG` decides what the
+   * console shows: `debug` (everything), `info` (warnings, retries, calls that failed), `warn` (the default: warnings)
+   * or `off`.
    *
-   * A lazy client reads and checks them with its first call, so that a program builds, and a module is imported,
-   * where its secrets are not. While they are missing or invalid, each call reads them again and rejects as the
-   * constructor would throw; a handler of callbacks responds with 503, and reports the error to its `onError`
-   * and to the `logger` of `overrides`.
+   * A lazy client reads and checks them with its first call. So a module that creates it can be built and imported on a
+   * machine that has no secrets. While they are missing or invalid, each call reads them again, and rejects with the
+   * error that the constructor would throw. A handler of callbacks then responds with 503, and reports the error to its
+   * `onError` and to the `logger` of `overrides`.
    *
    * @param overrides - Options that replace those from the variables. An undefined option replaces nothing.
-   * @param from - Where variables are read from, and when.
+   * @param from - The source of the variables, and when they are read.
    * @returns A client, of the sandbox unless `HOSTED_ENVIRONMENT` is `production`.
-   * @throws {HostedConfigError} when variables are missing, which it names, or an option is invalid; in a browser
-   *   always. Of a lazy client only in a browser, and when `from` is invalid.
+   * @throws {HostedConfigError} when variables are missing (it names them), when an option is invalid, and always in a
+   *   browser. With `lazy` it throws only in a browser, and when `from` is invalid.
    *
-   * @example In a module that is also imported where there are no secrets, as when Next builds
+   * @example In a module that is also imported without secrets, for example when Next builds
    * ```ts
    * export const client = HostedClient.fromEnv({}, { lazy: true });
    * ```
@@ -114,9 +117,9 @@ export class HostedClient {
   static fromEnv(
     overrides: Partial<HostedClientOptions> = {},
     from: {
-      /** The variables, by name; other properties are not read. Default: those of the process. */
+      /** The variables, by name. Other properties are not read. Default: the variables of the process. */
       env?: object;
-      /** Whether they are read with the first call. Default `false`. */
+      /** Whether the variables are read with the first call, and not now. Default `false`. */
       lazy?: boolean;
     } = {},
   ): HostedClient {
@@ -149,11 +152,11 @@ export class HostedClient {
   }
 }
 
-// Not a static block of the class, which would keep bundlers from dropping a client that is not used.
+// A static block of the class would prevent bundlers from dropping a client that is not used.
 const starts = new WeakMap<HostedClient, () => Started>();
 
 /**
- * Reads the logger of a client, for what is built on it.
+ * Reads the logger of a client, for code of this package that uses the client.
  *
  * @internal
  */
@@ -162,7 +165,7 @@ export function loggerOf(client: HostedClient): Logger | undefined {
 }
 
 /**
- * Reads the partner id of a client, for what is built on it.
+ * Reads the partner id of a client, for code of this package that uses the client.
  *
  * @internal
  */
@@ -170,7 +173,7 @@ export function partnerIdOf(client: HostedClient): string | undefined {
   return starts.get(client)?.().options.partnerId;
 }
 
-/** What a client has once its options are checked. */
+/** The parts of a client that need checked options. */
 interface Started extends Pick<HostedClient, 'environment' | 'links' | 'jobs' | 'callbacks'> {
   readonly options: CheckedOptions;
 }
@@ -202,7 +205,7 @@ function mergeOptions(options: CheckedOptions, given: Readonly<Record<string, un
 /** Options that are read with the first call. */
 class LazyOptions {
   readonly read: () => HostedClientOptions;
-  /** Those that are known before, unchecked. */
+  /** The options that are known before the first call, not checked yet. */
   readonly known: Readonly<Record<string, unknown>>;
 
   constructor(read: () => HostedClientOptions, known: Readonly<Record<string, unknown>>) {
@@ -210,7 +213,7 @@ class LazyOptions {
     this.known = known;
   }
 
-  /** For what has to be reported before the options can be read. */
+  /** Reports problems that occur before the options can be read. */
   createTelemetry(): ReturnType<typeof createTelemetry> {
     const { onEvent, logger } = this.known;
     return createTelemetry(
@@ -224,7 +227,7 @@ function createLazyClient(options: LazyOptions): HostedClient {
   return new HostedClient(options as unknown as HostedClientOptions);
 }
 
-// A failure is not kept: the variables may be set later.
+// A failure is not remembered, because the variables may be set later.
 function onceItSucceeds<T extends object>(create: () => T): () => T {
   let value: T | undefined;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * What a client reports about its calls while they run: events for metrics and traces, and the same facts
- * as log lines. Nothing here names a person, a job, a link or a key.
+ * The reports of a client about its running calls: events for metrics and traces, and the same facts as log lines.
+ * Nothing here names a person, a job, a link or a key.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { OperationName } from './protocol/routes.js';
 import { silentLogger, warningLogger } from './runtime/console-log.js';
 
 /**
- * Where log lines go. `console` and winston's loggers work as they are. A logger that takes the details before the
+ * Receives log lines. `console` and winston's loggers work as they are. A logger that takes the details before the
  * message, such as pino, needs an adapter of a few lines. Its errors are ignored.
  */
 export interface Logger {
@@ -31,8 +31,8 @@ export interface Logger {
    */
   info(message: string, details?: object): void;
   /**
-   * Receives a line for something that works but is probably a mistake, a line for each callback that failed, and at
-   * most one line a minute with the number of rejected callbacks.
+   * Receives warnings about things that work but are probably mistakes, and a line for each callback that failed. It
+   * also receives at most one line a minute with the number of rejected callbacks.
    *
    * @param message - What happened.
    * @param details - Not given so far.
@@ -59,23 +59,23 @@ export type HostedEvent =
       callId: number;
       /** What was called. */
       operation: OperationName;
-      /** Which attempt of the call, from 1. */
+      /** The number of the attempt in its call, from 1. */
       attempt: number;
     }
   | {
-      /** A response was received, whatever its status. */
+      /** A response with any status was received. */
       type: 'response';
       /** The same in all events of one call. */
       callId: number;
       /** What was called. */
       operation: OperationName;
-      /** Which attempt of the call, from 1. */
+      /** The number of the attempt in its call, from 1. */
       attempt: number;
       /** The HTTP status. */
       status: number;
       /** The id that the service gave the request; null if it gave none. */
       requestId: string | null;
-      /** Milliseconds the attempt took, from signing it to the end of the body. */
+      /** Milliseconds that the attempt took, from signing the request to the end of the body. */
       durationMs: number;
     }
   | {
@@ -85,7 +85,7 @@ export type HostedEvent =
       callId: number;
       /** What was called. */
       operation: OperationName;
-      /** Which attempt failed, from 1. */
+      /** The number of the failed attempt, from 1. */
       attempt: number;
       /** Milliseconds until the next one. */
       delayMs: number;
@@ -97,7 +97,7 @@ export type HostedEvent =
       type: 'poll';
       /** The same in all polls of one wait. The request of each poll has a call id of its own. */
       callId: number;
-      /** Which poll of the wait, from 1. */
+      /** The number of the poll in its wait, from 1. */
       attempt: number;
       /** Milliseconds since the wait began. */
       elapsedMs: number;
@@ -119,7 +119,10 @@ export type HostedEvent =
       attempts: number;
     }
   | {
-      /** A call has ended: the last event of every call, each poll of a wait and each page of a list included. */
+      /**
+       * A call has ended. This is the last event of every call. Each poll of a wait and each page of a list is a call,
+       * too.
+       */
       type: 'call';
       /** The same in all events of one call. */
       callId: number;
@@ -127,31 +130,31 @@ export type HostedEvent =
       operation: OperationName;
       /** `'ok'`; `'aborted'` by the caller's signal; otherwise the `outcome` of the error. */
       outcome: 'ok' | Outcome | 'aborted';
-      /** How many attempts were made; 0 where the input was invalid. */
+      /** How many attempts were made; 0 if the input was invalid. */
       attempts: number;
-      /** Milliseconds the call took, pauses between its attempts included. */
+      /** Milliseconds that the call took, including the pauses between its attempts. */
       durationMs: number;
     }
   | {
       /** A handler responded to a callback. */
       type: 'callback';
       /**
-       * `'accepted'`: it was passed to `onEvent`; `'repeat'`: it had been passed to `onEvent` before; `'refused'`:
-       * the response was a 4xx; `'failed'`: the response was a 5xx.
+       * `'accepted'`: it was passed to `onEvent`. `'repeat'`: it had been passed to `onEvent` before. `'refused'`: the
+       * response was a 4xx. `'failed'`: the response was a 5xx.
        */
       result: 'accepted' | 'repeat' | 'refused' | 'failed';
       /** A short code that says why it was rejected or failed; null otherwise. */
       reason: string | null;
       /** The HTTP status of our response. */
       status: number;
-      /** Milliseconds from the request to the response, `onEvent` included. */
+      /** Milliseconds from the request to the response, including `onEvent`. */
       durationMs: number;
     };
 
 /** Reports an event. */
 export type Report = (event: HostedEvent) => void;
 
-// Errors of listener and logger are ignored: reporting a call must not change its result.
+// Errors of a listener or a logger are ignored, because reporting a call must not change its result.
 function createReport(listener: Report | undefined, logger: Logger | undefined): Report | null {
   if (!listener && !logger) return null;
   return (event) => {
@@ -166,7 +169,7 @@ export interface Telemetry {
   readonly report: Report | null;
   /** Writes a log line about something that works but is likely a mistake. */
   readonly warn: (message: string) => void;
-  /** The number of calls and waits so far, which is the id of the latest. */
+  /** The number of calls and waits so far. It is also the id of the latest one. */
   calls: number;
 }
 

@@ -15,9 +15,9 @@ import { ed25519 } from './signing/ed25519.js';
 import { check } from './validation/check.js';
 import { flag, inputObject } from './validation/input.js';
 
-/** Where variables are read from, and when. */
+/** The source of the variables, and when they are read. */
 export interface Source {
-  /** Undefined: those of the process. */
+  /** If undefined, the variables of the process are read. */
   readonly env?: object | undefined;
   readonly lazy?: boolean | undefined;
 }
@@ -28,7 +28,7 @@ const source = inputObject({
 });
 
 /**
- * Checks where variables are to be read from.
+ * Checks the source of the variables.
  *
  * @throws {HostedConfigError} with every problem.
  */
@@ -41,7 +41,7 @@ export function readSource(given: unknown): Source {
 /**
  * Reads the options of a client from environment variables. `overrides` replace these options.
  *
- * @throws {HostedConfigError} naming the variables that are missing.
+ * @throws {HostedConfigError} that names the missing variables.
  */
 export function readEnvironment(overrides: Partial<HostedClientOptions>, { env }: Source): HostedClientOptions {
   const variables = env ?? (globalThis as { process?: { env?: object } }).process?.env ?? {};
@@ -76,7 +76,7 @@ type Read = (name: string) => string | undefined;
 
 type Options = Partial<Record<keyof HostedClientOptions, unknown>>;
 
-/** Own properties for the options that are checked here, so that inherited ones are never read. */
+/** The options that are checked here are own properties, so inherited ones are never read. */
 const noOptions: Options = { apiKey: undefined, signer: undefined };
 
 function keyOf(read: Read) {
@@ -99,7 +99,7 @@ function urlsOf(read: Read, variableOf: (environment: Environment) => string): P
   return Object.fromEntries(urls.filter(([, url]) => url));
 }
 
-// Also checked here, so that the messages name the variables instead of the options.
+// These are also checked here, so that messages name the variables and not the options.
 function findMissing({ partnerId, apiKey, signer, environment, baseUrls, logger }: Options): readonly Issue[] {
   const issues: Issue[] = [];
   if (!partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });

@@ -12,15 +12,15 @@ import type { Signer } from './signing/signer.js';
 /** An environment of the service. Each environment has its own keys, links and jobs. */
 export type Environment = 'sandbox' | 'production';
 
-// A record, so that the compiler reports a missing environment.
+// This is a record, so that the compiler reports a missing environment.
 const everyEnvironment: Readonly<Record<Environment, true>> = { sandbox: true, production: true };
 
 /** Every environment, by name. */
 export const environments = Object.keys(everyEnvironment) as readonly Environment[];
 
 /**
- * Options of {@link HostedClient}. Exactly one of `apiKey` and `signer` is required. `environment: 'production'` with
- * the base URL of production: it is never the default.
+ * Options of {@link HostedClient}. Exactly one of `apiKey` and `signer` is required. Production is never the default:
+ * it needs `environment: 'production'` and its base URL.
  */
 export type HostedClientOptions = CommonOptions &
   (ApiKeyOption | SignerInsteadOfApiKey) &
@@ -34,17 +34,17 @@ export type HostedClientOptions = CommonOptions &
 interface ApiKeyOption {
   /** The key of the chosen environment. It is short for `signer: hmacSha256({ apiKey })`. */
   apiKey: string;
-  /** Not with an `apiKey`. */
+  /** Must not be given together with `apiKey`. */
   signer?: undefined;
 }
 
 /**
- * Signs otherwise.
+ * Signs with a signer.
  *
  * @inline
  */
 interface SignerInsteadOfApiKey {
-  /** Not with a `signer`. */
+  /** Must not be given together with `signer`. */
   apiKey?: undefined;
   /** Signs requests and verifies responses: `hmacSha256`, `ed25519`, or your own. §5 does not show the scheme. */
   signer: Signer;
@@ -72,14 +72,14 @@ interface SandboxOptions {
 }
 
 /**
- * Production, which has to be named.
+ * Production: `environment` is required.
  *
  * @inline
  */
 interface ProductionOptions {
   /** The environment to send requests to. */
   environment: 'production';
-  /** The base URL of each environment; that of the chosen one is required. */
+  /** The base URL of each environment. The base URL of the chosen environment is required. */
   baseUrls: {
     /** The base URL of production. */
     production: string | URL;
@@ -89,7 +89,7 @@ interface ProductionOptions {
 }
 
 /**
- * What is the same for each key and environment.
+ * The options that do not depend on the key or the environment.
  *
  * @inline
  */
@@ -106,14 +106,14 @@ interface CommonOptions {
   totalTimeoutMs?: number;
   /**
    * The maximum number of retries of a call, 0 to 100. A call is only retried if that is safe. Default 2. With 0,
-   * exactly one request is sent: sending it again with a new signature is a retry, too.
+   * exactly one request is sent, because sending it again with a new signature is also a retry.
    */
   maxRetries?: number;
   /**
-   * Custom fetch: that of the platform or of undici, or your own. It is given the URL as a string, and method,
-   * headers, body, `redirect` and signal. It must reject only when the request itself fails: an error thrown after
-   * sending (for example by a logging call) may be taken for "not sent", and the request sent again. Default: the
-   * platform's `fetch`, looked up at each call.
+   * A custom fetch: the fetch of the platform or of undici, or your own. It receives the URL as a string, and method,
+   * headers, body, `redirect` and signal. It must reject only when the request itself fails. If it throws after
+   * sending, for example in a logging call, the client may conclude that nothing was sent, and send the request again.
+   * Default: the platform's `fetch`, looked up at each call.
    *
    * @param url - The URL.
    * @param init - The request.
@@ -126,24 +126,28 @@ interface CommonOptions {
    */
   clock?: Clock;
   /**
-   * `'auto'`: if the service rejects our authentication, and its `Date` header differs by more than a minute and at
-   * most a day, the call is retried once, and requests are signed for the service's time. `'off'`: the time is never
-   * corrected. In both cases, only `clock` decides the age of responses. Default `'auto'`.
+   * `'auto'` corrects the time that is signed. It does so if the service rejects our authentication, and its `Date`
+   * header differs by more than a minute and at most a day. The call is then retried once, and requests are signed for
+   * the service's time. `'off'`: the time is never corrected. In both cases, only `clock` decides the age of responses.
+   * Default `'auto'`.
    */
   clockSkew?: 'auto' | 'off';
   /**
-   * How far the timestamp of a signed response may be in the past or future, in milliseconds, by `clock`. If it is
-   * further than half of this, a warning is logged, at most once an hour. Default 300,000; `false` accepts any age.
-   * §5 shows no window.
+   * How far the timestamp of a signed response may be in the past or future, in milliseconds, by `clock`. If the
+   * timestamp is further from now than half of this limit, a warning is logged, at most once an hour. Default 300,000;
+   * `false` accepts any age. §5 shows no window.
    */
   maxResponseAgeMs?: number | false;
-  /** The largest body accepted, in bytes after decompression. Default 8 MiB; of an error response, at most 64 KiB. */
+  /**
+   * The largest body that is accepted, in bytes after decompression. Default 8 MiB. Of an error response, at most 64
+   * KiB are read.
+   */
   maxResponseBytes?: number;
-  /** Corrections to what is assumed where the protocol is silent. Default: none. */
+  /** Corrections to the assumptions about the service that the protocol does not confirm. Default: none. */
   wire?: WireOptions;
   /**
-   * Receives log lines. They contain no bodies, keys, URLs, or ids of people, jobs or links. Default: warnings go to
-   * the platform's `console.warn`, each at most once a minute in a process; see `HOSTED_LOG` at {@link
+   * Receives log lines. They have no bodies, no keys, no URLs, and no ids of people, jobs or links. Default: warnings
+   * go to the platform's `console.warn`, each at most once a minute in a process; see `HOSTED_LOG` at {@link
    * HostedClient.fromEnv}.
    */
   logger?: Logger;
@@ -165,19 +169,19 @@ export interface FetchInit {
   headers: Record<string, string>;
   /** JSON: the text that was signed is the text to send. */
   body: string;
-  /** A redirect is not to be followed: its target could use the signature. */
+  /** A redirect must not be followed, because its target could use the signature. */
   redirect: 'manual';
   /** Aborts at the end of the call and at its time limits. */
   signal: AbortSignal;
 }
 
-/** As little of a `Response` as is read of what a custom `fetch` resolves with. */
+/** The parts of a `Response` that are read. A custom `fetch` must resolve with at least these. */
 export interface FetchResponse {
   /** The HTTP status. */
   readonly status: number;
   /** Whether the status is one of the 2xx. */
   readonly ok: boolean;
-  /** Whether a redirect was followed: it is then rejected. */
+  /** Whether a redirect was followed. If true, the response is rejected. */
   readonly redirected: boolean;
   /** `'opaqueredirect'` is rejected. */
   readonly type: string;
@@ -188,12 +192,12 @@ export interface FetchResponse {
     /**
      * Reads a header.
      *
-     * @param name - Its name, in any case.
-     * @returns Its value; null where there is none.
+     * @param name - The header's name, in upper or lower case.
+     * @returns Its value; null if there is none.
      */
     get(name: string): string | null;
   };
-  /** The body, decompressed; null where there is none. */
+  /** The body, decompressed; null if there is none. */
   readonly body: {
     /**
      * Begins to read.
@@ -202,7 +206,7 @@ export interface FetchResponse {
      */
     getReader(): unknown;
     /**
-     * Gives up the rest of the body.
+     * Cancels the rest of the body.
      */
     cancel(): Promise<void>;
   } | null;
@@ -218,6 +222,9 @@ export interface CallOptions {
   totalTimeoutMs?: number;
   /** The maximum number of retries of the call, if that is safe; 0 means one request. Default: the client's. */
   maxRetries?: number;
-  /** Headers to add, except those that the client or the platform sets (`content-type`, `host`, …). Default: none. */
+  /**
+   * Headers to add. Headers that the client or the platform sets are not allowed (`content-type`, `host`, …). Default:
+   * none.
+   */
   headers?: Record<string, string>;
 }

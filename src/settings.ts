@@ -31,7 +31,7 @@ export interface Settings {
   readonly partnerId: string;
   readonly signer: Signer;
   readonly environment: Environment;
-  /** Other environments that have a base URL. */
+  /** The other environments that have a base URL. */
   readonly otherEnvironments: readonly Environment[];
   /** Without a slash at the end. */
   readonly baseUrls: Readonly<Record<'links' | 'jobs', string>>;
@@ -68,7 +68,7 @@ export function checkOptions(options: unknown): CheckedOptions {
   throw new HostedConfigError(issues, { task: 'create HostedClient' });
 }
 
-/** Copies the options of `overrides`, without those that are undefined. */
+/** Copies the options of `overrides`, except undefined ones. */
 export function readOverrides(overrides: unknown): Readonly<Record<string, unknown>> {
   const given = tryCopyProperties(Object(overrides ?? {}), optionNames);
   if (given === null) {
@@ -135,7 +135,7 @@ const baseUrlMap = inputObject(
 
 const timestampFormat = choice(['iso', 'epoch-ms', 'epoch-s'], 'must be "iso", "epoch-ms" or "epoch-s"');
 
-/** What the protocol leaves open, as callers give it. */
+/** The schema of `wire`, the options about details that the protocol does not show. */
 export const wireOptions = inputObject({
   brand: z.optional(
     z.string('must be a string').check(z.regex(/^[a-z][a-z0-9_]{0,31}$/, 'must be a word in lower case')),
@@ -215,7 +215,7 @@ function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: Op
 }
 
 const mustHaveKey = 'must be there, or "signer" in its place';
-const mustHaveOneKey = 'must not be there beside "signer": leave one of the two out';
+const mustHaveOneKey = 'must not be given together with "signer": leave out one of the two';
 
 // http is allowed only on loopback: a proxy would send the signature over the network, where others can read it.
 function findProxyIssues({
@@ -224,7 +224,7 @@ function findProxyIssues({
   baseUrls,
   jobStatusBaseUrls,
 }: CheckedOptions): readonly Issue[] {
-  // How a custom fetch connects is the caller's choice.
+  // A custom fetch may connect in any way, so it is not checked.
   if (fetch !== undefined && fetch !== globalThis.fetch) return [];
   return Object.entries({ baseUrls, jobStatusBaseUrls })
     .filter(([, urls]) => urls?.[environment]?.startsWith('http:') && usesEnvProxy(urls[environment]))
@@ -245,7 +245,7 @@ function baseUrlProblemOf(url: URL): string | null {
   return null;
 }
 
-// A regular expression for slashes at the end would take time that grows with the square of their number.
+// A regular expression for slashes at the end would be slow: its time grows with the square of their number.
 function trimTrailingSlashes(path: string): string {
   let end = path.length;
   while (path.endsWith('/', end)) end -= 1;

@@ -11,7 +11,7 @@ const { rows } = await db.query<JobRef>(
   `select user_id as "userId", job_id as "jobId" from jobs where state = 'pending'`,
 );
 
-// The script runs every five minutes. What is still pending after four is left to the next run.
+// The script runs every five minutes. A job that is still pending after four minutes is left to the next run.
 const deadlineMs = Number(env.DEADLINE_MS ?? 240_000);
 
 for await (const { job, status, error } of client.jobs.waitForAll(rows, { deadlineMs })) {

@@ -15,7 +15,7 @@ export interface ResponseInfo {
   /** How many requests the call made. */
   readonly attempts: number;
   /**
-   * Gives the body as received. It may contain personal data: do not log it.
+   * Gives the received body, unchanged. It may contain personal data: do not log it.
    *
    * @returns The whole body.
    */
@@ -40,10 +40,10 @@ export interface CallResult<T> {
  */
 export interface ApiPromise<T> extends Promise<T> {
   /**
-   * Gives the value of the same call together with the response that it was read from; sends nothing.
+   * Gives the value of the same call together with its response. It sends no request.
    *
    * @returns The value and the response.
-   * @throws {HostedError} when the call fails, as awaiting the promise itself does.
+   * @throws {HostedError} when the call fails. Awaiting the promise itself throws the same error.
    *
    * @example Note the service's request id
    * ```ts
@@ -69,7 +69,7 @@ export function createApiPromise<T>(result: Promise<CallResult<T>>): ApiPromise<
 }
 
 /**
- * Begins a call; where that throws, the call rejects.
+ * Begins a call. If beginning it throws, the call rejects.
  *
  * @internal
  */
@@ -86,8 +86,8 @@ function dataOf<T>({ data }: CallResult<T>): T {
 }
 
 class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
-  // then() and catch() give plain promises: the constructor below takes a call, not an executor.
-  // Stryker disable next-line BlockStatement: undefined stands for Promise, too
+  // then() and catch() return ordinary promises, because the constructor below takes a call and not an executor.
+  // Stryker disable next-line BlockStatement: undefined gives a Promise, too
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }
@@ -95,7 +95,8 @@ class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
   readonly #result: Promise<CallResult<T>>;
 
   constructor(result: Promise<CallResult<T>>) {
-    // Both functions as they are: V8 follows them from one promise to the next, to find the caller's frames.
+    // Both functions are passed on without a wrapper: V8 follows them from promise to promise, to find the caller's
+    // frames.
     super((resolve, reject) => {
       result.then(dataOf).then(resolve, reject);
     });
@@ -103,7 +104,7 @@ class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
   }
 
   withResponse(): Promise<{ data: T; response: ResponseInfo }> {
-    // Derived from this promise, and not beside it: V8 follows a promise that has one reaction.
+    // It is derived from this promise: V8 follows a promise only if it has exactly one reaction.
     return this.then(() => this.#result);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What is known of a call while it runs, and of each of its attempts.
+ * The facts about a running call, and about each of its attempts.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { Encoded, Operation, OperationFacts } from './operation.js';
 import type { SentSignatures } from './sent-signatures.js';
 import type { SigningTime, SigningTimes } from './signing-times.js';
 
-/** What the calls of one client share. */
+/** The state that all calls of one client share. */
 export interface SharedState {
   readonly settings: Settings;
   readonly telemetry: Telemetry;
@@ -38,31 +38,34 @@ export interface TokenBucket {
 }
 
 /**
- * What a call is part of: a wait, or the confirmation of a callback, which have retries of their own. Such a
- * call is made once, signed anew at most once, and takes nothing from the token bucket.
+ * The larger task that a call is part of: a wait, or the confirmation of a callback. These have their own retries. Such
+ * a call is made once. It is signed again at most once, and takes no tokens from the bucket.
  */
 export interface PartOf {
-  /** The signatures of all calls of the wait or confirmation. If left out, only those of this call. */
+  /**
+   * The signatures of all calls of the wait or confirmation. If this is left out, only the signatures of this call
+   * count.
+   */
   readonly sent?: SentSignatures;
 }
 
-/** What stays the same over the attempts of a call. */
+/** The facts that stay the same in all attempts of a call. */
 export interface RunningCall<Input, WireResponse, Output> extends CallFacts {
   readonly operation: Operation<Input, WireResponse, Output>;
-  /** What the caller gave, checked and copied. */
+  /** The caller's input and options, checked and copied. */
   readonly input: Input;
 }
 
-/** What a call is, whatever its input and its response. */
+/** The operation of the call. */
 export interface CallFacts {
   readonly shared: SharedState;
   /** All events of the call have this id. */
   readonly id: number;
   readonly operation: OperationFacts;
   readonly options: CallOptions;
-  /** Its request, without what signing adds. */
+  /** Its request, without the fields that signing adds. */
   readonly encoded: Encoded;
-  /** By the monotonic clock, as is what follows. */
+  /** When the call began, by the monotonic clock. The times below also use this clock. */
   readonly startedAt: number;
   /** When `totalTimeoutMs` is over. */
   readonly endsAt: number;
@@ -71,22 +74,25 @@ export interface CallFacts {
   readonly traced: CallTrace | null;
   /** The channel of attempts; null if it has no subscriber when the call begins. */
   readonly attemptChannel: TracingChannel | null;
-  /** Every signature that was sent by the call, or by the wait or confirmation that it is part of. */
+  /**
+   * Every signature that the call has sent. If the call is part of a wait or a confirmation, it has every signature of
+   * that wait or confirmation.
+   */
   readonly sent: SentSignatures;
 }
 
-/** What became of a call. */
+/** How a call ended. */
 export type CallOutcome = Extract<HostedEvent, { type: 'call' }>['outcome'];
 
-/** What is known of a call once it has ended, for those who trace it. */
+/** The facts about a call that has ended, for tracing. */
 export interface CallTrace {
-  /** The HTTP status of the last response; null where there is none. */
+  /** The HTTP status of the last response; null if there is none. */
   status: number | null;
   /** How many attempts were made. */
   attempts: number;
   /** Null until it has ended. */
   outcome: CallOutcome | null;
-  /** The `code` of the error; null where there is none, and for an abort. */
+  /** The `code` of the error; null if there is none, and for an abort. */
   errorCode: string | null;
 }
 
@@ -95,31 +101,34 @@ export interface Attempt<Call extends CallFacts = CallFacts> {
   readonly call: Call;
   /** From 1. */
   readonly number: number;
-  /** By the monotonic clock. */
+  /** When it began, by the monotonic clock. */
   readonly startedAt: number;
-  /** The correction of its time. It is a snapshot, because another call may learn another offset meanwhile. */
+  /**
+   * The correction of the attempt's time. It is a copy, because another call may learn another offset during the
+   * attempt.
+   */
   readonly offsetMs: number;
-  /** Whether this attempt or an earlier one was made only to get a new signature. */
+  /** Whether a new signature was the only reason for this attempt, or for an earlier one. */
   readonly isResigned: boolean;
-  /** Whether an earlier attempt was sent, and may have had an effect. */
+  /** Whether an earlier attempt was sent and may have had an effect. */
   readonly isUnsettled: boolean;
-  /** The time of the attempt before, if a response was signed for the same time; otherwise null. */
+  /** The signed time of the previous attempt, if its response was signed for the same time; otherwise null. */
   readonly met: SigningTime | null;
-  /** The time that it is signed for; null before that. */
+  /** The time that it is signed for; null until it is signed. */
   signedFor: SigningTime | null;
   progress: 'not sent' | 'sent' | 'answered';
-  /** The HTTP status of its response; null before that. */
+  /** The HTTP status of its response; null until there is a response. */
   status: number | null;
 }
 
-/** What an error says of the attempt that it ended. */
+/** The facts that an error has about the attempt that it ended. */
 export function factsOf(attempt: Attempt, outcome: Outcome): ErrorFacts {
   const { operation } = attempt.call;
   const retryable = operation.repeatable || outcome === 'not_sent';
   return { operation: operation.name, outcome, attempts: attempt.number, retryable };
 }
 
-/** What became of the request of an attempt that has no response. */
+/** Whether the request of an attempt without a response may have been received. */
 export function outcomeWithoutResponse({ progress, isUnsettled }: Pick<Attempt, 'progress' | 'isUnsettled'>): Outcome {
   return progress !== 'not sent' || isUnsettled ? 'unknown' : 'not_sent';
 }

@@ -1,5 +1,5 @@
 /**
- * The end of a call: its last event, and what those who trace it see.
+ * The end of a call: its last event, and the end of its trace.
  *
  * @module
  */
@@ -8,11 +8,13 @@ import type { WaitingClock } from '../runtime/clock.js';
 import { completeMessage } from '../runtime/tracing-channel.js';
 import type { Attempt, CallFacts, CallOutcome } from './attempt.js';
 
-/** What is known of a call that has ended; one whose input was invalid has no start. */
+/** The facts about a call that has ended. A call with invalid input has no start. */
 export type EndedCall = Pick<CallFacts, 'id' | 'operation' | 'shared' | 'traced'> &
   Partial<Pick<CallFacts, 'startedAt'>>;
 
-/** Reports that a call has ended after `attempt`, and completes its trace. `errorCode` is null without an error. */
+/**
+ * Reports that a call has ended after `attempt`, and completes its trace. `errorCode` is null if there was no error.
+ */
 export function reportEnd(
   call: EndedCall,
   outcome: CallOutcome,
@@ -32,7 +34,7 @@ export function reportEnd(
   });
 }
 
-// A clock that fails does not change how a call ends.
+// If the clock fails, the call still ends in the same way.
 function durationSince(startedAt: number | undefined, { elapsed }: WaitingClock): number {
   try {
     return startedAt === undefined ? 0 : Math.round(elapsed() - startedAt);

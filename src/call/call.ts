@@ -1,6 +1,6 @@
 /**
- * What happens during a call, from top to bottom: check the input, then for each attempt sign, send, and
- * read the response. One pipeline runs every row of the table of operations.
+ * Runs a call, in this order: it checks the input. Then each attempt signs, sends, and reads the response. One pipeline
+ * runs every row of the table of operations.
  *
  * @module
  */
@@ -30,8 +30,8 @@ import { traceCall } from './tracing.js';
 import { send } from './transport.js';
 
 /**
- * Runs an operation on the input that `readInput` gives. It starts at once, and rejects on invalid input; input
- * that throws while it is read (a getter, a proxy) is invalid.
+ * Runs an operation on the input that `readInput` gives. It starts at once, and rejects if the input is invalid. Input
+ * that throws while it is read (a getter, a proxy) is invalid, too.
  */
 export type Call = <Input, WireResponse, Output>(
   operation: Operation<Input, WireResponse, Output>,
@@ -88,10 +88,10 @@ async function runAttempt<Input, WireResponse, Output>(
   const response = await withTimeout(limitsOf(attempt), async (signal) =>
     send(await signRequest(attempt), attempt, signal),
   );
-  // A promise if the signer verifies asynchronously.
+  // This is a promise if the signer verifies asynchronously.
   const result = readResponse(response, attempt);
   if (!(result instanceof Promise)) return result;
-  // If the signal or the time limit ends the attempt first, nothing else handles this rejection.
+  // If the signal or the time limit ends the attempt first, no other code handles this rejection.
   result.catch(() => undefined);
   return withTimeout(limitsOf(attempt, 'total'), () => result);
 }
@@ -115,7 +115,7 @@ function beginCall<Input, WireResponse, Output>(
       sent: sharedSignatures(part) ?? createSentSignatures(settings.maxResponseAgeMs),
     };
   } catch (error) {
-    // The caller is still on the stack, below more of our frames than an engine keeps by default.
+    // The caller is still on the stack, but below many frames of ours: an engine does not keep so many by default.
     throw addCallerFrames(reportFailure(error, begun, null));
   }
 }
@@ -125,7 +125,7 @@ function sharedSignatures(part: PartOf | undefined) {
   return part && Object.hasOwn(part, 'sent') ? part.sent : undefined;
 }
 
-// An attempt ends with the call: one timer serves both limits.
+// An attempt ends when the call ends, so one timer is enough for both limits.
 function limitsOf(attempt: Attempt, only?: 'total'): Limits {
   const { options, endsAt, shared } = attempt.call;
   const { clock, timeoutMs } = shared.settings;

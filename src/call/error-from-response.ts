@@ -1,6 +1,6 @@
 /**
- * What a response's HTTP status and service code mean, before anything in it is trusted (docs/protocol.md §7). A
- * forged error can cause an exception, but never a job status.
+ * Decides whether a response is an error, from its HTTP status and service code. At this time, nothing in the response
+ * is trusted (docs/protocol.md §7). A forged error can cause an exception, but never a job status.
  *
  * @module
  */
@@ -31,8 +31,8 @@ import type { TransportResponse } from './transport.js';
 type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
 
 /**
- * Creates the error for a response; null if the response is not an error, and can be verified and decoded.
- * `properties` are those of its JSON; null if it has none.
+ * Creates the error for a response; null if the response is not an error, and can be verified and decoded. `properties`
+ * are the properties of its JSON; null if it has none.
  */
 export function createServiceError(
   response: TransportResponse,
@@ -99,21 +99,21 @@ export function createServiceError(
   }
 }
 
-/** What a response is that comes from another server than the service. */
-export const webPage = 'it is a web page: check that "baseUrls" has the address of the service';
+/** Describes a response that comes from another server, not from the service. */
+export const webPage = 'it is a web page: check that "baseUrls" has the URL of the service';
 
-/** Whether a response is a web page, as another server or a gateway sends it. */
+/** Whether a response is a web page. A gateway or another server may send one. */
 export function isWebPage(headers: Headers): boolean {
   return /^text\/html\b/i.test(headers.get('content-type') ?? '');
 }
 
 /**
  * Finds the id that the service gave a request, if the id may be shown. A service that repeats its input could put a
- * signature there, so an id that contains a part of a signature is dropped.
+ * signature there. So an id that contains a part of a signature is dropped.
  */
 export function requestIdIn(headers: Headers, sentSignatures: readonly string[]): string | null {
   for (const name of assumedRequestIdHeaders) {
-    // Node's fetch leaves the blanks behind a value, which are no part of it (RFC 9110 §5.5).
+    // Node's fetch keeps the blanks after a value, which do not belong to it (RFC 9110 §5.5).
     const id = headers.get(name)?.trim();
     if (id === undefined || !/^[\w.:=+/-]{1,128}$/.test(id)) continue;
     if (!sentSignatures.some((signature) => hasPartOf(id, signature))) return id;
@@ -121,10 +121,10 @@ export function requestIdIn(headers: Headers, sentSignatures: readonly string[])
   return null;
 }
 
-/** How many characters make a part of a signature: no id shares as many with one by coincidence. */
+/** The length of a part of a signature. No id has so many characters in common with a signature by coincidence. */
 const partLength = 8;
 
-// By parts, so that 15 characters in a row are found wherever they begin in either of the two.
+// The signature is compared in parts. So 15 equal characters in a row are always found, in any place.
 function hasPartOf(id: string, signature: string): boolean {
   if (signature.length < partLength) return id === signature;
   const [text, secret] = [standardBase64(id), standardBase64(signature)];
@@ -134,7 +134,7 @@ function hasPartOf(id: string, signature: string): boolean {
   return false;
 }
 
-// The alphabet of URLs (RFC 4648 §5) writes two characters otherwise.
+// The URL-safe alphabet (RFC 4648 §5) writes two of the characters differently.
 function standardBase64(text: string): string {
   return text.replaceAll('-', '+').replaceAll('_', '/');
 }
@@ -152,11 +152,11 @@ function meaningOf(status: number, code: string | null, properties: Properties |
 }
 
 function meaningOfCode(code: string | null): CodeMeaning | undefined {
-  // Stryker disable next-line ConditionalExpression: null is no code; it is asked for the types
+  // Stryker disable next-line ConditionalExpression: null is not a code; the check is there for the types
   return code === null ? undefined : assumedCodes.get(code);
 }
 
-// Create, too, may be retried after 429: the service says that it did not act.
+// After 429 even create may be retried, because the service says that it did not act.
 function isRetryable(meaning: Meaning, { status, serviceCode }: ErrorResponse, repeatable: boolean): boolean {
   if (meaning === 'rate_limit') return serviceCode !== assumedBlockedCode;
   const said = meaningOfCode(serviceCode) === 'server';
@@ -164,7 +164,7 @@ function isRetryable(meaning: Meaning, { status, serviceCode }: ErrorResponse, r
   return repeatable && transient;
 }
 
-// Shown in messages and logs, so nothing but digits: what else stands there may be anything.
+// Messages and logs show it, so only digits are accepted: any other text may contain a secret.
 function codeIn(properties: Properties | null): string | null {
   const code = properties?.code;
   if (typeof code !== 'number' && typeof code !== 'string') return null;

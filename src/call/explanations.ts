@@ -1,6 +1,7 @@
 /**
- * What is likely wrong when the service cannot be reached, or does not accept a signature, and what to do next. A
- * message names the origin of a URL, never its path, and nothing of a key. Loaded with the first such error.
+ * Explains errors: why the service may not be reachable, why it may not accept a signature, and what to do next. A
+ * message names the origin of a URL, but never its path, and no part of a key. This module is loaded with the first
+ * such error.
  *
  * @module
  */
@@ -13,15 +14,15 @@ import type { Settings } from '../settings.js';
 import { hasBlanks } from '../signing/hmac-sha256.js';
 import { describeSkew } from './clock-skew.js';
 
-/** What is wrong, and what to do about it; null if nothing can be advised. */
+/** What is wrong, and what to do about it; null if there is no advice. */
 type Explanation = readonly [what: string, advice: string | null];
 
-/** What is known of a request without a response, and why there is none, in words. */
+/** The facts about a request without a response, and the reason in words. */
 export interface ExplainedFailure extends ConnectionFailure {
   readonly why: string;
 }
 
-/** Explains why a request has no response, by what `fetch` threw. */
+/** Explains why a request has no response, from the error that `fetch` threw. */
 export function explainFailure(error: unknown, origin: string, settings: Settings): ExplainedFailure {
   const failure = describeConnectionFailure(error, settings.fetch === platformFetch);
   return { ...failure, why: explainConnection(failure, origin, settings) };
@@ -71,7 +72,7 @@ function explain({ reason, step, isNotSent }: ConnectionFailure, origin: string)
   }
 }
 
-/** Texts of Deno's messages, and Node's code for each. The first match counts. */
+/** Deno's messages, each with the code that Node uses for the same error. The first match counts. */
 const denoSteps: readonly (readonly [text: string, code: string])[] = [
   ['Requires net access ', 'NET_PERMISSION'],
   [': dns error: ', 'ENOTFOUND'],
@@ -123,29 +124,29 @@ function adviceAboutAuthority(): string | null {
   const runtime = readProcessFacts()?.runtime;
   if (runtime === undefined) return null;
   const variable = runtime === 'deno' ? 'DENO_CERT' : 'NODE_EXTRA_CA_CERTS';
-  return `if it is your own, or that of your proxy, name its file in ${variable} before the process starts`;
+  return `if it is your own authority, or your proxy's, set ${variable} to its file before the process starts`;
 }
 
 function hintsAboutFetch(failure: ConnectionFailure, origin: string): readonly string[] {
   const hints: string[] = [];
-  // If a certificate was rejected, there was a connection: no proxy was missing.
+  // If a certificate was rejected, there was a connection. So the cause is not a missing proxy.
   const variable = failure.isLasting ? null : findUnusedProxy(origin);
   if (variable !== null) {
     hints.push(
       `${variable} is set, and Node's fetch uses it only with NODE_USE_ENV_PROXY=1 (Node 22.21, 24.5 or later)`,
     );
   }
-  // RFC 6761 §6.2: no real host has such a name; those of the testing kit do.
+  // RFC 6761 §6.2: no real host has such a name. The hosts of the testing kit have one.
   if (new URL(origin).hostname.endsWith('.test')) {
     hints.push('only the fetch of the testing kit reaches its hosts: pass "fetch: service.fetch" to the client');
   }
   return hints;
 }
 
-/** How far the clocks may be apart, in ms, before the message says so: `Date` has whole seconds. */
+/** The message mentions a difference between the clocks if it is larger than this, in ms: `Date` has whole seconds. */
 const unsuspiciousMs = 5_000;
 
-/** What is known of a response that did not accept our signature. */
+/** The facts about a response that rejected our signature. */
 export interface Rejection {
   readonly headers: Headers;
   readonly now: number;
@@ -153,7 +154,7 @@ export interface Rejection {
   readonly tookMs: number;
 }
 
-/** Lists possible reasons why the service does not accept a signature, each with what to do. */
+/** Lists possible reasons why the service does not accept a signature. Each says what to do. */
 export function explainRejection({ headers, now, tookMs }: Rejection, settings: Settings): readonly string[] {
   const { partnerId, signer } = settings;
   const hints: string[] = [];

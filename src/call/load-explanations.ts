@@ -1,6 +1,6 @@
 /**
- * Loads the explanations of errors with the first error that needs them. If they cannot be loaded, the error has none,
- * and its request counts as one that may have been received.
+ * Loads the explanations of errors with the first error that needs them. If they cannot be loaded, the error has no
+ * explanation, and its request counts as possibly received.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What a row of the table of operations is: all that a call needs to know of an operation, as data and two
- * pure functions.
+ * The type of a row in the table of operations. A row has all that a call needs to know about an operation: data and
+ * two pure functions.
  *
  * @module
  */
@@ -12,41 +12,43 @@ import type { OperationName, Route } from '../protocol/routes.js';
 
 /** One operation: from checked input to a body, and from a response of known shape to the public value. */
 export interface Operation<Input, WireResponse, Output> extends OperationFacts {
-  /** What callers may pass. */
+  /** The schema of the caller's input. */
   readonly request: z.ZodMiniType<Input>;
-  /** Writes the body, without what signing adds, and names the link of the path. */
+  /** Writes the body, without the fields that signing adds, and gives the link id for the path. */
   encode(input: Input, wire: Wire): Encoded;
-  /** What the service may respond. */
+  /** The schema of the service's response. */
   readonly response: z.ZodMiniType<WireResponse>;
-  /** Reads the response; `input` is what it must be about. */
+  /** Reads the response, which must belong to `input`. */
   decode(response: WireResponse, input: Input, context: DecodeContext): Decoded<Output>;
 }
 
-/** What an operation is, whatever its input and its response. */
+/** The facts about an operation that do not depend on its input or its response. */
 export interface OperationFacts {
   readonly name: OperationName;
   readonly route: Route;
-  /** Whether running it twice does what running it once does. */
+  /** Whether running it twice has the same effect as running it once. */
   readonly repeatable: boolean;
-  /** Whether the response must have a signature, or is verified only when it has one. */
+  /** Whether the response must have a signature. If false, the response is verified only if it has one. */
   readonly signedResponse: 'required' | 'if present';
 }
 
 /** A request, before it is signed. */
 export interface Encoded {
-  /** The link id that goes into the path, where the path has one. */
+  /** The link id in the path, if the path has one. */
   readonly linkId?: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What decoding may know beside the response itself. */
+/** The facts that decoding may use besides the response itself. */
 export interface DecodeContext {
   readonly wire: Wire;
-  /** When the service signed the response, if it did. */
+  /** When the service signed the response, if it signed it. */
   readonly signedAt: Date | null;
 }
 
-/** The public value, or why there is none. Both have the property that tells them apart as their own. */
+/**
+ * The public value, or why there is none. Each has its property as an own property, so the two can be distinguished.
+ */
 export type Decoded<Output> =
   | { readonly value: Output; readonly reason: null }
   | { readonly reason: 'shape' | 'mismatch'; readonly issues: readonly Issue[] };

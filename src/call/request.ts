@@ -1,5 +1,5 @@
 /**
- * What is sent: input that is checked first, then for every attempt a body, a URL and a signature of its own.
+ * Creates requests. The input is checked once. Every attempt then has its own body, URL and signature.
  *
  * @module
  */
@@ -21,13 +21,13 @@ import { correctTime } from './signing-times.js';
 const checkedOptions = inputObject(callOptions);
 const noOptions = check(checkedOptions, {});
 
-/** What is sent and how, checked. */
+/** The checked input and options of a call. */
 export type CheckedInput<Input> = Pick<RunningCall<Input, never, never>, 'input' | 'encoded' | 'options'>;
 
 /**
- * Checks the input and the options of a call, and copies them: what the caller changes later is not sent.
+ * Checks the input and the options of a call, and copies them. A later change by the caller is not sent.
  *
- * @throws {HostedValidationError} with every problem of both.
+ * @throws {HostedValidationError} with every problem of the input and the options.
  */
 export function checkInput<Input>(
   operation: OperationFacts & Pick<Operation<Input, never, never>, 'request' | 'encode'>,
@@ -37,14 +37,14 @@ export function checkInput<Input>(
   try {
     given = readInput();
   } catch {
-    // A getter or a proxy of the caller's threw: there is no object to read from.
+    // One of the caller's getters or proxies threw, so there is no object to read from.
   }
   const input = check(operation.request, given);
   const call = options === undefined ? noOptions : check(checkedOptions, options);
   const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
   if (input.data === undefined || call.data === undefined) throw fail([...input.issues, ...nameOptions(call.issues)]);
   const encoded = operation.encode(input.data, wire);
-  // §4.3 and §4.4 have paths of the same shape: getting the list marker as an id would list everything.
+  // §4.3 and §4.4 have paths of the same shape: if the list marker were used as an id, a get would list everything.
   if (encoded.linkId === wire.listMarker) throw fail([{ path: 'refId', message: isMarker }]);
   return { input: input.data, encoded, options: call.data as CallOptions };
 }
@@ -66,8 +66,8 @@ export interface SignedRequest {
 }
 
 /**
- * Writes and signs the request of an attempt, for a time of its own, and remembers its signature. Returns a promise
- * only if the signer does.
+ * Writes and signs the request of an attempt, and remembers its signature. Each attempt is signed for its own time.
+ * Returns a promise only if the signer does.
  *
  * @throws {HostedConfigError} when the signer throws, or does not return a string.
  */
@@ -91,13 +91,13 @@ function sign(attempt: Attempt, timestamp: string): string | Promise<string> {
     if (typeof signature === 'string' && signature !== '') return signature;
     throw createSignerError();
   };
-  // What a caller's signer throws may contain a key: it is neither shown nor passed on.
+  // An error of the caller's signer may contain a key, so it is neither shown nor passed on.
   const fail = (error: unknown): never => {
     throw error instanceof HostedError ? error : createSignerError();
   };
   try {
     const signature: unknown = signer.sign({ partnerId, timestamp });
-    // Stryker disable next-line ConditionalExpression,StringLiteral: only spares a wait
+    // Stryker disable next-line ConditionalExpression,StringLiteral: this only saves a wait
     if (typeof signature === 'string') return assertSignature(signature);
     return Promise.resolve(signature).then(assertSignature).catch(fail);
   } catch (error) {
@@ -132,7 +132,7 @@ function createRequest(
 }
 
 function urlOf({ route }: OperationFacts, { linkId }: Encoded, { baseUrls, wire }: Settings): string {
-  // Stryker disable next-line StringLiteral: only paths of rows with a link id have a place for it
+  // Stryker disable next-line StringLiteral: only paths with a link id use this text
   const id = linkId ?? '';
   const path = route.path.replace('{brand}', wire.brand).replace('{list}', wire.listMarker).replace('{linkId}', id);
   return baseUrls[route.host] + path;

@@ -1,6 +1,6 @@
 /**
- * From a response to the public value: error of the service → JSON object → signature → shape → decode. Each
- * step throws; every value that is returned was verified, where the responses of its operation are signed.
+ * From a response to the public value: error of the service → JSON object → signature → shape → decode. Each step may
+ * throw. If the responses of an operation are signed, every value that is returned was verified.
  *
  * @module
  */
@@ -74,7 +74,7 @@ function throwServiceError(
   if (error.code !== 'authentication') throw error;
   const { settings, skew, telemetry } = attempt.call.shared;
   const trip = { receivedAt: now, tookMs: settings.clock.elapsed() - attempt.startedAt };
-  // No other response may say what time it is: this one says that the service did not accept ours.
+  // Only this response may correct the time, because it says that the service rejected our authentication.
   if (skew.learn(response.headers, trip)) telemetry.warn(describeOffset(skew.offsetMs));
   if (loadExplanations.value !== undefined) throw error;
   const explain = () => {
@@ -83,7 +83,7 @@ function throwServiceError(
   return loadExplanations().then(explain, explain);
 }
 
-/** Creates the errors about what is read, a response or a callback: they name where it came from. */
+/** Creates the errors about a response or a callback. They say which of the two was read. */
 export interface Source {
   createUnusable(reason: UnusableReason, issues?: readonly Issue[]): HostedResponseError;
   createUntrusted(reason: SignatureReason): HostedSignatureError;
@@ -114,7 +114,7 @@ function sourceOf(response: TransportResponse, { call, number }: Attempt, now: n
 /**
  * Gives the properties of parsed JSON.
  *
- * @throws {HostedResponseError} when it is undefined, as it was no JSON, or no object.
+ * @throws {HostedResponseError} when the value is undefined (the body was not JSON) or not an object.
  */
 export function assertObject(json: unknown, source: Source): Properties {
   if (json === undefined) throw source.createUnusable('malformed');
@@ -122,20 +122,21 @@ export function assertObject(json: unknown, source: Source): Properties {
   return json;
 }
 
-/** What is verified, and for whom. */
+/** The input of verification. */
 interface Verifying {
   readonly attempt: Attempt;
   readonly now: number;
   readonly source: Source;
 }
 
-/** When the service signed the response; null where it need not be signed and is not. */
+/** When the service signed the response; null if it has no signature and needs none. */
 function verifyResponse(properties: Properties, verifying: Verifying): Date | null | Promise<Date | null> {
   const { operation, sent, shared } = verifying.attempt.call;
   const { maxResponseAgeMs, partnerId, signer } = shared.settings;
   const signatures = signaturesIn(properties);
   const others = signatures.filter((signature) => !wasSent(sent, signature));
-  // The responses of link operations are not signed; one that hands our own signature back is not, either.
+  // The responses of link operations are not signed. A response that only repeats our own signature is not signed,
+  // either.
   if (operation.signedResponse === 'if present' && others.length === 0) return null;
   if (mayReflect(verifying.attempt) && others.length < signatures.length) {
     throw verifying.source.createUntrusted('reflected');
@@ -153,7 +154,7 @@ function verifyResponse(properties: Properties, verifying: Verifying): Date | nu
     : signedAtOf(verdict, others, verifying);
 }
 
-// Both sides sign with one key, so that anyone can hand us back what we sent, now or earlier.
+// Both sides sign with one key, so anyone can send our own signatures back to us, new or old ones.
 function mayReflect({ call }: Attempt): boolean {
   return call.operation.signedResponse === 'required' && !call.shared.settings.wire.echoesTimestamp;
 }
@@ -175,7 +176,7 @@ export type Verified = Extract<Verdict, { readonly isVerified: true }>;
  * Returns the verdict if the signature is valid.
  *
  * @throws {HostedSignatureError} when the signature is not valid.
- * @throws {HostedConfigError} when the signer threw, so that there is no verdict.
+ * @throws {HostedConfigError} when the signer threw: then there is no verdict.
  */
 export function assertVerified(verdict: Verdict, source: Source): Verified {
   if (verdict.isVerified) return verdict;

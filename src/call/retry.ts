@@ -1,5 +1,5 @@
 /**
- * Runs attempts: decides after which error another attempt follows, how long to wait before it, and how many retries
+ * Runs attempts. It decides whether another attempt follows an error, how long to wait before it, and how many retries
  * a client may make.
  *
  * @module
@@ -16,9 +16,9 @@ import { type EndedCall, reportEnd } from './call-end.js';
 import { traceAttempt } from './tracing.js';
 
 /**
- * Runs attempts of a call until one succeeds, or fails with an error that is not worth another one.
+ * Runs attempts of a call until one succeeds, or until another attempt would not help.
  *
- * @throws the error of the last attempt; the reason of the caller's signal.
+ * @throws the error of the last attempt, or the reason of the caller's signal.
  */
 export async function runAttempts<Call extends CallFacts, Output>(
   call: Call,
@@ -41,7 +41,7 @@ export async function runAttempts<Call extends CallFacts, Output>(
       }
     }
   } catch (error) {
-    // `signal.reason` may itself be a HostedError, and an abort is no failure.
+    // `signal.reason` may itself be a HostedError, but an abort is not a failure.
     if (call.options.signal?.aborted) {
       reportEnd(call, 'aborted', attempt);
       throw call.options.signal.reason;
@@ -50,7 +50,7 @@ export async function runAttempts<Call extends CallFacts, Output>(
   }
 }
 
-/** @throws the error where it is not worth another attempt. */
+/** @throws the error if another attempt would not help. */
 async function waitForRetry(error: unknown, failed: Attempt): Promise<FailedAttempt> {
   const { call, number } = failed;
   call.options.signal?.throwIfAborted();
@@ -67,13 +67,13 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<FailedAtte
     delayMs,
     reason: error.code,
   });
-  // From here on its request counts as one without a response: what follows may fail, too.
+  // From here on, the request counts as one without a response, because the next steps may fail, too.
   failed.progress = mayHaveHadEffect(error) ? 'sent' : 'not sent';
   if (delayMs > 0 || !retry.isResigned) await pause(call, delayMs, error);
   return { ...retry, failed, error };
 }
 
-/** @throws `error` where a given clock cannot sleep. */
+/** @throws `error` if the given clock cannot sleep. */
 async function pause({ options, shared }: CallFacts, delayMs: number, error: AnyHostedError): Promise<void> {
   await sleepAbortably(shared.settings.clock, delayMs, options.signal).catch((failure: unknown) => {
     options.signal?.throwIfAborted();
@@ -102,12 +102,13 @@ function beginAttempt<Call extends CallFacts>(call: Call, before: FailedAttempt 
   };
 }
 
-// Requests that were never sent, rate-limited (429) or rejected (401) had no effect; any other may have had one.
+// A request had no effect if it was never sent, was rate-limited (429) or was rejected (401). Any other request may
+// have had one.
 function mayHaveHadEffect({ outcome, code }: AnyHostedError): boolean {
   return outcome !== 'not_sent' && code !== 'rate_limit' && code !== 'authentication';
 }
 
-// A clock or a signer that fails knows nothing of the call.
+// A clock or a signer that fails knows nothing about the call.
 function completeError(caught: AnyHostedError, { operation }: EndedCall, attempt: Attempt | null): AnyHostedError {
   if (caught.code !== 'config' || caught.operation !== null) return caught;
   if (attempt === null) return new HostedConfigError(caught.issues, { operation: operation.name });
@@ -115,7 +116,7 @@ function completeError(caught: AnyHostedError, { operation }: EndedCall, attempt
   return new HostedConfigError(caught.issues, { ...factsOf(attempt, outcome), retryable: false });
 }
 
-/** Reports that a call failed, and gives the error to throw: one that names the operation. */
+/** Reports that a call failed, and gives the error to throw. This error names the operation. */
 export function reportFailure(caught: unknown, call: EndedCall, attempt: Attempt | null): AnyHostedError {
   if (!isHostedError(caught)) {
     reportEnd(call, attempt === null ? 'not_sent' : outcomeWithoutResponse(attempt), attempt, 'error');
@@ -141,14 +142,14 @@ interface Retry {
 function chooseRetry(error: AnyHostedError, attempt: Attempt): Retry | null {
   const { endsAt, shared } = attempt.call;
   const retry = chooseNewSignature(error, attempt) ?? chooseRepeat(error, attempt);
-  // If the delay would outlast the call, a timeout would only hide the real error.
+  // If the delay is longer than the rest of the call, a timeout would only hide the real error.
   if (retry === null || shared.settings.clock.elapsed() + retry.delayMs >= endsAt) return null;
-  // A new signature costs no tokens: the service did not fail, and it happens only once a call.
+  // A new signature costs no tokens: the service did not fail, and a call gets only one.
   return retry.isResigned || shared.retryTokens.take() ? retry : null;
 }
 
-// Both sides sign the same text with one key: they can sign for the same time by accident, but not twice in a row.
-// And the service may have rejected the time that was signed, which is known better since.
+// Both sides sign the same text with one key. They can sign for the same time by accident, but not twice in a row. Or
+// the service rejected the time that was signed, and the correct time is known now.
 function chooseNewSignature(error: AnyHostedError, attempt: Attempt): Retry | null {
   const { operation, part, shared } = attempt.call;
   if (attempt.isResigned || (isLast(attempt) && part === undefined)) return null;
@@ -161,7 +162,7 @@ function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
   if (isLast(attempt) || !error.retryable || isReflected(error)) return null;
   const longestMs = Math.min(backOff.longestMs, backOff.firstMs * 2 ** (attempt.number - 1));
   const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
-  // An earlier request would be rejected, and a long sleep looks like a call that hangs. So the caller decides.
+  // A request before that time would be rejected, and a long sleep looks like a call that hangs. So the caller decides.
   if (retryAfterMs > assumedMaxRetryAfterMs) return null;
   const drawnMs = Math.floor(attempt.call.shared.random() * longestMs);
   return { delayMs: Math.max(drawnMs, retryAfterMs), isResigned: false };
@@ -173,11 +174,14 @@ function isLast({ number, call }: Attempt): boolean {
 }
 
 function isReflected(error: AnyHostedError): boolean {
-  // Stryker disable next-line ConditionalExpression: no other error has this reason; the code is for the types
+  // Stryker disable next-line ConditionalExpression: no other error has this reason; the check of the code is there for the types
   return error.code === 'signature' && error.reason === 'reflected';
 }
 
-/** The first wait, and the longest, in ms: doubled each time, and drawn at random from 0 (full jitter). */
+/**
+ * The first and the largest limit of a delay, in ms. The limit doubles each time. The delay is a random time from 0 to
+ * the limit (full jitter).
+ */
 const backOff = { firstMs: 500, longestMs: 8_000 };
 
 const tokenCounts = { full: 500, perRetry: 5, perSuccess: 1 };
@@ -198,12 +202,12 @@ export function createTokenBucket(): TokenBucket {
 }
 
 /**
- * Reads what `Retry-After` asks for, in ms: whole seconds, or an IMF date (RFC 9110 §10.2.3 and §5.6.7). Null if it
- * is neither; 0 for a date that has passed.
+ * Reads `Retry-After` as milliseconds. The header has whole seconds or an IMF date (RFC 9110 §10.2.3 and §5.6.7). Null
+ * if it is neither; 0 for a date that has passed.
  */
 export function readRetryAfter(header: string | null, now: number): number | null {
   if (header === null) return null;
-  // Node's fetch keeps the blanks behind a value, which are no part of it (RFC 9110 §5.5).
+  // Node's fetch keeps the blanks after a value, which do not belong to it (RFC 9110 §5.5).
   const value = header.trim();
   if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
   const at = parseHttpDate(value);

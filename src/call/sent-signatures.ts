@@ -5,15 +5,18 @@
  * @module
  */
 
-/** The signatures that were sent lately: plain lists, as each of a million waits has them. */
+/**
+ * The signatures that were sent recently. They are plain lists, because there may be a million waits, and each has its
+ * own.
+ */
 export interface SentSignatures {
-  /** How long a response under one of them would be fresh, in ms; false: for good. */
+  /** How long a response with a remembered signature would be fresh, in ms; false means always. */
   readonly maxAgeMs: number | false;
   /** In the order in which they were sent. */
   readonly signatures: string[];
-  /** The times that they were made for, in ms since the epoch. */
+  /** The signed times of these signatures, in ms since the epoch. */
   readonly times: number[];
-  /** The latest time that a forgotten signature was made for, in ms since the epoch. */
+  /** The latest signed time of all forgotten signatures, in ms since the epoch. */
   forgottenUntil: number;
 }
 
@@ -33,11 +36,11 @@ export function rememberSent(
   { signedFor, now }: { readonly signedFor: number; readonly now: number },
 ): void {
   const { maxAgeMs, signatures, times } = sent;
-  // In the order in which they were sent: those behind the first fresh one are as fresh, or fresher.
+  // They are in the order in which they were sent, so all after the first fresh one are fresh, too.
   while (maxAgeMs !== false) {
     const [oldest] = times;
-    // Not `<=`: with a clock that gives NaN, nothing is forgotten.
-    // Stryker disable next-line ConditionalExpression: with undefined the difference is NaN; it is asked for the types
+    // Not written with `<=`: if a clock gives NaN, nothing is forgotten.
+    // Stryker disable next-line ConditionalExpression: with undefined the difference is NaN; the check is there for the types
     if (oldest === undefined || !(now - oldest > maxAgeMs)) break;
     sent.forgottenUntil = Math.max(sent.forgottenUntil, oldest);
     times.shift();
@@ -47,42 +50,45 @@ export function rememberSent(
   times.push(signedFor);
 }
 
-/** Whether a signature is one of these. */
+/** Whether a signature is one of the remembered ones. */
 export function wasSent({ signatures }: SentSignatures, signature: unknown): boolean {
   return signatures.includes(signature as string);
 }
 
-/** Whether a signature is one of these in another spelling, which a caller's own signer may accept. */
+/**
+ * Whether a signature is one of the remembered ones in another spelling. A caller's own signer may accept other
+ * spellings.
+ */
 export function wasSentRespelled({ signatures }: SentSignatures, signature: unknown): boolean {
   if (typeof signature !== 'string') return false;
   return signatures.some((own) => !differInFirst(own, signature) && canonicalForm(own) === canonicalForm(signature));
 }
 
-// Nearly all signatures that differ do so in their first characters. Letters and digits are the same in every
-// spelling, but for their case. This check runs before the case is changed, because U+212A in lower case is a `k`.
-// Stryker disable next-line BlockStatement: only spares comparing the whole
+// Nearly all different signatures differ in their first characters. Letters and digits are the same in every spelling,
+// except for upper and lower case. This check runs before the case is changed, because U+212A in lower case is a `k`.
+// Stryker disable next-line BlockStatement: this only saves comparing the whole text
 function differInFirst(one: string, other: string): boolean {
-  // Stryker disable next-line ArrayDeclaration,MethodExpression: only spares comparing the whole
+  // Stryker disable next-line ArrayDeclaration,MethodExpression: this only saves comparing the whole text
   const [first, second] = [one.charAt(0), other.charAt(0)];
-  // Stryker disable next-line ConditionalExpression: only spares comparing the whole
+  // Stryker disable next-line ConditionalExpression: this only saves comparing the whole text
   return alphanumeric.test(first) && alphanumeric.test(second) && first.toLowerCase() !== second.toLowerCase();
 }
 
 const alphanumeric = /[0-9A-Za-z]/;
 
 /**
- * A signature in one spelling. A caller's own signer may verify what a signature decodes to, and so accept ours
- * with other padding, blanks or another alphabet (RFC 4648 §4 and §5), or hexadecimal digits in capitals.
+ * A signature in one spelling. A caller's own signer may verify the decoded bytes. It then accepts our signature with
+ * other padding, with blanks, in another alphabet (RFC 4648 §4 and §5), or with hexadecimal digits in capitals.
  */
 function canonicalForm(signature: string): string {
   const text = signature
     .replaceAll('-', '+')
     .replaceAll('_', '/')
     .replaceAll(/[^A-Za-z0-9+/]/g, '');
-  // Stryker disable next-line MethodExpression: any one case does
+  // Stryker disable next-line MethodExpression: upper case would do as well
   if (/^[\da-f]*$/i.test(text)) return text.toLowerCase();
   try {
-    // The last character may have bits that do not count.
+    // The last character may have unused bits.
     return btoa(atob(text));
   } catch {
     return text;

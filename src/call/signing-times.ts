@@ -1,8 +1,8 @@
 /**
- * For which time a request is signed. Both sides sign the same text with one key, so a response that is signed for
- * the time of its request carries the request's own signature: an honest one looks like the request sent back, and is
- * rejected as reflected (docs/protocol.md §5). Requests are therefore signed for times that the service does not sign
- * for, as far as these can be known.
+ * Chooses the time that a request is signed for. Both sides sign the same text with one key. If a response is signed
+ * for the time of its request, it has the request's own signature. Even a genuine response then looks like the request
+ * sent back, and is rejected as reflected (docs/protocol.md §5). So requests are signed for times that the service is
+ * unlikely to use.
  *
  * @module
  */
@@ -14,17 +14,20 @@ import { largestOffsetMs } from './clock-skew.js';
 export interface SigningTime {
   /** Since the epoch, on this machine's clock. */
   readonly time: number;
-  /** How far ahead of now it is; negative where it is earlier. */
+  /** How far ahead of now it is; negative if it is in the past. */
   readonly leadMs: number;
-  /** How far ahead of now it was meant to be: another request may have had that time. */
+  /** How far ahead of now it was intended to be. The time differs if another request already had the intended one. */
   readonly meantLeadMs: number;
 }
 
 /** The times that the requests of one client are signed for. */
 export interface SigningTimes {
-  /** After this long, in ms, a service is past the time that it signed a response for. */
+  /** After this long, in ms, a service signs for a later time than that of its last response. */
   readonly passingMs: number;
-  /** Gives the time for a request at `now`; `isPoll` for one of a wait, whose requests are remembered together. */
+  /**
+   * Gives the time for a request at `now`. `isPoll` is true for the polls of a wait, whose signatures are remembered
+   * together.
+   */
   next(now: number, isPoll: boolean): SigningTime;
   /**
    * Gives the time for a request that is made again: a response was signed for `met`, the time of the
@@ -33,7 +36,7 @@ export interface SigningTimes {
   after(met: SigningTime, now: number, isPoll: boolean): SigningTime;
 }
 
-/** Creates what chooses a client's times, by the format in which they are written. */
+/** Creates the functions that choose a client's times. The choice depends on the format of timestamps. */
 export function createSigningTimes(wire: Wire): Readonly<Record<'links' | 'jobs', SigningTimes>> {
   const seconds = createSeconds();
   const milliseconds = createMilliseconds();
@@ -41,21 +44,22 @@ export function createSigningTimes(wire: Wire): Readonly<Record<'links' | 'jobs'
   return { links: timesOf(wire.timestampFormat), jobs: timesOf(wire.jobTimestampFormat) };
 }
 
-/** Corrects a time to sign by an offset: at most a day from `now`, whatever else moved it. */
+/** Corrects a time to sign by an offset. The result is never more than a day from `now`. */
 export function correctTime(time: number, offsetMs: number, now: number): number {
-  // A second less, because a timestamp in whole seconds is cut off.
+  // One second less, because a timestamp in whole seconds is cut off.
   const most = largestOffsetMs - 1_000;
   return Math.floor(Math.min(Math.max(time + offsetMs, now - most), now + most));
 }
 
-/** If the clock is set back further than this, in ms, times follow it. Smaller steps back are ignored. */
+/** If the clock is set back by more than this, in ms, signed times go back, too. Smaller steps back are ignored. */
 const waveringMs = 300_000;
-/** How much earlier than now requests are signed, in ms, once a response was signed for the time of its request. */
+/** How much earlier than now requests are signed, in ms, after a response was signed for the time of its request. */
 const backMs = 1_000;
 /** If two leads differ by this, in ms, a service cannot sign for both: its responses take about the same time. */
 const apartMs = 250;
 
-// No two requests have the same time: it increases by a millisecond where the clock stands still or wavers.
+// No two requests have the same time. If the clock stands still or goes back a little, the time increases by a
+// millisecond.
 function createMilliseconds(): SigningTimes {
   let last = Number.NEGATIVE_INFINITY;
   let lastButOne = Number.NEGATIVE_INFINITY;
@@ -76,26 +80,28 @@ function createMilliseconds(): SigningTimes {
     },
     after(met, now) {
       const at = Math.floor(now);
-      // If both clocks agree, every request would have the time of its response.
+      // Without this, every request would have the time of its response if both clocks agree.
       if (met.leadMs === met.meantLeadMs) meantLeadMs = met.meantLeadMs === 0 ? -backMs : 0;
-      // The service is past all that lies before: between the last two requests, no other one has it.
+      // The service signs only for later times. No other request has a time between the last two.
       const before = Math.max(Math.min(at - backMs, met.time - 1), lastButOne + 1);
       if (last === met.time && before < met.time) return { time: before, leadMs: before - at, meantLeadMs };
       const free = Math.max(at + meantLeadMs, last + 1);
-      // Stryker disable next-line EqualityOperator: just as far apart as that, either is far enough
+      // Stryker disable next-line EqualityOperator: at exactly this distance, both results are far enough apart
       return take(Math.abs(free - at - met.leadMs) < apartMs ? at + met.leadMs + apartMs : free, at);
     },
   };
 }
 
-/** How far ahead of now requests in whole seconds are signed, in ms; and once that has met a response. */
+/**
+ * How far ahead of now requests in whole seconds are signed, in ms: at first, and after a response had the same time.
+ */
 const secondsLeadMs = { first: -2_000, other: -5_000 };
 /** Polls in whole seconds are signed for multiples of this, in ms. */
 const pollStepMs = 10_000;
 
-// Nearly every response would be signed for the second of its request, so an earlier one is taken. A service
-// that is some seconds behind would still meet the seconds of earlier polls, one after the other: with ten
-// seconds between them, it is past them all a second later.
+// Nearly every response is signed for the current second, so requests use an earlier one. If the service's clock is
+// some seconds behind, it could still sign for the second of an earlier poll, again and again. So polls are signed for
+// multiples of ten seconds: one second later, the service is past that time.
 function createSeconds(): SigningTimes {
   let meantLeadMs = secondsLeadMs.first;
   return {

@@ -1,6 +1,6 @@
 /**
- * Calls and attempts as messages on the tracing channels. No message names a person, a job or a link: of a URL,
- * it has the origin and the template.
+ * Calls and attempts as messages on the tracing channels. No message names a person, a job or a link. It has only the
+ * origin of a URL and the template of its path.
  *
  * @module
  */
@@ -16,13 +16,13 @@ import {
 } from '../runtime/tracing-channel.js';
 import type { Attempt, CallFacts, CallOutcome, CallTrace } from './attempt.js';
 
-/** What subscribers see of a call. */
+/** The data about a call that subscribers receive. */
 type CallTracing = Pick<CallFacts, 'traced' | 'attemptChannel'>;
 
 /** A call, before its input is read. */
 type CallToTrace = Pick<CallFacts, 'id' | 'operation' | 'shared'>;
 
-/** What the messages of calls and attempts have in common. */
+/** The properties that the messages of calls and attempts share. */
 export interface RequestMessage extends TraceMessage {
   readonly callId: number;
   readonly operation: OperationName;
@@ -31,7 +31,7 @@ export interface RequestMessage extends TraceMessage {
   readonly origin: string;
   /** The path, with `{linkId}` in place of an id. */
   readonly route: string;
-  /** The HTTP status of the last response; null where there is none. */
+  /** The HTTP status of the last response; null if there is none. */
   status: number | null;
   /** Null until it has ended. */
   outcome: CallOutcome | null;
@@ -42,7 +42,7 @@ export interface CallMessage extends RequestMessage, CallTrace {}
 
 /** The message of the channel `hosted-client:attempt`. */
 export interface AttemptMessage extends RequestMessage {
-  /** Which attempt of the call, from 1. */
+  /** The number of the attempt in its call, from 1. */
   readonly attempt: number;
 }
 
@@ -91,7 +91,7 @@ function describeRequest({ id, operation, shared }: CallToTrace): RequestMessage
     callId: id,
     operation: name,
     method: route.method,
-    // Not the base URL's path, which may be secret.
+    // The base URL's path is left out: it may be secret.
     origin: new URL(baseUrls[route.host]).origin,
     route: route.path.replace('{brand}', wire.brand).replace('{list}', wire.listMarker),
     status: null,

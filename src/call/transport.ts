@@ -1,6 +1,6 @@
 /**
- * Sends one request and reads its response whole: the only file that knows how requests travel. What a
- * response means is decided in `error-from-response.ts` and `response.ts`.
+ * Sends one request and reads its whole response. No other file knows how requests are sent. `error-from-response.ts`
+ * and `response.ts` decide what a response means.
  *
  * @module
  */
@@ -28,7 +28,7 @@ const loadKy = lazyModule('ky', async () => (await import('ky')).default);
 
 type Ky = Awaited<ReturnType<typeof loadKy>>;
 
-/** How much of an error response's body is read, in bytes: more of it would not help. */
+/** How many bytes of an error response's body are read. More would not help. */
 const maxErrorBytes = 64 * 1024;
 
 /**
@@ -45,7 +45,7 @@ export async function send(request: SignedRequest, attempt: Attempt, signal: Abo
   if (ky === null) throw createConnectionError(attempt, notLoaded);
   try {
     telemetry.report?.({ type: 'request', callId: id, operation: operation.name, attempt: attempt.number });
-    // Stryker disable next-line StringLiteral: all but 'not sent' does
+    // Stryker disable next-line StringLiteral: any value except 'not sent' gives the same result
     attempt.progress = 'sent';
     const response = await fetchWith(ky, request, { fetch: settings.fetch, signal });
     const received = await readWhole(response, settings, signal);
@@ -67,17 +67,17 @@ function fetchWith(
 ): Promise<Response> {
   const shadows = shadowPollution();
   const fetchOnce = () => {
-    // The call may have been aborted while ky prepared the request; not every custom fetch checks `signal`.
+    // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
     signal.throwIfAborted();
     const init: FetchInit = { ...shadows, method, headers: { ...headers }, body, redirect: 'manual', signal };
-    // A response may be of any class: what is read of it is what `FetchResponse` names.
+    // A response may be of any class. Only the properties in `FetchResponse` are read.
     return fetch(url, init) as Promise<Response>;
   };
-  // Without ky while `Object.prototype` is polluted: its options and hooks would be read from there.
+  // ky is not used while `Object.prototype` is polluted: it would read options and hooks from there.
   if (Object.keys(shadows).length > 0) return fetchOnce();
   // ky only sends. The call itself retries and limits time: each attempt needs its own signature, the sleep for
-  // `Retry-After` must end at the deadline, and callers can pass a clock. ky calls fetch with a Request, which not
-  // every fetch accepts (undici's own does not), and whose body is a stream.
+  // `Retry-After` must end at the deadline, and callers can pass a clock. ky calls fetch with a Request whose body is a
+  // stream. Not every fetch accepts a Request: undici's own does not.
   return ky(url, {
     method,
     redirect: 'manual',
@@ -94,7 +94,7 @@ async function readWhole(
   signal: AbortSignal,
 ): Promise<TransportResponse> {
   // A caller's own fetch may resolve with anything.
-  // Stryker disable next-line StringLiteral,OptionalChaining: whatever is thrown here, no error shows it
+  // Stryker disable next-line StringLiteral,OptionalChaining: no error shows the value that is thrown here
   if (typeof response?.headers?.get !== 'function') throw new TypeError('fetch resolved with no response');
   const { status, headers } = response;
   if (response.redirected || response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
@@ -117,7 +117,7 @@ const notLoaded: Failure = {
   why: 'the code that sends requests could not be loaded',
 };
 
-// Where the code that knows more cannot be loaded.
+// Used if the code that knows more cannot be loaded.
 const unexplained: Failure = { reason: null, isNotSent: false, isLasting: false, why: 'the connection broke' };
 
 function createConnectionError(

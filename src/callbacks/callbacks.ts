@@ -28,9 +28,9 @@ import { createHandler } from './web-handler.js';
  */
 export interface Callbacks {
   /**
-   * Verifies and parses a callback. Throws if the callback is not signed by the service, is stale, or is replayed
-   * with another body. A redelivery is returned with `repeat: true`. The signature does not cover the body: treat the
-   * body as a hint, and call `confirm`.
+   * Verifies and parses a callback. Throws if the callback is not signed by the service, is too old, or was received
+   * before with another body. A redelivery is returned with `repeat: true`. The signature does not cover the body:
+   * treat the body as a hint, and call `confirm`.
    *
    * While another delivery of the callback is being handled, `receive` rejects with a `retryable` error. Respond with
    * 503 then, so that the callback is redelivered. After five minutes, or the `leaseMs` of the handler, the callback
@@ -43,11 +43,12 @@ export interface Callbacks {
    * @param options - Limits of age and size, and the replay guard.
    * @returns The result; `repeat` says whether the callback was received before.
    * @throws {HostedSignatureError} when the callback is not authentic, is stale, or is replayed with another body;
-   *   with `retryable` true when another delivery of it is being handled.
+   *   `retryable` is true when another delivery of it is being handled.
    * @throws {HostedResponseError} when it is too large, not JSON, has an unexpected shape, or names no job.
    * @throws {HostedValidationError} when `body` is already parsed, or an option is out of range.
    * @throws {HostedConfigError} when the client's signer throws.
-   * @throws {HostedConnectionError} when the code for callbacks, loaded with the first one, could not be loaded.
+   * @throws {HostedConnectionError} when the code for callbacks could not be loaded. It is loaded with the first
+   *   callback.
    *
    * @example Without a handler
    * ```ts
@@ -61,8 +62,8 @@ export interface Callbacks {
 
   /**
    * Creates a web-standard handler. For every callback, it fetches job status, with history, and passes the verified
-   * response to `onEvent`, but nothing from the callback's own body. It works with Hono, Next, Workers, Bun, Deno and
-   * everything else that has `Request` and `Response`.
+   * response to `onEvent`. It passes on nothing from the callback's own body. It works with Hono, Next, Workers, Bun,
+   * Deno and everything else that has `Request` and `Response`.
    *
    * It responds with
    * - 200 when the callback is accepted, or was accepted before;
@@ -72,18 +73,18 @@ export interface Callbacks {
    * - 408 when its body does not arrive within `bodyTimeoutMs`;
    * - 413 when it is larger than `maxBytes`;
    * - 500 when `onEvent` rejects;
-   * - 503 with `Retry-After` when the same callback is being handled, when confirming it failed or exceeds a
-   *   limit, when it is marked as final and its job is still pending, and when the replay guard, the signer
-   *   or the connection failed.
+   * - 503 with `Retry-After` when the callback has to be redelivered later. Then it is being handled at this moment,
+   *   confirming it failed or exceeds a limit, it is marked as final but its job is still pending, or the replay guard,
+   *   the signer or the connection failed.
    *
    * `onEvent` gets each result of the job's history once for each state of the job, even if it is redelivered with a
-   * new signature. This process remembers the latest 10,000 results for each `replayGuard`; the guard itself
-   * remembers callbacks by their signed time. So another process may pass on a result again that has a new signature,
-   * with the same `event.id`.
+   * new signature. This process remembers the latest 10,000 results for each `replayGuard`; the guard itself remembers
+   * callbacks by their signed time. So if a result is redelivered with a new signature, another process may pass it on
+   * again, with the same `event.id`.
    *
    * After 500 and 503, the next delivery counts as new. `onError` receives every delivery whose response is not 200.
    *
-   * @param options - What to do with a callback, and how to receive it.
+   * @param options - The function for callbacks, `onEvent`, and the limits for receiving them.
    * @returns A function from request to response. It never rejects.
    * @throws {HostedConfigError} when `onEvent` is not a function.
    * @throws {HostedValidationError} when an option is out of range.
@@ -110,18 +111,18 @@ export interface Callbacks {
     },
   ): (request: Request) => Promise<Response>;
   /**
-   * Creates a web-standard handler that passes callbacks on as they are, **with a body that nothing confirms**:
-   * the signature covers only the time and the partner, so anyone who has seen one callback can write others.
-   * Job status is not fetched.
+   * Creates a web-standard handler that passes callbacks on as they are, **with a body that nothing confirms**. The
+   * signature covers only the time and the partner, so anyone who has seen one callback can write others. Job status is
+   * not fetched.
    *
-   * Write `confirm: false` as a literal in the call: in an object of its own TypeScript widens it to `boolean`, which
-   * no form of this method takes, so that what `onEvent` receives is never a guess (`false as const` helps).
+   * Write `confirm: false` directly in the call. In a separate object, TypeScript widens it to `boolean`, and the call
+   * does not compile (`false as const` helps). So the type of what `onEvent` receives is always certain.
    *
    * It responds like a handler that confirms. It also responds with 401 when the callback is older than `maxAgeMs`,
    * or when its signature was received before with another body. If the results of two jobs are signed in the same
    * millisecond, the second one is therefore rejected.
    *
-   * @param options - What to do with a callback, and how to receive it.
+   * @param options - The function for callbacks, `onEvent`, and the limits for receiving them.
    * @returns A function from request to response. It never rejects.
    * @throws {HostedConfigError} when `onEvent` is not a function.
    * @throws {HostedValidationError} when an option is out of range.
@@ -136,13 +137,16 @@ export interface Callbacks {
    * });
    * ```
    *
-   * @see §6 of docs/protocol.md; how late a callback may be is not shown there, and assumptions.ts holds the guess
+   * @see §6 of docs/protocol.md; it does not show how late a callback may be, so assumptions.ts has a guess
    */
   handler(
     options: HandlerOptions & {
-      /** Job status is not fetched. Required, so that leaving it out never passes on an unconfirmed body. */
+      /**
+       * Job status is not fetched. It is required. So an unconfirmed body is never passed on because this option was
+       * forgotten.
+       */
       confirm: false;
-      /** Receives each callback once, as it was posted. The response is sent when `onEvent` has finished. */
+      /** Receives each callback once, with its posted content. The response is sent when `onEvent` has finished. */
       onEvent: (event: CallbackEvent) => void | Promise<void>;
     },
   ): (request: Request) => Promise<Response>;
@@ -152,7 +156,7 @@ export interface Callbacks {
    * its body. Retried like `jobs.status`; a handler fetches the status without retries.
    *
    * @param event - The callback. Its `userId` and `jobId` identify the job.
-   * @param options - Options of this call alone.
+   * @param options - Options for this call only.
    * @returns The job's status, verified.
    * @throws {HostedError} when `jobs.status` would throw, for the same reasons.
    *
@@ -186,7 +190,7 @@ const loadReceiverModule = lazyModule('receiver', async () => {
 export function createCallbacks(call: Call, settings: Settings, telemetry: Telemetry): Callbacks {
   const memory = createReplayGuard(settings.clock);
   const reports = createDeliveryReports(telemetry, settings.clock);
-  // Without retries: a callback whose confirmation fails is redelivered.
+  // There are no retries here: if the confirmation of a callback fails, the callback is redelivered.
   const fetchStatus = ({ userId, jobId }: JobRef) => call(jobStatus, () => ({ userId, jobId, history: true }), {}, {});
   const loadReceiver = lazy(async () =>
     (await loadReceiverModule()).createReceiver(fetchStatus, { client: settings, reports }),
@@ -195,7 +199,7 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
   return {
     async receive(body, options) {
       const receiveSettings = readReceiveOptions(options, memory);
-      // Copied before anything is awaited: the caller may reuse the bytes.
+      // The bytes are copied before anything is awaited, because the caller may reuse them.
       const kept = body instanceof Uint8Array && body.length <= receiveSettings.maxBytes ? new Uint8Array(body) : body;
       try {
         return await (await loadReceiver()).receive(kept, receiveSettings);

@@ -40,9 +40,9 @@ export async function fetchStatus(
 
 /** Creates the event that `onEvent` gets in place of the callback. */
 export async function createConfirmedEvent(event: CallbackEvent, status: JobStatus): Promise<ConfirmedEvent> {
-  // These are the requested ids: in honest responses, the history's entries can have other ids.
+  // These are the requested ids: even in genuine responses, entries of the history can have other ids.
   const { userId, jobId, signedAt } = event;
-  // Stryker disable next-line ArrayDeclaration: a string in the history is no entry of any job
+  // Stryker disable next-line ArrayDeclaration: a string in the history is not an entry of a job
   const entry = await findEntry(event, status.history ?? []);
   const id = entry ? await resultId(event, entry) : await stateId(event, status);
   return { id, repeat: false, userId, jobId, linkId: entry?.partnerParams?.linkId ?? null, entry, signedAt };

@@ -13,8 +13,8 @@ import { pairNames } from './scan-body.js';
 const namesOfPair: ReadonlySet<string> = new Set(pairNames);
 
 /**
- * The digest of a callback's signed time and of all properties outside the pair. The order of the properties, the
- * blanks between them, and the key that signed the time do not change the digest.
+ * The digest of a callback's signed time and of all properties outside the pair. The digest does not depend on the
+ * order of the properties, the blanks between them, or the key that signed the time.
  */
 export function digestOf(properties: Properties, timestamp: string): Promise<string> {
   return sha256Hex(JSON.stringify(timestamp) + writeProperties(properties, (name) => !namesOfPair.has(name)));

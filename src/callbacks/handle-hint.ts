@@ -20,7 +20,7 @@ import type { Turns } from './turns.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
 import type { Handling } from './web-handler.js';
 
-/** What all confirming handlers of one client use. */
+/** The parts that all confirming handlers of one client share. */
 export interface ConfirmContext {
   /** Fetches job status once, with history. */
   readonly fetchOnce: (job: JobRef) => Promise<JobStatus>;
@@ -42,7 +42,8 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
     const { event } = callback;
     const hint = await hintOf(callback, handling);
     const permit = limits.permit(hint);
-    // A hint that was handled before needs no request, so no limit applies to it. A hint with a permit is busy.
+    // A hint that was handled before needs no request, so no limit applies to it. A hint that has a permit is already
+    // being handled.
     if (!limits.wasHandled(hint) && !limits.isBusy(hint)) return createLimitFailure(event);
     let begun: Begun;
     try {
@@ -70,7 +71,7 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
   /** Begins to handle a hint without the guard: the permit serves as the lease. */
   function beginWithoutGuard(hint: Hint): Begun {
     if (limits.wasHandled(hint)) return { known: 'repeat' };
-    // Stryker disable next-line StringLiteral: if there is a lease, `known` is not read
+    // Stryker disable next-line StringLiteral: `known` is not read if there is a lease
     return { known: 'new', lease: noLease };
   }
 
@@ -94,13 +95,13 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
       return createFailure('confirm', 503, reasonOf(error), error, event);
     }
     const emitted = `${status.state} ${confirmed.id}`;
-    // Another body with the same signature led to the same event, which must not be handled twice.
+    // Another body with the same signature gave the same event. An event must not be handled twice.
     if (permit.wasEmitted(emitted)) {
       await lease.forget();
       return { status: 200, result: 'repeat' };
     }
     let held = lease;
-    // An event without an entry is not remembered: a callback about another result would get the same id.
+    // An event without an entry is not remembered, because a callback about another result would have the same id.
     if (confirmed.entry !== null) {
       const leaseMs = settings.leaseMs - (client.clock.elapsed() - startedAt);
       const begun = await results.begin({ confirmed, status, guard: settings.replayGuard, leaseMs });

@@ -1,19 +1,19 @@
 /**
  * Limits of the work that one signed time can cause. A signature does not cover the body, so anyone who saw one
  * callback can post others with its timestamp and signature. Each of these would cost a request to job status and an
- * entry in the replay guard: the limits allow what an honest service needs.
+ * entry in the replay guard. The limits allow as many as a genuine service needs.
  *
  * @module
  */
 
 /** A callback to confirm. */
 export interface Hint {
-  /** The timestamp as it was signed. */
+  /** The signed timestamp, unchanged. */
   readonly timestamp: string;
   /** A digest of the job's ids. */
   readonly job: string;
   readonly bodyDigest: string;
-  /** The replay guard. Handlers with the same guard know what the others handled. */
+  /** The replay guard. Handlers with the same guard share what they have handled. */
   readonly guard: object;
   /** How many jobs the callbacks of the signed time may name. */
   readonly maxJobs: number;
@@ -25,7 +25,7 @@ export interface Hint {
 export interface Permit {
   /** Records that a request is sent now. */
   recordRequest(): void;
-  /** Whether the same event was passed to `onEvent` before, for another body with the same signed time. */
+  /** Whether the same event was already passed to `onEvent`, for another body with the same signed time. */
   wasEmitted(event: string): boolean;
   /** Records that the hint was handled, and the event. */
   recordHandled(event: string): void;
@@ -63,11 +63,11 @@ interface HintedJob {
   holder: Permit | null;
   busyBody: string;
   busyUntil: number;
-  /** What is remembered for each guard. */
+  /** The data that is remembered for each guard. */
   readonly memories: WeakMap<object, Memory>;
 }
 
-/** What the handlers that share a guard did for one job. */
+/** The data about one job, shared by the handlers with the same guard. */
 interface Memory {
   readonly bodiesInGuard: Set<string>;
   readonly handledBodies: Set<string>;
@@ -78,7 +78,7 @@ interface SignedTime {
   readonly jobs: Map<string, HintedJob>;
   /** The only body so far; null after a second one. */
   onlyBody: string | null;
-  /** Whether `onlyBody` may still be confirmed again without a delay. */
+  /** Whether `onlyBody` may be confirmed once more without a delay. */
   mayRepeat: boolean;
 }
 
@@ -130,8 +130,8 @@ export function createHintLimits(elapsed: () => number): HintLimits {
       if (!known && time.jobs.size >= hint.maxJobs) return null;
       const job = known ?? addJob(time, hint.job);
       if (job.holder !== null && job.busyUntil > elapsed()) return null;
-      // A callback that failed and is redelivered at once is confirmed without a delay, but only once, and only if no
-      // other body came with its signed time.
+      // If a callback failed and is redelivered at once, it is confirmed without a delay. This happens only once, and
+      // only if no other body has the same signed time.
       const isEarly = elapsed() - job.requestedAt < minRequestIntervalMs;
       if (isEarly && !(time.mayRepeat && time.onlyBody !== null)) return null;
       if (isEarly) time.mayRepeat = false;

@@ -16,7 +16,7 @@ export interface Lease {
   forget(): Promise<void>;
 }
 
-/** What the guard knows of a callback, with a lease if this delivery may handle it. */
+/** The guard's result for a callback, with a lease if this delivery may handle it. */
 export type Begun =
   | { readonly known: 'new' | 'conflict'; readonly lease: Lease }
   | { readonly known: 'busy' | 'repeat'; readonly lease?: undefined };

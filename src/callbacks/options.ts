@@ -59,7 +59,7 @@ const receiveOptions = inputObject({
 });
 
 /**
- * Checks the options of `receive`, which never confirms, even if it shares its options with a handler.
+ * Checks the options of `receive`. It never confirms, even if it has the same options object as a handler.
  *
  * @throws {HostedValidationError} with every problem.
  */

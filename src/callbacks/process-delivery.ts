@@ -40,7 +40,7 @@ export async function processDelivery(request: Request, handle: Handle, handling
   return handle(callback, handling);
 }
 
-// Does not read a body that is too large by its header. Reads any other body up to the limit.
+// If the header says that a body is too large, the body is not read. Reads any other body up to the limit.
 async function readBody(
   request: Request,
   { maxBytes, bodyTimeoutMs }: HandlerSettings,
@@ -63,7 +63,7 @@ async function readBody(
 function toReadFailure(error: unknown): DeliveryFailure {
   if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
   if (error instanceof HostedResponseError) return createFailure('read', 413, 'too_large', error);
-  // Not the callback's fault: the connection broke, or a framework has read the body before.
+  // The callback is not the cause: the connection broke, or a framework has already read the body.
   const broken = new HostedConnectionError(bodyBroken, callbackFacts);
   return createFailure('read', 503, 'connection', isHostedError(error) ? error : broken);
 }
@@ -71,15 +71,15 @@ function toReadFailure(error: unknown): DeliveryFailure {
 function toVerifyFailure(error: unknown): DeliveryFailure {
   if (error instanceof HostedSignatureError) return createFailure('verify', 401, error.reason, error);
   if (error instanceof HostedResponseError) return createFailure('read', 400, error.reason, error);
-  // Not the callback's fault either: the signer failed.
+  // The callback is not the cause here, either: the signer failed.
   return createFailure('verify', 503, codeOf(error), error);
 }
 
 const bodyBroken =
-  'its body was cut off, or had already been read: no parser may read the request that a handler is given';
+  'its body was cut off, or had already been read: do not let a parser read the request before the handler';
 
 function createMethodError({ method }: Request): HostedResponseError {
-  // Anyone can send another.
+  // Anyone can send requests with other methods.
   const by = /^[A-Z]{1,7}$/.test(method) ? method : 'another method';
   const why = `it was sent by ${by}, and callbacks come by POST: give this handler the POST requests of its route`;
   return new HostedResponseError('malformed', [], callbackFacts, null, why);

@@ -26,10 +26,10 @@ import type { ReceiveSettings } from './options.js';
 import { type Pair, pairNames, scanBody } from './scan-body.js';
 import type { CallbackEvent } from './types.js';
 
-/** A callback with a verified signature, and what a guard needs to identify it. */
+/** A callback with a verified signature, and the data with which a guard identifies it. */
 export interface VerifiedCallback {
   readonly event: CallbackEvent;
-  /** The timestamp as it was signed. */
+  /** The signed timestamp, unchanged. */
   readonly timestamp: string;
   readonly key: string;
   readonly bodyDigest: string;
@@ -38,7 +38,7 @@ export interface VerifiedCallback {
 
 /** A body of more bytes than this is scanned before it is parsed. */
 const smallBytes = 64 * 1024;
-/** A callback is remembered this much longer, in ms, than it is fresh, because verifying takes time. */
+/** A callback is remembered until it is no longer fresh, and for this many ms more, because verifying takes time. */
 const maxVerifyingMs = 60_000;
 /** How many characters an id may have. Real ones have fewer than 100. */
 const maxIdCharacters = 1_024;
@@ -54,7 +54,7 @@ export async function readCallback(
   { maxAgeMs, maxBytes, confirms }: ReceiveSettings,
   { signer, partnerId, environment, wire, clock }: Settings,
 ): Promise<VerifiedCallback> {
-  // Decoded before anything is awaited: the caller may reuse the bytes.
+  // The bytes are decoded before anything is awaited, because the caller may reuse them.
   const { text, scanned } = decodeBody(body, maxBytes);
   const now = clock.now();
   const verify = async (pair: Pair): Promise<Verified> =>
@@ -79,7 +79,7 @@ export async function readCallback(
     key: await sha256Hex(writeJson([environment, partnerId, timestamp, ...hint])),
     bodyDigest,
     expiresAt: new Date(
-      // Stryker disable next-line ConditionalExpression: what has no time is accepted at any age alone
+      // Stryker disable next-line ConditionalExpression: a callback without a time is accepted only if any age is accepted
       maxAgeMs === false || signedAt === null ? now + assumedMemoryMs : signedAt.getTime() + maxAgeMs + maxVerifyingMs,
     ),
   };
@@ -94,16 +94,16 @@ interface DecodedBody {
 function decodeBody(body: unknown, maxBytes: number): DecodedBody {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
     const message =
-      'must be the string or bytes of the request, not what was parsed from them: for its route, use a parser of raw bodies, such as express.raw(), instead of the JSON parser';
+      'must be the raw body as a string or bytes, not a parsed body: for this route, use a parser of raw bodies, such as express.raw(), instead of the JSON parser';
     const issues = [{ path: 'body', message }];
     throw new HostedValidationError(issues, { task: 'receive a callback' });
   }
-  // A string has at least as many bytes as characters, so it need not be encoded.
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: only spares the encoding; bytes are counted below
+  // A string has at least as many bytes as characters, so a string with too many characters need not be encoded.
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: this only saves the encoding: bytes are counted below
   if (body.length > maxBytes) throw callbackSource.createUnusable('too_large');
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   if (bytes.length > maxBytes) throw callbackSource.createUnusable('too_large');
-  // Stryker disable next-line EqualityOperator: either way the same is read
+  // Stryker disable next-line EqualityOperator: the result is the same in both cases
   const isLarge = bytes.length > smallBytes;
   const scanned = isLarge ? scanBody(bytes) : null;
   if (isLarge && scanned === null) throw callbackSource.createUnusable('malformed');
@@ -130,14 +130,14 @@ async function verifyAndParse(
   const verified = await verify(scanned);
   const properties = assertObject(parseJson(text), callbackSource);
   const parsed = pairOf(properties);
-  // The parsed pair counts. If it differs from the scanned pair, it was not verified.
+  // Only the parsed pair is used. If it differs from the scanned pair, it was not verified.
   if (!pairNames.every((name) => parsed[name] === scanned[name])) throw callbackSource.createUnusable('malformed');
   return { properties, verified };
 }
 
 /** The pair of a parsed body. Only own properties count. */
 function pairOf(properties: Properties): Pair {
-  // Stryker disable next-line MethodExpression: parsed JSON is detached from what others put on all objects
+  // Stryker disable next-line MethodExpression: parsed JSON inherits nothing from a polluted prototype
   const own = pairNames.filter((name) => Object.hasOwn(properties, name));
   return Object.assign(Object.create(null), Object.fromEntries(own.map((name) => [name, properties[name]])));
 }
@@ -151,7 +151,7 @@ function readJob({ partnerParams }: HistoryEntry): JobRef & { readonly linkId: s
     ...findIdIssues('job_id', jobId, 'required'),
     ...findIdIssues('link_id', linkId),
   ];
-  // Stryker disable next-line ConditionalExpression,LogicalOperator: null has an issue already; it is asked for the types
+  // Stryker disable next-line ConditionalExpression,LogicalOperator: null has an issue already; the check is there for the types
   if (userId === null || jobId === null || issues.length > 0) throw callbackSource.createUnusable('shape', issues);
   return { userId, jobId, linkId };
 }

@@ -50,12 +50,12 @@ export function codeOf(error: unknown): string {
   return isHostedError(error) ? error.code : 'error';
 }
 
-/** What is reported of a delivery. */
+/** The report of a delivery. */
 export type Delivery = Omit<Extract<HostedEvent, { type: 'callback' }>, 'type'>;
 
 /** Reports deliveries. */
 export interface DeliveryReports {
-  /** Reports a delivery, and gives what it reported. */
+  /** Reports a delivery, and returns the report. */
   report(outcome: DeliveryResult, durationMs: number, onError: HandlerSettings['onError']): Delivery;
   /** Logs a problem that does not change the result of a delivery. */
   warn(message: string): void;
@@ -74,7 +74,7 @@ export function createDeliveryReports(
   // Stryker disable next-line StringLiteral: it is read only after a rejected delivery has set it
   let latest = '';
 
-  // Rejections are only counted: with a log line for each, anyone could fill the log.
+  // Rejections are only counted. If each had a log line, anyone could fill the log.
   function countRejection({ status, error }: DeliveryFailure): void {
     rejected.set(status, (rejected.get(status) ?? 0) + 1);
     latest = isHostedError(error) ? `; the latest: ${error.message}` : '';
@@ -92,7 +92,7 @@ export function createDeliveryReports(
 
   return {
     warn,
-    // A listener or clock that fails does not change the result of a delivery.
+    // If a listener or a clock fails, the result of a delivery stays the same.
     report(outcome, durationMs, onError) {
       const { status } = outcome;
       if (isSuccess(outcome)) {
@@ -114,7 +114,7 @@ export function createDeliveryReports(
   };
 }
 
-/** A log line about a failed delivery. It shows nothing of what the caller's code threw. */
+/** A log line about a failed delivery. It shows no part of an error that the caller's code threw. */
 function describeFailure({ phase, status, reason, error }: DeliveryFailure): string {
   const why = isHostedError(error) && phase !== 'handle' ? error.message : failureTexts[phase];
   return `a callback failed with status ${status} (${reason}) and has to be redelivered: ${why}`;

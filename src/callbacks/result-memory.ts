@@ -14,7 +14,7 @@ import type { ConfirmedEvent, ReplayGuard } from './types.js';
 export interface ConfirmedResult {
   readonly confirmed: ConfirmedEvent;
   readonly status: JobStatus;
-  /** The replay guard. Handlers with the same guard know what the others handled. */
+  /** The replay guard. Handlers with the same guard share what they have handled. */
   readonly guard: object;
   /** How long handling may still take, in ms. */
   readonly leaseMs: number;
@@ -42,7 +42,7 @@ export function createResultMemory(context: LeaseContext): ResultMemory {
     begin({ confirmed, status, guard, leaseMs }) {
       const key = `${status.state} ${confirmed.id}`;
       // A verified result has no second body, and never expires.
-      // Stryker disable next-line StringLiteral: any digest does, as all are the same
+      // Stryker disable next-line StringLiteral: any digest would do, because all are the same
       const remembered = { key, bodyDigest: '', expiresAt: endOfTime };
       return begin(remembered, { replayGuard: memoryOf(guard), leaseMs }, context);
     },

@@ -1,8 +1,8 @@
 /**
  * Scans the bytes of a large body once, before it is parsed: anyone can post to a callback URL, and `JSON.parse` of 8
- * MiB can take a second. The scan rejects what cannot be a callback, and finds the pair of timestamp and signature,
- * which is verified before the body is parsed. Invalid JSON may pass the scan, so the pair of the parsed body is
- * compared with the scanned pair later.
+ * MiB can take a second. The scan rejects bodies that cannot be a callback. It finds the pair of timestamp and
+ * signature. This pair is verified before the body is parsed. Invalid JSON may pass the scan, so the pair of the parsed
+ * body is compared with the scanned pair later.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { decodeUtf8 } from '../runtime/read-body.js';
 /** The properties that form the pair of timestamp and signature (docs/protocol.md §5). */
 export const pairNames = ['timestamp', 'signature', 'sec_key'] as const;
 
-/** The pair of a body: those properties of {@link pairNames} that the body has. The object inherits nothing. */
+/** The pair of a body: the properties from {@link pairNames} that the body has. The object inherits nothing. */
 export type Pair = Readonly<Record<string, unknown>>;
 
 /** How many values a body may have. Real ones have fewer than 200. */
@@ -21,10 +21,10 @@ const maxValues = 10_000;
 const maxDepth = 64;
 /** How many bytes a timestamp, a signature, and any number may have. */
 const maxScalarBytes = 1_024;
-/** The most bytes that a name of the pair can have: each character may be an escape of six bytes. */
+/** The largest size in bytes of a name in the pair: each character may be an escape of six bytes. */
 const maxNameBytes = 6 * 'timestamp'.length;
 
-/** Stands for a list, an object or a long string in the pair: verification rejects it as malformed. */
+/** Replaces a list, an object or a long string in the pair. Verification rejects it as malformed. */
 const invalidValue: unknown = Object.freeze({});
 
 const quote = 0x22;
@@ -36,14 +36,15 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** What may come next. The end of a list or object may come too, if it is empty or a value came last. */
+/** The tokens that may come next. The end of a list or object may come too, if it is empty or a value came last. */
 type Expected = 'name' | 'colon' | 'value' | 'comma';
 
 /**
  * Finds the pair of a body. As with `JSON.parse`, the last top-level property of a name counts.
  *
- * @returns the pair, or null if the body is not an object, nests deeper than 64 levels, has more than 10,000 values
- *   or a number of more than 1,024 digits, or has a name, value, colon, comma or end in the wrong place.
+ * @returns the pair; null if the body cannot be a callback. This is so if it is not an object, nests deeper than 64
+ *   levels, or has more than 10,000 values or a number of more than 1,024 digits. It is also so if a name, value,
+ *   colon, comma or end is in the wrong place.
  */
 export function scanBody(bytes: Uint8Array): Pair | null {
   const start = skipBlanks(bytes, skipMark(bytes));
@@ -65,7 +66,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
     if (byte === undefined) return null;
     if (byte === closeBrace || byte === closeBracket) {
       if (byte !== ends.pop() || (expected !== 'comma' && !isEmpty)) return null;
-      // What follows the end is left to the parser.
+      // The parser decides about text after the end.
       if (ends.length === 0) return pair;
       expected = 'comma';
       at += 1;
@@ -143,10 +144,10 @@ function skipString(bytes: Uint8Array, from: number): number | null {
     if (end < 0) return null;
     // Stryker disable next-line ConditionalExpression: the steps below find the same end
     if (bytes[end - 1] !== backslash) return end + 1;
-    // Stryker disable next-line MethodExpression: the end of the bytes ends the steps too
+    // Stryker disable next-line MethodExpression: the steps also end at the end of the bytes
     const known = Math.min(end + strideBytes, bytes.length);
     at = skipEscapes(bytes, at, end);
-    // Stryker disable next-line EqualityOperator: one step more finds the same
+    // Stryker disable next-line EqualityOperator: one more step gives the same result
     while (at < known) {
       if (bytes[at] === quote) return at + 1;
       at += bytes[at] === backslash ? 2 : 1;
@@ -154,17 +155,20 @@ function skipString(bytes: Uint8Array, from: number): number | null {
   }
 }
 
-/** The first index in a string, `to` or `to + 1`, that is not part of an escape that began before `to`. */
+/** Gives `to`, or `to + 1` if the character at `to` belongs to an escape that began before it. */
 function skipEscapes(bytes: Uint8Array, from: number, to: number): number {
   let run = to;
-  // Stryker disable next-line ConditionalExpression: before `from` stands a quote, or an even number of backslashes
+  // Stryker disable next-line ConditionalExpression: the characters before `from` are a quote or an even number of backslashes
   while (run > from && bytes[run - 1] === backslash) run -= 1;
   // An odd number of backslashes escapes the quote.
-  // Stryker disable next-line ArithmeticOperator: from the backslash before `to`, the next step leads behind the quote
+  // Stryker disable next-line ArithmeticOperator: with `to - 1`, the next step begins at the backslash and also ends after the quote
   return to + ((to - run) % 2);
 }
 
-/** The index after a number, a word, or anything else in the place of a value; if it is too long, an index in it. */
+/**
+ * The index after a number, a word, or any other text in the place of a value. If this text is too long, the index is
+ * inside it.
+ */
 function skipScalar(bytes: Uint8Array, from: number): number {
   const most = Math.min(from + maxScalarBytes, bytes.length);
   // Stryker disable next-line EqualityOperator: the loop ends with the same index
@@ -187,7 +191,7 @@ function endsScalar(byte: number | undefined): boolean {
   }
 }
 
-/** The name of the pair that equals a property's raw name once unescaped; null if none does. */
+/** Unescapes the raw name of a property. Returns it if it is a name in the pair; otherwise null. */
 function pairNameOf(raw: Uint8Array): string | null {
   // The raw name includes two quotes.
   // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: a longer name cannot match anyway

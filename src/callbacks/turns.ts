@@ -1,5 +1,5 @@
 /**
- * Limits how much work runs at once; the rest waits for its turn, first come, first served.
+ * Limits how much work runs at once. Other work waits, and starts in the order in which it came.
  *
  * @module
  */

@@ -13,15 +13,15 @@ import type { HistoryEntry, JobRef } from '../jobs/types.js';
  */
 export interface CallbackEvent extends JobRef {
   /**
-   * The id of the result, which stays the same when the result is sent again: the SHA-256, in hexadecimal digits, of
-   * user id, job id, the service's job id, result code, result type, and whether it is final.
+   * The id of the result. It stays the same when the result is sent again. It is a SHA-256 in hexadecimal digits, over
+   * user id, job id, the service's job id, result code, result type, and whether the result is final.
    */
   readonly id: string;
   /** Whether the same callback was received before. */
   readonly repeat: boolean;
   /** The reference id of the job's link; null if the service does not send it. */
   readonly linkId: string | null;
-  /** The result, as it will be in the job's history. */
+  /** The result, in the form of an entry of the job's history. */
   readonly entry: HistoryEntry;
   /** When the service signed it; null if the timestamp is not a date. Only `maxAgeMs: false` accepts such a callback. */
   readonly signedAt: Date | null;
@@ -39,12 +39,12 @@ export interface ConfirmedEvent extends Omit<CallbackEvent, 'entry'> {
    * the job and its state only.
    */
   readonly id: string;
-  /** The reference id of the job's link, as in `entry`. */
+  /** The reference id of the job's link, from `entry`. */
   readonly linkId: string | null;
   /**
-   * The result in the verified history that the callback is about: the one with the callback's `id`, or else the only
-   * one with its `hostedJobId` and `resultCode`. Null if there is no such result: `status` then has all that is
-   * known.
+   * The result of this callback, from the verified history. It is the result with the callback's `id`. If there is
+   * none, it is the only result with the callback's `hostedJobId` and `resultCode`. Null if there is no such result: In
+   * that case, use `status`.
    */
   readonly entry: HistoryEntry | null;
 }
@@ -77,7 +77,7 @@ export interface HandlerOptions extends ReceiveOptions {
    */
   maxConfirmations?: number;
   /**
-   * How many jobs the callbacks with one signed time may be about, if job status confirms them. For more jobs, the
+   * The callbacks with one signed time may be about this many jobs, if job status confirms them. For more jobs, the
    * response is 503. Default 8, or 1,000 if the signed time is written in whole seconds.
    */
   maxJobsPerSignature?: number;
@@ -89,22 +89,22 @@ export interface HandlerOptions extends ReceiveOptions {
   /**
    * Receives every delivery that does not end in 200. It is not awaited, and its errors are ignored.
    *
-   * @param error - What went wrong: an error of this package, or what `onEvent` or the replay guard threw.
-   * @param at - Where it went wrong, and the status of the response.
+   * @param error - The error: one of this package, or one that `onEvent` or the replay guard threw.
+   * @param at - The step that failed, and the status of the response.
    */
   onError?: (
     error: unknown,
     at: {
       /**
-       * The step that failed: `'read'` reading the body; `'verify'` verifying its signature; `'guard'` comparing
-       * it with earlier callbacks; `'confirm'` fetching job status; `'handle'` running `onEvent`.
+       * The step that failed: `'read'` is reading the body. `'verify'` is verifying its signature. `'guard'` is
+       * comparing it with earlier callbacks. `'confirm'` is fetching job status. `'handle'` is running `onEvent`.
        */
       phase: 'read' | 'verify' | 'guard' | 'confirm' | 'handle';
       /** The HTTP status of the response. */
       status: number;
       /**
-       * The callback, as far as it is known: null before it is verified; after that, the event from its unsigned
-       * body; once job status has confirmed it, the event that `onEvent` gets.
+       * The callback. Before it is verified, this is null. After that, it is the event from the unsigned body. After
+       * job status has confirmed it, it is the event that `onEvent` gets.
        */
       event: CallbackEvent | ConfirmedEvent | null;
     },
@@ -121,17 +121,17 @@ export interface HandlerOptions extends ReceiveOptions {
  */
 export interface ReplayGuard {
   /**
-   * Records a callback, and returns what is known of it: `'new'` if the caller now handles it; `'busy'` if another
-   * delivery is being handled, and its lease has not ended; `'repeat'` if it was handled; `'conflict'` if the key
-   * came with another body.
+   * Records a callback, and returns what is known of it: `'new'` means that this delivery must be handled. `'busy'`
+   * means that another delivery is being handled, and its lease has not ended. `'repeat'` means that the callback was
+   * already handled. `'conflict'` means that the key was used with another body.
    *
    * @param key - A digest of the signed timestamp, the partner and the environment. If the callback will be
    *   confirmed, the digest also covers the job's ids and the body, and no two bodies conflict.
    * @param bodyDigest - A digest of the body without its signature. The order of the properties and the blanks
    *   between them do not change it.
-   * @param expiresAt - Until when to remember the callback: until it is too old to be accepted, or for a day if any
-   *   age is accepted.
-   * @param leaseEndsAt - Until when the callback is `'busy'`, unless `commit` or `forget` is called before. After
+   * @param expiresAt - How long to remember the callback. At this time it is too old to be accepted; if any age is
+   *   accepted, it is a day from now.
+   * @param leaseEndsAt - The callback is `'busy'` until this time, unless `commit` or `forget` is called earlier. After
    *   that, the next delivery is `'new'`.
    * @returns What is known of the callback.
    */
@@ -149,7 +149,7 @@ export interface ReplayGuard {
   commit(key: string): Promise<void>;
   /**
    * Records that handling failed. The same callback then counts as new; another body is still a conflict. `forget` is
-   * not called after the lease has ended: another delivery may already be being handled.
+   * not called after the lease has ended, because another delivery may have started by then.
    *
    * @param key - The key of `begin`.
    */

@@ -18,7 +18,7 @@ export interface Handling {
   readonly reports: DeliveryReports;
 }
 
-/** What a handler needs to report and respond. */
+/** The values with which a handler reports and responds. */
 export interface Reporting {
   readonly settings: Pick<HandlerSettings, 'onError'>;
   readonly client: Pick<Settings, 'clock'>;

@@ -9,9 +9,9 @@ import { findSimilarName } from '../validation/did-you-mean.js';
 
 /** A flag of a command. */
 export interface Flag {
-  /** The name of its value in the help: `URL`. A flag without it takes no value. */
+  /** The name of its value in the help: `URL`. A flag without a value name takes no value. */
   readonly value?: string;
-  /** What it does, in the help. */
+  /** The help text of the flag. */
   readonly about: string;
   readonly isList?: boolean;
   /** The allowed values; `kind` is not read then. */
@@ -23,18 +23,18 @@ export interface Flag {
 
 export type Flags = Readonly<Record<string, Flag>>;
 
-/** What a command may be given. */
+/** The arguments and flags that a command accepts. */
 export interface Usage {
   /** `hosted-client links get` */
   readonly name: string;
-  /** The names of the arguments without a flag: `REF`; in brackets those that may be left out: `[KEY]`. */
+  /** The names of the arguments without a flag: `REF`; optional ones are in brackets: `[KEY]`. */
   readonly positionals: readonly string[];
   readonly flags: Flags;
 }
 
 /** Arguments, as checked. */
 export interface Arguments {
-  /** As many as the usage names, but for those that may be left out. */
+  /** The arguments without a flag. Only optional ones may be missing. */
   readonly positionals: readonly string[];
   isSet(flag: string): boolean;
   text(flag: string): string | undefined;
@@ -56,7 +56,7 @@ export const commonFlags: Flags = {
 /**
  * Reads arguments.
  *
- * @throws {UsageError} naming the first that is wrong, and what would be right.
+ * @throws {UsageError} that names the first wrong argument, and says what would be right.
  */
 export function readArguments(given: readonly string[], { name, positionals, flags }: Usage): Arguments {
   const known: Flags = { ...flags, ...commonFlags };
@@ -176,13 +176,16 @@ export function describeChoice(value: string, choices: readonly string[]): strin
   return `must be one of ${choices.join(', ')}, got ${quote(value)}${advice}`;
 }
 
-/** A value in quotation marks: at most 60 characters, and none that a terminal obeys. */
+/** A value in quotation marks: at most 60 characters, without the control characters of a terminal. */
 export function quote(value: string): string {
   const shown = value.length > 60 ? `${value.slice(0, 60)}…` : value;
   return `"${toSafeText(shown)}"`;
 }
 
-/** Replaces the characters that a terminal obeys: control characters, and those that change the direction of text. */
+/**
+ * Replaces the characters that control a terminal: control characters, and characters that change the direction of
+ * text.
+ */
 export function toSafeText(text: string): string {
   return text.replaceAll(/[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, '�');
 }

@@ -1,5 +1,5 @@
 /**
- * What every command is made of.
+ * The parts of a command.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export interface Command {
   readonly name: string;
   /** One line for the help. */
   readonly about: string;
-  /** The names of the arguments without a flag: `REF`; in brackets those that may be left out: `[KEY]`. */
+  /** The names of the arguments without a flag: `REF`; optional ones are in brackets: `[KEY]`. */
   readonly positionals: readonly string[];
   readonly flags: Flags;
   run(given: Arguments, context: Context): Promise<ExitCode>;

@@ -14,10 +14,10 @@ export interface TextStream {
   write(text: string): unknown;
 }
 
-/** What a command is given. */
+/** The inputs of a command. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What was asked for: a table, or JSON. */
+  /** Writes the requested data: a table, or JSON. */
   readonly stdout: TextStream;
   /** Messages and progress. */
   readonly stderr: TextStream;
@@ -27,7 +27,7 @@ export interface Context {
   readonly signal: AbortSignal;
 }
 
-/** What a process ends with. */
+/** The exit codes of the process. */
 export const exitCodes = {
   done: 0,
   /** The service or the sandbox refused, or doctor found something. */
@@ -41,7 +41,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Creates a client of the variables, whose log goes to stderr: stdout is for what was asked for. */
+/** Creates a client from the variables. Its log goes to stderr, because stdout is only for the requested data. */
 export function createClient(context: Context, options: Partial<HostedClientOptions> = {}): HostedClient {
   const { env, clock } = context;
   const overrides = { userAgentSuffix: 'cli', ...(clock && { clock }), ...createLog(context), ...options };
@@ -50,7 +50,7 @@ export function createClient(context: Context, options: Partial<HostedClientOpti
 
 const logLevels = ['debug', 'info', 'warn', 'off'];
 
-// An unknown level is left to `fromEnv`, which names it.
+// `fromEnv` rejects an unknown level, and names it.
 function createLog({ env, stderr }: Context): Pick<HostedClientOptions, 'logger'> {
   const level = logLevels.indexOf(env.HOSTED_LOG || 'warn');
   if (level < 0) return {};

@@ -37,7 +37,7 @@ function describe(error: unknown): Failure {
   if (error instanceof RefusedError) return { code: exitCodes.refused, lines: [error.message] };
   if (error instanceof UnreachableError) return { code: exitCodes.unreachable, lines: [error.message] };
   if (isHostedError(error)) return describeHosted(error);
-  // Its message may hold anything: what a path or a library's own error names is not for a script's log.
+  // Its message is not shown: a path, or the text of a library's error, must not reach a script's log.
   return { code: exitCodes.refused, lines: [`Something unexpected failed (${nameOf(error)})`] };
 }
 
@@ -61,7 +61,7 @@ function describeHosted(error: AnyHostedError): Failure {
   }
 }
 
-/** The same message in words of the command line. */
+/** The same message, with the names of flags and arguments. */
 function describeInput({ message, issues, operation }: HostedValidationError): string {
   const task = message.slice(0, message.indexOf(':'));
   const isOfLink = operation?.startsWith('links.') === true;

@@ -8,7 +8,7 @@
 import { run } from './run.js';
 
 const interruption = new AbortController();
-// `once`: a second Ctrl+C ends the process at once.
+// `once` is used so that a second Ctrl+C ends the process at once.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => interruption.abort(new Error('interrupted')));
 }
@@ -20,5 +20,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 const { env, stdout, stderr } = process;
 
-// Not `process.exit`, which would drop what is still being written to a pipe.
+// `process.exit` is not used: it would drop text that is still being written to a pipe.
 process.exitCode = await run(process.argv.slice(2), { env, stdout, stderr, signal: interruption.signal });

@@ -1,6 +1,6 @@
 /**
- * How a command writes: tables and lines for people, JSON for scripts. What the service sent is never written as it
- * came, as a name may hold the control sequences of a terminal.
+ * How a command writes: tables and lines for people, JSON for scripts. Text from the service is never written
+ * unchanged, because a name may contain control sequences of a terminal.
  *
  * @module
  */
@@ -24,14 +24,14 @@ export function writeLine(stream: TextStream, text: string): void {
   stream.write(`${toSafeText(text)}\n`);
 }
 
-/** Writes pairs of a name and a value, one a line; without those that have no value. */
+/** Writes pairs of a name and a value, one on each line. Pairs without a value are left out. */
 export function writeFacts({ stdout }: Context, facts: Readonly<Record<string, unknown>>): void {
   const shown = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined && value !== '');
   const width = Math.max(...shown.map(([name]) => name.length));
   for (const [name, value] of shown) writeLine(stdout, `${name.padEnd(width)}  ${toText(value)}`);
 }
 
-/** Writes rows under a head, in columns. */
+/** Writes rows in columns, below a header. */
 export function writeTable({ stdout }: Context, head: readonly string[], rows: readonly (readonly unknown[])[]): void {
   const texts = [head, ...rows.map((row) => row.map(toText))];
   const widths = head.map((_, column) => Math.max(...texts.map((row) => [...(row[column] ?? '')].length)));
@@ -43,7 +43,7 @@ export function writeTable({ stdout }: Context, head: readonly string[], rows: r
 
 function toText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
-  // The second is enough for a person.
+  // People do not need more than seconds.
   if (value instanceof Date) return value.toISOString().replace(/\.\d{3}Z$/, 'Z');
   return toSafeText(String(value));
 }

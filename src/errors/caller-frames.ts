@@ -1,8 +1,8 @@
 /**
- * The caller's own functions in the stack of an error. Most errors are created where nothing of the caller is on the
- * stack any more: in a timer, or behind a response. V8 (Node, Deno, Workers) then lists the async functions that wait
- * for the promise of the running code, as long as each promise on the way has one reaction. So the stack is captured
- * anew where this chain reaches the caller, and no error has to be created before one is needed.
+ * The caller's own functions in the stack of an error. Most errors are created in a timer or after a response. The
+ * caller's functions are then no longer on the stack. V8 (Node, Deno, Workers) can list the async functions that wait
+ * for the running code, if each promise between them has exactly one reaction. So the stack is captured again at a
+ * place from which this chain reaches the caller. No error has to be created in advance.
  *
  * @module
  */
@@ -10,32 +10,32 @@
 import { HostedError } from './hosted-error.js';
 
 /**
- * Captures the stack of an error of this package anew, and gives the error back; anything else stays as it is. JSC (Bun)
- * follows no promises, and would lose what it has: there nothing is changed.
+ * Captures the stack of an error of this package again, and returns the error. Any other value is returned unchanged.
+ * JSC (Bun) does not follow promises: a new capture would lose frames, so Bun keeps the old stack.
  */
 export function addCallerFrames<T>(error: T): T {
   if (!(error instanceof HostedError) || 'Bun' in globalThis) return error;
   const { stackTraceLimit } = Error as Capturing;
-  // Our own frames come first, and must not take the place of the caller's. None are wanted where the limit is 0.
+  // Our own frames come first, so the limit is raised to leave room for the caller's. A limit of 0 stays 0.
   if (Number(stackTraceLimit) > 0) setLimit(Number(stackTraceLimit) + maxOwnFrames);
   try {
     (Error as Capturing).captureStackTrace?.(error, addCallerFrames);
   } catch {
-    // The caller has frozen the error: it keeps its stack.
+    // The caller has frozen the error, so its stack stays as it is.
   }
   if (Number(stackTraceLimit) > 0) setLimit(stackTraceLimit);
   return error;
 }
 
-/** How many frames of this package, and of the platform below it, can be above the caller's. */
+/** The largest number of frames of this package and the platform above the caller's frames. */
 const maxOwnFrames = 16;
 
-// Does nothing where `Error` is frozen.
+// Does nothing if `Error` is frozen.
 function setLimit(limit: unknown): void {
   Reflect.set(Error, 'stackTraceLimit', limit);
 }
 
-/** Not every engine has it. */
+/** Not every engine has this function. */
 interface Capturing extends Pick<ErrorConstructor, 'prototype'> {
   captureStackTrace?(error: object, below: unknown): void;
   readonly stackTraceLimit?: unknown;

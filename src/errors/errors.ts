@@ -29,7 +29,7 @@ import type {
   HostedServerError,
 } from './service-errors.js';
 
-/** Something that the caller gave is invalid. */
+/** An option or an input of the caller is invalid. */
 abstract class InputError extends HostedError {
   /** Every problem, but at most the first 20. */
   readonly issues: readonly Issue[];
@@ -66,9 +66,9 @@ export class HostedValidationError extends InputError {
 }
 
 /**
- * No connection could be made, or it broke: `outcome` says whether the request may have arrived. If the platform
- * names the reason, `cause.code` has that name, such as `ECONNREFUSED`. Not retryable where a certificate was
- * rejected: it stays as it is.
+ * No connection could be made, or it broke: `outcome` says whether the request may have arrived. If the platform names
+ * the reason, `cause.code` has that name, such as `ECONNREFUSED`. It is not retryable if a certificate was rejected,
+ * because the certificate stays the same.
  */
 export class HostedConnectionError extends HostedError {
   static {
@@ -92,7 +92,7 @@ export class HostedTimeoutError extends HostedError {
   readonly code = 'timeout';
   /** Which limit: `'attempt'` is `timeoutMs`, `'total'` is `totalTimeoutMs`. */
   readonly phase: 'attempt' | 'total';
-  /** The limit, in milliseconds; null where it is the service's own: it responded with status 408. */
+  /** The limit, in milliseconds; null if the service responded with status 408: its own limit is not known. */
   readonly timeoutMs: number | null;
   readonly #retryAfterMs: number | null;
 
@@ -121,10 +121,10 @@ export class HostedTimeoutError extends HostedError {
 }
 
 /**
- * The response cannot be used: it is not JSON (`malformed`), of another shape (`shape`), about something other than
- * the request (`mismatch`), larger than `maxResponseBytes`, or than `maxBytes` for a callback (`too_large`), a
- * redirect (`redirect`), which is never followed because its target could use the signature, or a page that does not
- * follow the page before (`paging`).
+ * The response cannot be used; `reason` says why. `malformed`: it is not JSON. `shape`: it has another shape.
+ * `mismatch`: it is about something other than the request. `too_large`: it is larger than `maxResponseBytes`, or a
+ * callback is larger than `maxBytes`. `redirect`: it is a redirect, which is never followed because its target could
+ * use the signature. `paging`: the page does not follow the previous page.
  *
  * @see §4.4 and §5 of docs/protocol.md
  */
@@ -134,11 +134,11 @@ export class HostedResponseError extends HostedError {
   }
   readonly code = 'response';
   readonly #response: ReceivedResponse | null;
-  /** What is wrong with the response. */
+  /** Why the response cannot be used. */
   readonly reason: UnusableReason;
   /** The HTTP status; null for a callback. */
   readonly status: number | null;
-  /** What is wrong: at most the first 20 problems. Each has a path, but never a value. */
+  /** The problems of the response: at most the first 20. Each has a path, but never a value. */
   readonly issues: readonly Issue[];
 
   /** @internal */
@@ -158,7 +158,7 @@ export class HostedResponseError extends HostedError {
   }
 
   /**
-   * Gives the body as received, as far as it was read. It may contain personal data: do not log it.
+   * Gives the part of the body that was read, unchanged. It may contain personal data: do not log it.
    *
    * @returns The body as a string; empty for a redirect and for a callback.
    */
@@ -174,11 +174,11 @@ export class HostedResponseError extends HostedError {
 }
 
 /**
- * A response or a callback cannot be trusted. Its signature is missing (`missing`), cannot be verified (`malformed`),
- * is by another key or over another timestamp or partner id (`mismatch`), is a digest that anyone can compute without
- * a key (`unkeyed`), is too old or too new (`stale`), is the signature of our own request (`reflected`), or was
- * received before (`replayed`): with another body, with more jobs than `maxJobsPerSignature`, or with the same body,
- * which is still being handled.
+ * A response or a callback cannot be trusted. `reason` says what is wrong with its signature. `missing`: there is none.
+ * `malformed`: it cannot be verified. `mismatch`: it is by another key, or over another timestamp or partner id.
+ * `unkeyed`: it is a digest that anyone can compute without a key. `stale`: it is too old or too new. `reflected`: it
+ * is the signature of our own request. `replayed`: it was received before, with another body, with more jobs than
+ * `maxJobsPerSignature`, or with the same body, which is still being handled.
  *
  * @see §5 of docs/protocol.md
  */
@@ -202,7 +202,7 @@ export class HostedSignatureError extends HostedError {
   }
 }
 
-/** The job was still pending at the deadline. To wait again later, you need only `job`. */
+/** The job was still pending at the deadline. To wait again later, you only need `job`. */
 export class HostedPollTimeoutError extends HostedError {
   static {
     nameClass(HostedPollTimeoutError, 'HostedPollTimeoutError');
@@ -263,7 +263,7 @@ export type HostedErrorCode = AnyHostedError['code'];
  * Whether a caught value is an error of this package; `code` then narrows it.
  *
  * @param value - The caught value.
- * @returns True for an error of this copy of the package; another copy has classes of its own.
+ * @returns True for an error of this copy of the package. Another copy has its own classes, so its errors give false.
  *
  * @example Distinguish a link that was not created from one that may have been
  * ```ts

@@ -1,7 +1,7 @@
 /**
- * What all errors have in common. `code` and `outcome` tell programs what happened; the message tells people. None of
- * them contains keys, signatures, bodies or personal data. The response is in private fields, which inspection and
- * JSON do not reach. Methods give access to it.
+ * The base class of all errors. `code` and `outcome` tell programs what happened; the message tells people. None of
+ * them contains keys, signatures, bodies or personal data. The response is in private fields, which inspection and JSON
+ * do not reach. Methods give access to it.
  *
  * @module
  */
@@ -9,31 +9,31 @@
 import { type OperationName, routes } from '../protocol/routes.js';
 
 /**
- * What became of the request:
+ * What happened to the request:
  * - `'not_sent'`: the service cannot have seen it;
  * - `'refused'`: it responded with an error;
  * - `'answered'`: it responded with something that cannot be used;
  * - `'unknown'`: it may or may not have acted.
  *
- * `mayHaveActed` of the error says whether the operation may have taken effect although it failed.
+ * The error's `mayHaveActed` says whether the operation may have had an effect although it failed.
  */
 export type Outcome = 'not_sent' | 'refused' | 'answered' | 'unknown';
 
 /** One problem with one property. It never contains a value that may be personal or secret. */
 export interface Issue {
-  /** The path of the property, such as `idTypes[0].country`; empty if the problem is with the whole. */
+  /** The path of the property, such as `idTypes[0].country`; empty if the whole value is wrong. */
   readonly path: string;
   /** What would be right. */
   readonly message: string;
 }
 
-/** How many issues an error has at most; a check ends when it has found this many. */
+/** The largest number of issues in an error. A check stops when it has found so many. */
 export const maxIssues = 20;
 
-/** The facts every error carries. */
+/** The facts that every error has. */
 export interface ErrorFacts {
   readonly operation?: OperationName | null;
-  /** What failed. Default: what the operation does. */
+  /** What failed. Default: the title of the operation. */
   readonly task?: Task;
   readonly outcome?: Outcome;
   readonly attempts?: number;
@@ -43,7 +43,7 @@ export interface ErrorFacts {
   readonly mayHaveActed?: boolean;
 }
 
-/** What can fail besides the operations, as in the message `Cannot receive a callback: …`. */
+/** The tasks besides operations that can fail, as in the message `Cannot receive a callback: …`. */
 export type Task =
   | 'create HostedClient'
   | 'create a tracker'
@@ -63,7 +63,7 @@ export type Task =
   | 'track jobs'
   | 'use the tracker';
 
-/** A response as it was received, for errors whose methods give access to it. */
+/** A received response, unchanged. The methods of some errors give access to it. */
 export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Headers;
@@ -81,7 +81,7 @@ export abstract class HostedError extends Error {
   abstract readonly code: string;
   /** The operation that failed; null if no operation was running. */
   readonly operation: OperationName | null;
-  /** What became of the request. */
+  /** What happened to the request. */
   readonly outcome: Outcome;
   /** How many attempts were made, or how many polls in a wait. 0 if none was made. */
   readonly attempts: number;
@@ -90,11 +90,11 @@ export abstract class HostedError extends Error {
   /** Whether the same call may be made again without harm and may then succeed. */
   readonly retryable: boolean;
   /**
-   * Whether the service may have acted on the request although the call failed. If it is true after a create, look
-   * for the link before creating it again. True if `outcome` is `'unknown'` or `'answered'`, if an earlier attempt of
-   * the call may have had an effect, and for a `'refused'` with a `HostedServerError` or `HostedTimeoutError`, which
-   * a gateway can send after the service has acted. A read has no effect in any case. Always false outside of an
-   * operation.
+   * Whether the service may have acted on the request although the call failed. If it is true after a create, look for
+   * the link before creating it again. It is true if `outcome` is `'unknown'` or `'answered'`, or if an earlier attempt
+   * of the call may have had an effect. It is also true for a `HostedServerError` or `HostedTimeoutError` with the
+   * outcome `'refused'`: a gateway can send such a response after the service has acted. For an operation that only
+   * reads, it does not matter. It is always false if no operation was running.
    */
   readonly mayHaveActed: boolean;
 
@@ -121,7 +121,7 @@ export abstract class HostedError extends Error {
     return { name, code, message, operation, outcome, attempts, requestId, retryable, mayHaveActed };
   }
 
-  // Node's inspect can be configured to call getters; those of an error may return personal data.
+  // Node's inspect can be configured to call getters. The getters of an error may return personal data.
   /** @internal */
   [nodeInspect](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
     const { name: _name, message: _message, ...facts } = this.toJSON() as Record<string, unknown>;
@@ -131,14 +131,14 @@ export abstract class HostedError extends Error {
 }
 
 /**
- * Gives the errors of a class their `name`, in minified code too. The name is on the prototype, because the stack is
+ * Gives the errors of a class their `name`, also in minified code. The name is on the prototype, because the stack is
  * written before an error's fields are set. It is set by `defineProperty`, because `Error.prototype` may be frozen.
  */
 export function nameClass(errorClass: { readonly prototype: HostedError }, name: string): void {
   Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true });
 }
 
-// Spread, so that only own properties of the given facts are read.
+// The facts are spread, so that only their own properties are read.
 function completeFacts(given: ErrorFacts): CompleteFacts {
   const facts = { ...defaultFacts, ...given };
   const isOpen = facts.outcome === 'unknown' || facts.outcome === 'answered';

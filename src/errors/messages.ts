@@ -1,5 +1,5 @@
 /**
- * The messages of errors: why a response is rejected, and what is wrong with input.
+ * The texts in error messages: why a response is rejected, and which input is wrong.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export type SignatureReason = 'missing' | 'malformed' | 'mismatch' | 'unkeyed' |
 export const signatureMessages: Readonly<Record<SignatureReason, string>> = {
   missing: 'it is not signed',
   malformed: 'its signature or timestamp is malformed',
-  mismatch: 'it is not signed by the key of this client over its timestamp and partner id',
+  mismatch: 'its signature does not match its timestamp, the partner id and the key of this client',
   unkeyed: 'instead of a signature, it has a digest that anyone can compute',
   stale: 'it was signed too long ago or in the future; "maxResponseAgeMs" says how far from now it may be',
   reflected: 'it has the signature of our own request',

@@ -40,7 +40,7 @@ abstract class ServiceError extends HostedError {
   /**
    * Gives a header of the response.
    *
-   * @param name - The header's name, in any case.
+   * @param name - The header's name, in upper or lower case.
    * @returns The value of the header; null if the response has no such header.
    */
   header(name: string): string | null {
@@ -48,8 +48,8 @@ abstract class ServiceError extends HostedError {
   }
 
   /**
-   * Gives the body of the response as received; if the status is an error, at most its first 64 KiB. It may contain
-   * personal data: do not log it.
+   * Gives the received body of the response, unchanged. If the status is an error, it gives at most the first 64 KiB.
+   * It may contain personal data: do not log it.
    *
    * @returns The body as a string, as far as it was read.
    */
@@ -65,8 +65,8 @@ abstract class ServiceError extends HostedError {
 }
 
 /**
- * The service rejected the request, and would reject it again: statuses 4xx that have no class of their own,
- * codes 2203, 2213, 2303 and 2313, or an `error` in a response of status 2xx (docs/protocol.md §7).
+ * The service rejected the request, and would reject it again. Causes are a status 4xx without a class of its own, the
+ * codes 2203, 2213, 2303 and 2313, and an `error` in a response with status 2xx (docs/protocol.md §7).
  */
 export class HostedApiError extends ServiceError {
   static {
@@ -95,7 +95,7 @@ export class HostedNotFoundError extends ServiceError {
 }
 
 /**
- * Too many requests: status 429. Not retryable with code 2222: an ID number is blocked, and waiting does not
+ * Too many requests: status 429. With code 2222 it is not retryable: an ID number is blocked, and waiting does not
  * change that. The protocol shows no limits (docs/protocol.md, "What is not known").
  */
 export class HostedRateLimitError extends ServiceError {

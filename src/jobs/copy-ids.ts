@@ -1,5 +1,5 @@
 /**
- * Copies the ids of a job from a caller's object, because the object may change later.
+ * Copies the ids of a job from a caller's object, which may change later.
  *
  * @module
  */

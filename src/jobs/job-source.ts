@@ -1,6 +1,6 @@
 /**
- * Reads the jobs to wait for from a caller's iterable, synchronous or not: one job at a time, and only when a job is
- * wanted.
+ * Reads the jobs to wait for from a caller's iterable, synchronous or asynchronous. It reads one job at a time, and
+ * only when another job can be polled.
  *
  * @module
  */
@@ -9,16 +9,19 @@ import { ignoreErrors } from '../events.js';
 import { copyIds } from './copy-ids.js';
 import type { JobRef } from './types.js';
 
-/** A job as its source gave it. */
+/** A job that its source gave. */
 export interface SourcedJob<J> {
   readonly job: J;
-  /** Copied at once: a source may reuse one object for several jobs. */
+  /** The ids are copied at once, because a source may reuse one object for several jobs. */
   readonly ids: JobRef;
 }
 
 /** A caller's jobs, taken one by one. */
 export interface JobSource<J> {
-  /** Takes the next job; null if none is available yet. `ready` is then called once, when one may be. */
+  /**
+   * Takes the next job; null if none is available yet. In that case, `ready` is called once, when a job may be
+   * available.
+   */
   take(ready: () => void): SourcedJob<J> | null;
   isExhausted(): boolean;
   /** If the caller's iterable has thrown an error, throws that error. */

@@ -27,12 +27,12 @@ export interface Jobs {
    * Fetches a job's status and verifies its signature. Retried automatically.
    *
    * @param query - Both ids of the job, and whether to ask for image links and history.
-   * @param options - Options of this call alone.
+   * @param options - Options for this call only.
    * @returns The status: pending, succeeded or failed. A person who was not verified is a result, not an error.
    * @throws {HostedValidationError} when an id is blank or not a string; nothing was sent.
    * @throws {HostedNotFoundError} when the service knows no such job (code 2304).
    * @throws {HostedAuthenticationError} when partner id and key do not belong together (2305).
-   * @throws {HostedSignatureError} when the response is not signed by the service, or its signature is too old.
+   * @throws {HostedSignatureError} when the response is not signed by the service, or its signature is not fresh.
    * @throws {HostedResponseError} when the response is about another job, or cannot be read.
    *
    * @example Ask once, with history
@@ -46,16 +46,16 @@ export interface Jobs {
   status(query: JobQuery, options?: CallOptions): ApiPromise<JobStatus>;
 
   /**
-   * Polls a job and yields every verified status; the last one is the completed status. Nothing is sent before the
-   * iteration; each iteration is a wait of its own, which ends when you leave the loop.
+   * Polls a job and yields every verified status. The last one is the completed status. Nothing is sent before the
+   * iteration. Each iteration is a separate wait, which ends when you leave the loop.
    *
-   * @param job - Both ids of the job; they are all that is needed to continue later, also in another process.
+   * @param job - Both ids of the job. To continue later, also in another process, you need only these ids.
    * @param options - When to poll and for how long; the defaults wait ten minutes.
-   * @returns The statuses, to be iterated; errors are thrown by the iteration.
+   * @returns The statuses, to be iterated. The iteration throws the errors.
    * @throws {HostedPollTimeoutError} when the job is still pending at the deadline.
    * @throws {HostedNotFoundError} when the service still does not know the job after `notFoundGraceMs`.
    * @throws {HostedValidationError} when an id is invalid, or an option is out of range.
-   * @throws {HostedError} when a poll failed and more polls would not help, or too many failed in a row.
+   * @throws {HostedError} when a poll failed and more polls would not help, or when too many polls failed in a row.
    *
    * @example Show each status
    * ```ts
@@ -72,14 +72,14 @@ export interface Jobs {
    * Waits until a job has a final status. A person who was not verified is a result, not an error: read
    * `success`.
    *
-   * @param job - Both ids of the job; they are all that is needed to continue later, also in another process.
+   * @param job - Both ids of the job. To continue later, also in another process, you need only these ids.
    * @param options - When to poll and for how long; the defaults wait ten minutes.
    * @returns The completed job.
    * @throws {HostedPollTimeoutError} when the job is still pending at the deadline; it holds the job
    *   and the last status.
    * @throws {HostedNotFoundError} when the service still does not know the job after `notFoundGraceMs`.
    * @throws {HostedValidationError} when an id is invalid, or an option is out of range.
-   * @throws {HostedError} when a poll failed and more polls would not help, or too many failed in a row.
+   * @throws {HostedError} when a poll failed and more polls would not help, or when too many polls failed in a row.
    *
    * @example Wait for the result
    * ```ts
@@ -94,12 +94,12 @@ export interface Jobs {
   /**
    * Waits for many jobs at once, with at most `concurrency` requests in flight, and yields an entry for each job in
    * order of completion. If a job fails, its entry has the error, and the other jobs go on. If the iterable of jobs
-   * throws, its error is thrown once all jobs that it yielded have ended.
+   * throws, the jobs that it has yielded are waited for. Then its error is thrown.
    *
    * @typeParam J - Your own objects.
    * @param jobs - Your own objects, with both ids. The next one is read when a request is free for it.
-   * @param options - When to poll, for how long each job is waited for, and how many requests at once.
-   * @returns An entry for each job, to be iterated; errors are thrown by the iteration.
+   * @param options - When to poll, how long to wait for each job, and how many requests to make at once.
+   * @returns An entry for each job, to be iterated. The iteration throws the errors.
    * @throws {HostedValidationError} when `jobs` is not an iterable, or an option is out of range.
    *
    * @example Each job with the row it belongs to
@@ -121,7 +121,7 @@ export interface Jobs {
   ): AsyncIterable<WaitEntry<J>>;
 }
 
-/** What the namespace needs besides the call function and the client's settings. */
+/** The other inputs of the namespace, besides the call function and the client's settings. */
 export interface JobsNeeds {
   readonly telemetry: Telemetry;
   /** Gives a random number from 0 to 1. */
@@ -150,7 +150,7 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
   const polling = { fetchStatus, elapsed: clock.elapsed, random, telemetry, totalTimeoutMs, createSent };
 
   const watch: Jobs['watch'] = (job, options) => {
-    // Copied now: the caller may change the object before the iteration begins.
+    // The ids are copied now, because the caller may change the object before the iteration begins.
     const ids = copyIds(job);
     return createAbortableIterable(async function* (stop) {
       const plan = readWaitOptions(options);

@@ -8,7 +8,9 @@ import { beginOrReject } from '../call/api-promise.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import type { Jobs } from './jobs.js';
 
-/** Creates a namespace that gets the real one with each call. If `start` throws, the call rejects with the error. */
+/**
+ * Creates a namespace that gets the real namespace with each call. If `start` throws, the call rejects with the error.
+ */
 export function createLazyJobs(start: () => Jobs): Jobs {
   return {
     status: (...given) => beginOrReject(() => start().status(...given)),

@@ -15,7 +15,7 @@ import {
   type WireResult,
 } from './wire.js';
 
-// Signatures are kept out of `extra`: until a signature expires, it works like a key.
+// `extra` never has signatures: until a signature expires, it works like a key.
 const signatureFields = ['signature', 'sec_key'];
 const resultNames = Object.keys(resultFields).filter((name) => !name.endsWith('IDNumber'));
 const namedInResult: ReadonlySet<string> = new Set([...resultNames, ...signatureFields]);
@@ -24,7 +24,7 @@ const namedInHistoryEntry: ReadonlySet<string> = new Set([...namedInResult, ...i
 const namedInPartnerParams: ReadonlySet<string> = new Set(Object.keys(partnerParamsFields));
 const namedInImageLinks: ReadonlySet<string> = new Set(['selfie_image']);
 
-/** What is known of a job's status before its body is normalised. */
+/** The facts about a job's status that are known before its body is normalised. */
 export interface Known<Verdict> {
   /** The job's state, decided from the response. */
   readonly verdict: Verdict;
@@ -93,7 +93,7 @@ function resultOf(wire: WireJobStatus['result'], idField: string): JobResult | n
 
 function historyOf(wire: WireJobStatus['history'], idField: string): readonly HistoryEntry[] | null {
   if (wire === undefined || wire === null) return null;
-  // In a checked record, a known field that is missing is undefined. JSON has no undefined of its own.
+  // In a checked record, a missing known field is undefined. JSON itself has no undefined.
   const entries = Array.isArray(wire) ? wire : hasOnly(undefined, wire) ? [] : [wire];
   return entries.map((entry) => historyEntryOf(entry, idField));
 }

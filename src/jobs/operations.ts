@@ -73,7 +73,7 @@ function encodeFlag(wire: Wire): boolean | string {
 }
 
 // The signature does not cover the body, so the ids in a response are compared with the requested ids. The ids of
-// history entries are not compared: in honest responses they may differ.
+// history entries are not compared: even in genuine responses they may differ.
 function findMismatches(response: WireJobStatus, { userId, jobId }: JobRef): readonly Issue[] {
   const params = partnerParamsIn(response);
   const issues: Issue[] = [];

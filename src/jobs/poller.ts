@@ -16,8 +16,8 @@ import type { WaitPlan } from './wait-options.js';
 import { beginWaitTrace, endTrace, type WaitTrace } from './wait-trace.js';
 
 /**
- * The state of a wait for one job: one flat record, as there may be a million. The ids are those when the wait began,
- * because the caller may reuse the object for another job. Times are by the monotonic clock.
+ * The state of a wait for one job. It is one flat record, because there may be a million waits. The ids are those when
+ * the wait began, because the caller may reuse the object for another job. Times are by the monotonic clock.
  */
 export interface Wait<J = unknown> extends JobRef, Due {
   /** The caller's own object. */
@@ -29,7 +29,7 @@ export interface Wait<J = unknown> extends JobRef, Due {
   /** Whether the last poll before the deadline was made. */
   isExpiring: boolean;
   polls: number;
-  /** Whether the poll that is due or running is the last one before the deadline. */
+  /** Whether the current or next poll is the last one before the deadline. */
   isLast: boolean;
   /** How long the last poll that returned a status took. */
   lastPollMs: number;
@@ -40,7 +40,7 @@ export interface Wait<J = unknown> extends JobRef, Due {
   lastStatus: PendingJob | null;
   /** The signatures of all polls; null before the first. */
   sent: SentSignatures | null;
-  /** Null if the channel has no subscriber, and once the wait has ended. */
+  /** Null if the channel has no subscriber, and after the wait has ended. */
   trace: WaitTrace | null;
 }
 
@@ -79,13 +79,13 @@ export interface Poller {
   poll(wait: Wait, signal: AbortSignal): Promise<Step>;
   /** When the wait ends at the latest. */
   deadlineOf(wait: Wait): number;
-  /** Ends a wait whose deadline has passed between two polls, and gives its error. */
+  /** Ends a wait whose deadline has passed between two polls, and returns its error. */
   expire(wait: Wait): AnyHostedError;
   /** Ends a wait whose caller has stopped waiting. A wait that has ended stays as it is. */
   leave(wait: Wait): void;
 }
 
-/** A poll at the deadline itself may take this long, in ms: without any time, it could not be sent. */
+/** The time limit, in ms, of a poll that begins at the deadline itself. Without this time, it could not be sent. */
 const minPollMs = 25;
 /** The last poll begins at most this long before the deadline, in ms, even if the service is slower. */
 const maxLeadMs = 10_000;
@@ -93,7 +93,7 @@ const maxLeadMs = 10_000;
 /** Creates a poller. */
 export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   const { fetchStatus, random, telemetry, createSent } = polling;
-  // Whole milliseconds: the engine keeps a fraction outside the record, in 16 bytes for each of its times.
+  // Times are whole milliseconds. The engine would keep each fraction outside the record, in 16 more bytes.
   const elapsed = () => Math.floor(polling.elapsed());
   const pollLimitMs = plan.call.totalTimeoutMs ?? polling.totalTimeoutMs;
 
@@ -231,12 +231,13 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   }
 }
 
-// Exact copies of the lists: a list that was added to keeps room for 16 more, which is 240 bytes for each waiting job.
+// The lists are copied to their exact size. A list that has grown keeps room for 16 more entries: 240 bytes for each
+// waiting job.
 function copySent({ maxAgeMs, signatures, times, forgottenUntil }: SentSignatures): SentSignatures {
   return { maxAgeMs, signatures: [...signatures], times: [...times], forgottenUntil };
 }
 
-/** The ids in an object of their own: what a caller does to it must not change the job that is polled. */
+/** The ids are in a separate object, so the caller cannot change the job that is polled. */
 function idsOf({ userId, jobId }: Wait): JobRef {
   return { userId, jobId };
 }

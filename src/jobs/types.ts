@@ -12,7 +12,7 @@ export interface JobRef {
   readonly jobId: string;
 }
 
-/** The job whose status to fetch, and what to include (§4.5). */
+/** The job to fetch, and the optional parts of its status (§4.5). */
 export interface JobQuery extends JobRef {
   /** Includes an expiring link to the selfie. Default `false`. */
   imageLinks?: boolean;
@@ -20,10 +20,10 @@ export interface JobQuery extends JobRef {
   history?: boolean;
 }
 
-/** The code of a job's status, or a newer one. 2301, 2303, 2304, 2305 and 2313 are thrown as errors (§7). */
+/** The code of a job's status, or a newer code. The codes 2301, 2303, 2304, 2305 and 2313 are thrown as errors (§7). */
 export type JobStatusCode = '2302' | '2307' | '2310' | '2314' | (string & {});
 
-/** What the partner sent along with the job, as the service returns it (§2.4). */
+/** The fields that the partner sent with the job, as the service returns them (§2.4). */
 export interface PartnerParams {
   /** The id of the user; null if the service sent none. */
   readonly userId: string | null;
@@ -39,11 +39,11 @@ export interface PartnerParams {
 
 /** One result of a job (§2.4). Properties that the service did not send are null. */
 export interface JobResult {
-  /** The result's code, mostly four characters. Its meaning depends on the product: the verdict is `success`. */
+  /** The result's code, usually four characters. Its meaning depends on the product: the verdict is `success`. */
   readonly resultCode: string | null;
   /** The result in words, for people. */
   readonly resultText: string | null;
-  /** Who decided: in most cases `SAIA`. */
+  /** Who decided: usually `SAIA`. */
   readonly resultType: string | null;
   /** The service's own id of the job. */
   readonly hostedJobId: string | null;
@@ -53,23 +53,28 @@ export interface JobResult {
   readonly isFinal: boolean | null;
   /** Whether the result was made by a machine. */
   readonly isMachine: boolean | null;
-  /** The confidence as sent, 0 to 100. Null if the service sent no number: `extra` then has what it sent. */
+  /**
+   * The confidence that the service sent, 0 to 100. Null if the service sent no number: `extra` then has what it sent.
+   */
   readonly confidence: number | null;
   /** Each check and its outcome; empty if the service sent none. */
   readonly actions: Readonly<Record<string, string>>;
-  /** What the partner sent along with the job. */
+  /** The fields that the partner sent with the job. */
   readonly partnerParams: PartnerParams | null;
-  /** Fields this package does not know, and a confidence that it cannot read, as sent. Signatures are left out. */
+  /**
+   * Fields that this package does not know, and a confidence that it cannot read. All are unchanged. Signatures are
+   * left out.
+   */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-/** One result as it was sent to the callback, with what was read from an ID (§2.4, §6). */
+/** One result as it was sent to the callback, with the data that was read from an ID (§2.4, §6). */
 export interface HistoryEntry extends JobResult {
-  /** What was read from the ID, as the strings that were sent, dates included; null if the entry has none of these. */
+  /** The data that was read from the ID: unchanged strings, also for dates. Null if the entry has no such data. */
   readonly identity: {
     /** The name on the ID. */
     readonly fullName: string | null;
-    /** The date of birth, as the ID's issuer wrote it. */
+    /** The date of birth, in the spelling of the ID's issuer. */
     readonly dateOfBirth: string | null;
     /** The number of the ID. */
     readonly idNumber: string | null;
@@ -77,12 +82,12 @@ export interface HistoryEntry extends JobResult {
     readonly idType: string | null;
     /** The country of the ID: a code or a name. */
     readonly country: string | null;
-    /** When the ID ends, as its issuer wrote it: `Not Available` was seen too. */
+    /** When the ID expires, in the spelling of its issuer. `Not Available` was seen, too. */
     readonly expirationDate: string | null;
   } | null;
 }
 
-/** What every status of a job has (§2.4). */
+/** The properties that every status of a job has (§2.4). */
 interface JobStatusBase extends JobRef {
   /** The service's code (§7); null if it sent none. It does not decide the `state`. */
   readonly code: JobStatusCode | null;
@@ -92,22 +97,27 @@ interface JobStatusBase extends JobRef {
   readonly result: JobResult | null;
   /** Links to pictures; null if the response has none, for example because they were not requested. */
   readonly imageLinks: {
-    /** The URL of the selfie, which expires. Null if it is not an http(s) URL: `extra` then has what was sent. */
+    /**
+     * The URL of the selfie, which expires. Null if it is not an http(s) URL: `extra` then has the value that was sent.
+     */
     readonly selfieImage: string | null;
     /** When the URL expires, if it is a presigned URL that says so (§8); otherwise null. */
     readonly expiresAt: Date | null;
-    /** Fields this package does not know, as sent. */
+    /** Fields that this package does not know, unchanged. */
     readonly extra: Readonly<Record<string, unknown>>;
   } | null;
   /** Every result sent to the callback, in the service's order; null if the response has no `history`. */
   readonly history: readonly HistoryEntry[] | null;
-  /** When the service signed the response (§5); null if it has no date (only with `maxResponseAgeMs: false`). */
+  /**
+   * When the service signed the response (§5). Null if the response has no date, which is possible only with
+   * `maxResponseAgeMs: false`.
+   */
   readonly signedAt: Date | null;
 }
 
 /** A job without a final status (§3). */
 export interface PendingJob extends JobStatusBase {
-  /** Decided by `job_complete` alone. */
+  /** Only `job_complete` decides it. */
   readonly state: 'pending';
   /** There is no final status yet. */
   readonly complete: false;
@@ -117,7 +127,7 @@ export interface PendingJob extends JobStatusBase {
 
 /** A job that ended with a match: the user was enrolled or authenticated (§3). */
 export interface SucceededJob extends JobStatusBase {
-  /** Decided by `job_complete` and `job_success`. */
+  /** `job_complete` and `job_success` decide it. */
   readonly state: 'succeeded';
   /** There is a final status. */
   readonly complete: true;
@@ -127,7 +137,7 @@ export interface SucceededJob extends JobStatusBase {
 
 /** A job that ended without a match (§3). */
 export interface FailedJob extends JobStatusBase {
-  /** Decided by `job_complete` and `job_success`. */
+  /** `job_complete` and `job_success` decide it. */
   readonly state: 'failed';
   /** There is a final status. */
   readonly complete: true;

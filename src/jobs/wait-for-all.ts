@@ -36,8 +36,8 @@ export type WaitEntry<J extends JobRef> =
       error: HostedError;
     };
 
-// Jobs with an initial delay need no request yet, so a source without end could add them without end. Other code may
-// run after this many.
+// Jobs with an initial delay need no request yet, so an endless source could add jobs without a pause. After this many,
+// other code may run.
 const maxAdmittedAtOnce = 1_000;
 
 /** What waiting needs. */
@@ -47,15 +47,15 @@ export interface WaitForAllContext {
   readonly concurrency: number;
   /** The caller's signal. */
   readonly signal: AbortSignal | undefined;
-  /** Aborts when the wait is ended from outside. */
+  /** Aborts when the caller ends the wait. */
   readonly stop: AbortSignal;
 }
 
 /**
- * Waits for jobs, and yields an entry for each in order of completion. A job is admitted when a request
- * is free for its first poll; admissions and polls that are due take turns.
+ * Waits for jobs, and yields an entry for each in order of completion. A job is taken from the source when a request is
+ * free for its first poll. Requests alternate between new jobs and due polls.
  *
- * @throws what the source of jobs throws, once the jobs that it yielded have ended; the reason of `signal` when it
+ * @throws the error of the source of jobs, after the jobs that it yielded have ended; the reason of `signal` when it
  *   aborts.
  */
 export async function* waitForEach<J extends JobRef>(
@@ -64,7 +64,7 @@ export async function* waitForEach<J extends JobRef>(
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
   const source = createJobSource(jobs);
   const waiting = createDueQueue<Wait<J>>();
-  // Every wait that has not ended, in order of admission, and so of deadlines.
+  // Every wait that has not ended, in the order in which they began. So they are also in order of their deadlines.
   const waits = new Set<Wait<J>>();
   const stopPolls = new AbortController();
   let ended: WaitEntry<J>[] = [];
@@ -103,7 +103,7 @@ export async function* waitForEach<J extends JobRef>(
     source.close();
   }
 
-  // Starts due polls and admits new jobs while requests are free. Then sets the timer for the next poll.
+  // Starts due polls and takes new jobs while requests are free. Then sets the timer for the next poll.
   function fill(): void {
     let admitted = 0;
     endOverdue();

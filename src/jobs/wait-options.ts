@@ -13,14 +13,14 @@ import { callOptions, choice, flag, inputObject, integer, maxTimer } from '../va
 import type { JobRef, JobStatus } from './types.js';
 
 /**
- * What `onPoll` receives after each poll.
+ * The argument of `onPoll`, after each poll.
  *
  * @inline
  */
 export interface PollReport {
   /** The ids of the job that was polled. */
   job: JobRef;
-  /** Which poll of the wait, from 1. */
+  /** The number of the poll in its wait, from 1. */
   attempt: number;
   /** Milliseconds since the wait began. */
   elapsedMs: number;
@@ -34,7 +34,7 @@ export interface PollReport {
 
 /**
  * Options of a wait. `timeoutMs` and `totalTimeoutMs` apply to each poll. `maxRetries` is ignored, because the next
- * poll is the retry. `Retry-After` delays the next poll as long as it asks, but not beyond the deadline.
+ * poll is the retry. `Retry-After` delays the next poll by the requested time, but not beyond the deadline.
  */
 export interface WaitOptions extends CallOptions {
   /**
@@ -49,18 +49,18 @@ export interface WaitOptions extends CallOptions {
   minDelayMs?: number;
   /** The longest delay between two polls, in milliseconds. Default 30,000. */
   maxDelayMs?: number;
-  /** Each delay is this many times as long as the delay before: 1 or more. Default 1.5. */
+  /** Multiplies the delay after each poll: a number of 1 or more. Default 1.5. */
   backoffFactor?: number;
   /** Shortens each delay to a random 50 to 100 percent, so that many waits do not poll at once. Default `true`. */
   jitter?: boolean;
   /**
    * How long "not found" is tolerated, in milliseconds from the start of a wait: the service may not know a new job
-   * yet. Once it has returned a status, "not found" is an error. 0 tolerates none. Default 30,000.
+   * yet. After it has returned a status, "not found" is an error. With 0, it is always an error. Default 30,000.
    */
   notFoundGraceMs?: number;
   /**
-   * How many transient errors in a row are tolerated: broken connections, timeouts, 429, server errors, a response
-   * that is not JSON or is stale, and a gateway's 404 for a job that was found before. Default 3.
+   * How many transient errors in a row are tolerated. These are transient: broken connections, timeouts, 429, server
+   * errors, a response that is not JSON or is stale, and a gateway's 404 for a job that was found before. Default 3.
    */
   maxConsecutiveErrors?: number;
   /** Requests image links with every poll. Default `false`. */
@@ -68,7 +68,7 @@ export interface WaitOptions extends CallOptions {
   /** Requests the history with every poll. Default `false`. */
   history?: boolean;
   /**
-   * Receives a report of every poll. What it throws is ignored.
+   * Receives a report of every poll. Its errors are ignored.
    *
    * @param poll - The result of the poll, and when the next poll follows.
    */
@@ -88,7 +88,7 @@ export interface WaitPlan {
   /** How many requests may be in flight at once. */
   readonly concurrency: number;
   readonly onPoll: WaitOptions['onPoll'];
-  /** What every poll requests besides the status. */
+  /** The fields that every poll requests besides the status. */
   readonly flags: { readonly imageLinks?: boolean; readonly history?: boolean };
   /** The options of every poll's call, without the signal. */
   readonly call: CallOptions;

@@ -22,7 +22,7 @@ export interface WaitMessage extends TraceMessage {
   readonly operation: OperationName;
   /** How many polls were made. */
   polls: number;
-  /** `'ok'` with a final status, whatever it says; null until the wait has ended. */
+  /** `'ok'` if there is a final status, succeeded or failed; null until the wait has ended. */
   outcome: 'ok' | Outcome | 'aborted' | null;
 }
 
@@ -39,7 +39,9 @@ export function beginWaitTrace(callId: number): WaitTrace | null {
   return { message, ...beginTrace(channel, message) };
 }
 
-/** Ends the trace of a wait, unless it has ended: with an error, with a final status (null), or without either. */
+/**
+ * Ends the trace of a wait, unless it has already ended. `end` is the error, or null after a final status.
+ */
 export function endTrace(
   wait: { trace: WaitTrace | null; readonly polls: number },
   end: AnyHostedError | null | 'aborted',

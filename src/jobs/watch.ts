@@ -15,15 +15,14 @@ export interface WatchContext {
   readonly clock: WaitingClock;
   /** The caller's signal. */
   readonly signal: AbortSignal | undefined;
-  /** Aborts when the watch is ended from outside. */
+  /** Aborts when the caller ends the watch. */
   readonly stop: AbortSignal;
 }
 
 /**
  * Yields every status of a job; the last one is the completed status.
  *
- * @throws what ends the wait early: an error that more polls would not fix, the deadline error, or the signal's
- *   reason.
+ * @throws an error that more polls would not fix, the error of the deadline, or the signal's reason.
  */
 export async function* watchJob(
   wait: Wait,

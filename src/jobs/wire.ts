@@ -1,6 +1,6 @@
 /**
- * The shape of a job status response, checked field by field (docs/protocol.md §2.4, §4.5). Unknown fields are kept,
- * also the field named after the brand, which `normalise.ts` reads.
+ * The shape of a job status response, checked field by field (docs/protocol.md §2.4, §4.5). Unknown fields are kept.
+ * One of them has the brand in its name, and `normalise.ts` reads it.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { list, oneOf, record } from '../validation/structure.js';
 /** The fields of {@link wirePartnerParams}. */
 export const partnerParamsFields = { user_id: wireCode, job_id: wireCode, job_type: wireCode, link_id: wireCode };
 
-/** What the partner sent along, as the service returns it. */
+/** The fields that the partner sent, as the service returns them. */
 export const wirePartnerParams = record(partnerParamsFields);
 
 /** The fields of {@link wireResult}. An ID number must be a string: as a number, it may have lost digits. */

@@ -1,5 +1,6 @@
 /**
- * Finds a link by what its creator knows of it. Loaded at first use: it is needed after a create that failed.
+ * Finds a link by properties that its creator knows. This module is loaded at first use, because it is only needed
+ * after a failed create.
  *
  * @module
  */
@@ -13,9 +14,9 @@ import { callOptions, inputObject, integer, nonBlank } from '../validation/input
 import { createPageError, type FetchedPage, type FirstPage, placePage } from './paging.js';
 import type { Link } from './types.js';
 
-/** What the caller searches for, and how pages are fetched. */
+/** The query of the caller, and the function that fetches pages. */
 export interface Search {
-  /** As the caller gave them, copied. */
+  /** The caller's values, copied. */
   readonly query: unknown;
   readonly options: unknown;
   readonly firstPage: FirstPage;
@@ -40,7 +41,7 @@ const linkQuery = inputObject(linkQueryShape).check(
 const findOptions = inputObject({ ...callOptions, maxPages: z.optional(integer(1)) });
 
 /**
- * Reads pages from the end where the newest links are, until a link fits.
+ * Reads pages, beginning with those of the newest links, until a link matches.
  *
  * @throws {HostedValidationError} when query or options are invalid.
  * @throws {HostedResponseError} when the pages do not tell whether there is such a link.

@@ -25,8 +25,8 @@ export const newIdTypes = idTypeList({
 });
 
 /**
- * The ID types of a changed link. Whatever the service sent must be accepted back: it may have new ID types, and an
- * entry may lack a field.
+ * The ID types of a changed link. All ID types that the service sent must be accepted here. The service may have new ID
+ * types, and an entry may lack a field.
  */
 export const changedIdTypes = idTypeList({ country: countryCode(/^(?:[A-Za-z]{2})?$/), method: anyString });
 
@@ -43,7 +43,7 @@ function idTypeList(fields: { country: z.ZodMiniType<string>; method: z.ZodMiniT
   return z.pipe(
     list(entry).check(
       z.superRefine(addSecondMethodIssues, {
-        // Runs even if there are other problems, so that all problems are reported at once.
+        // This check also runs after other problems were found, so that all problems are reported at once.
         when: ({ value, issues }) => Array.isArray(value) && issues.length < maxIssues,
       }),
     ),

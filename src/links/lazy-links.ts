@@ -9,7 +9,9 @@ import { createLinkList } from './link-list.js';
 import type { Links } from './links.js';
 import { createFirstPage } from './paging.js';
 
-/** Creates a namespace that gets the real one with each call. If `start` throws, the call rejects with the error. */
+/**
+ * Creates a namespace that gets the real namespace with each call. If `start` throws, the call rejects with the error.
+ */
 export function createLazyLinks(start: () => Links): Links {
   return {
     create: (...given) => beginOrReject(() => start().create(...given)),
@@ -24,7 +26,8 @@ export function createLazyLinks(start: () => Links): Links {
         return createLinkList({ options: undefined, firstPage: createFirstPage('auto'), fetch });
       }
     },
-    // Awaited: V8 follows a promise that is only returned one turn later, and an invalid query is found before that.
+    // `await` is needed here: without it, V8 follows the promise one turn later. An error about an invalid query is
+    // thrown earlier than that.
     find: async (...given) => await start().find(...given),
   };
 }

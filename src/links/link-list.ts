@@ -18,7 +18,7 @@ import type { Link, LinkPage } from './types.js';
 
 /** Options of {@link Links.list}. */
 export interface ListOptions extends CallOptions {
-  /** The number of the page to begin with, as the service counts: 0 or more. Default: the first page. */
+  /** The number of the first page to read, in the service's numbering: 0 or more. Default: the first page. */
   page?: number;
   /** How many pages to fetch ahead of the page being read: 0 to 16, default 0. Pages still come in order. */
   prefetch?: number;
@@ -27,12 +27,13 @@ export interface ListOptions extends CallOptions {
 }
 
 /**
- * The links of an account. Nothing is sent before the first await or iteration. Awaits and the first iteration share
- * one request for the first page; every later iteration fetches it again. `totalTimeoutMs` applies to each page.
+ * The links of an account. Nothing is sent before the first await or iteration. Awaiting the list and its first
+ * iteration share one request for the first page. Every later iteration fetches that page again. `totalTimeoutMs`
+ * applies to each page.
  *
- * New links can shift a link onto the next page. The duplicate is dropped there, so a page can be empty; a duplicate
- * on a later page is not noticed. A `HostedResponseError` (`paging`) is thrown when pages do not advance, or when
- * their numbering changes during an iteration.
+ * New links can move a link to the next page. This duplicate is dropped, so a page can be empty. A duplicate on a later
+ * page is not noticed. A `HostedResponseError` (`paging`) is thrown when pages do not advance, or when their numbering
+ * changes during an iteration.
  *
  * @example Every link
  * ```ts
@@ -45,8 +46,9 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
   /**
    * Iterates every page, in order.
    *
-   * @returns The pages, to be iterated. The first iteration shares the first page with an await; later ones fetch it again.
-   * @throws {HostedResponseError} when the pages do not advance (`paging`); thrown by the iteration.
+   * @returns The pages, to be iterated. The first iteration shares the first page with an await. Later iterations fetch
+   *   it again.
+   * @throws {HostedResponseError} when the pages do not advance (`paging`). The iteration throws it.
    *
    * @example Page by page
    * ```ts
@@ -73,7 +75,7 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
    * @see §2.3 and §4.4 of docs/protocol.md
    */
   toArray(options: {
-    /** How many at most; `Infinity` for all. */
+    /** The largest number of links; `Infinity` for all. */
     limit: number;
   }): Promise<Link[]>;
 }
@@ -81,7 +83,7 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
 type Paging = { readonly [Name in 'page' | 'prefetch' | 'maxPages']?: number | undefined };
 
 /**
- * Where a list gets its pages.
+ * The source of a list's pages.
  *
  * @internal
  */
@@ -149,7 +151,8 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
     }
   }
 
-  // All who await the first page get one error: its stack names the first of them. An abort's reason is the caller's.
+  // All callers that await the first page get the same error. Its stack names the first of them. The reason of an abort
+  // stays unchanged.
   function deliver(error: unknown): never {
     const isAbort = isAbortSignal(signal) && signal?.aborted;
     if (!isAbort && error !== delivered) addCallerFrames(error);
@@ -207,8 +210,8 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
 
 const listProperties = ['page', 'prefetch', 'maxPages', ...Object.keys(callOptions)];
 
-// Copies the options once: what the caller changes later is not sent. Input that is not an object, or cannot be read,
-// becomes the query null, which the input check of the first request rejects.
+// Copies the options once. A later change by the caller is not sent. If the input is not an object or cannot be read,
+// the query becomes null, and the input check of the first request rejects it.
 function split(options: ListOptions | undefined): { paging: Paging; query: unknown; call: CallOptions | undefined } {
   try {
     if (options === undefined || isRecord(options)) {

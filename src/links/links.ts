@@ -24,12 +24,12 @@ export interface Links {
   /**
    * Creates a link.
    *
-   * Retried only if that cannot create a second link: if the service cannot have seen the request, responded with
-   * 429, or rejected the timestamp (once, with a corrected clock). After an error whose `mayHaveActed` is true, the
-   * link may exist.
+   * A create is retried only if this cannot create a second link. So the service cannot have seen the request,
+   * responded with 429, or rejected the timestamp (then one retry follows, with a corrected clock). After an error
+   * whose `mayHaveActed` is true, the link may exist.
    *
    * @param link - The link; `callbackUrl` defaults to the client's `defaultCallbackUrl`.
-   * @param options - Options of this call alone.
+   * @param options - Options for this call only.
    * @returns The link's URL, which you give to the end user, and its reference id.
    * @throws {HostedValidationError} when the link is invalid; nothing was sent.
    * @throws {HostedAuthenticationError} when partner id and key do not belong together.
@@ -55,8 +55,8 @@ export interface Links {
    *
    * @param refId - The link's reference id.
    * @param changes - At least one; `idTypes` replaces the whole list.
-   * @param options - Options of this call alone.
-   * @returns The link's URL, ID types and state as they now are.
+   * @param options - Options for this call only.
+   * @returns The link's URL, ID types and state after the change.
    * @throws {HostedValidationError} when there is no change, or a change is invalid; nothing was sent.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
    * @throws {HostedResponseError} when the response is about another link, or does not confirm with a date
@@ -73,17 +73,17 @@ export interface Links {
   update(refId: string, changes: LinkChanges, options?: CallOptions): ApiPromise<UpdatedLink>;
 
   /**
-   * Disables a link: short for `update(refId, { isDisabled: true })`. Whether a link can be enabled
-   * again is not shown.
+   * Disables a link: short for `update(refId, { isDisabled: true })`. The protocol does not show whether a link can be
+   * enabled again.
    *
    * @param refId - The link's reference id.
-   * @param options - Options of this call alone.
+   * @param options - Options for this call only.
    * @returns The link's URL, ID types and state, which is `'disabled'`.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
    * @throws {HostedResponseError} when the response does not confirm with a date that the link is disabled
    *   (`mismatch`).
    *
-   * @example Take a link back
+   * @example Disable a link
    * ```ts
    * const { state, disabledAt } = await client.links.disable(refId);
    * ```
@@ -96,7 +96,7 @@ export interface Links {
    * Fetches one link. Retried automatically.
    *
    * @param refId - The link's reference id: letters, digits, `_` and `-`, and not the list marker.
-   * @param options - Options of this call alone.
+   * @param options - Options for this call only.
    * @returns The link as the service keeps it.
    * @throws {HostedValidationError} when `refId` cannot be a reference id; nothing was sent.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
@@ -115,8 +115,8 @@ export interface Links {
   /**
    * Lists links. Await the list for one page, or iterate it for every link. Nothing is sent before that.
    *
-   * @param options - Which page to begin with, how many pages to read and to fetch ahead, and the options of every
-   *   call. `totalTimeoutMs` applies to each page.
+   * @param options - The first page to read, how many pages to read and to fetch ahead, and the options of every call.
+   *   `totalTimeoutMs` applies to each page.
    * @returns The list. Errors are thrown when you await or iterate it.
    * @throws {HostedValidationError} when `page`, `prefetch` or `maxPages` is out of range.
    * @throws {HostedResponseError} when the pages do not advance (`paging`).
@@ -131,18 +131,17 @@ export interface Links {
   list(options?: ListOptions): LinkList;
 
   /**
-   * Finds a link by what its creator knows of it: after a `create` that failed with `mayHaveActed`, look for the
-   * link before creating it again. Pages are read from the end where the newest links are, and no further than
-   * needed.
+   * Finds a link by properties that its creator knows. If a `create` failed with `mayHaveActed`, look for the link
+   * before creating it again. Pages are read until the link is found, beginning with those of the newest links.
    *
-   * Null means that it is on none of the pages that were read. Where the list is longer than `maxPages`, an older link may
-   * be on a page that was not read.
+   * Null means that the link is on none of the pages that were read. If the list is longer than `maxPages`, an older
+   * link may be on a page that was not read.
    *
-   * @param query - At least one criterion, compared exactly; a link has to fit all of them. `createdAfter` is a
-   *   time of the service's clock, and inclusive: take a minute less than when the create began. Give it where a
-   *   name or user id is used for several links.
-   * @param options - How far to read, and the options of any call; `totalTimeoutMs` counts for each page.
-   * @returns The newest link that fits, or null.
+   * @param query - At least one criterion. Values are compared exactly, and a link must match all of them.
+   *   `createdAfter` is inclusive, and a time of the service's clock: give a time one minute before the create began.
+   *   Use it if several links have the same name or user id.
+   * @param options - How many pages to read, and the options of any call. `totalTimeoutMs` applies to each page.
+   * @returns The newest link that matches, or null.
    * @throws {HostedValidationError} when there is no criterion, or an invalid one; nothing was sent.
    * @throws {HostedResponseError} when null would be a guess: with `createdAfter`, a link fits but for its date, which
    *   cannot be read (`shape`); or the links are not in the order of their dates, and there are more pages than
@@ -169,11 +168,11 @@ export interface Links {
       name?: string;
       /** A user of the link. */
       userId?: string;
-      /** When the link was created at the earliest, by the service's clock. */
+      /** The link was created at this time or later, by the service's clock. */
       createdAfter?: Date;
     },
     options?: CallOptions & {
-      /** At most this many pages are read: 1 or more. Default 10. */
+      /** The largest number of pages to read: 1 or more. Default 10. */
       maxPages?: number;
     },
   ): Promise<Link | null>;
@@ -231,7 +230,7 @@ function addDefaultCallbackUrl(link: unknown, defaultCallbackUrl: string | undef
 const searchProperties = ['name', 'userId', 'createdAfter'];
 const findOptionNames = ['maxPages', ...Object.keys(callOptions)];
 
-// Input that is no object is passed on, and null where it cannot be read: the check rejects both.
+// Input that is not an object is passed on. Input that cannot be read becomes null. The check rejects both.
 function copyGiven(given: unknown, names: readonly string[]): unknown {
   return isRecord(given) ? tryCopyProperties(given, names) : given;
 }

@@ -62,7 +62,10 @@ const wireNames = {
   expiresAt: 'expires_at',
 } satisfies Record<keyof Omit<NewLink, 'extra'>, string>;
 
-/** The fields that `extra` must not have: those above, those that signing adds, those that would set a prototype. */
+/**
+ * The fields that `extra` must not have: the fields above, the fields that signing adds, and names that would set a
+ * prototype.
+ */
 const reservedFields: ReadonlySet<string> = new Set([
   ...Object.values(wireNames),
   'partner_id',
@@ -124,7 +127,7 @@ export const linkChangesProperties: readonly string[] = Object.keys(changesShape
 const linkChanges = inputObject({ refId: linkId, ...changesShape }).check(
   z.refine((changes) => changes.isDisabled !== undefined || changes.idTypes !== undefined, {
     error: 'at least one of "isDisabled" and "idTypes" must be there',
-    // Runs even if there are other problems, so that all problems are reported at once.
+    // This check also runs after other problems were found, so that all problems are reported at once.
     when: ({ value }) => isRecord(value),
   }),
 );
@@ -144,8 +147,8 @@ export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink
   decode: (response, { refId, isDisabled }) => {
     const issues = findMismatches(response, refId);
     if (issues.length > 0) return { reason: 'mismatch', issues };
-    // §3: disabling sets disabled_at. When a link is read, any value there counts as disabled, to be safe. Here, only
-    // a date proves that the link was disabled: "false" or "null" does not.
+    // §3: disabling sets disabled_at. When a link is read, any value of `disabled_at` counts as disabled. This is the
+    // safe choice. Here, only a date proves that the link was disabled: "false" or "null" does not.
     if (isDisabled && !(typeof response.disabled_at === 'string' && couldBeDate(response.disabled_at))) {
       return {
         reason: 'mismatch',
@@ -199,7 +202,7 @@ function omitUndefined(fields: Readonly<Record<string, unknown>>): Readonly<Reco
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-// Only its ids show which request a response belongs to: the signature does not cover the body (§5).
+// Only the ids in a response show its request, because the signature does not cover the body (§5).
 function findMismatches(response: { ref_id?: unknown; link_id?: unknown }, refId: string): readonly Issue[] {
   return (['ref_id', 'link_id'] as const)
     .filter((field) => ![null, refId].includes(toCode(response[field] as string | number | null | undefined)))

@@ -1,6 +1,6 @@
 /**
- * Walks pages (docs/protocol.md §2.3, §4.4): decides which page follows, although neither the number of the first
- * page nor the size of a page is known beforehand. It sends no requests: it is given a function that fetches a page.
+ * Walks pages (docs/protocol.md §2.3, §4.4). It decides which page comes next. The number of the first page and the
+ * size of a page are not known in advance. It sends no requests: it is given a function that fetches a page.
  *
  * @module
  */
@@ -22,18 +22,18 @@ export interface PlacedPage {
   readonly meta: PageMeta;
   /** The number of the next page; null if this is the last page. */
   readonly next: number | null;
-  /** What the next page is compared with. */
+  /** The data with which the next page is compared. */
   readonly trail: Trail;
 }
 
-/** What must be known of the pages so far to place the next page. */
+/** The facts about the earlier pages that decide the place of the next page. */
 export interface Trail {
   /** The number of the first page in this walk; null while it is not known. */
   readonly base: number | null;
   readonly seen: SeenPages;
 }
 
-/** What a client knows of the number of the first page. */
+/** The client's knowledge of the number of the first page. */
 export interface FirstPage {
   /** The number in the client's options; null if it has to be learnt. */
   readonly configured: number | null;
@@ -47,8 +47,8 @@ export interface FirstPage {
 export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
   const configured = given === 'auto' ? null : given;
   let learnt: number | null = null;
-  // If several iterations share a first page, it is placed several times. Only the first time counts: after that, a
-  // newer page may have been read.
+  // If several iterations share a first page, this function runs for it several times. Only the first run counts,
+  // because a newer page may have been read after that.
   const learntFrom = new WeakSet<FetchedPage>();
   return {
     configured,
@@ -63,7 +63,7 @@ export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
 /**
  * Finds the place of a page in a walk, and which page follows it.
  *
- * `page` is the requested number, undefined for the first page; `after` is the trail of the page before.
+ * `page` is the requested number, or undefined for the first page. `after` is the trail of the previous page.
  *
  * @throws {HostedResponseError} (`paging`) when the page is not the requested one, or the pages do not
  *   advance.
@@ -140,13 +140,13 @@ export interface Walk {
   readonly maxPages: number;
   /** The caller's signal. */
   readonly signal: AbortSignal | undefined;
-  /** Aborts when the walk is ended from outside. */
+  /** Aborts when the caller ends the walk. */
   readonly stop: AbortSignal;
 }
 
 /**
  * Walks the pages in order, and fetches up to `prefetch` of them ahead. When the caller stops or an error ends the
- * walk, every request in flight is aborted. An error is thrown when its page is due.
+ * walk, every request in flight is aborted. If a page fails, its error is thrown when the walk reaches this page.
  */
 export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, undefined> {
   const { firstPage, signal, stop, prefetch, maxPages } = walk;

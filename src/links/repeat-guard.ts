@@ -7,7 +7,7 @@
 
 import type { Link } from './types.js';
 
-/** What a walk has seen so far. */
+/** The pages that a walk has seen so far, in short. */
 export interface SeenPages {
   /** How many pages there were. */
   readonly count: number;
@@ -15,15 +15,15 @@ export interface SeenPages {
   readonly refIds: ReadonlySet<string>;
   /** How many pages in a row had no new links. */
   readonly pagesWithoutNew: number;
-  /** How many of these pages had links, but only links of the page before. */
+  /** How many of these pages had links, but only links from the previous page. */
   readonly repeats: number;
   /** The reference ids of an earlier page: the one before the last power of two (Brent's cycle detection). */
   readonly checkpoint: ReadonlySet<string>;
-  /** How often the checkpoint page was repeated since. */
+  /** How often the checkpoint page was repeated after that. */
   readonly checkpointRepeats: number;
 }
 
-/** What a walk has seen before its first page. */
+/** The state of a walk before its first page. */
 export const noPages: SeenPages = {
   count: 0,
   refIds: new Set(),

@@ -13,11 +13,11 @@ export type VerificationMethod =
   | 'enhanced_document_verification'
   | 'enhanced_kyc';
 
-/** A kind of ID a link accepts, and how it is verified (§2.1). */
+/** A kind of ID that a link accepts, with its verification method (§2.1). */
 export interface IdType {
   /** Two-letter country code, sent in capitals. Empty if the service sent none. */
   readonly country: string;
-  /** The kind of ID, as the service spells it. The empty string means "others". */
+  /** The kind of ID, in the service's spelling. The empty string means "others". */
   readonly idType: string;
   /** One of {@link VerificationMethod}, or a newer method of the service; empty if it sent none. */
   readonly verificationMethod: VerificationMethod | (string & {});
@@ -36,7 +36,7 @@ export interface NewLink {
   callbackUrl?: string | URL | null;
   /** The link's name, for the partner. */
   name?: string;
-  /** The kinds of ID the link accepts; one verification method for each. Duplicates are sent once. */
+  /** The kinds of ID that the link accepts, with one verification method for each. Duplicates are sent once. */
   idTypes?: readonly (IdType & {
     /** How the ID is verified. */
     readonly verificationMethod: VerificationMethod;
@@ -47,7 +47,10 @@ export interface NewLink {
   isSingleUse?: boolean;
   /** The user of a single-use link. If it is left out, the service chooses an id. */
   userId?: string;
-  /** When the link expires: a Date, or an ISO 8601 string with an offset, sent as written. Without it, deployments let a link expire after 90 days. */
+  /**
+   * When the link expires: a Date, or an ISO 8601 string with an offset, which is sent as written. If it is left out,
+   * links of known deployments expire after 90 days.
+   */
   expiresAt?: Date | string;
   /** Other fields that the service accepts. They are sent unchanged, and must not replace the fields above. */
   extra?: Record<string, unknown>;
@@ -64,21 +67,27 @@ export interface CreatedLink {
 /** Changes to a link (§4.2): at least one. */
 export type LinkChanges =
   | {
-      /** `true` disables the link. Whether `false` enables it again is not shown; it is sent. */
+      /**
+       * `true` disables the link. `false` is sent, too, but the protocol does not show whether it enables the link
+       * again.
+       */
       isDisabled: boolean;
-      /** Replaces the whole list. Entries are taken as the service sent them; `[]` is sent. */
+      /** Replaces the whole list. Entries may be passed as the service sent them. An empty list is sent, too. */
       idTypes?: readonly IdType[];
     }
   | {
-      /** `true` disables the link. Whether `false` enables it again is not shown; it is sent. */
+      /**
+       * `true` disables the link. `false` is sent, too, but the protocol does not show whether it enables the link
+       * again.
+       */
       isDisabled?: boolean;
-      /** Replaces the whole list. Entries are taken as the service sent them; `[]` is sent. */
+      /** Replaces the whole list. Entries may be passed as the service sent them. An empty list is sent, too. */
       idTypes: readonly IdType[];
     };
 
 /** A link that was changed (§4.2). */
 export interface UpdatedLink {
-  /** The reference id. If the service sends none, it is the one that was passed to the call. */
+  /** The reference id. If the service sends no id, this is the id that was passed to the call. */
   readonly refId: string;
   /** The URL for the end user. */
   readonly url: string;
@@ -123,7 +132,7 @@ export interface Link {
   };
   /** The partner's name, as shown to the end user. */
   readonly companyName: string | null;
-  /** The partner id, as the service sends it. */
+  /** The partner id, unchanged. */
   readonly partnerId: string | null;
   /** When the link was created; null if there is no readable date. An unreadable date is in `extra`. */
   readonly createdAt: Date | null;
@@ -134,13 +143,13 @@ export interface Link {
    * show what happens to an expired link (§3).
    */
   readonly expiresAt: Date | null;
-  /** When the link was disabled. Null while it is active, or if the date is unreadable: then `extra` has it. */
+  /** When the link was disabled. Null while the link is active, and if the date is unreadable: then `extra` has it. */
   readonly disabledAt: Date | null;
   /** Disabled when the service sends any `disabled_at`, even one that is not a date. */
   readonly state: 'active' | 'disabled';
   /**
-   * Fields that this package does not know, and dates and URLs that it cannot read, as sent, under the service's
-   * names. Signatures are left out.
+   * Fields that this package does not know, and dates and URLs that it cannot read. They are unchanged, and have the
+   * service's names. Signatures are left out.
    */
   readonly extra: Readonly<Record<string, unknown>>;
 }
@@ -168,7 +177,7 @@ export interface LinkPage {
   /**
    * Fetches the page that follows. Each call sends a request.
    *
-   * @param options - Options of this call only. An option that is left out is taken from the call of `list`.
+   * @param options - Options for this call only. An option that is left out is taken from the call of `list`.
    * @returns The page; null after the last one, without a request.
    * @throws {HostedResponseError} when the pages do not advance (`paging`).
    *

@@ -116,7 +116,7 @@ export function isOrdinaryIdType(entry: unknown): boolean {
   );
 }
 
-/** Longer lists are left to their schemas, which limit the length. */
+/** For longer lists, the schema decides: it limits the length. */
 const maxOrdinaryEntries = 2_000;
 
 // The schema drops a field called `__proto__`: assigning it to a copy would set the copy's prototype.

@@ -18,8 +18,8 @@ export function rawBytesOf(body: unknown): Uint8Array | null {
 
 /**
  * Writes a parsed body as JSON again; returns null if JSON cannot hold it. The signature does not cover the body, so
- * whitespace and the order of properties do not matter. What the parser changed stays changed: it may have rounded
- * large numbers, or made dates of strings.
+ * whitespace and the order of properties do not matter. Changes by the parser stay: it may have rounded large numbers,
+ * or turned strings into dates.
  */
 export function rewriteParsed(body: unknown): Uint8Array | null {
   if (body === undefined) return null;

@@ -1,6 +1,6 @@
 /**
- * Receives callbacks in frameworks that have their own type of request: `node:http`, Express, Connect, Nest, Fastify,
- * AWS Lambda.
+ * Receives callbacks in frameworks with their own type of request: `node:http`, Express, Connect, Nest, Fastify, AWS
+ * Lambda.
  *
  * @module hosted-client/node
  */

@@ -10,8 +10,8 @@ import { rawBytesOf, rewriteParsed } from './given-body.js';
 import { assertHandler, createBrokenBody, createRequest, type GivenRequest } from './web-request.js';
 
 /**
- * Adapts a handler of callbacks to AWS Lambda, behind an HTTP API (payload 1.0 and 2.0), a REST API or a function
- * URL. The events of a load balancer are read, too.
+ * Adapts a handler of callbacks to AWS Lambda. It reads the events of an HTTP API (payload 1.0 and 2.0), a REST API, a
+ * function URL and a load balancer.
  *
  * The body may be text, base64, or an object that a middleware parsed. A load balancer accepts at most 1 MB, and
  * callbacks reach 1.5 MB.
@@ -49,7 +49,7 @@ export function lambdaHandler(handle: (request: Request) => Promise<Response>): 
 
 function readEvent(event: unknown): GivenRequest {
   const context = read(event, 'requestContext');
-  // Payload 2.0 and function URLs have `requestContext.http`, all others `httpMethod`.
+  // Payload 2.0 and function URLs have `requestContext.http`. All others have `httpMethod`.
   const method = read(read(context, 'http'), 'method') ?? read(event, 'httpMethod') ?? read(context, 'httpMethod');
   return {
     method,

@@ -29,7 +29,7 @@ export interface NodeRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The parsed body, if a parser ran. */
   readonly body?: unknown;
-  /** The body as it was received, if it was kept. */
+  /** The received body, unchanged, if the framework kept it. */
   readonly rawBody?: unknown;
 }
 
@@ -73,11 +73,11 @@ export interface NodeResponse {
 /**
  * Adapts a handler of callbacks to `node:http`, `node:http2`, Express 4 and 5, Connect, Nest, and the raw pair of Fastify.
  *
- * The body may come in any form: `rawBody` (a string or bytes), a `body` of bytes or a string, a stream that was not
- * read, or the object of a JSON parser. The signature does not cover the body, so `express.json()` may run first: only
- * numbers that are too large for JavaScript lose digits. Content type and the headers of gateways do not matter.
- * Callbacks reach 1.5 MB: set the `limit` of a parser that runs first to `'8mb'`, because `express.json()` stops at
- * 100 KB and Fastify at 1 MB, both before this function is called.
+ * The body may have any of these forms: `rawBody` (a string or bytes), `body` as bytes or a string, a stream that was
+ * not read, or the object that a JSON parser returned. The signature does not cover the body, so `express.json()` may
+ * run first: only numbers that are too large for JavaScript lose digits. Content type and the headers of gateways do
+ * not matter. Callbacks reach 1.5 MB: set the `limit` of a parser that runs first to `'8mb'`, because `express.json()`
+ * stops at 100 KB and Fastify at 1 MB, both before this function is called.
  *
  * If other code has read the body and did not keep it, the response is 503, and the handler's `onError` is called. A
  * body larger than `maxBytes` ends in 413, and the rest of it is read and dropped.
@@ -106,7 +106,7 @@ export function nodeHandler(
   };
 }
 
-/** The response; null if the handler rejected, which those of this package never do. */
+/** The response; null if the handler rejected. Handlers of this package never reject. */
 async function answerTo(request: NodeRequest, handle: WebHandler): Promise<Response | null> {
   try {
     return await handle(createRequest(() => readRequest(request)));
@@ -139,7 +139,7 @@ function isEmptyObject(body: unknown): boolean {
   return typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0;
 }
 
-/** The stream that an IncomingMessage is. */
+/** The stream methods of an IncomingMessage. */
 interface NodeStream {
   readonly readableDidRead?: boolean;
   readonly readableEnded?: boolean;
@@ -154,8 +154,8 @@ function isUnread(request: object): request is NodeStream {
   return hasMethods(request, 'on', 'off', 'pause', 'resume') && readProperty(request, 'readableDidRead') !== true;
 }
 
-// By its events: its iterator and `Readable.toWeb` destroy the connection when reading stops early, and then no
-// response can be sent.
+// The body is read by events. The iterator and `Readable.toWeb` destroy the connection when reading stops early, and
+// then no response can be sent.
 function streamOf(source: NodeStream): ReadableStream<Uint8Array> {
   let stopListening: (() => void) | undefined;
   return createStream(
@@ -165,7 +165,7 @@ function streamOf(source: NodeStream): ReadableStream<Uint8Array> {
     },
     () => {
       stopListening?.();
-      // Drops the rest: otherwise the connection could not carry another request.
+      // The rest is read and dropped, because otherwise the connection could not be used for another request.
       source.resume();
     },
   );
@@ -181,7 +181,7 @@ function listen(source: NodeStream, controller: ReadableStreamDefaultController<
     [
       'data',
       (chunk) => {
-        // One chunk for each read: what is not read yet waits in the connection.
+        // One chunk for each read. The rest waits in the connection.
         source.pause();
         const bytes = rawBytesOf(chunk);
         if (bytes === null) fail();

@@ -46,16 +46,16 @@ function toWebRequest({ method, path, headers, body }: GivenRequest): Request {
   const init = { ...shadowPollution(), method: given, headers: toHeaders(headers, body) };
   if (given === 'GET' || given === 'HEAD') return new Request(toUrl(path), init);
   const stream = body instanceof ReadableStream ? body : streamOf(body);
-  // Node demands `duplex` for streams; the type of lib.dom does not know it.
+  // Node requires `duplex` for streams, but the type in lib.dom does not have it.
   return new Request(toUrl(path), Object.assign(init, { body: stream, duplex: 'half' }));
 }
 
-/** Creates a body that cannot be read: handlers report it, and respond with 503, so that it is redelivered. */
+/** Creates a body that cannot be read. Handlers report it and respond with 503, so that the callback is redelivered. */
 export function createBrokenBody(): ReadableStream<Uint8Array> {
   return createStream((controller) => controller.error(new TypeError('the body was read before')));
 }
 
-/** Creates a stream that does nothing before it is read, whatever is on `Object.prototype`. */
+/** Creates a stream that does nothing before it is read, even if `Object.prototype` is polluted. */
 export function createStream(
   pull: (controller: ReadableStreamDefaultController<Uint8Array>) => void,
   cancel: () => void = () => undefined,
@@ -64,7 +64,7 @@ export function createStream(
   return new ReadableStream<Uint8Array>({ ...shadows, pull, cancel }, { ...shadows, highWaterMark: 0 });
 }
 
-// A stream, because a request would copy bytes.
+// The body is a stream, because a request would copy bytes.
 function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   return createStream((controller) => {
     if (bytes.length > 0) controller.enqueue(bytes);
@@ -78,13 +78,13 @@ function toMethod(method: unknown): string {
   return ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'].includes(name) ? name : 'GET';
 }
 
-// Clients and gateways choose host and scheme, so nothing depends on them.
+// Clients and gateways choose host and scheme, so the URL does not use them.
 function toUrl(path: unknown): string {
   const url = URL.parse(`http://localhost/${String(path ?? '').replace(/^\/+/, '')}`);
   return url?.href ?? 'http://localhost/';
 }
 
-/** Headers that describe the body as it was sent. It may have another length by now. */
+/** Headers that describe the body as it was sent. Its length may have changed since then. */
 const ofTransfer = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
 
 function toHeaders(given: Readonly<Record<string, unknown>>, body: GivenRequest['body']): Headers {
@@ -98,7 +98,7 @@ function toHeaders(given: Readonly<Record<string, unknown>>, body: GivenRequest[
   return headers;
 }
 
-// What the platform rejects as a header (HTTP/2 has `:method`) is left out: handlers read none of these.
+// Headers that the platform rejects (HTTP/2 has `:method`) are left out, because handlers do not read them.
 function appendHeader(headers: Headers, name: string, value: unknown): void {
   if (typeof value !== 'string') return;
   try {

@@ -28,14 +28,14 @@ import { callbackDescription, callDescription, type Description, waitDescription
 
 /**
  * Creates spans and metrics of calls, waits and callbacks, for every client in the process, including those created
- * before. The spans are children of the active span. What runs within a call (the platform's fetch, with its own
- * instrumentation) or within `onEvent` is a child of its span. No attribute names a person, a job or a link.
+ * before. The spans are children of the active span. Spans that begin within a call (by the instrumentation of the
+ * platform's fetch) or within `onEvent` are children of its span. No attribute names a person, a job or a link.
  *
- * It needs `node:diagnostics_channel`: Node, Bun, Deno, and Workers with `nodejs_compat`. Elsewhere it does nothing.
- * Call it once, when the process starts.
+ * It needs `node:diagnostics_channel`: It works in Node, Bun, Deno, and Workers with `nodejs_compat`. On other
+ * platforms it does nothing. Call it once, when the process starts.
  *
- * @param options - Where spans and measurements go.
- * @returns An object whose `disable()` ends it.
+ * @param options - The providers of spans and measurements.
+ * @returns An object with `disable()`, which stops the instrumentation.
  * @throws {HostedConfigError} when a provider has no `getTracer()` or `getMeter()`.
  *
  * @example With the SDK's global providers
@@ -51,7 +51,7 @@ export function instrument(
     meterProvider?: object;
   } = {},
 ): {
-  /** Stops it: what begins later has no span. What is already running still ends its span. */
+  /** Stops the instrumentation. Later calls have no span. Spans of running calls still end. */
   disable(): void;
 } {
   const { tracerProvider, meterProvider } = readProviders(options);
@@ -114,7 +114,7 @@ function follow<Message extends TraceMessage>(
   let runningCount = 0;
   let isEnabled = true;
 
-  // An error that a subscriber throws ends the process: one of a provider must not.
+  // An error that a subscriber throws ends the process, so errors of a provider are caught.
   const onStart = (given: object) => ignoreErrors(() => begin(given));
   const onEnd = (given: object) => ignoreErrors(() => end(given));
 

@@ -7,7 +7,9 @@
 import type { Attributes, Counter, Histogram, MeterProvider } from '@opentelemetry/api';
 import { version } from '../settings.js';
 
-/** Records the metrics. Their instruments are created at first use: without a provider, they would record nothing. */
+/**
+ * Records the metrics. Their instruments are created at first use. Before a provider is set, they would record nothing.
+ */
 export interface Measurements {
   recordCall(seconds: number, retries: number, attributes: Attributes): void;
   recordWait(seconds: number, attributes: Attributes): void;
@@ -44,7 +46,10 @@ interface Instruments {
   readonly callbackDuration: Histogram;
 }
 
-/** Bucket boundaries in seconds: those of OpenTelemetry's conventions for HTTP, up to the default time limit of a call. */
+/**
+ * Bucket boundaries in seconds. They follow OpenTelemetry's conventions for HTTP, and continue up to the default time
+ * limit of a call.
+ */
 const ofCalls = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120];
 const ofWaits = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 
@@ -53,13 +58,13 @@ function createInstruments(provider: MeterProvider): Instruments {
   const seconds = (name: string, description: string, explicitBucketBoundaries: number[]) =>
     meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } });
   return {
-    callDuration: seconds('hosted.client.call.duration', 'How long calls take, retries and pauses included', ofCalls),
+    callDuration: seconds('hosted.client.call.duration', 'Duration of calls, including retries and pauses', ofCalls),
     retries: meter.createCounter('hosted.client.retries', { unit: '{retry}', description: 'Attempts after the first' }),
-    waitDuration: seconds('hosted.client.wait.duration', 'How long jobs are waited for', ofWaits),
+    waitDuration: seconds('hosted.client.wait.duration', 'Duration of waits for jobs', ofWaits),
     callbacks: meter.createCounter('hosted.client.callbacks', {
       unit: '{callback}',
       description: 'Deliveries of callbacks',
     }),
-    callbackDuration: seconds('hosted.client.callback.duration', 'How long deliveries take to handle', ofCalls),
+    callbackDuration: seconds('hosted.client.callback.duration', 'Duration of handling deliveries', ofCalls),
   };
 }

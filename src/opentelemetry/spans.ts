@@ -14,17 +14,17 @@ import type { WaitMessage } from '../jobs/wait-trace.js';
 export interface Description<Message> {
   readonly kind: SpanKind;
   name(message: Message): string;
-  /** What is known when it starts. */
+  /** The attributes that are known at the start. */
   startAttributes(message: Message): Attributes;
-  /** What is known when it has ended. */
+  /** The attributes that are known at the end. */
   endAttributes(message: Message): Attributes;
   /** Whether its span has error status. */
   isFailure(message: Message): boolean;
-  /** The attributes of its measurements: few values each. */
+  /** The attributes of its measurements. Each has only a few different values. */
   measuredAttributes(message: Message): Attributes;
 }
 
-/** Leaves out what is not known. */
+/** Leaves out attributes without a value. */
 function known(attributes: Readonly<Record<string, string | number | null | undefined>>): Attributes {
   return Object.fromEntries(
     Object.entries(attributes).filter((entry): entry is [string, string | number] => entry[1] != null),
@@ -87,7 +87,7 @@ export const callbackDescription: Description<CallbackMessage> = {
     'messaging.operation.type': 'process',
   }),
   endAttributes: (message) => known({ ...deliveryOf(message), 'http.response.status_code': message.status }),
-  // As in the span of an HTTP server, 4xx is no error: anyone can post what is rejected.
+  // As in the span of an HTTP server, 4xx is not an error, because anyone can post invalid callbacks.
   isFailure: ({ result }) => result === 'failed',
   measuredAttributes: (message) => known(deliveryOf(message)),
 };

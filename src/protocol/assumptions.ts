@@ -9,8 +9,8 @@
 import type { OperationName } from './routes.js';
 
 /**
- * Corrections to what this package assumes where the protocol is silent. docs/protocol.md, "What is not known",
- * explains the defaults.
+ * Corrections to the assumptions about the service that the protocol does not confirm. In docs/protocol.md, "What is
+ * not known" explains the defaults.
  *
  * @see §§2 to 5 of docs/protocol.md
  */
@@ -25,22 +25,22 @@ export interface WireOptions {
   /** The number of the first page. `'auto'` learns the number from each first page. Default `'auto'`. */
   firstPage?: 'auto' | 0 | 1;
   /**
-   * How the timestamp of a link operation is written. A Unix timestamp is sent as a string. In whole seconds
-   * (`'epoch-s'`), requests are signed for a time two to five seconds ago, and several requests can have the same
-   * time. Default `'iso'`.
+   * How the timestamp of a link operation is written. A Unix timestamp is sent as a string. With `'epoch-s'` (whole
+   * seconds), requests are signed for a time two to five seconds ago, and several requests can have the same time.
+   * Default `'iso'`.
    */
   timestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /**
    * How the timestamp of a job status request is written. A Unix timestamp is sent as a number, and signed as its
-   * decimal digits. In whole seconds (`'epoch-s'`), requests are signed for a time two to five seconds ago, and the
-   * polls of a wait for a time up to ten seconds earlier. Default `'iso'`.
+   * decimal digits. With `'epoch-s'` (whole seconds), requests are signed for a time two to five seconds ago. The polls
+   * of a wait are signed for a time up to ten seconds earlier. Default `'iso'`.
    */
   jobTimestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /** The name of the field with the signature of a job status request. Default `'sec_key'`. */
   jobSignatureMember?: 'sec_key' | 'signature';
   /**
-   * Whether responses repeat the timestamp of their request. Honest responses then have the request's signature, too.
-   * Default `false`.
+   * Whether responses repeat the timestamp of their request. If they do, even genuine responses have the request's
+   * signature. Default `false`.
    */
   echoesTimestamp?: boolean;
   /** How `image_links` and `history` are written in a request: `true` or `"true"`. Default `'boolean'`. */
@@ -72,44 +72,49 @@ export const assumedWire: Wire = {
 };
 
 /**
- * §§2, 4.4, 8 do not show how many links a page may have, how many results a history, and how many ID types or users
- * a link. 1,349 ID types were seen. A longer list is rejected before any of its entries is checked.
+ * §§2, 4.4 and 8 do not show the size limits of lists: links on a page, results in a history, ID types and users of a
+ * link. 1,349 ID types were seen. A longer list is rejected before any of its entries is checked.
  */
 export const assumedMaxEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
 
-/** §5: what follows timestamp and partner id in the signed text is not shown. */
+/** §5 does not show the end of the signed text, after timestamp and partner id. */
 export const assumedSignatureContext = 'sid_request';
 
-/** §5: the validity window of a signature is not shown. */
+/** §5 does not show how long a signature is valid. */
 export const assumedMaxResponseAgeMs = 300_000;
 
-/** §6: how late a callback may be is not shown. */
+/** §6 does not show how late a callback may be. */
 export const assumedMaxCallbackAgeMs = 300_000;
 
-/** §6: how late a callback may be if job status confirms it, in ms: two days. */
+/** §6 does not show how late a callback may be. If job status confirms it: two days, in ms. */
 export const assumedMaxHintAgeMs = 2 * 24 * 60 * 60 * 1000;
 
 /**
- * §6: how many jobs end at the same time is not shown. Callbacks with one signed timestamp may be about `perTime`
- * jobs, or about `perSecond` jobs if the timestamp is in whole seconds.
+ * §6 does not show how many jobs end at the same time. Callbacks with one signed timestamp may be about `perTime` jobs,
+ * or about `perSecond` jobs if the timestamp is in whole seconds.
  */
 export const assumedMaxJobs = { perTime: 8, perSecond: 1_000 };
 
-/** §6: which results are interim, besides those whose `IsFinalResult` is false. `0814` means "under review". */
+/**
+ * §6 does not show which results are interim, besides those with a false `IsFinalResult`. `0814` means "under review".
+ */
 export const assumedInterimCodes: ReadonlySet<string> = new Set(['0814']);
 
-/** §6: job status may lack a result when its callback is sent. It is fetched again after this long, in ms. */
+/**
+ * §6: when a callback is sent, job status may not have its result yet. The status is fetched again after this long, in
+ * ms.
+ */
 export const assumedSettlingMs = 2_000;
 
 /** §6 does not show whether and when the service redelivers. The service is asked to wait this long, in seconds. */
 export const assumedRedeliverySeconds = 30;
 
-/** §6: if callbacks of any age are accepted, each is remembered this long, in ms: a day. */
+/** §6: if callbacks of any age are accepted, each callback is remembered for a day, in ms. */
 export const assumedMemoryMs = 24 * 60 * 60 * 1000;
 
 /**
- * §4: which operations may run twice without harm is not shown. Get, list and job status only read, although they are
- * POST; update sets values. A second create would make a second link.
+ * §4 does not show which operations may run twice without harm. Get, list and job status only read, although they are
+ * POST requests. Update sets values. A second create would make a second link.
  */
 export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
   'links.create': false,
@@ -119,15 +124,15 @@ export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
   'jobs.status': true,
 };
 
-/** §7: which statuses besides 200 occur is not shown. These are retried. */
+/** §7 does not show which statuses besides 200 occur. These are retried. */
 export const assumedTransientStatuses: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
 /** §7: what a service code means, in the response of any operation. */
 export type CodeMeaning = 'server' | 'authentication' | 'not_found' | 'api';
 
 /**
- * §7 lists the codes of job status alone. Deployments use the same last two digits for link
- * operations (22xx), with one exception: 2204 is about authentication, 2304 about a job.
+ * §7 lists only the codes of job status. Deployments use the same last two digits for link operations (22xx). There is
+ * one exception: 2204 means a wrong signature, but 2304 means that there is no such job.
  */
 export const assumedCodes: ReadonlyMap<string, CodeMeaning> = new Map([
   ['2201', 'server'],

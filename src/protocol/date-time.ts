@@ -57,7 +57,7 @@ function twoAt(text: string, at: number): number {
   return digitAt(text, at) * 10 + digitAt(text, at + 1);
 }
 
-/** The digit at an index. For any other character, a number so low that any sum with it is negative. */
+/** The digit at an index. For any other character, it is such a low number that every sum with it is negative. */
 function digitAt(text: string, at: number): number {
   const digit = text.charCodeAt(at) - 48;
   return digit >= 0 && digit <= 9 ? digit : -1_000_000;

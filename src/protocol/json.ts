@@ -18,7 +18,7 @@ const maxProperties = 10_000;
  */
 export function parseJson(text: string): unknown {
   try {
-    // Detached first: otherwise `isTooLarge` would count what other code has put on `Object.prototype`.
+    // The value is detached first. Otherwise `isTooLarge` would count what other code has put on `Object.prototype`.
     const value: unknown = detachFromPrototype(JSON.parse(text));
     return typeof value === 'object' && value !== null && isTooLarge(value, maxDepth) ? undefined : value;
   } catch {

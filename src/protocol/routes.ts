@@ -13,11 +13,11 @@ export interface Route {
   readonly method: 'POST' | 'PUT';
   /** `{brand}` and `{list}` stand for options of `WireOptions`, `{linkId}` for the link's reference id. */
   readonly path: string;
-  /** Whether base URL, timestamp and signature are those of links or of job status. */
+  /** The group that decides the base URL, the timestamp and the signature: links or job status. */
   readonly host: 'links' | 'jobs';
-  /** What the operation does, as in `Cannot get a link: …`. */
+  /** What the operation does, in words: `get a link` in `Cannot get a link: …`. */
   readonly title: string;
-  /** What errors add if the service may have acted on a failed request; null if that does not matter. */
+  /** The text that errors add if the service may have acted on a failed request; null if that does not matter. */
   readonly afterFailure: string | null;
 }
 
@@ -39,7 +39,7 @@ export const routes: Readonly<Record<OperationName, Route>> = {
     title: 'change a link',
     afterFailure: null,
   },
-  /** §4.4. This row comes before §4.3, whose path would match the list marker as an id. */
+  /** §4.4. This row comes before the row of §4.3, because the path of §4.3 would match the list marker as an id. */
   'links.list': {
     method: 'POST',
     path: '/v1/{brand}_links/{list}',

@@ -9,7 +9,7 @@ import * as z from 'zod/mini';
 import { parseDateTime } from './date-time.js';
 import { isHttpUrl } from './http-url.js';
 
-/** A field that may have any value or be missing. {@link toDate} or the like reads it if it can. */
+/** A field that may have any value or be missing. A function such as {@link toDate} reads it, if it can be read. */
 export const wireAnything = z.optional(z.unknown());
 
 /** A string, null or missing. */
@@ -45,7 +45,7 @@ export function isCode(value: unknown): value is string | number {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
-/** Whether a value is "true" or "false", in any case. */
+/** Whether a value is "true" or "false", in upper or lower case. */
 export function isBooleanString(value: unknown): boolean {
   return typeof value === 'string' && /^(?:true|false)$/i.test(value);
 }
@@ -115,9 +115,9 @@ function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Re
 }
 
 /**
- * The fields that the service sent and the clean value leaves out, unchanged. These are the fields in neither `named` nor
- * `read`, and the fields that were sent but are null in `read` (wire names with clean values), because they could not
- * be read. Otherwise an unreadable field would look like a field that was not sent.
+ * The fields that the service sent but the clean value does not have, unchanged. Fields in neither `named` nor `read`
+ * belong here. Fields that could not be read belong here, too: they were sent, but are null in `read` (which has wire
+ * names and clean values). Without them, an unreadable field would look like a missing one.
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,

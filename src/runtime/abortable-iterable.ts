@@ -1,5 +1,6 @@
 /**
- * Async iterables that can be aborted. Each iteration starts anew, and `return()` ends a pending `next()` at once.
+ * Async iterables that can be aborted. Each iteration starts from the beginning, and `return()` ends a pending `next()`
+ * at once.
  *
  * @module
  */
@@ -44,7 +45,8 @@ function iterate<T>(
             throw error;
           },
         );
-        // Both functions as they are: V8 follows them from one promise to the next, to find the caller's frames.
+        // Both functions are passed on without a wrapper: V8 follows them from promise to promise, to find the caller's
+        // frames.
         step.then(resolve, reject);
       }),
     // A generator's own `return()` would wait until its pending sleep or request ends.

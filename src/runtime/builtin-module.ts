@@ -8,12 +8,12 @@ interface Platform {
   readonly process?: { readonly getBuiltinModule?: (name: string) => unknown };
 }
 
-/** The module; null if the platform has none. It is looked up by name, as bundlers would follow an import. */
+/** The module; null if the platform has none. It is looked up by name, because bundlers would follow an import. */
 export function builtinModule(name: string, { process }: Platform = globalThis as Platform): unknown {
   try {
     return process?.getBuiltinModule?.(name) ?? null;
   } catch {
-    // In Next's Edge runtime every function of `process` exists and throws.
+    // In Next's Edge runtime, every function of `process` exists but throws.
     return null;
   }
 }

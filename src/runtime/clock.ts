@@ -46,7 +46,7 @@ export interface WaitingClock extends Required<Clock> {
 
 /** Creates the platform's clock; durations use its monotonic clock. */
 export function createPlatformClock(): WaitingClock {
-  // Looked up for each reading, so that a test runner's fake timers are used.
+  // The clock is looked up for each reading, so that a test runner's fake timers are used.
   const stopwatch = createStopwatch(() => globalThis.performance?.now() ?? Date.now());
   return {
     now: () => Date.now(),
@@ -89,7 +89,7 @@ function createStopwatch(read: () => number): Stopwatch {
   let passed = 0;
   const elapsed = () => {
     const at = read();
-    // Stryker disable next-line EqualityOperator: nothing has passed then
+    // Stryker disable next-line EqualityOperator: then no time has passed
     if (at > last) passed += at - last;
     last = at;
     return passed;
@@ -119,7 +119,7 @@ function countSleeps(stopwatch: Stopwatch, sleep: Sleep): Sleep {
   };
 }
 
-/** What ends a piece of work early. */
+/** The conditions that end work early. */
 export interface Limits {
   readonly clock: WaitingClock;
   /** How long the work may take. */
@@ -136,7 +136,7 @@ export interface Limits {
  */
 export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, ms, timedOut } = limits;
-  // Own properties only: a signal on `Object.prototype` is not the caller's.
+  // Only own properties count: a signal on `Object.prototype` is not the caller's.
   const caller = Object.hasOwn(limits, 'signal') ? limits.signal : undefined;
   return new Promise<T>((resolve, reject) => {
     if (caller?.aborted) {
@@ -155,7 +155,7 @@ export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Pr
       caller?.removeEventListener('abort', onAbort);
       cancelTimer();
     };
-    // Set before the listener: if a caller's clock throws, no listener is left behind.
+    // The timer is set before the listener, so that no listener is left behind if a caller's clock throws.
     const cancelTimer = clock.setTimer(ms, (failure) => end(failure ?? timedOut()));
     caller?.addEventListener('abort', onAbort);
     work(ending.signal).then(
@@ -208,7 +208,7 @@ export function sleepAbortably(clock: WaitingClock, ms: number, signal: AbortSig
   });
 }
 
-// One shared reason: `abort()` without a reason creates a DOMException with a stack each time.
+// One shared reason: Without a reason, `abort()` creates a DOMException with a stack each time.
 const cancelled = new Error('the timer was cancelled');
 
 function setTimerBySleep(

@@ -1,6 +1,6 @@
 /**
- * Connection errors of fetch: by which names Node, Bun, Deno and Workers report a request that was never sent, and one
- * that may have been received. Loaded with the first such error.
+ * Connection errors of fetch. Node, Bun, Deno and Workers have different names for a request that was never sent, and
+ * for one that may have been received. This module is loaded with the first such error.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { copyProperties } from './prototype.js';
 
 /** Why a request has no response. */
 export interface ConnectionFailure {
-  /** The platform's error code, where it is a known one. */
+  /** The platform's error code, if it is a known one. */
   readonly reason: string | null;
-  /** The step that failed, as Deno says it in place of a code. It may hold anything: not to be shown. */
+  /** The step that failed, in Deno's words: Deno has no codes. It may contain any text, so it must not be shown. */
   readonly step: string | null;
   /** Whether the service cannot have seen the request. */
   readonly isNotSent: boolean;
-  /** Whether the next request would fail, too: a certificate stays as it is. */
+  /** Whether the next request would fail in the same way. This is true for certificates, because they do not change. */
   readonly isLasting: boolean;
 }
 
@@ -74,13 +74,13 @@ const notSentCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Deno's messages for the same: it has no codes, but names the step that failed (a URL has no blanks), and the
- * missing permission. Bun's "The TLS handshake failed" is not here: Bun also reports it for sessions that
- * break later.
+ * Deno's messages for the same errors. Deno has no codes, but names the step that failed (the URL in the message has no
+ * blanks), and the missing permission. Bun's "The TLS handshake failed" is not here: Bun also reports it for sessions
+ * that break later.
  */
 const notSentMessage = /^(?:error sending request for url \(\S*\): client error \(Connect\)|Requires net access )/;
 
-/** Errors before a request is sent if they happen while connecting, and after it otherwise. */
+/** Errors that can happen while connecting (before a request is sent), and also later. */
 const connectingCodes: ReadonlySet<string> = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 
 /**
@@ -124,12 +124,12 @@ function isAboutCertificate(failure: Failure): boolean {
 }
 
 // An error whose properties cannot be read may have happened at any step.
-// Stryker disable next-line ObjectLiteral,StringLiteral: any that no list has does
+// Stryker disable next-line ObjectLiteral,StringLiteral: any text that is in no list gives the same result
 const unreadable: Failure = { code: '', syscall: undefined, message: '' };
 
 // The reason is on the error, on its causes, or on each of the IP addresses that were tried.
 function failuresIn(error: unknown, depth = 0): readonly Failure[] {
-  // Stryker disable next-line ConditionalExpression,LogicalOperator: what is no object has none of the properties either
+  // Stryker disable next-line ConditionalExpression,LogicalOperator: a value that is not an object has none of the properties
   if (typeof error !== 'object' || error === null || depth > 4) return [unreadable];
   try {
     const { errors, code, cause, syscall, message } = copyProperties(error, [
@@ -141,7 +141,7 @@ function failuresIn(error: unknown, depth = 0): readonly Failure[] {
     ]);
     if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => failuresIn(each, depth + 1));
     if (typeof code !== 'string' && typeof cause === 'object' && cause !== null) return failuresIn(cause, depth + 1);
-    // Stryker disable next-line ConditionalExpression,StringLiteral: what is no string is in no list
+    // Stryker disable next-line ConditionalExpression,StringLiteral: a value that is not a string is in no list
     return [{ code: typeof code === 'string' ? code : '', syscall, message: String(message) }];
   } catch {
     return [unreadable];

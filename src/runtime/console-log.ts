@@ -18,7 +18,7 @@ const ignore = () => undefined;
 /** Shows nothing. */
 export const silentLogger: ConsoleLogger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** Shows warnings alone: a call that fails rejects, and is the caller's to log. */
+/** Shows only warnings. A call that fails rejects, so the caller can log it. */
 export const warningLogger: ConsoleLogger = { ...silentLogger, warn: warnOnConsole };
 
 // The console is looked up for each line, so that a later replacement is used.
@@ -28,7 +28,7 @@ const infoLogger: ConsoleLogger = {
   error: (message, details) => console.error(message, details),
 };
 
-/** What `HOSTED_LOG` may be: the logger for each level. */
+/** The logger for each level, by the value of `HOSTED_LOG`. */
 export const consoleLoggers: Readonly<Record<string, ConsoleLogger>> = {
   debug: { ...infoLogger, debug: (message, details) => console.debug(message, details) },
   info: infoLogger,
@@ -41,11 +41,11 @@ export const oneOfLogLevels = Object.keys(consoleLoggers)
   .map((level) => `"${level}"`)
   .join(' or ');
 
-/** How often, in ms, one warning is shown. */
+/** The least time, in ms, before the same warning is shown again. */
 const warnEveryMs = 60_000;
 const maxWarnings = 1_000;
 
-/** When each warning was shown last, by all clients of the process, the oldest first. */
+/** When each warning was last shown, by any client of the process, the oldest first. */
 const shownAt = new Map<string, number>();
 
 function warnOnConsole(message: string): void {

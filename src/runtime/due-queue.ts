@@ -5,7 +5,7 @@
  * @module
  */
 
-/** What can be queued. It holds its place in the queue itself, so that the queue needs no record for each entry. */
+/** An entry of a queue. It holds its place in the queue itself, so that the queue needs no record for each entry. */
 export interface Due {
   /** When it is due. It must not change while the entry is queued. */
   dueAt: number;

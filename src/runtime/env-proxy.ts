@@ -1,7 +1,7 @@
 /**
  * Detects whether the platform's fetch would send plain http through a proxy named in environment variables. Deno and
- * Bun always use it, Node only if configured. They read `NO_PROXY` differently. An exception counts only if tests
- * showed that this runtime applies it: a proxy could read a request's signature.
+ * Bun always use it. Node uses it only if configured. They read `NO_PROXY` differently. An exception in `NO_PROXY`
+ * counts only if tests have shown that this runtime applies it, because a proxy could read a request's signature.
  *
  * @module
  */
@@ -53,8 +53,8 @@ export function readProcessFacts(): ProcessFacts | null {
   const { process, Deno, Bun } = globalThis as Globals;
   const env = process?.env;
   if (!env) return null;
-  // Without permission to read a variable, Deno would ask its user. Such a variable counts as not set.
-  // Stryker disable next-line OptionalChaining: it is asked in Deno alone
+  // Without permission to read a variable, Deno would ask its user for it. So such a variable counts as not set.
+  // Stryker disable next-line OptionalChaining: it is called only in Deno
   const isGranted = (variable: string) => Deno?.permissions.querySync({ name: 'env', variable }).state === 'granted';
   return {
     runtime: Deno ? 'deno' : Bun ? 'bun' : 'node',

@@ -1,5 +1,5 @@
 /**
- * The platform's fetch. How its connections fail is in `connection-failure.ts`.
+ * The platform's fetch. `connection-failure.ts` knows its connection errors.
  *
  * @module
  */
@@ -8,7 +8,7 @@
  * The platform's fetch, looked up for each request: it may be replaced later (by a test, a polyfill).
  *
  * If the connection breaks before the response, Deno retries a request with a string body, even a POST, and the error
- * may then be that of the second request. Deno sends a blob body only once, with its length.
+ * may then be that of the second request. Deno sends a blob body only once, and with its length.
  */
 export const platformFetch: typeof globalThis.fetch = (input, init) => {
   const isDeno = 'Deno' in globalThis && typeof init?.body === 'string';

@@ -1,6 +1,6 @@
 /**
- * A lock on a file. It is a lock of the operating system, which ends with the process, however that ends. SQLite takes
- * it on every platform, and nothing is ever written to the file.
+ * A lock on a file. It is a lock of the operating system, so it ends with the process, even if the process is killed.
+ * SQLite takes the lock, in the same way on every platform. Nothing is ever written to the file.
  *
  * @module
  */
@@ -28,10 +28,10 @@ export function canLockFiles(): boolean {
 }
 
 /**
- * Locks a file, which is made where it is missing.
+ * Locks a file. A missing file is created.
  *
- * @returns What unlocks it; null where another process has it, or another part of this one.
- * @throws the platform's error when the file cannot be made or opened.
+ * @returns A function that unlocks it; null if another process has the lock, or another part of this process.
+ * @throws the platform's error when the file cannot be created or opened.
  */
 export function lockFile(file: string): (() => void) | null {
   const Database = findSqlite();

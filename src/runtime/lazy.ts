@@ -28,7 +28,7 @@ export function lazy<T>(create: () => Promise<T>): Lazy<T> {
     });
     return started;
   };
-  // Stryker disable next-line ObjectLiteral: what is missing is undefined as well
+  // Stryker disable next-line ObjectLiteral: a missing property is undefined, too
   const result: (() => Promise<T>) & { value: T | undefined } = Object.assign(load, { value: undefined });
   return result;
 
@@ -53,14 +53,14 @@ export function lazyModule<T>(name: string, load: () => Promise<T>): Lazy<T> {
 }
 
 /**
- * Provides a part of this package before its first use: loading takes real time, and a test whose timers are
- * fake moves time on meanwhile.
+ * Provides a part of this package before its first use. Loading takes real time, and a test with fake timers would move
+ * its time on before loading has ended.
  */
 export function provideModule(name: string, module: unknown): void {
   provided.set(name, module);
 }
 
-/** Whether anything is loading. For the test clock, a client that is waiting for its code is not idle. */
+/** Whether anything is loading. The test clock needs this: a client that waits for its code is not idle. */
 export function isLoading(): boolean {
   return loading > 0;
 }

@@ -17,14 +17,14 @@ export async function readBytes(
 ): Promise<ReadBytes> {
   if (!body) return { bytes: new Uint8Array(), isWhole: true };
   const reader = body.getReader();
-  // Not awaited: a sender that does not stop must not keep the reader waiting.
+  // This is not awaited: a sender that does not stop must not keep the reader waiting.
   const cancel = () => void reader.cancel().catch(() => undefined);
   // A body from a caller's own fetch may ignore the signal.
   if (signal?.aborted) cancel();
   signal?.addEventListener('abort', cancel);
   try {
-    // One buffer that doubles in size: keeping each chunk would cost some 250 bytes more, even for a tiny chunk. The
-    // length in a header is not trusted for the allocation.
+    // There is one buffer, which doubles its size. Each separate chunk would need about 250 bytes more, even a tiny
+    // one. The length in a header does not decide its size, because the header may be wrong.
     let buffer = new Uint8Array();
     let length = 0;
     for (;;) {
@@ -40,13 +40,13 @@ export async function readBytes(
         cancel();
         return { bytes: buffer.subarray(0, length), isWhole: false };
       }
-      // Stryker disable next-line EqualityOperator: one buffer more has the same bytes
+      // Stryker disable next-line EqualityOperator: one more buffer has the same bytes
       if (needed > buffer.length) {
         const larger = new Uint8Array(Math.max(needed, Math.min(2 * buffer.length, limit)));
         larger.set(buffer.subarray(0, length));
         buffer = larger;
       }
-      // Copied at once: the stream may reuse the memory of a chunk.
+      // A chunk is copied at once, because the stream may reuse its memory.
       buffer.set(chunk, length);
       length = needed;
     }
@@ -57,10 +57,10 @@ export async function readBytes(
 
 // A stream from a caller's own fetch may give any kind of view, or an ArrayBuffer.
 function toBytes(chunk: unknown): Uint8Array | null {
-  // Stryker disable next-line ConditionalExpression: only spares a view
+  // Stryker disable next-line ConditionalExpression: this only saves a view
   if (chunk instanceof Uint8Array) return chunk;
   if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  // Compared by name: an ArrayBuffer of another realm is not an instance of ours, and some platforms have no
+  // Types are compared by name. An ArrayBuffer of another realm is not an instance of ours, and some platforms have no
   // SharedArrayBuffer.
   const tag = Object.prototype.toString.call(chunk);
   const isMemory = tag === '[object ArrayBuffer]' || tag === '[object SharedArrayBuffer]';

@@ -20,14 +20,17 @@ interface Channel {
   unsubscribe(subscriber: (message: object) => void): boolean;
 }
 
-/** The five steps of what is traced, named as by Node's `tracingChannel`. */
+/** The five steps of a trace, with the names of Node's `tracingChannel`. */
 export type TracingChannel = Readonly<Record<'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error', Channel>>;
 
-/** What is published: the same object at every step, and completed until the last one. */
+/** The message that is published. All steps publish the same object. It is complete at the last step. */
 export interface TraceMessage {
-  /** A short code of what went wrong; null until then, and where nothing did. */
+  /** A short code for the error; null before an error, and if there is none. */
   errorCode: string | null;
-  /** Set by a subscriber of `start` that has no store to bind: runs the traced function at once, in its own context. */
+  /**
+   * A subscriber of `start` may set this function if it has no store to bind. The function runs the traced function at
+   * once, in the subscriber's own context.
+   */
   [runInside]?: (run: () => void) => void;
 }
 
@@ -36,7 +39,7 @@ export const runInside: unique symbol = Symbol.for('hosted-client:runInside') as
 
 let channels: Readonly<Record<ChannelName, TracingChannel>> | null | undefined;
 
-/** The channel of this name; null where the platform has none. */
+/** The channel of this name; null if the platform has none. */
 export function openChannel(name: ChannelName): TracingChannel | null {
   if (channels === undefined) channels = openChannels();
   return channels?.[name] ?? null;
@@ -99,13 +102,13 @@ export function completeMessage<Message extends object>(message: Message, facts:
 
 /** A trace of something that is not one function: a wait. */
 export interface Trace {
-  /** Runs a part of it within the subscribers' contexts. */
+  /** Runs a part of the task within the subscribers' contexts. */
   inside<T>(run: () => T): T;
-  /** Publishes its end; `message` is complete. */
+  /** Publishes the end of the trace. `message` must be complete by then. */
   end(): void;
 }
 
-/** Publishes the start of something that is not one function. */
+/** Publishes the start of a task that consists of several functions. */
 export function beginTrace(channel: TracingChannel, message: TraceMessage): Trace {
   let inside: Trace['inside'] = (run) => run();
   enter(channel, message, () => {
@@ -114,7 +117,7 @@ export function beginTrace(channel: TracingChannel, message: TraceMessage): Trac
   return { inside, end: () => publishEnd(channel, message) };
 }
 
-// Whatever a subscriber does, the traced function runs, and only once.
+// The traced function runs exactly once, even if a subscriber fails.
 function enter({ start, end }: TracingChannel, message: TraceMessage, run: () => void): void {
   try {
     start.runStores(message, () => {

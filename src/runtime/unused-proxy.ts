@@ -1,5 +1,5 @@
 /**
- * A proxy that environment variables name, and that Node's fetch does not use: it does so only if configured.
+ * Finds a proxy that is set in environment variables but not used. Node's fetch uses such a proxy only if configured.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export function findUnusedProxy(url: string, facts: ProcessFacts | null = readPr
   return name === undefined || isExcepted(hostname, facts) ? null : name;
 }
 
-// More generously than any runtime reads it: advice that does not apply is worse than none.
+// More exceptions match here than in any runtime, because wrong advice is worse than no advice.
 function isExcepted(hostname: string, { read }: ProcessFacts): boolean {
   const entries = (read('no_proxy') ?? read('NO_PROXY') ?? '').toLowerCase().split(/[,\s]/);
   return entries.some((entry) => {

@@ -1,5 +1,5 @@
 /**
- * The pages and the controls, by address.
+ * The routes of the pages and the controls.
  *
  * @module
  */
@@ -44,11 +44,11 @@ export interface AppSettings {
   readonly live: Live;
   readonly partnerId: string;
   readonly apiKeys: Readonly<Record<Environment, string>> | null;
-  /** The OpenAPI description; null where it is not installed. */
+  /** The OpenAPI description; null if it is not installed. */
   readonly description: string | null;
 }
 
-/** Nothing from outside, no inline script or style, not framed. */
+/** Pages load nothing from other servers, have no inline script or style, and cannot be framed. */
 const security = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -137,7 +137,7 @@ function addLinkPages(app: Hono, { simulation, running }: AppSettings): void {
   });
 }
 
-/** Reads the form of a link's page: of the fields that a script leaves out, ID type alone has a default. */
+/** Reads the form of a link's page. If a script leaves out a field, only the ID type has a default. */
 function readForm(fields: URLSearchParams, { link }: FoundLink): { form: FormState; idType: WireIdType | null } {
   const [id, outcome, consent] = [fields.get('id'), fields.get('outcome'), fields.get('consent')];
   const idType = link.idTypes.find((entry) => idTypeValue(entry) === id) ?? null;
@@ -228,7 +228,7 @@ function jobsOf(running: RunningService, { environment, link }: FoundLink): read
   return running.environments[environment].context().store.jobsOf(link.refId);
 }
 
-/** Back to the page whose form it was, and to the row of it. */
+/** Redirects to the page of the form, and to its row there. */
 function back(c: Context, otherwise: string, rowId: string): Response {
   const referrer = URL.parse(c.req.header('referer') ?? '');
   const isOwn = referrer !== null && isHttpUrl(referrer) && referrer.host === c.req.header('host');

@@ -1,5 +1,6 @@
 /**
- * Posts callbacks: those of one job one after the other, and each one again after a failure.
+ * Posts callbacks. The callbacks of one job are posted one after the other. After a failure, a callback is posted
+ * again.
  *
  * @module
  */
@@ -12,7 +13,7 @@ import type { Delivery } from './post-callback.js';
 import type { SandboxCallback } from './types.js';
 import type { Work } from './work.js';
 
-/** What may be wrong with a callback that is posted again. */
+/** The mistakes that can be made in a callback that is posted again. */
 export const variants = ['forged', 'stale', 'altered', 'unsigned'] as const;
 
 export type Variant = (typeof variants)[number];
@@ -20,12 +21,12 @@ export type Variant = (typeof variants)[number];
 /** A callback as it is kept. */
 export interface KeptCallback {
   readonly view: MutableCallback;
-  /** Which of its job's results it reports. */
+  /** The index of the result that it reports, among the results of its job. */
   readonly entry: number;
   readonly variant: Variant | null;
   /** Whether it is posted again after a failure. */
   readonly isRepeated: boolean;
-  /** When it is to be posted next, in ms since the epoch; null before the first delivery. */
+  /** When the next delivery is planned, in ms since the epoch; null before the first delivery. */
   nextAt: number | null;
 }
 
@@ -41,7 +42,7 @@ export interface CallbackSettings {
   readonly defaultUrl: string | null;
   work(): Work;
   findJob(environment: Environment, job: JobRef): StoredJob | undefined;
-  /** The callback URL of a link; null where it has none. */
+  /** The callback URL of a link; null if it has none. */
   urlOf(environment: Environment, linkRefId: string): string | null;
   /** The signed body of a callback. */
   write(callback: KeptCallback): Promise<string>;
@@ -56,11 +57,11 @@ export interface Callbacks {
   send(environment: Environment, job: JobRef, entry: number): void;
   /** Posts a callback again, once. */
   resend(id: number, variant: Variant | null): Promise<SandboxCallback>;
-  /** The state to save: the callbacks in the list, and those that wait. */
+  /** The state to save: the callbacks in the list, and the waiting ones. */
   state(): { readonly lastId: number; readonly kept: readonly KeptCallback[] };
   /** Restores a saved state. Callbacks that waited are posted. */
   restore(state: { readonly lastId: number; readonly kept: readonly KeptCallback[] }): void;
-  /** Removes all callbacks. No id is used twice, so whoever asks for those after an id misses none. */
+  /** Removes all callbacks. No id is used twice. So a request for the callbacks after an id misses none. */
   clear(): void;
 }
 
@@ -137,7 +138,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     if (next !== undefined) start(next);
   }
 
-  /** Posts it, and decides what follows. */
+  /** Posts a callback, and decides whether it is posted again. */
   async function attempt(kept: KeptCallback, signal: AbortSignal): Promise<void> {
     const { view } = kept;
     const at = new Date();

@@ -74,7 +74,7 @@ export function checkInput<T>(schema: z.ZodMiniType<T>, given: unknown): T {
   return data;
 }
 
-/** Has the next requests fail. */
+/** Makes the next requests fail. */
 export function failNext({ service }: Pick<Sandbox, 'service'>, input: z.output<typeof failNextInput>): void {
   const { kind, status, body, retryAfter } = input.fault;
   const details = { status, body, retryAfter };
@@ -130,9 +130,9 @@ function parseBody(text: string): unknown {
 }
 
 /**
- * Those after the one of this id.
+ * The entries after the one with this id.
  *
- * @throws {HostedValidationError} when it is no id.
+ * @throws {HostedValidationError} when it is not an id.
  */
 function after<T extends { readonly id: number }>(entries: readonly T[], id: string | undefined): readonly T[] {
   if (id === undefined) return entries;

@@ -8,9 +8,9 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Reads the description; null where it is not installed. */
+/** Reads the description; null if it is not installed. */
 export function readDescription(): string | null {
-  // The source and what it is built into lie at different depths below the package.
+  // The source and the build are at different depths below the package's folder.
   for (let folder = dirname(fileURLToPath(import.meta.url)); dirname(folder) !== folder; folder = dirname(folder)) {
     const text = readText(join(folder, 'docs', 'openapi.yaml'));
     if (text !== null || readText(join(folder, 'package.json')) !== null) return text;

@@ -1,6 +1,6 @@
 /**
- * Why a signature is not accepted. The sandbox knows the keys, so it can try the mistakes that people make, one
- * after another, and name the one that gives the signature that came. No message has a key or a signature.
+ * Finds out why a signature is not accepted. The sandbox knows the keys. So it can try the usual mistakes one after
+ * another, and name the mistake that gives the received signature. No message has a key or a signature.
  *
  * @module
  */
@@ -13,13 +13,13 @@ import { type ParsedTimestamp, parseJobTimestamp, parseLinkTimestamp } from '../
 import { mistakesOf, type SignedRequest, type SigningFacts, type WrongRequest } from './signing-mistakes.js';
 import type { SignatureProblem } from './types.js';
 
-/** What is wrong with a signature, and one sentence that says what to do. */
+/** The mistake in a signature, and one sentence that says what to do. */
 export interface Diagnosis {
   readonly problem: SignatureProblem | null;
   readonly message: string;
 }
 
-/** Says whether a request is correctly signed, and if not, which mistake was made. */
+/** Says whether a request is correctly signed. If not, it names the mistake. */
 export async function diagnoseSignature(request: SignedRequest, facts: SigningFacts): Promise<Diagnosis> {
   const { body, operation, environment, nowMs } = request;
   const property = signaturePropertyOf(body, operation, facts.wire);

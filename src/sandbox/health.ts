@@ -1,6 +1,6 @@
 /**
- * The response of `/health`. A program that starts a sandbox asks for it first and often, so it needs nothing of what
- * the pages need.
+ * The response of `/health`. A program that starts a sandbox requests it first and often, so it loads no code of the
+ * pages.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
- * A server for the responses of the testing kit and of the platform. The head of a request is checked first, then its
- * body is read, up to a limit. Where no response can be made, the connection is broken, as by the faults of the kit.
+ * A server for the responses of the testing kit and of the platform. The headers of a request are checked first. Then
+ * its body is read, up to a limit. If no response can be created, for example because of a fault of the kit, the
+ * connection is broken.
  *
  * @module
  */
@@ -21,7 +22,7 @@ export interface ReceivedRequest {
   readonly signal: AbortSignal;
 }
 
-/** What a server does with its requests. */
+/** The functions with which a server handles requests. */
 export interface Site {
   check(message: IncomingMessage): Rejection | null;
   respond(request: ReceivedRequest): Promise<Response | WrittenResponse>;
@@ -33,9 +34,9 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** Starts to listen; rejects with the platform's error where it cannot. `createSite` is called with the port. */
+/** Starts to listen. Rejects with the platform's error if it cannot listen. `createSite` is called with the port. */
 export function listen(at: { host: string; port: number }, createSite: (port: number) => Site): Promise<HttpServer> {
-  // A request without `Host` is rejected by our own check.
+  // Node does not check `Host`, because our own check rejects a request without it.
   const server = http.createServer({ requireHostHeader: false, requestTimeout: 30_000 });
   return new Promise((resolve, reject) => {
     server.on('error', reject);
@@ -44,7 +45,7 @@ export function listen(at: { host: string; port: number }, createSite: (port: nu
       const port = typeof address === 'object' && address !== null ? address.port : at.port;
       const site = createSite(port);
       server.on('request', (message, response) => void serve(message, response, site));
-      // A client that waits for "100 Continue" before it sends the body.
+      // Some clients wait for "100 Continue" before they send the body.
       server.on('checkContinue', (message, response) => void serve(message, response, site, true));
       resolve({ port, close: () => close(server) });
     });
@@ -63,7 +64,7 @@ async function serve(message: IncomingMessage, response: ServerResponse, site: S
   response.on('close', () => {
     if (!response.writableFinished) leaving.abort(new Error('the client has gone'));
   });
-  // A broken connection is no error of ours.
+  // A broken connection is not an error of this server.
   response.on('error', () => undefined);
   try {
     const rejection = site.check(message);
@@ -87,7 +88,7 @@ function reject(response: ServerResponse, { status, message }: Rejection): void 
   response.writeHead(status, headers).end(JSON.stringify({ error: message }));
 }
 
-/** Null where the body is larger than the limit. */
+/** Null if the body is larger than the limit. */
 async function readBody(message: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -115,7 +116,7 @@ async function send(from: Response, to: ServerResponse, signal: AbortSignal): Pr
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) chunks.push(part.value);
   } catch (error) {
-    // What came before the error is sent, so that the client sees a body that breaks off.
+    // The part before the error is sent, so the client receives a truncated body.
     await new Promise<void>((resolve) => to.write(Buffer.concat(chunks), () => resolve()));
     throw error;
   }

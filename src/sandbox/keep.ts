@@ -1,6 +1,7 @@
 /**
- * Keeps a sandbox's state in a folder: written shortly after each change, into a new file that then takes the place
- * of the old one, so that a process that is killed leaves one or the other whole. One sandbox holds a folder.
+ * Keeps a sandbox's state in a folder. The state is written shortly after each change, into a new file. This file then
+ * replaces the old one. So if the process is killed, one of the two files is complete. Only one sandbox can use a
+ * folder.
  *
  * @module
  */
@@ -11,11 +12,13 @@ import { join, resolve } from 'node:path';
 import { canLockFiles, lockFile } from '../runtime/file-lock.js';
 import { createConfigError } from './options.js';
 
-/** How long after a change the state is written, in ms: with the writing, within half a second. */
+/**
+ * The delay, in ms, between a change and writing the state. Together with the writing, it is less than half a second.
+ */
 const writeAfterMs = 200;
 
 export interface Keeper {
-  /** What was kept; null where nothing was. */
+  /** The kept state; null if there was none. */
   readonly kept: string | null;
   /** Renames a state that cannot be used, and returns its new path. */
   setAside(): string;
@@ -30,7 +33,7 @@ export interface Keeper {
 /**
  * Locks a folder, and reads the state in it. `write` returns the state to be written.
  *
- * @throws {HostedConfigError} when another sandbox holds the folder, or it cannot be used.
+ * @throws {HostedConfigError} when another sandbox uses the folder, or the folder cannot be used.
  */
 export function openFolder(folder: string, write: () => string): Keeper {
   const path = makeFolder(resolve(folder));
@@ -92,7 +95,7 @@ function readKept(file: string, path: string, unlock: () => void): string | null
   }
 }
 
-/** Its real path: a folder that has two names is one folder. */
+/** The real path is used, because a folder may have two names. */
 function makeFolder(path: string): string {
   try {
     mkdirSync(path, { recursive: true });
@@ -115,7 +118,7 @@ function lockFolder(path: string): () => void {
     throw createFolderError(path, error);
   }
   if (unlock !== null) return unlock;
-  const message = `must be a folder that no other sandbox holds: stop the one of ${path}, or choose another folder`;
+  const message = `must be a folder that no other sandbox uses: stop the sandbox that uses ${path}, or choose another folder`;
   throw createConfigError({ path: 'folder', message });
 }
 

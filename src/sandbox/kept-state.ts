@@ -14,7 +14,7 @@ import { type KeptCallback, type Variant, variants } from './callbacks.js';
 import { outcomeNames } from './outcomes.js';
 import type { SandboxOutcome } from './types.js';
 
-/** A review that lasts. */
+/** A review that has not ended. */
 export interface PendingReview {
   readonly environment: Environment;
   readonly job: { readonly userId: string; readonly jobId: string };
@@ -25,7 +25,7 @@ export interface PendingReview {
 
 /** Everything that a restart brings back. */
 export interface KeptState {
-  /** What the testing kit's service wrote. */
+  /** The state that the testing kit's service wrote. */
   readonly service: string;
   readonly lastCallbackId: number;
   readonly callbacks: readonly KeptCallback[];
@@ -80,7 +80,7 @@ export function writeKept(kept: KeptState): string {
   return JSON.stringify({ version: 1, ...kept });
 }
 
-/** Reads a state; null where {@link writeKept} did not write it. */
+/** Reads a state; null if {@link writeKept} did not write it. */
 export function readKeptState(text: string): KeptState | null {
   try {
     const json: unknown = JSON.parse(text);

@@ -5,7 +5,7 @@
  */
 
 export interface Live {
-  /** Notifies open pages soon. Several changes are one event. */
+  /** Notifies open pages soon. Several changes are sent as one event. */
   changed(): void;
   /** A stream of `change` events. */
   open(): Response;

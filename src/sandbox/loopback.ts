@@ -1,5 +1,5 @@
 /**
- * Which addresses are this machine's.
+ * Finds out whether an address belongs to this machine.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Node's HTTP module. `import 'node:http'` reads all of its exports, and for `WebSocket` among them Node loads its
- * fetch: 20 ms that a sandbox does not need for its first requests.
+ * Node's HTTP module. `import 'node:http'` reads all exports of the module. For one of them, `WebSocket`, Node loads
+ * its fetch. This takes 20 ms, and a sandbox does not need it for its first requests.
  *
  * @module
  */

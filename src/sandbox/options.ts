@@ -16,7 +16,7 @@ import { choice, httpUrl, inputObject, integer, nonBlank } from '../validation/i
 import { list } from '../validation/structure.js';
 import type { SandboxOptions, SandboxRequest } from './types.js';
 
-/** What a sandbox runs by. */
+/** The checked options of a sandbox. */
 export interface SandboxSettings {
   readonly port: number;
   readonly host: string;
@@ -31,11 +31,11 @@ export interface SandboxSettings {
   readonly folder: string | null;
   readonly keepRequests: number;
   readonly onRequest: ((request: SandboxRequest) => void) | null;
-  /** What the testing kit's service is created with. */
+  /** The options of the testing kit's service. */
   readonly service: MockServiceOptions;
 }
 
-/** The port that a sandbox listens on where none is given. */
+/** The port that a sandbox listens on if none is given. */
 export const defaultPort = 4085;
 
 const pause = integer(0, maxTimerMs);

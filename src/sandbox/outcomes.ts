@@ -1,12 +1,12 @@
 /**
- * The outcomes that can be played, and the results that each of them has.
+ * The outcomes that can be played, with their results.
  *
  * @module
  */
 
 import type { SandboxOutcome } from './types.js';
 
-/** A result that is reported; `success` where it completes the job. */
+/** A result that is reported. If it has `success`, it completes the job. */
 export interface OutcomeResult {
   readonly code: string;
   readonly text: string;
@@ -15,9 +15,9 @@ export interface OutcomeResult {
   readonly success?: boolean;
 }
 
-/** What follows from an outcome. */
+/** The results of an outcome. */
 export interface OutcomePlan {
-  /** What the page and the console call it. */
+  /** Its name on the page and in the console. */
   readonly title: string;
   readonly explanation: string;
   /** Reported at once. */
@@ -54,25 +54,25 @@ export const outcomes: Readonly<Record<SandboxOutcome, OutcomePlan>> = {
   },
   review_approved: {
     title: 'Approved after a review',
-    explanation: 'Under review first, code 0814; then a person approves it: code 0810.',
+    explanation: 'First the job is under review: code 0814. Then a person approves it: code 0810.',
     now: [underReview],
     afterReview: [approved],
   },
   review_rejected: {
     title: 'Rejected after a review',
-    explanation: 'Under review first, code 0814; then a person rejects it: code 0816.',
+    explanation: 'First the job is under review: code 0814. Then a person rejects it: code 0816.',
     now: [underReview],
     afterReview: [rejectedByReview],
   },
   id_verified: {
     title: 'Approved, and the ID was read',
-    explanation: 'The authority knows the ID, code 1012 with what was read from it; then code 0810.',
+    explanation: 'The authority knows the ID: code 1012, with the data of the ID. Then the job succeeds: code 0810.',
     now: [idRead, approved],
     afterReview: [],
   },
   id_not_found: {
     title: 'The ID is unknown',
-    explanation: 'The authority does not know the ID, code 1013; then code 0811.',
+    explanation: 'The authority does not know the ID: code 1013. Then the job fails: code 0811.',
     now: [idUnknown, rejected],
     afterReview: [],
   },

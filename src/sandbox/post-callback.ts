@@ -1,7 +1,7 @@
 /**
- * Posts one callback: to this machine, or to a host that is allowed. A name is looked up once, and the connection is made
- * to the address that was checked. With a second lookup, the name could stand for this machine when it is checked,
- * and for another one when the connection is made.
+ * Posts one callback: to this machine, or to a host that is allowed. A name is looked up once, and the connection is
+ * made to the address that was checked. With a second lookup, the name could mean this machine during the check, and
+ * another machine for the connection.
  *
  * @module
  */
@@ -11,20 +11,20 @@ import { isIP, type LookupFunction } from 'node:net';
 import { isLoopback } from './loopback.js';
 import { http } from './node-http.js';
 
-/** What became of a delivery. */
+/** The result of a delivery. */
 export interface Delivery {
-  /** The HTTP status; null where there was no response. */
+  /** The HTTP status; null if there was no response. */
   readonly status: number | null;
-  /** Why it failed; null where it did not. */
+  /** Why it failed; null if it did not fail. */
   readonly problem: string | null;
-  /** Whether it may go there. */
+  /** Whether callbacks may be posted to this URL. */
   readonly isAllowed: boolean;
 }
 
 export interface Posting {
   readonly url: string;
   readonly body: string;
-  /** Names and addresses beside this machine's, in lower case. */
+  /** Other allowed names and addresses besides this machine's, in lower case. */
   readonly callbackHosts: readonly string[];
   readonly signal: AbortSignal;
 }
@@ -59,7 +59,7 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
     const request = send(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
-      // A connection of its own: one that is kept could be to another address.
+      // Each callback has a new connection, because a kept connection could lead to another address.
       agent: false,
       lookup: pinnedLookup(isAllowed, namesHost),
     });
@@ -74,7 +74,7 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
     request.on('error', reject);
     request.on('response', (response) => {
       resolve(response.statusCode ?? 0);
-      // Its body is not read, and may break off.
+      // The body of the response is not read, so an error in it does not matter.
       response.on('error', () => undefined);
       response.resume();
     });
@@ -82,11 +82,11 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
   });
 }
 
-/** A lookup that gives allowed addresses alone, and fails where there are none. */
+/** A lookup that gives only allowed addresses. It fails if there are none. */
 function pinnedLookup(isAllowed: (address: string) => boolean, namesHost: boolean): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
-      // A name that cannot be resolved is not this machine's: the callback is not posted again.
+      // A name that cannot be resolved is not a name of this machine, so the callback is not posted again.
       if (error !== null) return callback(namesHost ? error : createNotAllowed(hostname), '', 0);
       const allowed = found.filter(({ address }) => isAllowed(address));
       const [first] = allowed;

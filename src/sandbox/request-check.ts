@@ -1,6 +1,6 @@
 /**
- * Which requests are accepted. A sandbox on loopback can still be reached by a page in a browser: the DNS can resolve
- * the page's own name to 127.0.0.1, and a form can be sent to any URL. So `Host` must be the sandbox's own name, and a
+ * Decides which requests are accepted. A page in a browser can reach a sandbox on loopback: the DNS can resolve the
+ * page's own name to 127.0.0.1, and a form can be sent to any URL. So `Host` must be the sandbox's own name, and a
  * request that changes something must not come from a page of another origin.
  *
  * @module
@@ -15,10 +15,10 @@ export interface Rejection {
 }
 
 export interface RequestCheckSettings {
-  /** What the server listens on. */
+  /** The address that the server listens on. */
   readonly host: string;
   readonly port: number;
-  /** In lower case, each with a port or without. */
+  /** The allowed names in lower case, with or without a port. */
   readonly allowedHosts: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export const tooLarge: Rejection = { status: 413, message: `Send at most ${maxBo
 
 function ownHosts({ host, port, allowedHosts }: RequestCheckSettings): ReadonlySet<string> {
   const names = ['127.0.0.1', 'localhost', '[::1]', ...(isAnyAddress(host) ? [] : [toHostName(host)])];
-  // A browser leaves out the port where it is the scheme's own.
+  // A browser leaves out the default port of the scheme.
   const own = names.flatMap((name) => (port === 80 ? [`${name}:${port}`, name] : [`${name}:${port}`]));
   return new Set([...own, ...allowedHosts.flatMap((name) => (hasPort(name) ? [name] : [`${name}:${port}`, name]))]);
 }
@@ -63,12 +63,12 @@ export function isAnyAddress(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || host === '[::]';
 }
 
-/** An address as it stands in a URL: IPv6 in brackets. */
+/** An address in the form of a URL: IPv6 in brackets. */
 export function toHostName(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host.toLowerCase()}]` : host.toLowerCase();
 }
 
-/** The one `Host` of a request; null where it has none or several. */
+/** The one `Host` of a request; null if it has none or several. */
 function onlyHostOf({ rawHeaders, headers }: IncomingMessage): string | null {
   const count = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
   return count === 1 ? (headers.host?.toLowerCase() ?? null) : null;

@@ -1,5 +1,5 @@
 /**
- * A running sandbox: the service, what is simulated around it, and the state of both.
+ * A running sandbox: the service, the simulation around it, and the state of both.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import { createSimulation, type Simulation } from './simulation.js';
 import type { Sandbox, SandboxRequest } from './types.js';
 import { createWork } from './work.js';
 
-// Loaded with the first callback, so that a sandbox starts fast.
+// This is loaded with the first callback, so that a sandbox starts fast.
 const loadPosting = lazy(() => import('./post-callback.js'));
 
 /** A sandbox whose server is about to listen. */
@@ -40,13 +40,13 @@ export interface RunningSandbox {
   complete(server: HttpServer): Sandbox;
 }
 
-/** Where the state is kept, and the state that was there at the start. */
+/** The folder of the state, and the state at the start. */
 export interface Kept {
   readonly keeper: Keeper | null;
   readonly kept: KeptState | null;
 }
 
-/** Creates a sandbox of this port, with what was kept or empty. */
+/** Creates a sandbox for this port, with the kept state or empty. */
 export function createRunningSandbox(settings: SandboxSettings, port: number, { keeper, kept }: Kept): RunningSandbox {
   const { host, keepRequests, seed } = settings;
   const origin = `http://${isAnyAddress(host) ? '127.0.0.1' : toHostName(host)}:${port}`;
@@ -209,7 +209,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
 function toWebRequest({ method, target, headers, body, signal }: ReceivedRequest, origin: string): Request {
   const own = Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []));
   const hasBody = method !== 'GET' && method !== 'HEAD';
-  // The path alone: a target may name another server.
+  // Only the path is used, because the target of a request may name another server.
   const url = target.startsWith('/') ? origin + target : origin;
   const text = hasBody ? { body: new Uint8Array(body) } : {};
   return new Request(url, { method, headers: own as [string, string][], signal, ...text });
@@ -256,7 +256,7 @@ function createSigningFacts({ service, wire }: RunningService): SigningFacts {
     apiKeys,
     async sign(environment, timestamp, partner) {
       if (apiKeys === null) {
-        // Ed25519 gives one signature for one text.
+        // Ed25519 always gives the same signature for a text.
         const { signer } = service[environment].clientOptions as { readonly signer?: Signer };
         return (await signer?.sign({ timestamp, partnerId: partner })) ?? '';
       }
@@ -270,6 +270,6 @@ function tryCall(act: () => void): void {
   try {
     act();
   } catch {
-    // What a caller's function throws is its own.
+    // Errors of a caller's function are ignored.
   }
 }

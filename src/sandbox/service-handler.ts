@@ -1,5 +1,5 @@
 /**
- * Requests to the service: they are handed to the testing kit, and remembered with a verdict on their signature.
+ * Requests to the service. The testing kit handles them. They are remembered, with a verdict on their signature.
  *
  * @module
  */
@@ -20,13 +20,13 @@ export interface ServiceHandlerSettings {
   readonly running: RunningService;
   readonly origin: string;
   readonly signing: SigningFacts;
-  /** The share of requests that is answered with 503. */
+  /** The share of requests that get a response with status 503. */
   readonly failureRate: number;
   random(): Random;
   onRequest(request: Omit<SandboxRequest, 'id'>, body: unknown): void;
 }
 
-/** Creates what responds to the requests of an environment. */
+/** Creates the function that responds to the requests of an environment. */
 export function createServiceHandler({
   running,
   origin,
@@ -43,12 +43,12 @@ export function createServiceHandler({
     return diagnoseSignature({ environment, operation, body, nowMs: Date.now() }, signing);
   }
 
-  /** Responds; rejects where a fault of the testing kit breaks the connection. */
+  /** Responds to a request. Rejects if a fault of the testing kit breaks the connection. */
   return async (environment: Environment, request: ReceivedRequest): Promise<WrittenResponse> => {
     const startedAt = performance.now();
     const at = new Date();
     const { pathname: fullPath } = new URL(request.target, origin);
-    // Dots may lead out of the environment.
+    // Dots in a path may lead out of the environment.
     const path = fullPath.startsWith(`/${environment}/`) ? fullPath.slice(environment.length + 1) : '/';
     const { operation } = matchRoute(request.method, path, signing.wire);
     const text = request.body.toString();

@@ -13,13 +13,13 @@ import type { Body } from '../testing/request-rules.js';
 import type { ParsedTimestamp } from '../testing/timestamps.js';
 import type { SignatureProblem } from './types.js';
 
-/** What is needed to sign requests. */
+/** The keys and names that are needed to sign requests. */
 export interface SigningFacts {
   readonly partnerId: string;
   readonly wire: Wire;
-  /** The signature of a timestamp by the key of an environment, over a partner id: as it must be. */
+  /** Gives the correct signature of a timestamp and a partner id, by the key of an environment. */
   sign(environment: Environment, timestamp: string, partnerId: string): Promise<string>;
-  /** The keys of HMAC; null with another scheme, of which fewer mistakes can be told apart. */
+  /** The keys of HMAC; null with another scheme. For other schemes, fewer mistakes can be distinguished. */
   readonly apiKeys: Readonly<Record<Environment, string>> | null;
 }
 
@@ -54,7 +54,7 @@ export function mistakesOf(request: WrongRequest, facts: SigningFacts): readonly
   return order.flatMap((problem) => known.filter((mistake) => mistake.problem === problem));
 }
 
-/** In which order mistakes are tried. */
+/** The order in which mistakes are tried. */
 const order: readonly SignatureProblem[] = [
   'leading_zeros',
   'timestamp_text',
@@ -68,7 +68,7 @@ const order: readonly SignatureProblem[] = [
   'unkeyed',
 ];
 
-/** The mistakes that show with every scheme. */
+/** The mistakes that can be found with every scheme. */
 const anyScheme: readonly Mistake[] = [
   {
     problem: 'leading_zeros',
@@ -113,10 +113,10 @@ function textOf(timestamp: string, partnerId: string): string {
   return timestamp + partnerId + assumedSignatureContext;
 }
 
-/** How far apart, in ms, two readings of the clock are when one is signed and the other is sent. */
+/** The differences, in ms, between two readings of the clock, if one is signed and the other is sent. */
 const maxReadingGapMs = 250;
 
-/** The other texts that people sign for a time, and for times close to it. */
+/** Other texts that people sign for a time or for times close to it. */
 function spellingsOf({ signedText, ms }: ParsedTimestamp): readonly string[] {
   const iso = new Date(ms).toISOString();
   const second = iso.slice(0, 19);
@@ -142,7 +142,7 @@ interface HmacFacts extends SigningFacts {
   readonly apiKeys: Readonly<Record<Environment, string>>;
 }
 
-/** The mistakes that show with HMAC alone. */
+/** The mistakes that can be found only with HMAC. */
 function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacFacts): readonly Mistake[] {
   const key = apiKeys[request.environment];
   const { signedText } = request.timestamp;
@@ -169,13 +169,13 @@ function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacF
     },
     {
       problem: 'key_whitespace',
-      message: 'Remove blanks, line ends and quotation marks around the key where it is read',
+      message: 'Remove blanks, line ends and quotation marks around the key in the code that reads it',
       candidates: () => paddedKeys(key).map((padded) => base64(text, padded)),
     },
     {
       problem: 'key_decoded',
       message:
-        'Use the key as it is, as text: this signature was made with the key decoded from, or encoded in, base64 or hex',
+        'Use the key unchanged, as text: for this signature, the key was first decoded from base64 or hex, or encoded in one of them',
       candidates: () => decodedKeys(key).map((bytes) => base64(text, bytes)),
     },
     {
@@ -230,7 +230,7 @@ function paddedKeys(key: string): readonly string[] {
 function decodedKeys(key: string): readonly Buffer[] {
   const inner = key.trim();
   const decoded = [Buffer.from(inner, 'base64'), Buffer.from(inner, 'hex')];
-  // The reverse, too: encoded once more.
+  // The opposite is tried, too: the key encoded once more.
   const encoded = [Buffer.from(Buffer.from(key).toString('base64')), Buffer.from(Buffer.from(key).toString('hex'))];
   return [...decoded.filter(({ length }) => length > 0), ...encoded];
 }
@@ -253,7 +253,7 @@ function textsWithBody({ body, property, timestamp }: WrongRequest, text: string
   ]);
 }
 
-/** As Python's `json.dumps` writes it: with blanks after colons and commas. */
+/** Writes JSON like Python's `json.dumps`, with blanks after colons and commas. */
 function pythonJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

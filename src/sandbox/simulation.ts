@@ -1,5 +1,5 @@
 /**
- * Simulates end users and reviewers: opens links, plays outcomes, and has each result posted.
+ * Simulates end users and reviewers: opens links, plays outcomes, and posts each result.
  *
  * @module
  */
@@ -53,7 +53,7 @@ export interface Simulation {
   clear(): void;
 }
 
-/** Creates a simulation in which nothing has happened yet. */
+/** Creates a new simulation, without links, jobs or reviews. */
 export function createSimulation({ running, callbacks, reviewMs, work, onChange }: SimulationSettings): Simulation {
   const opened = new Map<string, number>();
   const confirmed = new Map<string, number>();
@@ -119,7 +119,7 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
     },
     complete(environment, job, outcome) {
       for (const result of outcomes[outcome].now) report(environment, job, result);
-      // After the callback is under way: `idle` must not resolve between the two.
+      // Reviews are cancelled after the callback has begun, because `idle` must not resolve between the two.
       for (const pending of reviews) if (isSame(pending, environment, job)) cancelReview(pending);
     },
     confirm(environment, job) {
@@ -155,7 +155,7 @@ function checkLink(context: ControlContext, refId: string, environment: Environm
   throw createPlayError('refId', closedMessage(closed));
 }
 
-/** The entry of the link that was chosen; its first entry where none was. */
+/** The chosen ID type of the link; its first one if none was chosen. */
 function chooseIdType({ idTypes }: StoredLink, chosen: IdType | WireIdType | undefined): WireIdType | null {
   const [first] = idTypes;
   if (chosen === undefined) return first ?? null;

@@ -15,13 +15,13 @@ import { createRunningSandbox, type RunningSandbox } from './running-sandbox.js'
 import type { Sandbox, SandboxOptions } from './types.js';
 
 /**
- * Starts a sandbox on this machine: both environments of the testing kit's service on one port, the pages that end
- * users open, callbacks that are posted, and a console, which is its front page.
+ * Starts a sandbox on this machine. It has both environments of the testing kit's service on one port, and the pages
+ * that end users open. It posts callbacks. Its front page is a console.
  *
- * @param options - Port, folder and the rest; every one has a default.
+ * @param options - Port, folder and other options. Every option has a default.
  * @returns The sandbox, once it listens.
- * @throws {HostedConfigError} when an option is wrong, the port is in use, or the folder cannot be used or is held by
- *   another sandbox: it names each of them.
+ * @throws {HostedConfigError} when an option is wrong, the port is in use, the folder cannot be used, or another
+ *   sandbox uses the folder. The error names each problem.
  *
  * @example From link to result, without an end user
  * ```ts

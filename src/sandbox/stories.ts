@@ -1,6 +1,6 @@
 /**
- * What happened to a link, in order: what the service keeps, and what only the sandbox sees (that its page was
- * opened, that a result was fetched).
+ * Lists the events of a link, in order. Most are known from the service's data. Only the sandbox sees that a page was
+ * opened, or that a result was fetched.
  *
  * @module
  */
@@ -16,11 +16,11 @@ export interface StoryEvent {
   readonly details: string;
 }
 
-/** When the sandbox saw what the service does not record, by link or job. */
+/** The times of events that the service does not record, by link or job. */
 export interface Sightings {
-  /** When a link's page was opened first; the key is of {@link linkKey}. */
+  /** When a link's page was first opened. {@link linkKey} gives the key. */
   readonly opened: ReadonlyMap<string, number>;
-  /** When the status of a job was fetched after its last result; the key is of {@link jobKey}. */
+  /** When the status of a job was fetched after its last result. {@link jobKey} gives the key. */
   readonly confirmed: ReadonlyMap<string, number>;
 }
 
@@ -40,7 +40,7 @@ export interface LinkStory {
   readonly sightings: Sightings;
 }
 
-/** Lists what happened to a link, oldest event first. */
+/** Lists the events of a link, oldest first. */
 export function describeStory({ environment, link, jobs, callbacks, sightings }: LinkStory): readonly StoryEvent[] {
   const events: StoryEvent[] = [{ at: link.createdAt, title: 'Created', details: link.name ?? '' }];
   const openedAt = sightings.opened.get(linkKey(environment, link.refId));

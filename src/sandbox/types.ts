@@ -10,13 +10,13 @@ import type { Environment, HostedClientOptions } from '../options.js';
 import type { OperationName } from '../protocol/routes.js';
 import type { MockService, MockServiceOptions } from '../testing/types.js';
 
-/** Options of {@link startSandbox}: those of the testing kit's service, and those of a server. */
+/** Options of {@link startSandbox}: the options of the testing kit's service, and options of the server. */
 export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
-  /** The base URLs that clients are given, where others than the sandbox's own are to be used: a proxy's, for example. */
+  /** The base URLs that clients get, if they must not use the sandbox's own URLs. Example: the URLs of a proxy. */
   baseUrls?: Readonly<Record<Environment, string>>;
-  /** The URL that the URLs of links begin with. Default: `/links` of the sandbox. */
+  /** The beginning of all links' URLs. Default: `/links` of the sandbox. */
   linkBaseUrl?: string;
-  /** The port; 0 takes any free port. A port in use is an error that names it. Default 4085. */
+  /** The port; 0 takes any free port. If the port is in use, an error names it. Default 4085. */
   port?: number;
   /**
    * The address to listen on. With any address but loopback, others on the network can use the sandbox, and a warning
@@ -33,7 +33,7 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    * resolve to this machine, or to a listed address. Default: none.
    */
   callbackHosts?: readonly string[];
-  /** Where the results of links without a callback URL are posted: absolute http(s). Default: nowhere. */
+  /** The callback URL for links without one: absolute http(s). Default: nowhere. */
   defaultCallbackUrl?: string;
   /** The pauses before a failed callback is posted again, in milliseconds. Default: 1, 5, 25 and 120 seconds. */
   callbackRetriesMs?: readonly number[];
@@ -46,7 +46,7 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
   /** How many requests and callbacks are remembered: an integer of 0 or more. Default 1,000. */
   keepRequests?: number;
   /**
-   * Is called with every request to the service, after its response. What it throws is ignored.
+   * Receives every request to the service, after its response. Its errors are ignored.
    *
    * @param request - The request.
    */
@@ -59,7 +59,7 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
  * - `'rejected'`: 0811;
  * - `'review_approved'`: 0814 "under review", and 0810 after `reviewMs`;
  * - `'review_rejected'`: 0814, and 0816 after `reviewMs`;
- * - `'id_verified'`: 1012 with what was read from the ID, and 0810;
+ * - `'id_verified'`: 1012 with the data of the ID, and 0810;
  * - `'id_not_found'`: 1013, and 0811;
  * - `'never'`: no result; the job stays pending.
  */
@@ -73,12 +73,12 @@ export type SandboxOutcome =
   | 'never';
 
 /**
- * What is wrong with a signature; later versions may add values:
+ * The mistake in a signature. Later versions may add values:
  * - `'missing'`: no partner id, timestamp or signature;
  * - `'partner'`: the id of another partner; `'leading_zeros'`: the leading zeros of the partner id were lost;
- * - `'stale'`: the timestamp is too far from now; `'timestamp_text'`: another text was signed than was sent;
+ * - `'stale'`: the timestamp is too far from now; `'timestamp_text'`: the signed timestamp differs from the sent one;
  * - `'other_environment'`: the key of the other environment;
- * - `'context'`: the signed text ends in other words; `'order'`: its parts are in another order; `'body_signed'`: the
+ * - `'context'`: the end of the signed text is wrong; `'order'`: its parts are in another order; `'body_signed'`: the
  *   body was signed, too;
  * - `'encoding'`: the right bytes, but not in base64;
  * - `'key_whitespace'`: the key was read with white space or quotation marks; `'key_decoded'`: the key was decoded;
@@ -102,7 +102,7 @@ export type SignatureProblem =
   | 'other'
   | (string & {});
 
-/** A request to the service, as the sandbox remembers it: no body, no key, no signature. */
+/** A request to the service. The sandbox remembers no body, no key and no signature. */
 export interface SandboxRequest {
   /** Its number, from 1. */
   readonly id: number;
@@ -110,26 +110,26 @@ export interface SandboxRequest {
   readonly at: Date;
   /** The environment that it was sent to. */
   readonly environment: Environment;
-  /** The operation; null where no operation has this method and path. */
+  /** The operation; null if no operation has this method and path. */
   readonly operation: OperationName | null;
   /** The HTTP method. */
   readonly method: string;
   /** The path below the environment's base URL. */
   readonly path: string;
-  /** The HTTP status of the response; 0 where there was none. */
+  /** The HTTP status of the response; 0 if there was none. */
   readonly status: number;
   /** How long it took to respond, in milliseconds. */
   readonly durationMs: number;
-  /** What was found about its signature. */
+  /** The verdict on its signature. */
   readonly signature: {
-    /** Which mistake was made; null where the signature is right, or none is needed. */
+    /** Which mistake was made; null if the signature is right, or none is needed. */
     readonly problem: SignatureProblem | null;
     /** One sentence that says what to do. */
     readonly message: string;
   };
 }
 
-/** A callback, and what became of it. */
+/** A callback and its deliveries. */
 export interface SandboxCallback {
   /** Its number, from 1. */
   readonly id: number;
@@ -141,20 +141,20 @@ export interface SandboxCallback {
   readonly linkRefId: string | null;
   /** The code of the result that it reports. */
   readonly resultCode: string;
-  /** Where it is posted. */
+  /** The URL that it is posted to. */
   readonly url: string;
   /**
-   * `'waiting'` for its turn, a response or its next delivery; `'delivered'` after a 2xx; `'gave_up'` after the last
-   * delivery failed; `'not_allowed'` where its address is not on this machine and not among `callbackHosts`.
+   * `'waiting'`: it waits for its turn, a response or its next delivery. `'delivered'`: a delivery got a 2xx.
+   * `'gave_up'`: the last delivery failed. `'not_allowed'`: its URL is neither on this machine nor in `callbackHosts`.
    */
   readonly state: 'waiting' | 'delivered' | 'gave_up' | 'not_allowed';
   /** Every delivery, oldest first. */
   readonly attempts: readonly {
     /** When it began. */
     readonly at: Date;
-    /** The HTTP status; null where there was no response. */
+    /** The HTTP status; null if there was no response. */
     readonly status: number | null;
-    /** Why it failed; null where it did not. */
+    /** Why it failed; null if it did not fail. */
     readonly problem: string | null;
     /** How long it took, in milliseconds. */
     readonly durationMs: number;
@@ -163,11 +163,15 @@ export interface SandboxCallback {
 
 /** A running sandbox. */
 export interface Sandbox {
-  /** `http://127.0.0.1:4085`, or as it was started. Its front page is the console. */
+  /**
+   * The URL of the sandbox: `http://127.0.0.1:4085`, unless its options say otherwise. Its front page is the console.
+   */
   readonly origin: string;
   /** The base URL of each environment. */
   readonly baseUrls: Readonly<Record<Environment, string>>;
-  /** The service: the testing kit's controls, over the same links and jobs. They send no callbacks by themselves. */
+  /**
+   * The testing kit's controls of the service, for the same links and jobs. They do not send callbacks automatically.
+   */
   readonly service: MockService;
   /** The latest requests to both environments, oldest first: as many as `keepRequests` says. */
   readonly requests: readonly SandboxRequest[];
@@ -176,7 +180,7 @@ export interface Sandbox {
   /**
    * Gives the options of a client.
    *
-   * @param environment - Of which environment. Default `'sandbox'`.
+   * @param environment - The environment of the client. Default `'sandbox'`.
    * @returns Partner, environment, key, base URLs and `wire`.
    */
   clientOptions(environment?: Environment): HostedClientOptions;
@@ -185,10 +189,10 @@ export interface Sandbox {
    *
    * @param refId - The reference id of the link.
    * @param outcome - How the verification ends.
-   * @param options - The environment of the link, default `'sandbox'`, and the ID type, default the link's first.
-   * @returns Both ids of the job, once it is started.
-   * @throws {HostedValidationError} when there is no such link, outcome or ID type, or the link is disabled, has
-   *   expired, or is for a single use and was used.
+   * @param options - The environment of the link (default `'sandbox'`) and the ID type (default: the link's first one).
+   * @returns Both ids of the job, after it has started.
+   * @throws {HostedValidationError} when there is no such link, outcome or ID type, when the link is disabled or has
+   *   expired, or when it is for a single use and was used.
    */
   play(
     refId: string,
@@ -201,22 +205,22 @@ export interface Sandbox {
     },
   ): Promise<JobRef>;
   /**
-   * Posts a callback again, once. The list has it as a new callback.
+   * Posts a callback again, once. It becomes a new callback in the list.
    *
    * @param callbackId - The number of the callback.
-   * @param options - What is made wrong in it.
+   * @param options - The mistake to make in it.
    * @returns The new callback, after its delivery.
    * @throws {HostedValidationError} when there is no such callback or variant.
    */
   resend(
     callbackId: number,
     options?: {
-      /** What is wrong with it, as for `jobs.callback` of the testing kit. Default: nothing. */
+      /** The mistake in it, as in `jobs.callback` of the testing kit. Default: nothing. */
       variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
     },
   ): Promise<SandboxCallback>;
   /**
-   * Waits until nothing is under way: no review, and no callback that is being posted or is to be posted again.
+   * Waits until all work has ended: no review is running, and no callback is being posted or will be posted again.
    *
    * @returns Nothing.
    */
@@ -224,13 +228,13 @@ export interface Sandbox {
   /**
    * Deletes links, jobs, callbacks, requests and faults, and restarts the seed.
    *
-   * @returns Nothing, after all that was under way has ended.
+   * @returns Nothing, after all running work has ended.
    */
   reset(): Promise<void>;
   /**
    * Stops the server. With a folder, the state is written, and the next sandbox of this folder continues with it.
    *
-   * @returns Nothing, once no timer and no socket is left.
+   * @returns Nothing, after all timers and sockets have ended.
    */
   stop(): Promise<void>;
 }

@@ -1,15 +1,16 @@
 /**
- * The variables that lead a client to a sandbox, as lines for a shell. Most readers of `.env` files take them, too.
+ * The variables with which a client uses a sandbox, as lines for a shell. Most readers of `.env` files accept them,
+ * too.
  *
  * @module
  */
 
 import type { Environment } from '../options.js';
 
-/** Where a sandbox is, and by which key a client signs. */
+/** The URLs of a sandbox, and the key of a client. */
 export interface Connection {
   readonly partnerId: string;
-  /** Null where clients sign with Ed25519, whose keys are no variables. */
+  /** Null if clients sign with Ed25519: variables for these keys are not printed. */
   readonly apiKey: string | null;
   readonly baseUrls: Readonly<Record<Environment, string>>;
 }
@@ -28,7 +29,7 @@ export function writeVariables({ partnerId, apiKey, baseUrls }: Connection): str
     .join('\n');
 }
 
-/** A word of a shell: in single quotes, unless it has only characters that no shell reads as more than themselves. */
+/** A word for a shell. It is in single quotes, unless it has only characters without a special meaning. */
 function quote(value: string): string {
   return /^[\w:/.-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

@@ -5,13 +5,13 @@
  */
 
 export interface Work {
-  /** Aborts when the work is to end. */
+  /** Aborts when the work must end. */
   readonly signal: AbortSignal;
   /** Runs `act` after `ms`, unless the work ends or the returned function is called before. */
   later(ms: number, act: () => void): () => void;
   /** Counts `task` as under way until it settles; it must not reject. */
   run(task: Promise<void>): void;
-  /** Resolves once nothing is under way. */
+  /** Resolves when no task and no timer is left. */
   idle(): Promise<void>;
   /** Cancels the timers, aborts the tasks, and resolves after they have ended. */
   stop(): Promise<void>;

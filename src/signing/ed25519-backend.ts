@@ -30,7 +30,7 @@ export const loadBackend: () => Promise<Ed25519Backend> = lazy(async () => {
   return platform && isCorrect(platform) ? platform : await loadTweetnaclBackend();
 });
 
-// RFC 8032 §7.1, test 2. A platform may lack the curve, and some throw only when it is used.
+// RFC 8032 §7.1, test 2. A platform may not have the curve. Some platforms throw only when it is used.
 function isCorrect(backend: Ed25519Backend): boolean {
   const seed = toBytes('TM0Imyj/ltqdtsNG7BFOD1uKMZ81q6Yk2oz27U+4pvs=');
   const publicKey = 'PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=';
@@ -42,7 +42,7 @@ function isCorrect(backend: Ed25519Backend): boolean {
     const isRight = encodeBase64(key.publicKey) === publicKey && encodeBase64(signed) === signature;
     return isRight && verifies(Uint8Array.of(0x72), signed) === true && verifies(Uint8Array.of(0x73), signed) === false;
   } catch {
-    // The platform lacks the curve, or a part of it.
+    // The platform does not have the curve, or only a part of it.
   }
   return false;
 }
@@ -74,7 +74,7 @@ function createPlatformBackend(crypto: PlatformCrypto): Ed25519Backend {
   };
 }
 
-// Imported only if needed: when tweetnacl loads, it calls `require`, which a bundle may not have.
+// tweetnacl is imported only if needed, because it calls `require` when it loads, and a bundle may not have `require`.
 async function loadTweetnaclBackend(): Promise<Ed25519Backend> {
   const { sign } = (await import('tweetnacl')).default;
   return {

@@ -28,7 +28,7 @@ export async function createSigningKey(secretKey: Uint8Array): Promise<SigningKe
 export async function createVerifier(
   publicKeys: readonly Uint8Array[],
 ): Promise<(message: Uint8Array, signature: Uint8Array) => boolean> {
-  // For a weak key, anyone can forge signatures: such keys verify nothing.
+  // Anyone can forge signatures for a weak key, so such a key verifies nothing.
   const keys = publicKeys.filter(isStrictPublicKey).map((await loadBackend()).importPublicKey);
   return (message, signature) =>
     isStrictSignature(signature) && keys.map((verifies) => verifies(message, signature)).includes(true);

@@ -63,7 +63,7 @@ export function hmacSha256(options: HmacSha256Options): Signer {
     verify(signature, input) {
       const text = toSignedText(input, context);
       const expected = macs.map((mac) => mac(text));
-      // Stryker disable next-line MethodExpression: all are created in the same way
+      // Stryker disable next-line MethodExpression: all elements are created in the same way
       return expected.every((mac) => typeof mac === 'string')
         ? isOneOf(expected, signature)
         : Promise.all(expected).then((known) => isOneOf(known, signature));
@@ -75,7 +75,10 @@ export function hmacSha256(options: HmacSha256Options): Signer {
 
 const withBlanks = new WeakSet<Signer>();
 
-/** Whether a key of a signer has blanks in it, as one that was copied badly does. A signer of another kind: false. */
+/**
+ * Whether a key of a signer contains blanks, for example because it was copied badly. False for a signer of another
+ * kind.
+ */
 export function hasBlanks(signer: Signer): boolean {
   return withBlanks.has(signer);
 }
@@ -109,7 +112,7 @@ function createPlatformMac(crypto: PlatformCrypto, raw: Uint8Array): Mac | null 
 
 /** The block size of SHA-256, in bytes (FIPS 180-4 §1). */
 const blockSize = 64;
-/** Strings of at most this many characters are hashed in a reused buffer. Honest strings are shorter. */
+/** Strings of at most this many characters are hashed in a reused buffer. Normal texts are shorter. */
 const maxReusedLength = 512;
 
 // RFC 2104 §2: H(K XOR opad, H(K XOR ipad, text)). Two hashes cost less than one object of `createHmac`.
@@ -148,7 +151,7 @@ function isOneOf(expected: readonly string[], signature: unknown): boolean {
   return expected.map((mac) => isSameString(mac, signature)).includes(true);
 }
 
-// The time it takes depends only on the lengths.
+// The time of this function depends only on the lengths.
 function isSameString(expected: string, given: unknown): boolean {
   if (typeof given !== 'string' || given.length !== expected.length) return false;
   let difference = 0;

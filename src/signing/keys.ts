@@ -23,7 +23,7 @@ export function findContextIssues(context: unknown): readonly Issue[] {
 
 /** Copies a key's bytes from base64 or bytes. Null if the key has none of the `lengths`, or another form. */
 export function toKeyBytes(key: unknown, lengths: readonly number[]): Uint8Array | null {
-  // Not by slice(): a Buffer's slice shares its memory, which the caller may overwrite.
+  // slice() would be wrong: the slice of a Buffer shares its memory, which the caller may overwrite.
   const given = key instanceof Uint8Array ? Uint8Array.from(key) : null;
   const bytes = typeof key === 'string' ? decodeBase64(key.trim()) : given;
   return bytes !== null && lengths.includes(bytes.length) ? bytes : null;

@@ -7,12 +7,12 @@
 import type { Wire } from '../protocol/assumptions.js';
 import type { SignatureInput } from './signer.js';
 
-/** Joins timestamp, partner id and context to the signed text. The body is not part of it. */
+/** Joins timestamp, partner id and context to the signed text. The signed text does not contain the body. */
 export function toSignedText({ timestamp, partnerId }: SignatureInput, context: string): string {
   return timestamp + partnerId + context;
 }
 
-/** A timestamp as it is signed and as it is sent. Both have the same characters, but a number may be sent. */
+/** The signed form and the sent form of a timestamp. Both have the same characters, but the second may be a number. */
 export interface Timestamp {
   readonly signed: string;
   readonly sent: string | number;

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** What a signature covers: the timestamp as it is sent, and the partner id. */
+/** The parts that a signature covers: the unchanged timestamp and the partner id. */
 export interface SignatureInput {
   /** The partner id, leading zeros included. */
   readonly partnerId: string;

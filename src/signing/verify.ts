@@ -11,7 +11,7 @@ import type { Properties } from '../protocol/json.js';
 import { sha256Hex } from '../runtime/sha256.js';
 import type { Signer } from './signer.js';
 
-/** What a signature is verified with. */
+/** The inputs of verification. */
 export interface Verification {
   readonly signer: Signer;
   readonly partnerId: string;
@@ -26,7 +26,7 @@ export type Verdict =
   | {
       readonly isVerified: true;
       readonly signedAt: Date | null;
-      /** The timestamp as it was signed. It may differ from the property `timestamp`. */
+      /** The signed timestamp, unchanged. It may differ from the property `timestamp`. */
       readonly timestamp: string;
     }
   | { readonly isVerified: false; readonly reason: SignatureReason | 'signer threw' };
@@ -51,7 +51,7 @@ export function verifySigned(properties: Properties, verification: Verification)
     return { isVerified: false, reason: 'malformed' };
   }
   try {
-    // The usual case: one signature, over the timestamp as it was sent.
+    // The usual case: one signature, over the unchanged timestamp.
     const signature = signatures[0] as string;
     const first = verification.signer.verify(signature, { partnerId: verification.partnerId, timestamp: text });
     if (first === true && signatures.length === 1) return checkAge(sentTimestamp, text, verification);
@@ -97,14 +97,14 @@ function checkAge(timestamp: unknown, signed: string, { now, maxAgeMs }: Verific
   const signedAt = timeOf(timestamp);
   if (maxAgeMs !== false) {
     if (signedAt === null) return { isVerified: false, reason: 'malformed' };
-    // Written so that NaN counts as stale.
+    // The comparison is written so that NaN counts as stale.
     if (!(Math.abs(now - signedAt.getTime()) <= maxAgeMs)) return { isVerified: false, reason: 'stale' };
   }
   return { isVerified: true, signedAt, timestamp: signed };
 }
 
-// What the service may have signed. A string is signed as it is. A number is signed as its digits, or as the ISO 8601
-// form of its milliseconds.
+// The texts that the service may have signed. A string is signed unchanged. A number is signed as its digits, or as the
+// ISO 8601 form of its milliseconds.
 function candidatesOf(timestamp: unknown): readonly string[] {
   if (typeof timestamp === 'string' && timestamp !== '') return [timestamp];
   if (!Number.isSafeInteger(timestamp)) return [];

@@ -10,7 +10,7 @@ import type { Keys } from './keys.js';
 import type { Body } from './request-rules.js';
 import { parseJobTimestamp, parseLinkTimestamp } from './timestamps.js';
 
-/** What is needed to authenticate a request. */
+/** The data that is needed to authenticate a request. */
 export interface AuthContext {
   readonly partnerId: string;
   readonly wire: Wire;
@@ -18,12 +18,15 @@ export interface AuthContext {
   now(): number;
 }
 
-/** Requests further than this from now are rejected, in ms. No window is documented; this one is the client's. */
+/**
+ * A request with a timestamp further from now than this, in ms, is rejected. The documents show no limit, so this is
+ * the client's.
+ */
 export const authWindowMs = assumedMaxResponseAgeMs;
 
 /**
- * The property that has the signature of a request: the one that the operation expects, or the other one where
- * only that is there, as deployments differ (§4, §5).
+ * The property with the signature of a request. It is the one that the operation expects. If only the other one is
+ * there, it is that one, because deployments differ (§4, §5).
  */
 export function signaturePropertyOf(body: Body, operation: OperationName, wire: Wire): 'sec_key' | 'signature' {
   const expected = operation === 'jobs.status' ? wire.jobSignatureMember : 'signature';
@@ -31,7 +34,7 @@ export function signaturePropertyOf(body: Body, operation: OperationName, wire: 
   return body[expected] === undefined && body[other] !== undefined ? other : expected;
 }
 
-/** Says in the service's words why a request is not the partner's; null if it is the partner's. */
+/** Says in the service's words why a request is not from the partner; null if it is. */
 export async function findAuthProblem(body: Body, operation: OperationName, auth: AuthContext): Promise<string | null> {
   const { partnerId, wire, keys, now } = auth;
   const isJobStatus = operation === 'jobs.status';

@@ -12,35 +12,35 @@ import { staleByMs } from './responses.js';
 import type { StoredJob, StoredResult } from './store.js';
 import type { MockEnvironment } from './types.js';
 
-/** Which callback of a job, and what is wrong with it. */
+/** The result to report, and the mistake in the callback. */
 export type CallbackOptions = NonNullable<Parameters<MockEnvironment['jobs']['callback']>[1]>;
 
 export interface CallbackWriter {
   /** Writes the callback of one result, as a request to `url`. */
   write(job: StoredJob, url: string, options: CallbackOptions): Promise<Request>;
-  /** What of a result was written before; null where nothing was. */
+  /** The callback of a result that was written before; null if there is none. */
   signedResultOf(result: StoredResult): SignedResult | null;
-  /** When the latest callback was signed; null where none was. */
+  /** When the latest callback was signed; null if there is none. */
   readonly lastSignedAt: number | null;
 }
 
 export interface CallbackWriterSettings {
   readonly keys: Keys;
   readonly spelling: JobSpelling;
-  /** What was written before, by another writer. */
+  /** The callbacks that another writer has written before. */
   readonly saved?: SignedResults;
   now(): number;
   /** Called when a callback is written for the first time. */
   onChange(): void;
 }
 
-/** Callbacks that were written, and the latest time that one was signed for. */
+/** The callbacks that were written, and the latest signed time. */
 export interface SignedResults {
   readonly results: readonly (readonly [StoredResult, SignedResult])[];
   readonly lastSignedAt: number | null;
 }
 
-/** What stays the same when a result is redelivered. */
+/** The parts that stay the same when a result is redelivered. */
 export interface SignedResult {
   readonly properties: Readonly<Record<string, unknown>>;
   readonly signedAt: number;
@@ -54,7 +54,8 @@ export function createCallbackWriter({ keys, spelling, saved, now, onChange }: C
   function signResult(job: StoredJob, result: StoredResult): SignedResult {
     const known = signedResults.get(result);
     if (known !== undefined) return known;
-    // Each result has its own time: results with one time would share a signature, which covers only the time.
+    // Each result has its own time. Results with the same time would have the same signature, because it covers only
+    // the time.
     lastSignedAt = Math.max(now(), lastSignedAt + 1);
     const signedResult = { properties: writeEntry(job, result, spelling), signedAt: lastSignedAt };
     signedResults.set(result, signedResult);

@@ -8,7 +8,7 @@ import type { Clock } from '../runtime/clock.js';
 import { createDueQueue, type Due } from '../runtime/due-queue.js';
 import { isLoading } from '../runtime/lazy.js';
 
-/** Shows whether code that uses a test clock is idle: counts the uses of the clock, and the work still running. */
+/** Shows whether code that uses a test clock is idle. It counts the uses of the clock, and the running work. */
 interface Activity {
   uses: number;
   running: number;
@@ -30,11 +30,11 @@ const idleTurns = 4;
 /**
  * Creates a clock that moves only when a test advances it. Use it to test code that waits.
  *
- * `advance(ms)` ends the due sleeps in order of time. After each one, it waits until the code that slept has run on
- * (a request, a response, the next sleep). Only then does time move on. A sleep of 0 ends at once.
+ * `advance(ms)` ends the due sleeps in order of time. After each sleep, it waits until the code after the sleep has run
+ * (a request, a response, the next sleep). Then time moves on. A sleep of 0 ends at once.
  *
  * @param startMs - Milliseconds since the epoch. Default: the beginning of 2026.
- * @returns The clock; give it to the client, and to the mock service if there is one.
+ * @returns The clock. Give it to the client, and to the mock service if you use one.
  *
  * @example Wait two minutes in no time
  * ```ts
@@ -93,7 +93,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
     if (!(ms >= 0 && ms < Infinity)) {
       throw new RangeError(`Cannot advance the clock: "ms" must be a finite number of 0 or more, got ${ms}`);
     }
-    // Calls run one after another: otherwise a second call would move time while the first one still waits.
+    // Calls run one after another. Otherwise a second call would move time while the first one still waits.
     advancing = advancing.then(() => moveTimeTo(nowMs + ms));
     await advancing;
   }
@@ -153,7 +153,7 @@ async function waitUntilIdle(activity: Activity): Promise<void> {
   let usesBefore = activity.uses;
   for (let idle = 0; idle < idleTurns; idle++) {
     await runReadyTasks();
-    // A client that is loading code looks idle.
+    // A client that loads code uses no clock, so it would look idle.
     if (isLoading() || activity.running > 0 || activity.uses !== usesBefore) idle = -1;
     usesBefore = activity.uses;
   }

@@ -28,7 +28,7 @@ type JobControls = MockEnvironment['jobs'];
 export type JobStart = NonNullable<Parameters<JobControls['start']>[0]>;
 type Outcome = Parameters<JobControls['complete']>[1];
 
-/** Where callbacks go for a link that has no callback URL: the partner's default (§6). */
+/** The callback URL of links without one: the partner's default (§6). */
 const defaultCallbackUrl = 'https://partner.hosted.test/callbacks';
 
 /** Creates the controls of links. `getContext` is called each time, because a reset replaces the context. */
@@ -82,7 +82,7 @@ const callbackOptionNames = ['entry', 'variant', 'padBytes'];
 
 const startNames = ['userId', 'jobId', 'linkRefId'];
 
-/** Starts a job. `idType` is what the end user chose. */
+/** Starts a job. `idType` is the ID type that the end user chose. */
 export function startJob(
   { userId, jobId, linkRefId }: JobStart,
   context: ControlContext,
@@ -106,7 +106,7 @@ export function startJob(
   return job;
 }
 
-/** Why no job begins on a link; null where one may. §3 shows none of it but that links are disabled, expire and are used once. */
+/** Why no job can begin on a link; null if one can. §3 only says that links are disabled, expire, or are used once. */
 export function closedStateOf(
   link: StoredLink,
   { store, now }: Pick<ControlContext, 'store' | 'now'>,
@@ -117,7 +117,7 @@ export function closedStateOf(
   return link.isSingleUse === true && store.jobsOf(link.refId).length > 0 ? 'used' : null;
 }
 
-/** What would be right of a link on which no job begins. */
+/** Says which link would be right if no job can begin on this one. */
 export function closedMessage(closed: keyof typeof closedTexts): string {
   return `must be a link that is open, and this one ${closedTexts[closed]}`;
 }

@@ -13,7 +13,7 @@ import type { MockServiceOptions } from './types.js';
  */
 export type Spell = <T>(table: T, sample: T, ...alsoSeen: T[]) => T;
 
-/** Always spells as the field tables do. */
+/** Always uses the spelling of the field tables. */
 export const spellTable: Spell = (table) => table;
 
 const spellSample: Spell = (_table, sample) => sample;

@@ -42,7 +42,7 @@ export interface EnvironmentSettings {
 export interface RunningEnvironment {
   readonly environment: MockEnvironment<object>;
   handle(request: ServiceRequest): Promise<WrittenResponse>;
-  /** What the controls work on; another one after a reset. */
+  /** The context of the controls. A reset replaces it. */
   context(): ControlContext;
   save(): SavedEnvironment;
   restore(saved: SavedEnvironment): void;
@@ -83,13 +83,13 @@ interface EnvironmentState {
   save(): SavedEnvironment;
 }
 
-/** Creates everything that a reset replaces: empty, or as it was saved. */
+/** Creates everything that a reset replaces, empty or with the saved state. */
 function createState(settings: EnvironmentSettings, given?: SavedEnvironment): EnvironmentState {
   const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs, keepRequests, onChange } = settings;
   const saved = given && readEnvironment(given);
   const now = (): number => clock.now();
   const ids = createRandom(seed, `${name} ids`, saved?.ids);
-  // Spellings have a random sequence of their own, so that they do not change ids.
+  // Spellings have a separate random sequence, so that they do not change ids.
   const spelling = createRandom(seed, `${name} spelling`, saved?.spelling);
   const spell = createSpell(settings.spelling, spelling);
   const store = createStore({ linkBaseUrl: settings.linkBaseUrl, ids, now, onChange }, saved?.store);

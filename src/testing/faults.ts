@@ -14,11 +14,11 @@ export interface FaultQueue {
   add(operation: OperationName, fault: MockFault, times: number): void;
   /** Takes the fault for the request that has just arrived; null if there is none. */
   take(operation: OperationName): MockFault | null;
-  /** The faults to come. */
+  /** The faults that have not happened yet. */
   all(): readonly ComingFault[];
 }
 
-/** A fault to come, and how many requests it is for. */
+/** A fault that has not happened yet, and how many requests it is for. */
 export interface ComingFault {
   readonly operation: OperationName;
   readonly fault: MockFault;
@@ -74,7 +74,7 @@ function defaultBodyOf(status: number, operation: OperationName): object {
   return { error: `Rejected with status ${status}` };
 }
 
-/** How a response with this fault is signed. `usual` is how it would be signed without the fault. */
+/** How a response with this fault is signed. `usual` is the way to sign it without the fault. */
 export function chooseSigning(fault: MockFault | null, usual: Signing): Signing {
   if (fault?.kind === 'bad-signature') return 'forged';
   if (fault?.kind === 'stale-timestamp') return 'stale';
@@ -82,7 +82,7 @@ export function chooseSigning(fault: MockFault | null, usual: Signing): Signing 
   return usual;
 }
 
-/** A proxy's page, in place of the service's response. */
+/** The page of a proxy, instead of the service's response. */
 export const htmlPage: ResponseData = { status: 200, body: '<!doctype html><title>Welcome</title>Please sign in' };
 
 /** Creates the error with which Node's fetch reports a broken connection. */

@@ -57,16 +57,16 @@ interface ParsedRequest {
   readonly fault: MockFault | null;
 }
 
-/** A request as far as the service reads it. */
+/** The parts of a request that the service reads. */
 export interface ServiceRequest {
   readonly method: string;
-  /** Below the base URL. */
+  /** The path below the base URL. */
   readonly path: string;
   text(): string | Promise<string>;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Responds to a request. Rejects if a fault or the signal demands it. */
+/** Responds to a request. Rejects if a fault breaks the connection, or if the signal aborts. */
 export async function handleRequest(request: ServiceRequest, server: ServerState): Promise<WrittenResponse> {
   const { auth, clock } = server;
   const { signal } = request;
@@ -127,14 +127,14 @@ function sign(data: ResponseData, request: ParsedRequest, server: ServerState): 
   });
 }
 
-/** Where the request has the other property than expected, the response has that one, too. */
+/** If the request has the property that was not expected, the response has this one, too. */
 function chooseSignatureProperty({ operation, body }: ParsedRequest, { auth, context }: ServerState): string {
   const spelled = context.spell('sec_key', 'signature');
   const given = isObject(body) ? signaturePropertyOf(body, operation, auth.wire) : auth.wire.jobSignatureMember;
   return given === auth.wire.jobSignatureMember ? spelled : given;
 }
 
-/** Why a request was refused, in the service's words. */
+/** Why a request was rejected, in the service's words. */
 function problemOf({ status, body }: ResponseData): string | null {
   return status >= 400 && isObject(body) && typeof body.error === 'string' ? body.error : null;
 }

@@ -1,5 +1,5 @@
 /**
- * What each operation does once its request is authenticated (docs/protocol.md §3, §4).
+ * Runs each operation after its request was authenticated (docs/protocol.md §3, §4).
  *
  * @module
  */
@@ -71,7 +71,7 @@ function updateLink({ body, linkId }: AuthenticatedRequest, { store, spell, now 
   const link = store.findLink(linkId);
   if (link === undefined) return createUnknownLinkError();
   const changed = store.changeLink(link, {
-    // §3 shows no way to enable a link: false leaves it disabled, and true keeps the first time.
+    // §3 shows no way to enable a link. So `false` leaves it disabled, and a second `true` keeps the first time.
     ...(body.is_disabled === true && link.disabledAt === null && { disabledAt: now() }),
     ...(body.id_types !== undefined && { idTypes: idTypesOf(body) }),
   });

@@ -63,7 +63,7 @@ function writeFinalResult(job: StoredJob, result: StoredResult, spelling: JobSpe
   };
 }
 
-/** Writes an entry of the history, or the body of a callback, which is the same (§2.4, §6). */
+/** Writes an entry of the history. The body of a callback is the same (§2.4, §6). */
 export function writeEntry(job: StoredJob, result: StoredResult, spelling: JobSpelling): Record<string, unknown> {
   return {
     ...writeResult(result, job, spelling),
@@ -75,7 +75,7 @@ export function writeEntry(job: StoredJob, result: StoredResult, spelling: JobSp
   };
 }
 
-/** What is read from an ID. It is invented: ZZ is not a country, and no ID has this number. */
+/** The data that is read from an ID. It is invented: ZZ is not a country, and no ID has this number. */
 const identity = {
   FullName: 'Test Person',
   DOB: '1900-01-01',
@@ -85,7 +85,7 @@ const identity = {
   ExpirationDate: 'Not Available',
 };
 
-/** What the end user chose, where that is known. */
+/** The ID type that the end user chose, if it is known. */
 function writeIdType({ idType }: StoredJob): object {
   return idType === null ? {} : { IDType: idType.id_type, Country: idType.country };
 }
@@ -97,10 +97,10 @@ function writeResult(result: StoredResult, job: StoredJob, { brand, spell }: Job
     ...(result.type !== null && { ResultType: result.type }),
     [`${brand.charAt(0).toUpperCase()}${brand.slice(1)}JobID`]: job.hostedJobId,
     JSONVersion: spell<string | undefined>('1.0.0', '1.0.0', undefined),
-    // §2.4: table and sample have a boolean and a number as strings.
+    // §2.4: in the table and the sample, a boolean and a number are strings.
     IsFinalResult: spell<string | boolean>(String(result.final), String(result.final), result.final),
     ConfidenceValue: spell<string | number>('99', '99', '99.000000', 99),
-    // Seen only in deployments.
+    // These fields were seen only in deployments.
     Actions: spell<object | undefined>(undefined, undefined, {
       Liveness_Check: 'Passed',
       Human_Review_Compare: 'Passed',

@@ -14,7 +14,7 @@ import { ed25519 } from '../signing/ed25519.js';
 import type { Signer } from '../signing/signer.js';
 import type { MockServiceOptions } from './types.js';
 
-/** What the service does with its keys. */
+/** The functions of the service that use its keys. */
 export interface Keys {
   /** The partner's key, as options of a client. */
   readonly clientOptions: { readonly apiKey: string } | { readonly signer: Signer };
@@ -50,7 +50,7 @@ const keyPairs: Readonly<Record<Environment, { readonly partner: KeyPair; readon
 };
 const forgerSeedByte = 5;
 
-/** Creates the keys of `environment` in `scheme`; `apiKey` replaces the fixed one of HMAC. */
+/** Creates the keys of `environment` in `scheme`; `apiKey` replaces the fixed key of HMAC. */
 export function createKeys(
   scheme: NonNullable<MockServiceOptions['scheme']>,
   environment: Environment,
@@ -70,8 +70,8 @@ type Sign = (message: Uint8Array<ArrayBuffer>) => string | Promise<string>;
 /** Verifies the signature of a message. */
 type Verify = (message: Uint8Array<ArrayBuffer>, signature: Uint8Array<ArrayBuffer>) => boolean | Promise<boolean>;
 
-// Keys are imported at first use, as Workers allow no cryptography while a module is evaluated. Where the platform
-// signs synchronously that is used: Web Crypto takes real time, which fake timers of a test do not wait for.
+// Keys are imported at first use, because Workers allow no cryptography while a module is evaluated. If the platform
+// can sign synchronously, that is used: Web Crypto takes real time, and the fake timers of a test do not wait for it.
 function createHmacKeys(apiKey: string, messageOf: MessageOf): Keys {
   const signer = lazy(async () => createHmacSign(apiKey));
   const forger = lazy(async () => createHmacSign(apiKeys.forger));
@@ -103,7 +103,9 @@ function createEd25519Keys(environment: Environment, messageOf: MessageOf): Keys
   };
 }
 
-/** What `create` makes with the platform's own module; null where it lacks the module, or what is asked of it. */
+/**
+ * Calls `create` with the platform's own module. Returns null if the platform does not have the module or the function.
+ */
 function byPlatform<T extends Sign | Verify>(create: (crypto: PlatformCrypto) => T): T | null {
   const crypto = platformCrypto();
   try {
@@ -127,7 +129,7 @@ async function createHmacSign(apiKey: string): Promise<Sign> {
   return async (message) => toBase64(new Uint8Array(await crypto.subtle.sign('HMAC', key, message)));
 }
 
-/** RFC 8410 §7 and §4: the bytes of PKCS #8 before a private key's seed, and those of SPKI before a public key. */
+/** RFC 8410 §7 and §4: the bytes before a private key's seed in PKCS #8, and the bytes before a public key in SPKI. */
 const pkcs8Prefix = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 const spkiPrefix = [0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
 

@@ -1,6 +1,6 @@
 /**
- * Hands the client the parts of its code that it loads at first use: loading takes real time, and a test whose
- * timers are fake moves time on meanwhile. The mock service itself uses none of them.
+ * Gives the client the code that it otherwise loads at first use. Loading takes real time, and a test with fake timers
+ * would move its time on before loading has ended. The mock service itself uses none of them.
  *
  * @module
  */

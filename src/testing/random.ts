@@ -6,7 +6,7 @@
 
 /** A sequence of random numbers. */
 export interface Random {
-  /** How far the sequence has come; it goes on from there when it is created with this position. */
+  /** The position in the sequence. A sequence that is created with this position continues from there. */
   readonly position: number;
   /** A number from 0, and below 1. */
   fraction(): number;

@@ -9,7 +9,7 @@ import { writeJson } from '../runtime/prototype.js';
 import { writeTime } from './dialect.js';
 import type { Keys } from './keys.js';
 
-/** What a response is made from. A string is sent unchanged, any other body as JSON. */
+/** The parts of a response. A string body is sent unchanged, any other body as JSON. */
 export interface ResponseData {
   readonly status: number;
   readonly body: unknown;
@@ -56,8 +56,8 @@ export async function signResponse(data: ResponseData, how: Signing, signing: Re
   };
 }
 
-// Both sides have the same key, so the same timestamp gives the same signature, and an honest response would look
-// like the request sent back. So no response has the time of a request, unless the service echoes it.
+// Both sides have the same key, so the same timestamp gives the same signature. A genuine response would then look like
+// the request sent back. So no response has the time of a request, unless the service echoes it.
 function createTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: ResponseSigning): unknown {
   if (echoes && requestTimestamp !== undefined) return requestTimestamp;
   let ms = nowMs;
@@ -91,13 +91,13 @@ export function createRequestTimes(): RequestTimes {
 export interface WrittenResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Null where a response with this status has no body. */
+  /** Null if a response with this status has no body. */
   readonly body: string | null;
   /** Whether the connection breaks in the middle of the body. */
   readonly isTruncated: boolean;
 }
 
-/** Writes a response. `headers` are those that every response has. */
+/** Writes a response. `headers` are the headers that every response has. */
 export function writeResponse(data: ResponseData, headers: Readonly<Record<string, string>>): WrittenResponse {
   const { status } = data;
   if (!(status >= 200 && status <= 599)) throw new RangeError(`A response cannot have the status ${status}`);
@@ -114,7 +114,7 @@ function bodyOf({ status, body }: ResponseData): string | null {
   return typeof body === 'string' ? body : writeJson(body);
 }
 
-/** The first half of a body: what arrives before the connection breaks. */
+/** The first half of a body, which arrives before the connection breaks. */
 export function firstHalf(body: string): Uint8Array<ArrayBuffer> {
   const bytes = new TextEncoder().encode(body);
   return bytes.subarray(0, Math.ceil(bytes.length / 2));

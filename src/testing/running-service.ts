@@ -17,7 +17,7 @@ import { toResponse } from './web-response.js';
 /** RFC 6761 §6.4: no host under .test exists. */
 const defaultBaseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
 
-/** The service, and what works beside it on the same links and jobs. */
+/** The service, and the functions that use the same links and jobs. */
 export interface RunningService {
   readonly service: MockService;
   readonly wire: Wire;
@@ -35,7 +35,7 @@ export function createRunningService(options: MockServiceOptions, onChange: () =
   const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
     const { signal: ownSignal, ...rest } = { ...shadowPollution(), signal: undefined, ...init };
     const signal = ownSignal === undefined && input instanceof Request ? input.signal : ownSignal;
-    // The signal is left out: a Request listens to its signal until it is garbage-collected.
+    // The signal is left out, because a Request listens to its signal until it is garbage-collected.
     const request = new Request(input, rest);
     const { method, url } = request;
     const name = environments.find((known) => url.startsWith(`${baseUrls[known]}/`));
@@ -56,7 +56,7 @@ export function createRunningService(options: MockServiceOptions, onChange: () =
       const saved = parseService(state);
       for (const name of environments) running[name].restore(saved[name]);
     },
-    // The options of a client are those of its environment and of the scheme, which only the overloads know.
+    // The options of a client depend on its environment and on the scheme. Only the overloads know these types.
   } as MockService;
   return { service, wire: settings.wire, environments: running };
 }
@@ -149,7 +149,7 @@ function createOne(name: Environment, settings: ServiceSettings, onChange: () =>
   });
 }
 
-/** Creates the error with which the platform's fetch rejects if there is no such host. */
+/** Creates the error that the platform's fetch throws for an unknown host. */
 function createHostError(origin: string, baseUrls: Readonly<Record<Environment, string>>): TypeError {
   const known = environments.map((name) => baseUrls[name]).join(' or ');
   const cause = Object.assign(new Error(`getaddrinfo ENOTFOUND ${origin}`), { code: 'ENOTFOUND' });

@@ -1,5 +1,5 @@
 /**
- * The state of the service as it is written down and read back.
+ * The state of the service in the form in which it is saved and restored.
  *
  * @module
  */
@@ -23,7 +23,7 @@ const maybeText = orNull(text);
 const maybeNumber = orNull(number);
 const properties = z.custom<Readonly<Record<string, unknown>>>(isRecord, 'must be an object');
 
-// zod's own schemas for numbers, lists, records and null make the main entry larger, which shares its code.
+// zod's own schemas for numbers, lists, records and null are not used, because they would make the main entry larger.
 function orNull<T>(schema: z.ZodMiniType<T>): z.ZodMiniType<T | null> {
   return z.union([choice([null]), schema]);
 }
@@ -52,7 +52,7 @@ const result = inputObject({
   text,
   type: maybeText,
   final: flag,
-  /** The callback that was written of it. */
+  /** The callback that was written for it. */
   signed: orNull(inputObject({ signedAt: number, properties })),
 });
 
@@ -64,7 +64,7 @@ const job = inputObject({
   idType: orNull(idType),
   startedAt: number,
   results: list(result),
-  /** Which of the results completed it. */
+  /** The final result, by its index. */
   outcome: orNull(inputObject({ entry: number, success: flag })),
 });
 
@@ -86,16 +86,16 @@ const environment = inputObject({
 
 const service = inputObject({ version: choice([1], 'must be 1'), sandbox: environment, production: environment });
 
-/** One environment, written down. */
+/** One environment, in the saved form. */
 export type SavedEnvironment = z.output<typeof environment>;
 
-/** The service, written down. */
+/** The service, in the saved form. */
 export type SavedService = z.output<typeof service>;
 
 /**
  * Parses what `save` wrote.
  *
- * @throws {HostedValidationError} when it is not that.
+ * @throws {HostedValidationError} when `save` did not write it.
  */
 export function parseService(state: unknown): SavedService {
   const task = 'restore the mock service' as const;
@@ -116,7 +116,7 @@ function parseSaved(state: string): unknown {
   }
 }
 
-/** What an environment consists of, as it is written. */
+/** The parts of an environment that are saved. */
 export interface EnvironmentParts {
   readonly store: StoredState;
   readonly callbacks: CallbackWriter;
@@ -126,7 +126,7 @@ export interface EnvironmentParts {
   readonly requestCount: number;
 }
 
-/** Writes an environment down. */
+/** Writes an environment in the saved form. */
 export function writeEnvironment({ store, callbacks, faults, ...counts }: EnvironmentParts): SavedEnvironment {
   return {
     ...counts,
@@ -144,7 +144,7 @@ export function writeEnvironment({ store, callbacks, faults, ...counts }: Enviro
   };
 }
 
-/** What an environment consists of, as it is read. */
+/** The parts of an environment that are restored. */
 export interface ReadEnvironment extends Omit<EnvironmentParts, 'callbacks'> {
   readonly signed: SignedResults;
 }

@@ -1,5 +1,5 @@
 /**
- * Creates the mock service for tests: the public names. What runs behind them is in `running-service.ts`.
+ * Creates the mock service for tests. This file has the public names, and `running-service.ts` has the code.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { createRunningService } from './running-service.js';
 import type { MockClientOptions, MockEnvironment, MockService, MockServiceOptions } from './types.js';
 
 /**
- * Creates a complete service for tests whose clients sign with Ed25519: their options have a `signer` in place
- * of an `apiKey`.
+ * Creates a complete service for tests, for clients that sign with Ed25519. Their options have a `signer` and no
+ * `apiKey`.
  *
- * @param options - Partner, scheme, spelling and the rest.
+ * @param options - Partner, scheme, spelling and other options.
  * @returns The service, without links and jobs.
  * @throws {RangeError} when `pageSize` is not an integer of 1 or more.
  *
@@ -33,7 +33,7 @@ export function createMockService(
       signer: Signer;
     }
   >;
-  /** Production, with other keys, other links and jobs. */
+  /** Production, with its own keys, links and jobs. */
   readonly production: MockEnvironment<
     Omit<MockClientOptions<'production'>, 'apiKey'> & {
       /** The signer of production. */
@@ -45,13 +45,13 @@ export function createMockService(
  * Creates a complete service for tests, without a network. It checks every request as the real service does, keeps
  * links and jobs, signs its responses and callbacks, and fails when a test asks it to.
  *
- * It stands at `https://sandbox.hosted.test` and `https://production.hosted.test`, for partner `'085'` with the keys
+ * Its URLs are `https://sandbox.hosted.test` and `https://production.hosted.test`, for partner `'085'` with the keys
  * `'sandbox-test-key'` and `'production-test-key'`. It works under the fake timers of vitest, jest and node:test;
  * {@link createTestClock} needs none. `examples/mock-preload.mjs` starts an unchanged program against it.
  *
  * @param options - Partner, scheme, spelling and so on. Every option has a default.
  * @returns The service, without links and jobs.
- * @throws {RangeError} when an option is out of its range, an address is not absolute http(s), or a key blank.
+ * @throws {RangeError} when an option is out of its range, a URL is not absolute http(s), or a key is blank.
  *
  * @example Test against it
  * ```ts

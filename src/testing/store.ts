@@ -27,7 +27,7 @@ export interface LinkDraft {
   readonly expiresAt: string | null;
 }
 
-/** A stored link. Times are in milliseconds; `expiresAt` is a string, as the partner wrote it. */
+/** A stored link. Times are in milliseconds; `expiresAt` is the partner's string, unchanged. */
 export interface StoredLink extends Omit<LinkDraft, 'userId'> {
   readonly refId: string;
   readonly url: string;
@@ -51,7 +51,7 @@ export interface StoredJob extends JobRef {
   /** The service's own id of the job. */
   readonly hostedJobId: string;
   readonly linkRefId: string | null;
-  /** What the end user chose; null where that is not known. */
+  /** The ID type that the end user chose; null if it is not known. */
   readonly idType: WireIdType | null;
   readonly startedAt: number;
   /** Every result sent to the callback, oldest first. */
@@ -60,7 +60,7 @@ export interface StoredJob extends JobRef {
   readonly outcome: { readonly result: StoredResult; readonly success: boolean } | null;
 }
 
-/** What is written down of a store: everything that cannot be derived. */
+/** The part of a store that is saved: everything that cannot be derived. */
 export interface StoredState {
   readonly links: readonly Omit<StoredLink, 'url'>[];
   readonly jobs: readonly StoredJob[];
@@ -80,7 +80,7 @@ export interface Store {
   /** Every job in order of creation. */
   jobs(): readonly StoredJob[];
   addResult(job: StoredJob, result: Omit<StoredResult, 'at'>, outcome?: { success: boolean }): void;
-  /** Everything, to be passed to another store. */
+  /** All data, to be passed to another store. */
   state(): StoredState;
 }
 
@@ -92,7 +92,7 @@ export interface StoreSettings {
   onChange(): void;
 }
 
-/** Creates a store, with what another one held or empty. */
+/** Creates a store, empty or with the data of another one. */
 export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, saved?: StoredState): Store {
   const links = new Map<string, StoredLink>();
   const refIds: string[] = [];

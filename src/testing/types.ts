@@ -16,7 +16,9 @@ export interface MockServiceOptions {
   partnerId?: string;
   /** How requests, responses and callbacks are signed. Default `'hmac-sha256'`. */
   scheme?: 'hmac-sha256' | 'ed25519';
-  /** What the protocol leaves open. The service uses it, and `clientOptions` contains it. */
+  /**
+   * Options about details that the protocol does not show. The service uses them, and `clientOptions` contains them.
+   */
   wire?: WireOptions;
   /** Links on a page: an integer of 1 or more. Default 20. */
   pageSize?: number;
@@ -34,22 +36,22 @@ export interface MockServiceOptions {
   /** The seed of ids and of `spelling: 'random'`: the same seed gives the same values. Default 1. */
   seed?: number;
   /**
-   * How long the service waits before it responds, in milliseconds on `clock`. It acts on the request before the
-   * wait, so it has acted even if the client gives up meanwhile. Default 0.
+   * How long the service waits before it responds, in milliseconds on `clock`. It acts on the request before the wait.
+   * So it has acted even if the client stops waiting. Default 0.
    */
   latencyMs?: number;
   /** The service's clock. Default: the platform's. */
   clock?: Clock;
   /**
-   * Where the service responds: the base URL of each environment, absolute http(s); they must differ. A path
-   * is kept. Default: addresses under `.test`, where no host exists.
+   * The base URL of each environment: absolute http(s). The URLs must differ. A path is kept. Default: URLs under
+   * `.test`. No real host has such a name.
    */
   baseUrls?: Readonly<Record<Environment, string>>;
-  /** Where links lead: a link's URL is this, a slash and its reference id. Default: an address under `.test`. */
+  /** The beginning of all links' URLs: a slash and the reference id follow. Default: a URL under `.test`. */
   linkBaseUrl?: string;
-  /** How many requests the log of each environment holds, the latest: an integer of 0 or more. Default 1,000. */
+  /** How many of the latest requests the log of each environment keeps: an integer of 0 or more. Default 1,000. */
   keepRequests?: number;
-  /** The partner's keys, where the fixed test keys do not fit; with `'hmac-sha256'` alone. Default: fixed test keys. */
+  /** The partner's keys. Only for the scheme `'hmac-sha256'`. Default: fixed test keys. */
   apiKeys?: Partial<Record<Environment, string>>;
 }
 
@@ -62,7 +64,7 @@ export interface MockServiceOptions {
 export interface MockClientOptions<Name extends Environment = Environment> {
   /** The partner that the service knows. */
   partnerId: string;
-  /** The key of this environment; with the scheme `'ed25519'` there is a `signer` in its place. */
+  /** The key of this environment. With the scheme `'ed25519'` there is a `signer` instead. */
   apiKey: string;
   /** The environment. */
   environment: Name;
@@ -83,23 +85,23 @@ export interface MockClientOptions<Name extends Environment = Environment> {
  */
 export interface MockEnvironment<Options = MockClientOptions> {
   /**
-   * The base URL. Default: `https://sandbox.hosted.test` or `https://production.hosted.test`. Under `.test` no host
-   * exists.
+   * The base URL. Default: `https://sandbox.hosted.test` or `https://production.hosted.test`. No real host has a name
+   * under `.test`.
    */
   readonly baseUrl: string;
   /**
    * Partner, environment, key, base URLs, `wire` and `clock` for a client of this environment. They contain no fetch:
    * add `fetch: service.fetch`, or use msw.
    *
-   * The same in every process, for a program that reads them from its environment: partner `'085'` unless
-   * `partnerId` says otherwise; with HMAC the key `'sandbox-test-key'` or `'production-test-key'`, as `apiKey`.
-   * With Ed25519 the secret keys are 32 bytes of 1 (sandbox) or 3 (production), and the service's public keys
+   * The values are the same in every process, so a program can read them from its environment variables. The partner is
+   * `'085'`, unless `partnerId` is given. With HMAC, `apiKey` is `'sandbox-test-key'` or `'production-test-key'`. With
+   * Ed25519 the secret keys are 32 bytes of 1 (sandbox) or 3 (production), and the service's public keys
    * `gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=` and `ypOsFwUYcHHWe4PH/w7+gQjo7EUwV113JoeTM9vavnw=`, as `signer`.
    */
   readonly clientOptions: Options;
   /**
-   * The latest requests for one of the five operations, in order of arrival: as many as `keepRequests` says. It
-   * may be emptied by setting its length.
+   * The latest requests for any of the five operations, in order of arrival. `keepRequests` limits their number. To
+   * empty the list, set its length to 0.
    */
   readonly requests: readonly {
     /** The operation. */
@@ -110,7 +112,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
     status: number;
     /** When it arrived, in milliseconds since the epoch, on the service's clock. */
     at: number;
-    /** Why it was refused, in the service's words, or which fault it met; null where it was neither. */
+    /** Why the service rejected the request, in the service's words, or the fault that was injected. Otherwise null. */
     problem: string | null;
   }[];
   /** Controls of links. */
@@ -131,13 +133,14 @@ export interface MockEnvironment<Options = MockClientOptions> {
   /** Controls of jobs: what end users, reviewers and the service do. */
   readonly jobs: {
     /**
-     * Starts a job, as the end user does by opening a link. Ids that are left out are generated, but the job of a
-     * single-use link gets the link's user id.
+     * Starts a job, like an end user who opens a link. Ids that are left out are generated, but the job of a single-use
+     * link gets the link's user id.
      *
      * @param job - Its ids, and the reference id of its link, if any.
      * @returns Both ids of the job.
-     * @throws {HostedValidationError} when the link is disabled, has expired, or is for a single use and was used.
-     * @throws {Error} when there is no such link, or the job exists already.
+     * @throws {HostedValidationError} when the link is disabled or has expired, or when it is for a single use and was
+     *   used.
+     * @throws {Error} when there is no such link, or when the job already exists.
      *
      * @example A job of a link
      * ```ts
@@ -164,14 +167,14 @@ export interface MockEnvironment<Options = MockClientOptions> {
         resultCode: string;
         /** The text of the result. */
         resultText: string;
-        /** The type. `'ID Verification'` adds what was read from an ID. Default: left out. */
+        /** The type. `'ID Verification'` adds the data of an ID. Default: left out. */
         resultType?: string;
         /** Whether the result is marked as final. Default `false`. */
         final?: boolean;
       },
     ): void;
     /**
-     * Adds a final result and completes the job. If the job is already complete, its outcome is replaced.
+     * Adds a final result and completes the job. If the job is already complete, the new outcome replaces the old one.
      *
      * @param job - Both ids of the job.
      * @param outcome - `'approved'` with code 0810, `'rejected'` with 0811, or a result of your own.
@@ -192,35 +195,38 @@ export interface MockEnvironment<Options = MockClientOptions> {
           },
     ): void;
     /**
-     * Creates the signed callback of one of the job's results, as a request to the link's callback URL, or to one
-     * that stands for the account's default. A result always gets the same body, timestamp and signature, as if the
-     * service redelivered it. Variants:
+     * Creates the signed callback of one of the job's results. It is a request to the link's callback URL. If the link
+     * has none, a fixed URL represents the account's default. A second callback of the same result has the same body,
+     * timestamp and signature, like a redelivery by the service. Variants:
      * - `'forged'` is signed with a key that is not the service's,
-     * - `'stale'` is correctly signed, an hour before the genuine one,
-     * - `'altered'` has another result with the genuine timestamp and signature,
+     * - `'stale'` is correctly signed, but for a time one hour before the genuine one,
+     * - `'altered'` has another result, with the genuine timestamp and signature,
      * - `'unsigned'` has neither timestamp nor signature.
      *
      * @param job - Both ids of the job.
-     * @param options - Which result, and what is wrong with the callback.
+     * @param options - The result to report, and the mistake in the callback.
      * @returns The request, to pass to your handler.
      * @throws {Error} when there is no such job or result.
      */
     callback(
       job: JobRef,
       options?: {
-        /** Which result, from 0. Default: the latest. */
+        /** The index of the result, from 0. Default: the latest. */
         entry?: number;
-        /** What is wrong with it. Default: nothing. */
+        /** The mistake in the callback. Default: none. */
         variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
-        /** The length of a property to add, in bytes, as large as images are. Default: none. */
+        /**
+         * The length, in bytes, of a property to add. Use it to test callbacks as large as those with images. Default:
+         * none.
+         */
         padBytes?: number;
       },
     ): Promise<Request>;
     /**
-     * Delivers the callback of one of the job's results, as created by `callback`.
+     * Delivers the callback of one of the job's results. `callback` creates it.
      *
      * @param job - Both ids of the job.
-     * @param options - Where to deliver it, which result, and what is wrong with the callback.
+     * @param options - The function that receives it, the result to report, and the mistake in the callback.
      * @returns The response.
      * @throws {Error} when there is no such job or result.
      *
@@ -234,20 +240,23 @@ export interface MockEnvironment<Options = MockClientOptions> {
       options?: {
         /** Receives the request. Default: the platform's `fetch`, which posts it to its URL. */
         to?: (request: Request) => Promise<Response>;
-        /** Which result, from 0. Default: the latest. */
+        /** The index of the result, from 0. Default: the latest. */
         entry?: number;
-        /** What is wrong with it, as for `callback`. Default: nothing. */
+        /** The mistake in the callback, as in `callback`. Default: none. */
         variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
-        /** The length of a property to add, in bytes, as large as images are. Default: none. */
+        /**
+         * The length, in bytes, of a property to add. Use it to test callbacks as large as those with images. Default:
+         * none.
+         */
         padBytes?: number;
       },
     ): Promise<Response>;
   };
   /**
-   * Makes the next requests for an operation fail. The faults of several calls happen one after another.
+   * Makes the next requests for an operation fail. If you call it several times, the faults happen one after another.
    *
-   * @param operation - Which requests.
-   * @param fault - What goes wrong.
+   * @param operation - The operation of the requests.
+   * @param fault - The way in which they fail.
    * @param times - How many requests, 0 or more. Default 1.
    * @throws {RangeError} when `times` is negative.
    *
@@ -262,8 +271,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
 }
 
 /**
- * A fault: `'status'`, `'network'` and `'stall'` happen before the service acts, the others after it
- * has acted.
+ * A fault. `'status'`, `'network'` and `'stall'` happen before the service acts. The others happen after it has acted.
  */
 export type MockFault =
   | {
@@ -301,7 +309,7 @@ export type MockFault =
       kind: 'missing-signature';
     }
   | {
-      /** Responds with a correct signature an hour old. */
+      /** Responds with a correct signature that is one hour old. */
       kind: 'stale-timestamp';
     };
 
@@ -309,26 +317,27 @@ export type MockFault =
 export interface MockService {
   /** The sandbox: the default environment of a client. */
   readonly sandbox: MockEnvironment<MockClientOptions<'sandbox'>>;
-  /** Production, with another key, other links and jobs. */
+  /** Production, with its own key, links and jobs. */
   readonly production: MockEnvironment<MockClientOptions<'production'>>;
-  /** Responds at the base URLs of both environments; rejects for any other URL. */
+  /** Responds at the base URLs of both environments. Rejects for any other URL. */
   readonly fetch: typeof globalThis.fetch;
   /** Resets both environments. */
   reset(): void;
   /**
-   * Writes down links, jobs, faults to come, and how far the ids of the seed have come: not the requests, and no key.
+   * Saves links, jobs, faults that have not happened yet, and the position in the sequence of ids. It saves no requests
+   * and no keys.
    *
    * @returns JSON, for {@link MockService.restore}.
    */
   save(): string;
   /**
-   * Puts back what `save` wrote, in place of everything there is: the ids that follow, and the callbacks of
-   * results, are those that the saved service would have made. Links lead to this service's addresses.
+   * Replaces everything in this service with a saved state. The next ids and the callbacks of results are the same as
+   * in the saved service. The URLs of links begin with this service's own `linkBaseUrl`.
    *
-   * @param state - What `save` returned, of a service of the same partner, seed and spelling.
-   * @throws {HostedValidationError} when it is not that; nothing is changed.
+   * @param state - The string that `save` returned. That service must have the same partner, seed and spelling.
+   * @throws {HostedValidationError} when `save` did not return it. The service then stays unchanged.
    *
-   * @example Go on where another process stopped
+   * @example Continue after another process stopped
    * ```ts
    * const service = createMockService();
    * const state = service.save();

@@ -1,5 +1,5 @@
 /**
- * The platform's response of what the service has written.
+ * Turns the service's response into a response of the platform.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { createNetworkError } from './faults.js';
 import { firstHalf, type WrittenResponse } from './responses.js';
 
-/** Creates the platform's response; the body of one that is truncated ends in an error. */
+/** Creates the platform's response. If it is truncated, its body ends with an error. */
 export function toResponse({ status, headers, body, isTruncated }: WrittenResponse): Response {
   return new Response(isTruncated && body !== null ? breakOff(firstHalf(body)) : body, { status, headers });
 }
@@ -16,7 +16,7 @@ function breakOff(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<Arr
   let isSent = false;
   return new ReadableStream({
     pull(controller) {
-      // The chunk and the error come in separate pulls: an error discards the chunks that are still queued.
+      // The chunk and the error come in separate pulls, because an error discards the chunks that are still queued.
       if (isSent) controller.error(new TypeError('terminated', { cause: createNetworkError().cause }));
       else controller.enqueue(bytes);
       isSent = true;

@@ -1,6 +1,6 @@
 /**
- * Checks callers' input and the service's responses against schemas. Turns each problem into an issue for an error:
- * it has a path and says what would be right, but never shows a value.
+ * Checks callers' input and the service's responses against schemas. Turns each problem into an issue for an error. An
+ * issue has a path and says what would be right, but never shows a value.
  *
  * @module
  */
@@ -33,7 +33,7 @@ export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<
       ? { data: parsed.data, issues: [] }
       : { data: undefined, issues: issuesOf(parsed.error.issues) };
   } catch {
-    // The thrown value is not shown: it may contain anything.
+    // The thrown value may contain anything, so it is not shown.
     return { data: undefined, issues: [{ path: '', message: 'must have plain properties that can be read' }] };
   }
 }

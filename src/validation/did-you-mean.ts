@@ -1,18 +1,19 @@
 /**
- * What a caller may have meant by a name that is not known.
+ * Suggests a known name in place of an unknown one.
  *
  * @module
  */
 
 /**
- * Finds the known name that is like an unknown one: the same but for case and underscores (`callback_url`), changed by
- * one or two letters in one place (`fecth`), or one of two that is a part of the other (`timeout`). Null if none is.
+ * Finds the known name that is similar to an unknown one; null if none is. Names are similar if they differ only in
+ * case and underscores (`callback_url`), differ by one or two letters in one place (`fecth`), or if one contains the
+ * other (`timeout`).
  */
 export function findSimilarName(name: string, known: readonly string[]): string | null {
   const given = plain(name);
   const changes = known.map((each) => countChanged(given, plain(each)));
   const fewest = Math.min(...changes);
-  // Of a short name, nearly nothing would be left.
+  // A short name would have too few letters in common.
   return fewest <= Math.min(2, given.length / 2.5) ? (known[changes.indexOf(fewest)] ?? null) : null;
 }
 
@@ -20,7 +21,8 @@ function plain(name: string): string {
   return name.replaceAll('_', '').toLowerCase();
 }
 
-// What stands between the letters that are the same at both ends; a part of four letters or more counts as one change.
+// Counts the letters between the equal letters at both ends. If one name contains the other, which has four letters or
+// more, this counts as one change.
 function countChanged(one: string, other: string): number {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   let start = 0;

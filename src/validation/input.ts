@@ -13,16 +13,16 @@ import { isRecord } from '../protocol/json.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { copyProperties, hasMethods, readProperty, writeJson } from '../runtime/prototype.js';
 
-/** The longest time a timer accepts, in ms. It also limits the bytes of a body. */
+/** The longest time that a timer accepts, in ms. It also limits the bytes of a body. */
 export const maxTimer = maxTimerMs;
 
 /**
- * A caller's object with these properties and no others. The schema checks a copy: each property is read once, from
- * the object or its class, and never from `Object.prototype`.
+ * A caller's object with only these properties. The schema checks a copy. Each property is read once, from the object
+ * or its class, and never from `Object.prototype`.
  */
 export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
   const known = Object.keys(shape).join(' ');
-  // The names that are known travel as the message of the unknown ones: `check.ts` writes another.
+  // The issue of an unknown name has the known names as its message: `check.ts` writes another.
   const error = ({ code }: { readonly code: string }) => (code === 'unrecognized_keys' ? known : message);
   return checkCopy(shape, z.strictObject(shape, { error }));
 }
@@ -54,11 +54,11 @@ export const flag = z.boolean('must be true or false');
 
 /** One of these values. It does not use zod's schemas for this, because they would enlarge the package. */
 export function choice<const T>(values: readonly T[], message?: string) {
-  // With its own `path`: otherwise zod would read a `path` that other code has put on `Object.prototype`.
+  // The issue has its own `path`. Otherwise zod would read a `path` that other code has put on `Object.prototype`.
   return z.custom<T>((value) => values.includes(value as T), { path: [], ...(message && { error: message }) });
 }
 
-/** An integer from `least` to `most`. The message shows what was given. */
+/** An integer from `least` to `most`. The message shows the given value. */
 export function integer(least: number, most = Number.MAX_SAFE_INTEGER) {
   const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
   return z.custom<number>((value) => isInteger(value, least, most), {
@@ -131,7 +131,7 @@ export const callOptions = {
         isHeaders,
         'must map header names to single-line strings, and must not have headers of the client or the connection (content-type, content-length, host, …)',
       ),
-      // In lower case, so that a header replaces the client's own header and is not joined to it.
+      // Names are in lower case, so that a header replaces the client's own header and is not joined to it.
       z.transform((headers: Record<string, string>) =>
         Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
       ),

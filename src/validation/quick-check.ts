@@ -11,7 +11,7 @@
 import * as z from 'zod/mini';
 import type { Properties } from '../protocol/json.js';
 
-/** What a schema of `structure.ts` accepts. */
+/** The values that a schema of `structure.ts` accepts. */
 export type Structure =
   | { readonly kind: 'list'; readonly entry: z.ZodMiniType; readonly rules: ListRules }
   | { readonly kind: 'record'; readonly fields: Fields }
@@ -75,7 +75,7 @@ function deriveCheck(schema: z.ZodMiniType): QuickCheck {
 /** Decides about a value of this kind. */
 type Check = (value: unknown, kind: number) => boolean;
 
-/** Which values a schema accepts unchanged. */
+/** The values that a schema accepts unchanged. */
 interface Rule {
   /** The kinds, as bits, of which the schema accepts every value. */
   readonly kinds: number;
@@ -109,7 +109,7 @@ function isAccepted(value: unknown, { kinds, accepts }: Rule): boolean {
   return (kinds & kind) !== 0 || accepts?.(value, kind) === true;
 }
 
-// Stryker disable next-line ObjectLiteral: a missing property counts as the same
+// Stryker disable next-line ObjectLiteral: a missing property has the same meaning
 const scalar: Rule = { kinds: 0, accepts: null, changes: false };
 const composite: Rule = { kinds: 0, accepts: null, changes: true };
 /** The rule of an unknown schema: no value passes its quick check. */
@@ -196,11 +196,11 @@ function formsRule(forms: Forms): Rule {
   return { ...composite, accepts };
 }
 
-// Stryker disable next-line ConditionalExpression: a field that may be anything need not be looked at
+// Stryker disable next-line ConditionalExpression: a field that may have any value need not be checked
 const decides = ({ rule }: { rule: Rule }) => rule.kinds !== (absent | present);
 
 function recordRule({ shape, keepsOthers }: { shape: z.core.$ZodShape; keepsOthers: boolean }): Rule {
-  // Stryker disable next-line MethodExpression: a field that may be anything need not be looked at
+  // Stryker disable next-line MethodExpression: a field that may have any value need not be checked
   const fields = Object.entries(shape)
     // Every object inherits this name, so its field never looks absent: the schema must decide.
     .map(([name, schema]) => ({ name, rule: name in Object.prototype ? unknownRule : ruleOf(schema) }))
@@ -237,7 +237,7 @@ interface CheckDef {
   readonly pattern?: RegExp;
 }
 
-/** What a schema requires of a value besides its type; null if that is not known. */
+/** The requirements of a schema besides the type of the value; null if they are not known. */
 function testsOf(schema: z.core.$ZodType): readonly QuickCheck[] | null {
   const { def } = schema._zod;
   const checks = (def.checks ?? []).map(({ _zod }) => _zod.def as CheckDef);

@@ -508,7 +508,7 @@ test('each change of the time that is signed is one warning', async () => {
 
   expect(lines).toEqual([
     `hosted-client: this machine's clock is 60 min behind the service's "Date": requests are signed for the service's time`,
-    `hosted-client: this machine's clock agrees with the service's "Date" again: requests are signed for its own time`,
+    `hosted-client: this machine's clock agrees with the service's "Date" again: requests are signed for the time of this machine`,
   ]);
 });
 

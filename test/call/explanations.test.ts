@@ -113,9 +113,9 @@ test('the file of an authority is named in the variable of the runtime, and in n
     return ((await rejection(client.links.get('ref-1'))) as Error).message;
   };
 
-  expect(await say()).toMatch(/name its file in NODE_EXTRA_CA_CERTS/);
+  expect(await say()).toMatch(/set NODE_EXTRA_CA_CERTS to its file/);
   vi.stubGlobal('Deno', { permissions: { querySync: () => ({ state: 'denied' }) } });
-  expect(await say()).toMatch(/name its file in DENO_CERT/);
+  expect(await say()).toMatch(/set DENO_CERT to its file/);
   vi.unstubAllGlobals();
   vi.stubGlobal('process', undefined);
   expect(await say()).toMatch(/not trusted here \(SELF_SIGNED_CERT_IN_CHAIN\); "npx hosted-client doctor"/);

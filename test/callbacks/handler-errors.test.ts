@@ -71,7 +71,7 @@ test.each<[string, () => Request, number, unknown, object]>([
     503,
     HostedConnectionError,
     {
-      message: expect.stringMatching(/its body was cut off, or had already been read: no parser may read/),
+      message: expect.stringMatching(/its body was cut off, or had already been read: do not let a parser read/),
       outcome: 'answered',
     },
   ],

@@ -202,7 +202,7 @@ test.each([
 
   expect(error).toBeInstanceOf(HostedValidationError);
   const message =
-    'must be the string or bytes of the request, not what was parsed from them: for its route, use a parser of raw bodies, such as express.raw(), instead of the JSON parser';
+    'must be the raw body as a string or bytes, not a parsed body: for this route, use a parser of raw bodies, such as express.raw(), instead of the JSON parser';
   expect(error).toMatchObject({
     code: 'validation',
     outcome: 'not_sent',

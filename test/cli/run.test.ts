@@ -57,7 +57,7 @@ test('--help names every command and exit code, and --version the version', asyn
     expect(stdout).toContain(`\n  ${name} `);
   }
   expect(stdout.replaceAll('\n', ' ')).toContain(
-    '0 done, and for doctor all well; 1 refused or not well; 2 wrong usage; 3 not complete in time; 4 not reached; 130 interrupted',
+    '0 done, and doctor found nothing wrong; 1 rejected, or doctor found something wrong; 2 wrong usage; 3 not complete in time; 4 no response from the server; 130 interrupted',
   );
   expect(await command(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
 });

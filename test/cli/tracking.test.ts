@@ -83,7 +83,9 @@ describe('in a folder', () => {
 
     const other = await command(['tracking', 'stats', '--folder', folder, '--schema', 'other'], { env: left.env });
     expect(other).toMatchObject({ code: 1, stdout: '' });
-    expect(other.stderr).toContain('Schema "other" has no tables of tracking, or older ones: see --schema');
+    expect(other.stderr).toContain(
+      'Schema "other" has no tables of tracking, or tables of an older version: check --schema',
+    );
 
     const { client } = createWorld({ pool: {} } as never);
     const tracker = await createTracker({ client, folder });

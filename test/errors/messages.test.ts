@@ -177,7 +177,7 @@ const unbelieved: readonly [string, Reply][] = [
   ['it is not signed', {}],
   ['its signature or timestamp is malformed', { signature: sign('2026-01-02T03:04:04.678Z') }],
   [
-    'it is not signed by the key of this client over its timestamp and partner id',
+    'its signature does not match its timestamp, the partner id and the key of this client',
     { timestamp: isoNow, signature: sign(isoNow, 'another-key') },
   ],
   ['instead of a signature, it has a digest that anyone can compute', { timestamp: isoNow, signature: anyonesDigest }],

@@ -131,7 +131,7 @@ const mistakes: readonly Mistake[] = [
       });
       return get(clientAt(`http://127.0.0.1:${await portOf(other)}`));
     },
-    says: [/it is a web page/, /check that "baseUrls" has the address of the service/],
+    says: [/it is a web page/, /check that "baseUrls" has the URL of the service/],
     facts: { code: 'not_found' },
   },
   {
@@ -142,7 +142,7 @@ const mistakes: readonly Mistake[] = [
       });
       return get(clientAt(`http://127.0.0.1:${await portOf(other)}`));
     },
-    says: [/it is a web page/, /check that "baseUrls" has the address of the service/],
+    says: [/it is a web page/, /check that "baseUrls" has the URL of the service/],
     facts: { code: 'response', reason: 'malformed' },
   },
   {
@@ -219,7 +219,7 @@ const mistakes: readonly Mistake[] = [
       const parsed = { PartnerParams: { user_id: secrets.body } };
       return rejection(clientOfKit({}).callbacks.receive(parsed as never));
     },
-    says: [/must be the string or bytes of the request, not what was parsed from them/, /express\.raw\(\)/],
+    says: [/must be the raw body as a string or bytes, not a parsed body/, /express\.raw\(\)/],
     facts: { code: 'validation' },
   },
   {
@@ -229,7 +229,7 @@ const mistakes: readonly Mistake[] = [
       await request.text();
       return deliveryError(request);
     },
-    says: [/its body was cut off, or had already been read/, /no parser may read the request that a handler is given/],
+    says: [/its body was cut off, or had already been read/, /do not let a parser read the request before the handler/],
     facts: { code: 'connection' },
   },
   {
@@ -260,7 +260,7 @@ const mistakes: readonly Mistake[] = [
     what: 'two keys',
     make: () =>
       thrownBy(() => clientOfKit({ apiKey: secrets.key, signer: hmacSha256({ apiKey: secrets.key }) } as never)),
-    says: [/"apiKey" must not be there beside "signer": leave one of the two out/],
+    says: [/"apiKey" must not be given together with "signer": leave out one of the two/],
     facts: { code: 'config' },
   },
 ];

@@ -59,7 +59,7 @@ test('every request is remembered, with its verdict and no secret', async () => 
   ]);
   expect(sandbox.requests[1]?.signature).toEqual({
     problem: 'key_whitespace',
-    message: 'Remove blanks, line ends and quotation marks around the key where it is read',
+    message: 'Remove blanks, line ends and quotation marks around the key in the code that reads it',
   });
   expect(sandbox.requests[0]?.at).toBeInstanceOf(Date);
   expect(seen).toEqual(sandbox.requests);

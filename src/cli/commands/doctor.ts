@@ -37,7 +37,7 @@ async function examine(callback: string | undefined, context: Context): Promise<
   const findings = await examineService(context);
   if (callback === undefined) return findings;
   const endpoint = await checkEndpoint(callback, context);
-  // An endpoint that accepts forged callbacks is the worst finding of all.
+  // An endpoint that accepts forged callbacks is the worst finding.
   return endpoint.state === 'wrong' ? [endpoint, ...findings] : [...findings, endpoint];
 }
 

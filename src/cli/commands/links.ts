@@ -75,7 +75,7 @@ function readIdTypes(given: Arguments): readonly IdType[] | undefined {
         `--id-type must be COUNTRY:TYPE:METHOD, NG:BVN:biometric_kyc for example, got ${quote(text)}`,
       );
     }
-    // The ID kind stands between, and may be empty: the service's "others".
+    // The kind of ID is in the middle. It may be empty, which means "others".
     return {
       country: text.slice(0, first),
       idType: text.slice(first + 1, last),

@@ -122,7 +122,7 @@ interface Target {
   say(text: string): void;
 }
 
-// The sender gets the receiver's status, so that it redelivers a callback that failed there.
+// The sender gets the receiver's status. So it redelivers a callback that failed at the receiver.
 async function passOn({ headers, body }: ReceivedRequest, { url, signal, say }: Target): Promise<Response> {
   const { origin } = new URL(url);
   try {

@@ -39,7 +39,7 @@ export const playCommand: Command = {
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-// The variables may have the URL of the real service, where no outcome can be played.
+// The variables may have the URL of the real service, which cannot play outcomes.
 function findOrigin({ env }: Context, environment: string): string {
   const given = env[`HOSTED_${environment.toUpperCase()}_BASE_URL`];
   const url = given === undefined ? null : URL.parse(given);

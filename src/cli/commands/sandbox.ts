@@ -13,7 +13,7 @@ import { type Context, exitCodes, untilAborted } from '../context.js';
 import { RefusedError } from '../failures.js';
 import { writeJsonLine, writeLine } from '../output.js';
 
-/** Which flag gives which option. */
+/** The option that each flag sets. */
 const optionsByFlag = {
   port: 'port',
   host: 'host',
@@ -44,7 +44,8 @@ export const sandboxCommand: Command = {
     },
     host: {
       value: 'HOST',
-      about: 'the address to listen on; default 127.0.0.1; others on the network can use any other',
+      about:
+        'the address to listen on; default 127.0.0.1; with another address, others on the network can use the sandbox',
     },
     seed: { value: 'N', about: 'the same seed and requests give the same ids and results', kind: 'integer' },
     spelling: {

@@ -52,7 +52,7 @@ const defaultLimit = 100;
 
 const deadLetters: Command = {
   name: 'tracking dead-letters',
-  about: 'list completions that were handed over in vain, oldest first',
+  about: 'list dead letters: completions that no handler could handle, oldest first',
   positionals: [],
   flags: {
     ...placeFlags,
@@ -77,7 +77,7 @@ const deadLetters: Command = {
 
 const retry: Command = {
   name: 'tracking retry',
-  about: 'hand one dead letter over again, or --all; the processes that work call their handlers',
+  about: 'hand over one dead letter again, or with --all every one; the running processes call their handlers',
   positionals: ['[KEY]'],
   flags: { ...placeFlags, all: { about: 'every dead letter' } },
   async run(given, context) {
@@ -94,7 +94,7 @@ const retry: Command = {
   },
 };
 
-/** Opens what is there, and closes it again. */
+/** Opens the existing tables, and closes them after the work. */
 async function withTracker<T>(given: Arguments, context: Context, work: (tracker: Tracker) => Promise<T>): Promise<T> {
   const place = findPlace(given, context);
   const client = createClient(context);
@@ -113,11 +113,11 @@ async function withTracker<T>(given: Arguments, context: Context, work: (tracker
   }
 }
 
-// A password may be in it: it is read from the environment alone, and no part of it is ever written.
+// The URL may contain a password, so it is read only from the environment, and no part of it is ever written.
 function findPlace(given: Arguments, { env }: Context): { connectionString: string } | { folder: string } {
   const folder = given.text('folder');
   if (folder !== undefined) {
-    // PGlite would make one.
+    // Without this check, PGlite would create the folder.
     if (!existsSync(join(folder, 'PG_VERSION'))) throw new UsageError('--folder must be a folder of a tracker');
     return { folder };
   }
@@ -133,11 +133,11 @@ function toFailure({ reason, message }: HostedStorageError, schema: string): Err
   if (reason === 'unreachable') return new UnreachableError(message);
   if (reason !== 'not_migrated') return new RefusedError(message);
   return new RefusedError(
-    `Schema "${schema}" has no tables of tracking, or older ones: see --schema, and docs/tracking.md for how they are made`,
+    `Schema "${schema}" has no tables of tracking, or tables of an older version: check --schema; docs/tracking.md says how to create them`,
   );
 }
 
-/** The same error in words of the command line. */
+/** The same error, with the names of flags. */
 function toUsage({ issues }: HostedConfigError): UsageError {
   return new UsageError(issues.map(({ path, message }) => `--${path} ${message}`).join('; '));
 }

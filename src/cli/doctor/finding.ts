@@ -8,6 +8,6 @@ export interface Finding {
   readonly check: 'callback' | 'variables' | 'key' | 'address' | 'clock' | 'call' | 'job_status';
   /** `'unreachable'`: there was no response. `'skipped'`: another finding must be mended first. */
   readonly state: 'well' | 'warning' | 'wrong' | 'unreachable' | 'skipped';
-  /** What was found, and what would be right. It contains no part of a key, and only the origin of a URL. */
+  /** The problem, and what would be right. It contains no part of a key, and only the origin of a URL. */
   readonly message: string;
 }

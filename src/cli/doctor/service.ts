@@ -10,9 +10,9 @@ import { type Context, nowOf } from '../context.js';
 import type { Finding } from './finding.js';
 import { toVariable } from './variables.js';
 
-/** How far the clocks may be apart, in ms, without a warning: `Date` has whole seconds. */
+/** The largest difference between the clocks, in ms, without a warning. `Date` has whole seconds. */
 const unsuspiciousMs = 5_000;
-/** From this difference on, signatures are rejected as stale (assumed, as in `maxResponseAgeMs`). */
+/** From this difference on, in ms, signatures are probably rejected as stale (assumed, as in `maxResponseAgeMs`). */
 const staleMs = 300_000;
 
 /** Checks that a server responds at a URL, and what its clock says. */
@@ -47,7 +47,7 @@ function checkClock(headers: Headers, { from, to }: { from: number; to: number }
   return { check: 'clock', state: Math.abs(offMs) >= staleMs ? 'wrong' : 'warning', message };
 }
 
-/** ` (ECONNREFUSED)`, where the platform names a reason. */
+/** ` (ECONNREFUSED)`, if the platform names a reason. */
 function reasonOf(error: unknown): string {
   const cause: unknown = Object(error).cause;
   const code: unknown = Object(cause).code;
@@ -68,7 +68,7 @@ export async function checkCall(client: HostedClient, context: Context): Promise
   }
 }
 
-/** An id that no job has. */
+/** The id of no job. */
 const noOne = 'hosted-client-doctor';
 
 /** Asks for the status of a job that is not there. */
@@ -78,7 +78,7 @@ export async function checkJobStatus(client: HostedClient, context: Context): Pr
     await client.jobs.status({ userId: noOne, jobId: noOne }, { signal });
   } catch (error) {
     signal.throwIfAborted();
-    // A 404 without the service's code is a wrong address.
+    // A 404 without the service's code means that the URL is wrong.
     const isKnown = isHostedError(error) && error.code === 'not_found' && error.serviceCode === '2304';
     const own = toVariable('jobStatusBaseUrls', context);
     if (!isKnown) return toFinding('job_status', error, env[own] ? own : toVariable('baseUrls', context));

@@ -23,12 +23,12 @@ const known = [
 
 const keyNames = ['HOSTED_API_KEY', 'HOSTED_SECRET_KEY', 'HOSTED_SERVICE_PUBLIC_KEY'];
 
-/** What the variables say. */
+/** The result of checking the variables. */
 export interface Setup {
   readonly findings: readonly Finding[];
-  /** Null where no client can be created. */
+  /** Null if no client can be created. */
   readonly client: HostedClient | null;
-  /** Null where there is none, or it cannot be read. */
+  /** Null if there is none, or it cannot be read. */
   readonly addresses: Addresses | null;
 }
 
@@ -37,7 +37,7 @@ export interface Addresses {
   readonly jobs: string;
 }
 
-/** Checks the variables, and creates a client of them. */
+/** Checks the variables, and creates a client from them. */
 export function checkVariables(context: Context): Setup {
   const findings = [...findMisspelt(context), ...checkKeys(context), ...checkPartner(context)];
   try {

@@ -20,13 +20,13 @@ import {
 } from './console-rows.js';
 import { Layout } from './layout.js';
 
-/** How many of each the front page shows. */
+/** How many links, jobs, requests and callbacks the front page shows. */
 export const mostShown = 50;
 
 export interface ConsoleView {
   readonly sandbox: Pick<Sandbox, 'baseUrls'>;
   readonly partnerId: string;
-  /** Null where the scheme has no such keys. */
+  /** Null if the scheme has no such keys. */
   readonly apiKeys: Readonly<Record<Environment, string>> | null;
   readonly links: Latest<ShownLink>;
   readonly jobs: Latest<ShownJob>;
@@ -128,7 +128,7 @@ function Connect({ sandbox, partnerId, apiKeys, hasDescription }: ConsoleView) {
   return (
     <section id="connect" aria-labelledby="connect-title">
       <h2 id="connect-title">Connect</h2>
-      <p>For HostedClient.fromEnv(). These are test keys: they open nothing but this sandbox.</p>
+      <p>For HostedClient.fromEnv(). These are test keys: they work only with this sandbox.</p>
       <pre>{variables}</pre>
       {apiKeys !== null && (
         <p>

@@ -24,7 +24,7 @@ export interface ShownJob {
   readonly job: StoredJob;
 }
 
-/** The latest of many, newest first, and how many there are. */
+/** The latest entries of a list, newest first, and the number of all its entries. */
 export interface Latest<T> {
   readonly entries: readonly T[];
   readonly total: number;

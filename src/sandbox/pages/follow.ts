@@ -9,7 +9,7 @@ export function followScript(): string {
   return `(${follow})();\n`;
 }
 
-/** Runs in the browser, on its own: it may use nothing of this module. */
+/** This function runs alone in the browser, so it must not use anything else from this module. */
 function follow(): void {
   const events = new EventSource('/events');
   const status = document.querySelector('[data-follow]');
@@ -38,15 +38,15 @@ function follow(): void {
       hold();
       if (document.title !== page.title) document.title = page.title;
     } catch {
-      // The sandbox has stopped; the event stream says so.
+      // The sandbox has stopped: the event stream has an error.
     }
     isLoading = false;
     if (isOutdated) void load();
   }
 
   /**
-   * Keeps the focused element, or else the first visible row, at its place on the screen. At the top of the page, new
-   * rows push the others down.
+   * Keeps the focused element at its place on the screen. If no element has the focus, it keeps the first visible row.
+   * At the top of the page, new rows push the others down.
    */
   function holdPlace(): () => void {
     const isInView = (element: Element): boolean => {
@@ -62,9 +62,9 @@ function follow(): void {
     };
   }
 
-  /** Makes an element like another one. What is the same stays the very node that it is, so that it keeps the focus. */
+  /** Makes an element equal to another one. Equal parts keep their nodes, so they also keep the focus. */
   function patch(element: Element, next: Element): void {
-    // What a reader has chosen stays.
+    // The reader's choices stay.
     if (/^(?:input|select|textarea)$/i.test(element.tagName)) return;
     for (const { name } of [...element.attributes]) if (!next.hasAttribute(name)) element.removeAttribute(name);
     for (const { name, value } of next.attributes) {
@@ -93,7 +93,7 @@ function follow(): void {
     }
   }
 
-  /** The node from here on that stands for `child`: of the same id, or of the same kind where it has none. */
+  /** The next node that represents `child`: one with the same id, or one of the same kind if `child` has no id. */
   function findSame(from: ChildNode | null, child: ChildNode): ChildNode | null {
     const id = child instanceof Element ? child.id : '';
     if (id === '') {

@@ -8,12 +8,12 @@ import type { WireIdType } from '../../testing/store.js';
 
 let countries: Intl.DisplayNames | null = null;
 
-/** The value that stands for an ID type in a form: there is one method for each (§2.1). */
+/** The value of an ID type in a form. Each ID type has only one method (§2.1). */
 export function idTypeValue({ country, id_type: name }: WireIdType): string {
   return `${country}:${name}`;
 }
 
-/** `Nigeria` of `NG`; the code where it is none. */
+/** Gives `Nigeria` for `NG`. An unknown code is returned unchanged. */
 export function countryName(code: string): string {
   try {
     countries ??= new Intl.DisplayNames(['en'], { type: 'region', fallback: 'code' });
@@ -23,7 +23,7 @@ export function countryName(code: string): string {
   }
 }
 
-/** `Drivers license` of `DRIVERS_LICENSE`; the service's "others" is the empty string. */
+/** Gives `Drivers license` for `DRIVERS_LICENSE`. The empty string means "others". */
 export function idTypeName({ id_type: name }: WireIdType): string {
   if (name === '') return 'Another document';
   const words = name.replaceAll('_', ' ').toLowerCase();
@@ -31,7 +31,7 @@ export function idTypeName({ id_type: name }: WireIdType): string {
   return name.length <= 4 ? name : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** `Document verification` of `doc_verification`. */
+/** Gives `Document verification` for `doc_verification`. */
 export function methodName({ verification_method: method }: WireIdType): string {
   const names: Readonly<Record<string, string>> = {
     biometric_kyc: 'selfie and ID number',

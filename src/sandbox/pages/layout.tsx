@@ -1,5 +1,5 @@
 /**
- * What every page has: its head, the note that it is a simulation, and small parts that pages share.
+ * The parts that all pages share: the head, the note that this is a simulation, and small elements.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Child } from 'hono/jsx';
 
 export interface LayoutProps {
   readonly title: string;
-  /** Whether the page follows what happens. */
+  /** Whether the page updates itself. */
   readonly isLive?: boolean;
   /** Narrow for end users, wide for the console. */
   readonly isWide?: boolean;
@@ -46,12 +46,12 @@ export function Layout({ title, isLive = false, isWide = false, children }: Layo
   );
 }
 
-/** A state in words; the colour only helps. */
+/** A state in words. The colour is not needed to understand it. */
 export function Badge({ kind, children }: { kind: 'good' | 'bad' | 'wait' | 'plain'; children: Child }) {
   return <span class={`badge ${kind}`}>{children}</span>;
 }
 
-/** A moment, to the second, in UTC as in every log. With its date: a kept folder shows what happened days ago. */
+/** A time in UTC, with seconds. The date is shown, too, because a kept folder has events from earlier days. */
 export function Time({ at }: { at: number | Date }) {
   const iso = new Date(at).toISOString();
   return <time datetime={iso}>{`${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`}</time>;

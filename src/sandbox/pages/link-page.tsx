@@ -10,7 +10,7 @@ import { isOutcome, outcomeNames, outcomes } from '../outcomes.js';
 import { countryName, idTypeName, idTypeValue, methodName } from './id-types.js';
 import { Badge, Layout } from './layout.js';
 
-/** The values that a form was sent with, and what is wrong with them. */
+/** The values of a form that was sent, and the problems with them. */
 export interface FormState {
   readonly idType: string | null;
   readonly outcome: string | null;
@@ -54,7 +54,10 @@ function Problems({ problems }: Pick<FormState, 'problems'>) {
 
 type Field = FormState['problems'][number]['field'];
 
-/** What is wrong with a field, beside it; the list on top leads to the field itself, which has the name as its id. */
+/**
+ * The problem with a field, shown beside it. The list at the top of the page links to the field. The field's id is its
+ * name.
+ */
 function Problem({ form, field }: { form: FormState; field: Field }) {
   const problem = form.problems.find((each) => each.field === field);
   return problem === undefined ? null : (
@@ -64,7 +67,7 @@ function Problem({ form, field }: { form: FormState; field: Field }) {
   );
 }
 
-/** Says to screen readers what {@link Problem} shows. */
+/** Connects the field with its {@link Problem}, for screen readers. */
 function problemOf(form: FormState, field: Field) {
   const isWrong = form.problems.some((each) => each.field === field);
   return isWrong ? { 'aria-invalid': 'true' as const, 'aria-describedby': `${field}-problem` } : {};
@@ -239,7 +242,7 @@ export function ClosedPage({ link, closed }: { link: StoredLink; closed: keyof t
   );
 }
 
-/** For unknown links and URLs. */
+/** The page for unknown links and URLs. */
 export function NotFoundPage() {
   return (
     <Layout title="Not found">
@@ -259,7 +262,7 @@ export function NotFoundPage() {
   );
 }
 
-/** For a form that cannot be read, and the like. */
+/** The page for a form that cannot be read, and for similar errors. */
 export function ProblemPage({ title, message }: { title: string; message: string }) {
   return (
     <Layout title={title}>
