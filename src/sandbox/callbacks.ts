@@ -158,8 +158,11 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     try {
       return await settings.post(kept.view.url, await settings.write(kept), signal);
     } catch {
-      // Its job was deleted by the testing kit's own `reset`.
-      return { status: null, problem: 'its job is no longer there', isAllowed: true };
+      const { environment, job } = kept.view;
+      // Its job was deleted by the testing kit's own `reset`, or `Request` does not take its URL.
+      const isGone = settings.findJob(environment, job) === undefined;
+      const problem = isGone ? 'its job is no longer there' : 'its URL has a user name or password: remove it';
+      return { status: null, problem, isAllowed: true };
     }
   }
 

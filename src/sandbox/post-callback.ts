@@ -26,11 +26,14 @@ export interface Posting {
   readonly body: string;
   /** Other allowed names and addresses besides this machine's, in lower case. */
   readonly callbackHosts: readonly string[];
+  /** The sandbox's own port: a callback to it would act on the sandbox, and could cause further callbacks without end. */
+  readonly ownPort: number;
   readonly signal: AbortSignal;
 }
 
 /** How long a receiver may take, in ms. */
 const timeoutMs = 10_000;
+const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 const lateProblem = 'no response within ten seconds';
 
 /** Why a connection was not made. */
@@ -47,13 +50,16 @@ export async function postCallback(posting: Posting): Promise<Delivery> {
   }
 }
 
-function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
-  const { protocol, hostname } = new URL(url);
+function post({ url, body, callbackHosts, ownPort, signal }: Posting): Promise<number> {
+  const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   const isAllowed = (address: string) => isLoopback(address) || callbackHosts.includes(address) || namesHost;
   const namesHost = callbackHosts.includes(host);
+  const isOwnPort = Number(port || defaultPorts[protocol]) === ownPort;
+  const isSelf = (address: string) => isOwnPort && isLoopback(address);
   // Node does not call `lookup` for an IP address.
   if (isIP(host) !== 0 && !isAllowed(host)) return Promise.reject(createNotAllowed(host));
+  if (isIP(host) !== 0 && isSelf(host)) return Promise.reject(createSelf());
   const { request: send } = protocol === 'https:' ? process.getBuiltinModule('node:https') : http;
   return new Promise((resolve, reject) => {
     const request = send(url, {
@@ -61,7 +67,7 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
       headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
       // Each callback has a new connection, because a kept connection could lead to another address.
       agent: false,
-      lookup: pinnedLookup(isAllowed, namesHost),
+      lookup: pinnedLookup({ isAllowed, isSelf, namesHost }),
     });
     const end = () => request.destroy(new Error('the sandbox was reset or stopped'));
     const timer = setTimeout(() => request.destroy(new Error(lateProblem)), timeoutMs);
@@ -70,8 +76,14 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
     request.on('close', () => {
       signal.removeEventListener('abort', end);
       clearTimeout(timer);
+      reject(new Error('the connection was closed without a response'));
     });
     request.on('error', reject);
+    // Node reports the status 101 by this event alone.
+    request.on('upgrade', ({ statusCode = 101 }, socket) => {
+      resolve(statusCode);
+      socket.destroy();
+    });
     request.on('response', (response) => {
       resolve(response.statusCode ?? 0);
       // The body of the response is not read, so an error in it does not matter.
@@ -82,8 +94,14 @@ function post({ url, body, callbackHosts, signal }: Posting): Promise<number> {
   });
 }
 
+interface Judgement {
+  isAllowed(address: string): boolean;
+  isSelf(address: string): boolean;
+  readonly namesHost: boolean;
+}
+
 /** A lookup that gives only allowed addresses. It fails if there are none. */
-function pinnedLookup(isAllowed: (address: string) => boolean, namesHost: boolean): LookupFunction {
+function pinnedLookup({ isAllowed, isSelf, namesHost }: Judgement): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
       // A name that cannot be resolved is not a name of this machine, so the callback is not posted again.
@@ -91,6 +109,7 @@ function pinnedLookup(isAllowed: (address: string) => boolean, namesHost: boolea
       const allowed = found.filter(({ address }) => isAllowed(address));
       const [first] = allowed;
       if (first === undefined) return callback(createNotAllowed(hostname), '', 0);
+      if (allowed.some(({ address }) => isSelf(address))) return callback(createSelf(), '', 0);
       if (options.all) callback(null, allowed);
       else callback(null, first.address, first.family);
     });
@@ -99,6 +118,10 @@ function pinnedLookup(isAllowed: (address: string) => boolean, namesHost: boolea
 
 function createNotAllowed(host: string): NotAllowedError {
   return new NotAllowedError(`${host} is not on this machine: allow it with "callbackHosts", or --allow-callbacks`);
+}
+
+function createSelf(): NotAllowedError {
+  return new NotAllowedError('this is the sandbox itself: give the URL of the server that receives callbacks');
 }
 
 function problemOf(status: number): string | null {

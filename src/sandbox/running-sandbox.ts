@@ -82,7 +82,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     write: (callback) => writeCallback(service, callback),
     async post(url, body, signal) {
       const { postCallback } = await loadPosting();
-      return postCallback({ url, body, signal, callbackHosts: settings.callbackHosts });
+      return postCallback({ url, body, signal, callbackHosts: settings.callbackHosts, ownPort: port });
     },
     onChange: changed,
   });

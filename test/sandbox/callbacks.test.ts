@@ -223,3 +223,24 @@ test('a receiver that answers in pieces or breaks off after its status has answe
 
   expect(sandbox.callbacks[0]?.state).toBe('delivered');
 });
+
+test('a callback that would act on the sandbox itself is not posted, and causes no further one', async () => {
+  const { sandbox, client } = await running();
+  const callbackUrl = `${sandbox.origin}/console/callbacks/1/resend`;
+  const { refId } = await client.links.create({ ...newLink, callbackUrl });
+
+  await sandbox.play(refId, 'approved');
+  await sandbox.idle();
+
+  expect(sandbox.callbacks.map(({ id, state }) => [id, state])).toEqual([[1, 'not_allowed']]);
+});
+
+test('a callback URL with a password says why nothing is posted', async () => {
+  const { sandbox, client } = await running({ callbackRetriesMs: [] });
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: 'http://user:word@127.0.0.1:9/' });
+
+  await sandbox.play(refId, 'approved');
+  await sandbox.idle();
+
+  expect(sandbox.callbacks[0]?.attempts[0]?.problem).toBe('its URL has a user name or password: remove it');
+});

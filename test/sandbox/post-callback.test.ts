@@ -1,7 +1,8 @@
 /** Where a callback may go is judged by the address that is connected to. */
 
 import { lookup } from 'node:dns';
-import { afterEach, expect, test, vi } from 'vitest';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { postCallback } from '../../src/sandbox/post-callback.js';
 import { receiving } from './running.js';
 
@@ -23,7 +24,7 @@ function resolving(...answers: readonly (readonly string[])[]) {
 }
 
 const post = (url: string, callbackHosts: readonly string[] = []) =>
-  postCallback({ url, body: '{}', callbackHosts, signal: new AbortController().signal });
+  postCallback({ url, body: '{}', callbackHosts, ownPort: 4085, signal: new AbortController().signal });
 
 test('a name that means another machine is not allowed', async () => {
   resolving(['192.0.2.1']);
@@ -59,6 +60,7 @@ test('callbackHosts allows a name, whatever it means', async () => {
     url: 'http://partner.example:9/',
     body: '{}',
     callbackHosts: ['partner.example'],
+    ownPort: 4085,
     signal,
   });
 
@@ -82,4 +84,44 @@ test('a name that there is not is not this machine’s, and says so where it is 
     problem: 'no such host (ENOTFOUND)',
     isAllowed: true,
   });
+});
+
+/** A server that does as `answer` says with each connection. */
+async function answering(answer: (socket: Socket) => void) {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => answer(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+test('a receiver that wants to switch protocols has failed', async () => {
+  const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n';
+  const url = await answering((socket) => socket.write(switching));
+
+  expect(await post(url)).toEqual({ status: 101, problem: 'the receiver responded with 101', isAllowed: true });
+});
+
+test('the sandbox itself receives no callback, under none of its names', async () => {
+  const { received, port } = await receiving();
+  resolving(['127.0.0.1'], ['192.0.2.1', '::1']);
+  const signal = new AbortController().signal;
+  const problem = 'this is the sandbox itself: give the URL of the server that receives callbacks';
+  const hosts = ['127.0.0.1', '127.1.2.3', '[::1]', '[::ffff:127.0.0.1]', 'any.example', 'both.example'];
+
+  for (const host of hosts) {
+    const url = `http://${host}:${port}/console/callbacks/1/resend`;
+    const posted = await postCallback({ url, body: '{}', callbackHosts: [], ownPort: port, signal });
+    expect({ host, ...posted }).toEqual({ host, status: null, problem, isAllowed: false });
+  }
+  expect(received).toHaveLength(0);
+});
+
+test('the port of the sandbox on another machine is that machine’s', async () => {
+  const signal = AbortSignal.timeout(50);
+  const posting = { url: 'http://192.0.2.1:4085/', body: '{}', callbackHosts: ['192.0.2.1'], ownPort: 4085, signal };
+
+  expect(await postCallback(posting)).toMatchObject({ isAllowed: true });
 });
