@@ -224,6 +224,24 @@ test('an endpoint that only looks whether there is a signature is found', async 
   expect(report.findings[0]?.message).toContain('accepts a forged callback (status 200)');
 });
 
+test('an endpoint that accepts an unsigned callback is named first, although it then breaks off', async () => {
+  const { env } = await well();
+  let count = 0;
+  const server = createServer((message, response) => {
+    count += 1;
+    if (count === 1) response.end();
+    else message.socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+
+  const { code, report } = await examine(env, '--callback', url);
+
+  expect(code).toBe(1);
+  expect(report.findings[0]?.message).toContain('accepts an unsigned callback (status 200)');
+});
+
 test('an endpoint with callbacks.handler() is well', async () => {
   const { client, env } = await well();
   const handle = client.callbacks.handler({ onEvent: () => undefined });
@@ -249,6 +267,9 @@ test('an endpoint with callbacks.handler() is well', async () => {
 
 test.each([
   [404, 'is it the URL that receives callbacks?'],
+  [413, 'it should reject them with 401, and for no other reason'],
+  [415, 'it should reject them with 401, and for no other reason'],
+  [429, 'it should reject them with 401, and for no other reason'],
   [302, 'it must respond by itself: redirects are not followed'],
   [500, 'it should reject them with 401, and not fail'],
 ])('an endpoint that responds with %i is not well', async (status, advice) => {

@@ -16,8 +16,12 @@ export async function checkEndpoint(url: string, context: Context): Promise<Find
   const timestamp = new Date(nowOf(context)).toISOString();
   const forged = { timestamp, signature: createSignature() };
   try {
-    const statuses = [await post(url, {}, context), await post(url, forged, context)];
-    return judge(statuses[0] ?? 0, statuses[1] ?? 0, origin);
+    const unsignedStatus = await post(url, {}, context);
+    // Named although the next one may have no response.
+    if (isAccepted(unsignedStatus)) return createAccepted('an unsigned', unsignedStatus, origin);
+    const forgedStatus = await post(url, forged, context);
+    if (isAccepted(forgedStatus)) return createAccepted('a forged', forgedStatus, origin);
+    return judge(unsignedStatus, forgedStatus, origin);
   } catch {
     context.signal.throwIfAborted();
     const message = `no response from ${origin}: start the server that receives callbacks, or correct --callback`;
@@ -25,26 +29,34 @@ export async function checkEndpoint(url: string, context: Context): Promise<Find
   }
 }
 
+function isAccepted(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function createAccepted(kind: string, status: number, origin: string): Finding {
+  const message = `${origin} accepts ${kind} callback (status ${status}): anyone can report a "passed". Verify callbacks with callbacks.handler()`;
+  return { check: 'callback', state: 'wrong', message };
+}
+
+/** The statuses by which an endpoint may reject a signature; others say that it did not come to look at it. */
+const rejecting = new Set([400, 401, 403, 422]);
+
 function judge(unsigned: number, forged: number, origin: string): Finding {
-  const isAccepted = (status: number) => status >= 200 && status < 300;
-  if (isAccepted(unsigned) || isAccepted(forged)) {
-    const [kind, status] = isAccepted(unsigned) ? ['an unsigned', unsigned] : ['a forged', forged];
-    const message = `${origin} accepts ${kind} callback (status ${status}): anyone can report a "passed". Verify callbacks with callbacks.handler()`;
-    return { check: 'callback', state: 'wrong', message };
-  }
-  const odd = [unsigned, forged].find((status) => status < 400 || status >= 500 || status === 404 || status === 405);
+  const odd = [unsigned, forged].find((status) => !rejecting.has(status));
   if (odd === undefined) {
     const message = `${origin} rejects unsigned and forged callbacks (status ${unsigned} and ${forged})`;
     return { check: 'callback', state: 'well', message };
   }
-  const advice =
-    odd === 404 || odd === 405
-      ? 'is it the URL that receives callbacks?'
-      : odd < 400
-        ? 'it must respond by itself: redirects are not followed'
-        : 'it should reject them with 401, and not fail';
+  const advice = adviceOf(odd);
   const message = `${origin} responds to an unsigned or forged callback with status ${odd}: ${advice}`;
   return { check: 'callback', state: 'wrong', message };
+}
+
+function adviceOf(status: number): string {
+  if (status === 404 || status === 405) return 'is it the URL that receives callbacks?';
+  if (status < 400) return 'it must respond by itself: redirects are not followed';
+  if (status >= 500) return 'it should reject them with 401, and not fail';
+  return 'it should reject them with 401, and for no other reason';
 }
 
 function createSignature(): string {
