@@ -73,9 +73,11 @@ function findNamed(name: string): Command {
 function describeUnknown(word: string | undefined, names: readonly string[], group: string): string {
   const those = `${program} ${group}${names.join('|')}`;
   if (word === undefined) return `A command is missing: ${those}`;
+  // What follows "=" may be a key.
+  const shown = word.startsWith('-') ? word.replace(/=.*$/s, '=…') : word;
   const similar = findSimilarName(word, names);
   const advice = similar === null ? those : `did you mean "${program} ${group}${similar}"?`;
-  return `${quote(word)} is not a command: ${advice}`;
+  return `${quote(shown)} is not a command: ${advice}`;
 }
 
 function describeProgram(): string {

@@ -109,6 +109,8 @@ async function writtenBy(env: Env, origin: string, refId: string, ids: readonly 
     ['doctor', '--callback', url],
     ['links', 'disable', refId],
     ['links', 'list', '--limit', secret.length.toString(), '--oops'],
+    [`--api-key=${secret}`, 'links', 'list'],
+    ['links', `--api-key=${secret}`],
     ['tracking', 'stats'],
     ['tracking', 'retry', '--all'],
   ];
