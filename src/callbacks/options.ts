@@ -37,7 +37,8 @@ export interface HandlerSettings extends ReceiveSettings {
 /** A caller's function. */
 type Listener = (...given: readonly unknown[]) => unknown;
 
-const defaultMaxBytes = 8 * 1024 * 1024;
+/** How large a callback may be. */
+export const defaultMaxBytes = 8 * 1024 * 1024;
 const defaultLeaseMs = 300_000;
 const defaultBodyTimeoutMs = 10_000;
 const defaultMaxConfirmations = 10;

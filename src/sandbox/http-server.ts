@@ -9,7 +9,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { firstHalf, type WrittenResponse } from '../testing/responses.js';
 import { http } from './node-http.js';
-import { maxBodyBytes, type Rejection, tooLarge } from './request-check.js';
+import { createTooLarge, type Rejection } from './request-check.js';
 
 /** A request that was accepted, with its body. */
 export interface ReceivedRequest {
@@ -24,7 +24,11 @@ export interface ReceivedRequest {
 
 /** The functions with which a server handles requests. */
 export interface Site {
+  /** The largest body that is read, in bytes. */
+  readonly maxBodyBytes: number;
   check(message: IncomingMessage): Rejection | null;
+  /** Called with a body that is too large, which `respond` never sees. */
+  onTooLarge?(rejection: Rejection): void;
   respond(request: ReceivedRequest): Promise<Response | WrittenResponse>;
 }
 
@@ -70,8 +74,12 @@ async function serve(message: IncomingMessage, response: ServerResponse, site: S
     const rejection = site.check(message);
     if (rejection !== null) return reject(response, rejection);
     if (isWaiting) response.writeContinue();
-    const body = await readBody(message);
-    if (body === null) return reject(response, tooLarge);
+    const body = await readBody(message, site.maxBodyBytes);
+    if (body === null) {
+      const tooLarge = createTooLarge(site.maxBodyBytes);
+      site.onTooLarge?.(tooLarge);
+      return reject(response, tooLarge);
+    }
     const { method = 'GET', url: target = '/', headers } = message;
     const written = await site.respond({ method, target, headers, body, signal: leaving.signal });
     if ('isTruncated' in written) await write(written, response);
@@ -88,8 +96,8 @@ function reject(response: ServerResponse, { status, message }: Rejection): void 
   response.writeHead(status, headers).end(JSON.stringify({ error: message }));
 }
 
-/** Null if the body is larger than the limit. */
-async function readBody(message: IncomingMessage): Promise<Buffer | null> {
+/** Null where the body is larger than the limit. */
+async function readBody(message: IncomingMessage, maxBodyBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of message as AsyncIterable<Buffer>) {
@@ -131,6 +139,8 @@ async function stream(
   to.flushHeaders();
   const end = () => void reader.cancel();
   signal.addEventListener('abort', end);
+  // The client may have gone before the stream was there.
+  if (signal.aborted) end();
   for (let part = await reader.read(); !part.done; part = await reader.read()) to.write(part.value);
   signal.removeEventListener('abort', end);
   to.end();

@@ -40,12 +40,14 @@ export function createRequestCheck(settings: RequestCheckSettings): (message: In
     if (!reads.has(message.method ?? '') && !isOwnOrigin(message.headers.origin, hosts)) {
       return { status: 403, message: 'Send it without "Origin", or from a page of this server' };
     }
-    return Number(message.headers['content-length'] ?? 0) > maxBodyBytes ? tooLarge : null;
+    return Number(message.headers['content-length'] ?? 0) > maxBodyBytes ? createTooLarge(maxBodyBytes) : null;
   };
 }
 
 /** The response to a body over the limit. */
-export const tooLarge: Rejection = { status: 413, message: `Send at most ${maxBodyBytes} bytes` };
+export function createTooLarge(maxBytes: number): Rejection {
+  return { status: 413, message: `Send at most ${maxBytes} bytes` };
+}
 
 function ownHosts({ host, port, allowedHosts }: RequestCheckSettings): ReadonlySet<string> {
   const names = ['127.0.0.1', 'localhost', '[::1]', ...(isAnyAddress(host) ? [] : [toHostName(host)])];

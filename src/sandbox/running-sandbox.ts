@@ -22,7 +22,7 @@ import type { Keeper } from './keep.js';
 import { type KeptState, writeKept } from './kept-state.js';
 import { createLive, type Live } from './live.js';
 import type { SandboxSettings } from './options.js';
-import { createRequestCheck, isAnyAddress, toHostName } from './request-check.js';
+import { createRequestCheck, isAnyAddress, maxBodyBytes, toHostName } from './request-check.js';
 import { createServiceHandler } from './service-handler.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import { createSimulation, type Simulation } from './simulation.js';
@@ -170,6 +170,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   return {
     write,
     site: {
+      maxBodyBytes,
       check: createRequestCheck({ host, port, allowedHosts: settings.allowedHosts }),
       async respond(request) {
         if (request.method === 'GET' && request.target === '/health') return health;

@@ -78,6 +78,21 @@ test('listen says that a callback is a repeat', async () => {
   expect(events()).toHaveLength(1);
 });
 
+test('listen takes callbacks as large as callbacks.handler() does, and says of a larger one that it is too large', async () => {
+  const { sandbox, client, url, events, streams } = await listening();
+  const { refId } = await client.links.create(newLink);
+  const job = await sandbox.play(refId, 'approved');
+  const post = async (padBytes: number) => {
+    const callback = await sandbox.service.sandbox.jobs.callback(job, { padBytes });
+    return (await fetch(url, { method: 'POST', body: await callback.text() })).status;
+  };
+
+  expect(await post(8 * 1024 * 1024)).toBe(413);
+  expect(streams.stderr).toContain('responded with 413');
+  expect(await post(7_000_000)).toBe(200);
+  expect(events()).toMatchObject([{ jobId: job.jobId, state: 'succeeded' }]);
+});
+
 test('listen on a terminal prints lines', async () => {
   const { sandbox, client } = await running();
   const { streams } = start(['listen', '--port', '0'], envOf(sandbox.clientOptions()));

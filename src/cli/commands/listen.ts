@@ -4,8 +4,9 @@
  * @module
  */
 
+import { defaultMaxBytes } from '../../callbacks/options.js';
 import { type ConfirmedEvent, type HostedClient, isHostedError, type JobStatus } from '../../index.js';
-import type { ReceivedRequest } from '../../sandbox/http-server.js';
+import type { ReceivedRequest, Site } from '../../sandbox/http-server.js';
 import type { Command } from '../command.js';
 import { type Context, createClient, exitCodes, nowOf, untilAborted } from '../context.js';
 import { RefusedError } from '../failures.js';
@@ -47,10 +48,15 @@ export const listenCommand: Command = {
       show: (event, status) => (isJson ? writeJsonLine(context, toRow(event, status)) : say(describe(event, status))),
     });
     const forward = given.text('forward');
-    const server = await open(given.number('port') ?? defaultPort, async (request) => {
-      const response = await handle(request);
-      if (forward === undefined || response.status !== 200) return response;
-      return passOn(request, { url: forward, signal: context.signal, say });
+    const server = await open(given.number('port') ?? defaultPort, {
+      maxBodyBytes: defaultMaxBytes,
+      check: () => null,
+      onTooLarge: ({ status }) => say(`responded with ${status}: it is larger than ${defaultMaxBytes} bytes`),
+      async respond(request) {
+        const response = await handle(request);
+        if (forward === undefined || response.status !== 200) return response;
+        return passOn(request, { url: forward, signal: context.signal, say });
+      },
     });
     try {
       const url = `http://127.0.0.1:${server.port}/`;
@@ -66,10 +72,10 @@ export const listenCommand: Command = {
 
 type Respond = (request: ReceivedRequest) => Promise<Response>;
 
-async function open(port: number, respond: Respond) {
+async function open(port: number, site: Site) {
   const { listen } = await import('../../sandbox/http-server.js');
   try {
-    return await listen({ host: '127.0.0.1', port }, () => ({ check: () => null, respond }));
+    return await listen({ host: '127.0.0.1', port }, () => site);
   } catch (error) {
     const code: unknown = Object(error).code;
     if (code === 'EADDRINUSE') throw new RefusedError(`Port ${port} is in use: stop what listens there, or see --port`);
