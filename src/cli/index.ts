@@ -5,6 +5,8 @@
  * @module
  */
 
+import { exitCodes } from './context.js';
+import { writeLine } from './output.js';
 import { run } from './run.js';
 
 const interruption = new AbortController();
@@ -13,12 +15,19 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => interruption.abort(new Error('interrupted')));
 }
 
-// A reader such as `head` closes the pipe after the first lines.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') interruption.abort(error);
-});
-
 const { env, stdout, stderr } = process;
 
-// `process.exit` is not used: it would drop text that is still being written to a pipe.
+stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // A reader such as `head` closes the pipe after the first lines.
+  if (error.code === 'EPIPE') return interruption.abort(error);
+  // A full disk, for example. It may be known only after the command has ended.
+  process.once('exit', () => {
+    process.exitCode = exitCodes.refused;
+  });
+  writeLine(stderr, `The output is not complete (${error.code ?? 'no code'})`);
+});
+// The reader of messages may close its pipe: that ends no command.
+stderr.on('error', () => undefined);
+
+// Not `process.exit`, which would drop what is still being written to a pipe.
 process.exitCode = await run(process.argv.slice(2), { env, stdout, stderr, signal: interruption.signal });

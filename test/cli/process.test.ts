@@ -1,7 +1,7 @@
 /** The command line as a process: what `bin` of package.json names, as it is built. */
 
 import { execFile, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -100,6 +100,35 @@ test('a wrong use exits 2, and an address that nothing answers at 4', async () =
   expect(usage.streams.stderr).toContain('did you mean "hosted-client sandbox"?');
   expect(await away.code).toBe(4);
 }, 30_000);
+
+test('a sandbox whose messages are not read goes on, and ends as it should', async () => {
+  const { child, streams, code } = launch(['sandbox', '--port', '0', '--json']);
+  await expect.poll(() => streams.stdout, { timeout: 10_000 }).toContain('\n');
+  const { origin } = JSON.parse(streams.stdout);
+  child.stderr.destroy();
+
+  // Each of them is a message.
+  for (let count = 0; count < 5; count++) expect((await fetch(`${origin}/sandbox/none`)).status).toBe(404);
+  child.kill('SIGINT');
+
+  expect(await code).toBe(130);
+}, 30_000);
+
+// A device that is always full is there on Linux alone.
+test.skipIf(!existsSync('/dev/full'))(
+  'output that cannot be written exits 1',
+  async () => {
+    const full = openSync('/dev/full', 'w');
+    onTestFinished(() => closeSync(full));
+    const child = spawn(process.execPath, [built.command, '--help'], { env: nothing, stdio: ['ignore', full, 'pipe'] });
+    let stderr = '';
+    child.stderr?.on('data', (chunk) => (stderr += chunk));
+
+    expect(await new Promise((resolve) => child.on('close', resolve))).toBe(1);
+    expect(stderr).toContain('The output is not complete (ENOSPC)');
+  },
+  30_000,
+);
 
 test('nothing of tracking is loaded before one of its commands', () => {
   const loaded = new Set(['cli/index.js']);
