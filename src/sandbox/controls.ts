@@ -51,7 +51,12 @@ export const failNextInput = inputObject({
       kind: choice(faultKinds, `must be one of ${faultKinds.join(', ')}`),
       status: z.optional(integer(200, 599)),
       body: z.optional(z.unknown()),
-      retryAfter: z.optional(anyString),
+      // What a header may have: the service could not respond otherwise.
+      retryAfter: z.optional(
+        z
+          .string('must be a string')
+          .check(z.regex(/^[\x20-\x7e]*$/, 'must have no line end and no character beyond ASCII')),
+      ),
     },
     'must be an object with a kind',
   ).check(

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isIP } from 'node:net';
 import * as z from 'zod/mini';
 import { HostedConfigError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
@@ -39,7 +40,15 @@ export interface SandboxSettings {
 export const defaultPort = 4085;
 
 const pause = integer(0, maxTimerMs);
-const hosts = list(nonBlank, { message: 'must be a list of host names' });
+const host = z
+  .string('must be a string')
+  .check(
+    z.refine((value) => toHost(value) !== null, 'must be a host name or an address, without scheme, port and path'),
+  );
+const hostWithPort = z
+  .string('must be a string')
+  .check(z.refine((value) => /^[^\s/\\?#@]+$/.test(value), 'must be a host name, with or without a port'));
+const hosts = { message: 'must be a list of host names' };
 const share = z.custom<number>(
   (value) => typeof value === 'number' && value >= 0 && value <= 1,
   'must be a number from 0 to 1',
@@ -52,8 +61,8 @@ const byEnvironment = Object.fromEntries(environments.map((name) => [name, z.opt
 const shape = {
   port: z.optional(integer(0, 65_535)),
   host: z.optional(nonBlank),
-  allowedHosts: z.optional(hosts),
-  callbackHosts: z.optional(hosts),
+  allowedHosts: z.optional(list(hostWithPort, hosts)),
+  callbackHosts: z.optional(list(host, hosts)),
   defaultCallbackUrl: z.optional(httpUrl),
   callbackRetriesMs: z.optional(list(pause, { message: 'must be a list of milliseconds' })),
   reviewMs: z.optional(pause),
@@ -107,8 +116,8 @@ export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
   return {
     port: data.port ?? defaultPort,
     host: data.host ?? '127.0.0.1',
-    allowedHosts: (data.allowedHosts ?? []).map((host) => host.toLowerCase()),
-    callbackHosts: (data.callbackHosts ?? []).map((host) => host.toLowerCase()),
+    allowedHosts: (data.allowedHosts ?? []).map((name) => name.toLowerCase()),
+    callbackHosts: (data.callbackHosts ?? []).flatMap((name) => toHost(name) ?? []),
     defaultCallbackUrl: data.defaultCallbackUrl ?? null,
     callbackRetriesMs: data.callbackRetriesMs ?? defaultRetriesMs,
     reviewMs: data.reviewMs ?? 3_000,
@@ -119,6 +128,14 @@ export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
     onRequest: data.onRequest ?? null,
     service: withoutUndefined(service) as MockServiceOptions,
   };
+}
+
+/** A host as URLs have it, an IPv6 address without its brackets; null where it is more or less than a host. */
+function toHost(value: string): string | null {
+  const name = value.replace(/^\[(.*)\]$/, '$1');
+  const isIPv6 = isIP(name) === 6;
+  if (!isIPv6 && /[\s/\\?#@:]/.test(name)) return null;
+  return URL.parse(`http://${isIPv6 ? `[${name}]` : name}`)?.hostname.replace(/^\[|\]$/g, '') || null;
 }
 
 function withoutUndefined(options: object): object {

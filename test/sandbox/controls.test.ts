@@ -111,6 +111,7 @@ test.each([
   ['operation', { operation: 'links.delete' }],
   ['fault.kind', { fault: { kind: 'fire' } }],
   ['fault.status', { fault: { kind: 'status', status: 42 } }],
+  ['fault.retryAfter', { fault: { kind: 'status', status: 429, retryAfter: '1\r\nx: y' } }],
   ['fault', { fault: { kind: 'status' } }],
   ['times', { times: -1 }],
 ])('POST /control/fail-next names a wrong %s', async (path, members) => {
