@@ -115,7 +115,9 @@ function lockFolder(path: string): () => void {
   try {
     unlock = lockFile(join(path, 'sandbox.lock'));
   } catch (error) {
-    throw createFolderError(path, error);
+    if (!/not a database/.test(String(error))) throw createFolderError(path, error);
+    const problem = `must be a folder of a sandbox: delete "sandbox.lock" in ${path}, which is no lock`;
+    throw createConfigError({ path: 'folder', message: problem });
   }
   if (unlock !== null) return unlock;
   const message = `must be a folder that no other sandbox uses: stop the sandbox that uses ${path}, or choose another folder`;

@@ -34,6 +34,9 @@ export interface KeptState {
   readonly opened: readonly (readonly [string, number])[];
   /** When a job was confirmed, in the same way. */
   readonly confirmed: readonly (readonly [string, number])[];
+  readonly lastRequestId?: number | undefined;
+  /** How far the random numbers of `failureRate` have come. */
+  readonly failures?: number | undefined;
 }
 
 const number = z.custom<number>(Number.isFinite, 'must be a number');
@@ -44,7 +47,7 @@ const time = z.pipe(
 );
 const environment = choice<Environment>(environments);
 const job = inputObject({ userId: anyString, jobId: anyString });
-const sightings = list(z.custom<readonly [string, number]>(isSighting, 'must be a key and a time in ms'));
+const sightings = list(z.custom<readonly [string, number]>(isSighting, 'must be a pair of a key and a time'));
 
 const state = inputObject({
   version: choice([1], 'must be 1'),
@@ -73,7 +76,13 @@ const state = inputObject({
   reviews: list(inputObject({ environment, job, outcome: choice(outcomeNames), endsAt: number })),
   opened: sightings,
   confirmed: sightings,
+  lastRequestId: z.optional(number),
+  failures: z.optional(number),
 });
+
+function isSighting(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && Number.isFinite(value[1]);
+}
 
 /** Writes a state as JSON. */
 export function writeKept(kept: KeptState): string {

@@ -67,9 +67,9 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   const { service } = running;
   const baseUrls = { sandbox: service.sandbox.baseUrl, production: service.production.baseUrl };
   const requests: SandboxRequest[] = [];
-  let lastRequestId = 0;
+  let lastRequestId = kept?.lastRequestId ?? 0;
   let work = createWork();
-  let random = createRandom(seed, 'failures');
+  let random = createRandom(seed, 'failures', kept?.failures);
 
   const callbacks: Callbacks = createCallbacks({
     retriesMs: settings.callbackRetriesMs,
@@ -109,6 +109,8 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
         simulation.confirm(request.environment, { userId: String(body.user_id), jobId: String(body.job_id) });
       }
       live.changed();
+      // Which of the next requests fails is part of the state.
+      if (settings.failureRate > 0) keeper?.changed();
       tryCall(() => settings.onRequest?.(entry));
     },
   });
@@ -153,6 +155,8 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       reviews: [...simulation.reviews],
       opened: [...simulation.opened],
       confirmed: [...simulation.confirmed],
+      lastRequestId,
+      failures: random.position,
     });
   }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HostedClient, HostedConfigError } from 'hosted-client';
 import { type SandboxOptions, startSandbox } from 'hosted-client/sandbox';
+import { createMockService } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { newLink, receiving, running } from './running.js';
 
@@ -124,6 +125,18 @@ test.each([
       confirmed: [],
     }),
   ],
+  [
+    'a time that is none',
+    JSON.stringify({
+      version: 1,
+      service: createMockService().save(),
+      lastCallbackId: 0,
+      callbacks: [],
+      reviews: [],
+      opened: [['["sandbox","x"]', 'yesterday']],
+      confirmed: [],
+    }),
+  ],
 ])('a file with %s is set aside and named, and the sandbox begins anew', async (_what, text) => {
   const folder = folderOfTest();
   writeFileSync(join(folder, 'sandbox.json'), text);
@@ -194,4 +207,54 @@ test('nothing secret is kept', async () => {
   await sandbox.stop();
 
   expect(readFileSync(join(folder, 'sandbox.json'), 'utf8')).not.toContain('a key of my own');
+});
+
+test('after a restart, failureRate and the ids of requests go on', async () => {
+  const options = { failureRate: 0.5, seed: 7 };
+  const statuses = async (client: HostedClient, count: number) => {
+    const patient = client.withOptions({ maxRetries: 0 });
+    const seen: string[] = [];
+    for (let left = count; left > 0; left--) {
+      seen.push(
+        await patient.links.list().then(
+          () => 'well',
+          () => 'failed',
+        ),
+      );
+    }
+    return seen;
+  };
+  const whole = await statuses((await running(options)).client, 20);
+  const folder = folderOfTest();
+  const first = await start({ ...options, folder });
+  const before = await statuses(first.client, 10);
+  await first.sandbox.stop();
+
+  const { sandbox, client } = await running({ ...options, folder });
+
+  expect([...before, ...(await statuses(client, 10))]).toEqual(whole);
+  expect(sandbox.requests[0]?.id).toBe(11);
+});
+
+test('a state without the numbers of requests, as earlier versions wrote it, is read', async () => {
+  const folder = folderOfTest();
+  const first = await start({ folder });
+  await first.client.links.create(newLink);
+  await first.sandbox.stop();
+  const { lastRequestId: _id, failures: _failures, ...earlier } = state(folder);
+  writeFileSync(join(folder, 'sandbox.json'), JSON.stringify(earlier));
+
+  const { sandbox } = await running({ folder });
+
+  expect(sandbox.service.sandbox.links.all()).toHaveLength(1);
+});
+
+test('a lock that is a file of something else is named', async () => {
+  const folder = folderOfTest();
+  writeFileSync(join(folder, 'sandbox.lock'), '4711\n');
+
+  const error = await startSandbox({ port: 0, folder }).catch((reason: unknown) => reason);
+
+  expect(error).toBeInstanceOf(HostedConfigError);
+  expect(String(error)).toContain('delete "sandbox.lock"');
 });
