@@ -34,7 +34,10 @@ export function writeFacts({ stdout }: Context, facts: Readonly<Record<string, u
 /** Writes rows in columns, below a header. */
 export function writeTable({ stdout }: Context, head: readonly string[], rows: readonly (readonly unknown[])[]): void {
   const texts = [head, ...rows.map((row) => row.map(toText))];
-  const widths = head.map((_, column) => Math.max(...texts.map((row) => [...(row[column] ?? '')].length)));
+  // Not `Math.max(...)`: a call takes no hundred thousands of arguments.
+  const widths = head.map((_, column) =>
+    texts.reduce((width, row) => Math.max(width, [...(row[column] ?? '')].length), 0),
+  );
   for (const row of texts) {
     const cells = row.map((text, column) => text + ' '.repeat((widths[column] ?? 0) - [...text].length));
     writeLine(stdout, cells.join('  ').trimEnd());

@@ -195,7 +195,9 @@ function addConsole(app: Hono, settings: AppSettings): void {
     const job = { userId: fields.get('userId') ?? '', jobId: fields.get('jobId') ?? '' };
     const stored = running.environments[environment].context().store.findJob(job);
     if (stored === undefined) return page(c, <NotFoundPage />, 404);
-    simulation.complete(environment, job, fields.get('outcome') === 'approved' ? 'approved' : 'rejected');
+    // A page that is older than the result still has the buttons.
+    const outcome = fields.get('outcome') === 'approved' ? 'approved' : 'rejected';
+    if (stored.outcome === null) simulation.complete(environment, job, outcome);
     return back(c, '/', jobRowId(environment, stored));
   });
 

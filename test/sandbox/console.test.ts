@@ -116,6 +116,16 @@ test('a job that is completed during its review is not completed again', async (
   expect(status.history?.map(({ resultCode }) => resultCode)).toEqual(['0814', '0811']);
 });
 
+test('a page that is older than the result changes nothing of it', async () => {
+  const { sandbox, client } = await running();
+  const link = await client.links.create(newLink);
+  const job = await sandbox.play(link.refId, 'approved');
+
+  await submit(`${sandbox.origin}/console/jobs/complete`, { environment: 'sandbox', ...job, outcome: 'rejected' });
+
+  expect((await client.jobs.status(job)).state).toBe('succeeded');
+});
+
 test('nothing is waited for once a job was completed during its review', async () => {
   const { sandbox, client } = await running({ reviewMs: 3_600_000 });
   const link = await client.links.create(newLink);

@@ -169,3 +169,15 @@ test('pages have no inline script or style, and nothing from elsewhere', async (
     }
   }
 });
+
+test('without a script, the page of a job leads to itself, whatever its id', async () => {
+  const { sandbox, client } = await running();
+  const { refId } = await client.links.create(newLink);
+  const { jobId } = sandbox.service.sandbox.jobs.start({ linkRefId: refId, jobId: 'a?b #1' });
+  const url = `${sandbox.origin}/links/${refId}/jobs/${encodeURIComponent(jobId)}`;
+
+  const html = await (await fetch(url)).text();
+
+  const [, href = ''] = /<noscript><p><a href="([^"]*)"/.exec(html) ?? [];
+  expect(new URL(href, url).href).toBe(url);
+});

@@ -195,7 +195,7 @@ export function JobPage({ link, job }: { link: StoredLink; job: StoredJob }) {
       </section>
       <noscript>
         <p>
-          <a href={`/links/${link.refId}/jobs/${job.jobId}`}>Look again</a>
+          <a href={`/links/${link.refId}/jobs/${encodeURIComponent(job.jobId)}`}>Look again</a>
         </p>
       </noscript>
       <p>
