@@ -7,6 +7,7 @@
 import * as z from 'zod/mini';
 import { type Environment, environments } from '../options.js';
 import { isRecord } from '../protocol/json.js';
+import { isTime } from '../testing/saved-state.js';
 import { checkJson } from '../validation/check.js';
 import { anyString, choice, flag, inputObject } from '../validation/input.js';
 import { list } from '../validation/structure.js';
@@ -81,7 +82,7 @@ const state = inputObject({
 });
 
 function isSighting(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && Number.isFinite(value[1]);
+  return Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && isTime(value[1]);
 }
 
 /** Writes a state as JSON. */

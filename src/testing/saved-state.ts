@@ -19,11 +19,18 @@ import type { MockFault } from './types.js';
 
 const text = z.string('must be a string');
 const number = z.custom<number>(Number.isFinite, 'must be a number');
+/** In ms since the epoch, and one that a `Date` can have. */
+const time = z.custom<number>(isTime, 'must be a time');
 const maybeText = orNull(text);
-const maybeNumber = orNull(number);
+const maybeTime = orNull(time);
 const properties = z.custom<Readonly<Record<string, unknown>>>(isRecord, 'must be an object');
 
-// zod's own schemas for numbers, lists, records and null are not used, because they would make the main entry larger.
+/** Whether a value is a time in ms that a `Date` can have. */
+export function isTime(value: unknown): value is number {
+  return typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
+}
+
+// zod's own schemas for numbers, lists, records and null make the main entry larger, which shares its code.
 function orNull<T>(schema: z.ZodMiniType<T>): z.ZodMiniType<T | null> {
   return z.union([choice([null]), schema]);
 }
@@ -41,19 +48,19 @@ const link = inputObject({
   logoUrl: maybeText,
   userId: text,
   expiresAt: maybeText,
-  createdAt: number,
-  updatedAt: number,
-  disabledAt: maybeNumber,
+  createdAt: time,
+  updatedAt: time,
+  disabledAt: maybeTime,
 });
 
 const result = inputObject({
-  at: number,
+  at: time,
   code: text,
   text,
   type: maybeText,
   final: flag,
-  /** The callback that was written for it. */
-  signed: orNull(inputObject({ signedAt: number, properties })),
+  /** The callback that was written of it. */
+  signed: orNull(inputObject({ signedAt: time, properties })),
 });
 
 const job = inputObject({
@@ -62,7 +69,7 @@ const job = inputObject({
   hostedJobId: text,
   linkRefId: maybeText,
   idType: orNull(idType),
-  startedAt: number,
+  startedAt: time,
   results: list(result),
   /** The final result, by its index. */
   outcome: orNull(inputObject({ entry: number, success: flag })),
@@ -78,7 +85,7 @@ const environment = inputObject({
   links: list(link),
   jobs: list(job),
   faults: list(comingFault),
-  lastSignedAt: maybeNumber,
+  lastSignedAt: maybeTime,
   requestCount: number,
   ids: number,
   spelling: number,

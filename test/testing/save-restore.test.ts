@@ -87,12 +87,19 @@ test('links of a restored service lead to its own addresses', async () => {
   expect(after.sandbox.links.all()).toMatchObject([{ link_url: `http://127.0.0.1:2/links/${linkRefId}` }]);
 });
 
+function stateOfALink(): string {
+  const service = create();
+  service.sandbox.links.seed(1);
+  return service.save();
+}
+
 test.each([
   ['no JSON', 'no JSON'],
   ['a list', '[]'],
   ['another version', '{"version":2}'],
   ['half of it', '{"version":1,"sandbox":{"links":[]}}'],
   ['links that are none', JSON.stringify({ ...JSON.parse(create().save()), sandbox: { links: [{ refId: 1 }] } })],
+  ['a time that no date has', stateOfALink().replace(/"createdAt":\d+/, '"createdAt":1e300')],
 ])('service.restore() refuses %s, and keeps what it has', (_what, state) => {
   const service = create();
   service.sandbox.links.seed(1);
