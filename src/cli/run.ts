@@ -74,7 +74,7 @@ function describeUnknown(word: string | undefined, names: readonly string[], gro
   const those = `${program} ${group}${names.join('|')}`;
   if (word === undefined) return `A command is missing: ${those}`;
   // What follows "=" may be a key.
-  const shown = word.startsWith('-') ? word.replace(/=.*$/s, '=…') : word;
+  const shown = word.startsWith('-') && word.includes('=') ? `${word.split('=', 1)[0]}=…` : word;
   const similar = findSimilarName(word, names);
   const advice = similar === null ? those : `did you mean "${program} ${group}${similar}"?`;
   return `${quote(shown)} is not a command: ${advice}`;
