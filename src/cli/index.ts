@@ -29,5 +29,5 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
 // The reader of messages may close its pipe: that ends no command.
 stderr.on('error', () => undefined);
 
-// Not `process.exit`, which would drop what is still being written to a pipe.
+// `process.exit` is not used: it would drop text that is still being written to a pipe.
 process.exitCode = await run(process.argv.slice(2), { env, stdout, stderr, signal: interruption.signal });

@@ -96,7 +96,7 @@ function reject(response: ServerResponse, { status, message }: Rejection): void 
   response.writeHead(status, headers).end(JSON.stringify({ error: message }));
 }
 
-/** Null where the body is larger than the limit. */
+/** Null if the body is larger than the limit. */
 async function readBody(message: IncomingMessage, maxBodyBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -48,7 +48,7 @@ const time = z.pipe(
 );
 const environment = choice<Environment>(environments);
 const job = inputObject({ userId: anyString, jobId: anyString });
-const sightings = list(z.custom<readonly [string, number]>(isSighting, 'must be a pair of a key and a time'));
+const sightings = list(z.custom<readonly [string, number]>(isSighting, 'must be a key and a time in ms'));
 
 const state = inputObject({
   version: choice([1], 'must be 1'),
@@ -81,7 +81,7 @@ const state = inputObject({
   failures: z.optional(number),
 });
 
-function isSighting(value: unknown): boolean {
+function isSighting(value: unknown): value is readonly [string, number] {
   return Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && isTime(value[1]);
 }
 
@@ -98,8 +98,4 @@ export function readKeptState(text: string): KeptState | null {
   } catch {
     return null;
   }
-}
-
-function isSighting(value: unknown): value is readonly [string, number] {
-  return Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && Number.isFinite(value[1]);
 }

@@ -30,7 +30,7 @@ export function isTime(value: unknown): value is number {
   return typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
 }
 
-// zod's own schemas for numbers, lists, records and null make the main entry larger, which shares its code.
+// zod's own schemas for numbers, lists, records and null are not used, because they would make the main entry larger.
 function orNull<T>(schema: z.ZodMiniType<T>): z.ZodMiniType<T | null> {
   return z.union([choice([null]), schema]);
 }
@@ -59,7 +59,7 @@ const result = inputObject({
   text,
   type: maybeText,
   final: flag,
-  /** The callback that was written of it. */
+  /** The callback that was written for it. */
   signed: orNull(inputObject({ signedAt: time, properties })),
 });
 
