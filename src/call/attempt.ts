@@ -113,7 +113,7 @@ export interface Attempt<Call extends CallFacts = CallFacts> {
   /** Whether an earlier attempt was sent and may have had an effect. */
   readonly isUnsettled: boolean;
   /** The signed time of the previous attempt, if its response was signed for the same time; otherwise null. */
-  readonly met: SigningTime | null;
+  readonly collided: SigningTime | null;
   /** The time that it is signed for; null until it is signed. */
   signedFor: SigningTime | null;
   progress: 'not sent' | 'sent' | 'answered';

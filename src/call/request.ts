@@ -109,7 +109,9 @@ function chooseTime(attempt: Attempt, now: number): number {
   const { operation, part, shared } = attempt.call;
   const times = shared.signingTimes[operation.route.host];
   const isPoll = part?.sent !== undefined;
-  attempt.signedFor = attempt.met ? times.after(attempt.met, now, isPoll) : times.next(now, isPoll);
+  attempt.signedFor = attempt.collided
+    ? times.nextAfterCollision(attempt.collided, now, isPoll)
+    : times.next(now, isPoll);
   return correctTime(attempt.signedFor.time, attempt.offsetMs, now);
 }
 

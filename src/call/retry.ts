@@ -95,7 +95,7 @@ function beginAttempt<Call extends CallFacts>(call: Call, before: FailedAttempt 
     offsetMs: skew.offsetMs,
     isResigned: before !== null && (before.isResigned || before.failed.isResigned),
     isUnsettled: before !== null && (before.failed.isUnsettled || before.failed.progress === 'sent'),
-    met: before?.isResigned && before.error.code === 'signature' ? before.failed.signedFor : null,
+    collided: before?.isResigned && before.error.code === 'signature' ? before.failed.signedFor : null,
     signedFor: null,
     progress: 'not sent',
     status: null,

@@ -1,8 +1,8 @@
 /**
  * Chooses the time that a request is signed for. Both sides sign the same text with one key. If a response is signed
- * for the time of its request, it has the request's own signature. Even a genuine response then looks like the request
- * sent back, and is rejected as reflected (docs/protocol.md §5). So requests are signed for times that the service is
- * unlikely to use.
+ * for the time of its request, it has the request's own signature: a collision. Even a genuine response then looks like
+ * the request sent back, and is rejected as reflected (docs/protocol.md §5). So requests are signed for times that the
+ * service is unlikely to use.
  *
  * @module
  */
@@ -16,8 +16,8 @@ export interface SigningTime {
   readonly time: number;
   /** How far ahead of now it is; negative if it is in the past. */
   readonly leadMs: number;
-  /** How far ahead of now it was intended to be. The time differs if another request already had the intended one. */
-  readonly meantLeadMs: number;
+  /** How far ahead of now it was planned to be. The time differs if another request already had the planned one. */
+  readonly plannedLeadMs: number;
 }
 
 /** The times that the requests of one client are signed for. */
@@ -30,10 +30,10 @@ export interface SigningTimes {
    */
   next(now: number, isPoll: boolean): SigningTime;
   /**
-   * Gives the time for a request that is made again: a response was signed for `met`, the time of the
-   * request, {@link passingMs} ago. Later requests are signed at another distance from now, too.
+   * Gives the time for a request that is made again, {@link passingMs} after a collision: a response was signed for
+   * `collided`, the time of the request. Later requests get another planned lead, too.
    */
-  after(met: SigningTime, now: number, isPoll: boolean): SigningTime;
+  nextAfterCollision(collided: SigningTime, now: number, isPoll: boolean): SigningTime;
 }
 
 /** Creates the functions that choose a client's times. The choice depends on the format of timestamps. */
@@ -52,42 +52,45 @@ export function correctTime(time: number, offsetMs: number, now: number): number
 }
 
 /** If the clock is set back by more than this, in ms, signed times go back, too. Smaller steps back are ignored. */
-const waveringMs = 300_000;
-/** How much earlier than now requests are signed, in ms, after a response was signed for the time of its request. */
+const ignoredStepMs = 300_000;
+/** How much earlier than now requests are signed, in ms, after a collision. */
 const backMs = 1_000;
 /** If two leads differ by this, in ms, a service cannot sign for both: its responses take about the same time. */
-const apartMs = 250;
+const minDistanceMs = 250;
 
 // No two requests have the same time. If the clock stands still or goes back a little, the time increases by a
 // millisecond.
 function createMilliseconds(): SigningTimes {
   let last = Number.NEGATIVE_INFINITY;
   let lastButOne = Number.NEGATIVE_INFINITY;
-  let meantLeadMs = 0;
+  let plannedLeadMs = 0;
 
   function take(time: number, at: number): SigningTime {
     lastButOne = last;
     last = time;
-    return { time, leadMs: time - at, meantLeadMs };
+    return { time, leadMs: time - at, plannedLeadMs };
   }
 
   return {
     passingMs: 2,
     next(now) {
       const at = Math.floor(now);
-      const time = at + meantLeadMs;
-      return take(last - time > waveringMs ? time : Math.max(time, last + 1), at);
+      const time = at + plannedLeadMs;
+      return take(last - time > ignoredStepMs ? time : Math.max(time, last + 1), at);
     },
-    after(met, now) {
+    nextAfterCollision(collided, now) {
       const at = Math.floor(now);
       // Without this, every request would have the time of its response if both clocks agree.
-      if (met.leadMs === met.meantLeadMs) meantLeadMs = met.meantLeadMs === 0 ? -backMs : 0;
+      if (collided.leadMs === collided.plannedLeadMs) plannedLeadMs = collided.plannedLeadMs === 0 ? -backMs : 0;
       // The service signs only for later times. No other request has a time between the last two.
-      const before = Math.max(Math.min(at - backMs, met.time - 1), lastButOne + 1);
-      if (last === met.time && before < met.time) return { time: before, leadMs: before - at, meantLeadMs };
-      const free = Math.max(at + meantLeadMs, last + 1);
+      const before = Math.max(Math.min(at - backMs, collided.time - 1), lastButOne + 1);
+      if (last === collided.time && before < collided.time) return { time: before, leadMs: before - at, plannedLeadMs };
+      const free = Math.max(at + plannedLeadMs, last + 1);
       // Stryker disable next-line EqualityOperator: at exactly this distance, both results are far enough apart
-      return take(Math.abs(free - at - met.leadMs) < apartMs ? at + met.leadMs + apartMs : free, at);
+      return take(
+        Math.abs(free - at - collided.leadMs) < minDistanceMs ? at + collided.leadMs + minDistanceMs : free,
+        at,
+      );
     },
   };
 }
@@ -103,17 +106,17 @@ const pollStepMs = 10_000;
 // some seconds behind, it could still sign for the second of an earlier poll, again and again. So polls are signed for
 // multiples of ten seconds: one second later, the service is past that time.
 function createSeconds(): SigningTimes {
-  let meantLeadMs = secondsLeadMs.first;
+  let plannedLeadMs = secondsLeadMs.first;
   return {
     passingMs: 1_000,
     next(now, isPoll) {
-      const time = now + meantLeadMs;
-      return { time: isPoll ? Math.floor(time / pollStepMs) * pollStepMs : time, leadMs: meantLeadMs, meantLeadMs };
+      const time = now + plannedLeadMs;
+      return { time: isPoll ? Math.floor(time / pollStepMs) * pollStepMs : time, leadMs: plannedLeadMs, plannedLeadMs };
     },
-    after(met, _now, isPoll) {
+    nextAfterCollision(collided, _now, isPoll) {
       const { first, other } = secondsLeadMs;
-      meantLeadMs = met.meantLeadMs === first ? other : first;
-      return { ...met, time: met.time - (isPoll ? pollStepMs : 1_000) };
+      plannedLeadMs = collided.plannedLeadMs === first ? other : first;
+      return { ...collided, time: collided.time - (isPoll ? pollStepMs : 1_000) };
     },
   };
 }

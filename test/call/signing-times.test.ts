@@ -14,11 +14,11 @@ function start(wire: WireOptions = {}) {
   const times = createSigningTimes({ ...assumedWire, ...wire });
   return { clock, links: onClock(times.links), jobs: onClock(times.jobs) };
 
-  function onClock({ passingMs, next, after }: SigningTimes) {
+  function onClock({ passingMs, next, nextAfterCollision }: SigningTimes) {
     return {
       passingMs,
       next: (isPoll: boolean) => next(clock.time, isPoll),
-      after: (met: SigningTime, isPoll: boolean) => after(met, clock.time, isPoll),
+      nextAfterCollision: (collided: SigningTime, isPoll: boolean) => nextAfterCollision(collided, clock.time, isPoll),
     };
   }
 }
@@ -46,23 +46,23 @@ test.each<[string, readonly number[], readonly number[]]>([
 
 test('a request is made again for a second earlier, which the service is past', () => {
   const { clock, jobs } = start();
-  const met = jobs.next(false);
+  const collided = jobs.next(false);
 
   clock.time += jobs.passingMs;
-  const again = jobs.after(met, false);
+  const again = jobs.nextAfterCollision(collided, false);
 
-  expect([met.time - at, again.time - at]).toEqual([0, 2 - 1_000]);
+  expect([collided.time - at, again.time - at]).toEqual([0, 2 - 1_000]);
   expect(again.leadMs).toBe(again.time - clock.time);
 });
 
 test('a request is made again for a time of its own where others were signed meanwhile', () => {
   const { clock, jobs } = start();
-  const met = jobs.next(false);
+  const collided = jobs.next(false);
   clock.time += 1;
   const others = [jobs.next(false)];
   clock.time -= 300;
 
-  const again = jobs.after(met, false);
+  const again = jobs.nextAfterCollision(collided, false);
 
   expect(others.map(({ time }) => time - at)).toEqual([1]);
   expect(again.time - at).toBe(2);
@@ -70,34 +70,34 @@ test('a request is made again for a time of its own where others were signed mea
 
 test('a request is made again for a time of its own where the clock was set back meanwhile', () => {
   const { clock, jobs } = start();
-  const met = jobs.next(false);
+  const collided = jobs.next(false);
   clock.time -= 60 * minutes;
   const others = [jobs.next(false), jobs.next(false)];
 
-  const again = jobs.after(met, false);
+  const again = jobs.nextAfterCollision(collided, false);
 
-  expect([met, ...others].map(({ time }) => time)).not.toContain(again.time);
+  expect([collided, ...others].map(({ time }) => time)).not.toContain(again.time);
 });
 
-test('a request is made again at another distance from now than the one that met a response', () => {
+test('a request is made again at another distance from now than the one that collided with a response', () => {
   const { clock, jobs } = start();
   jobs.next(false);
   clock.time -= 300;
-  const met = jobs.next(false);
+  const collided = jobs.next(false);
   jobs.next(false);
 
-  const again = jobs.after(met, false);
+  const again = jobs.nextAfterCollision(collided, false);
 
-  expect([met.leadMs, again.leadMs]).toEqual([301, 551]);
+  expect([collided.leadMs, again.leadMs]).toEqual([301, 551]);
 });
 
 test('a request is made again for a time before its own, however long its response took', () => {
   const { clock, jobs } = start();
-  const met = jobs.next(false);
+  const collided = jobs.next(false);
 
   clock.time += 30_000;
 
-  expect(jobs.after(met, false).time).toBe(met.time - 1);
+  expect(jobs.nextAfterCollision(collided, false).time).toBe(collided.time - 1);
 });
 
 test.each([
@@ -108,11 +108,11 @@ test.each([
   const { clock, jobs } = start();
   jobs.next(false);
   clock.time += gapMs;
-  const met = jobs.next(false);
+  const collided = jobs.next(false);
 
   clock.time += jobs.passingMs;
 
-  expect(jobs.after(met, false).time - met.time).toBe(againAt);
+  expect(jobs.nextAfterCollision(collided, false).time - collided.time).toBe(againAt);
 });
 
 test.each([
@@ -122,14 +122,14 @@ test.each([
   const { clock, jobs } = start();
   for (let request = 0; request < before; request++) jobs.next(false);
   clock.time += before;
-  const met = jobs.next(false);
+  const collided = jobs.next(false);
   clock.time += 1;
   for (let request = 0; request < after; request++) jobs.next(false);
 
   clock.time += 1;
-  const again = jobs.after(met, false);
+  const again = jobs.nextAfterCollision(collided, false);
 
-  expect(met.time - clock.time).toBe(-2);
+  expect(collided.time - clock.time).toBe(-2);
   expect(again.time).toBe(clock.time + 250);
 });
 
@@ -137,16 +137,16 @@ test('a request whose time was moved is made again at a distance that differs', 
   const { clock, jobs } = start();
   for (let request = 0; request < 50; request++) jobs.next(false);
   // Fifty requests in one millisecond: the last is signed fifty ahead, and a service as far ahead meets it.
-  const met = jobs.next(false);
+  const collided = jobs.next(false);
 
   clock.time += 100;
-  const again = jobs.after(met, false);
+  const again = jobs.nextAfterCollision(collided, false);
 
-  expect(met.time - at).toBe(50);
+  expect(collided.time - at).toBe(50);
   expect(again.time).toBe(clock.time + 50 + 250);
 });
 
-test('after one that met the service, requests are signed a second earlier, and after another one now again', () => {
+test('after a collision, requests are signed a second earlier, and after another one for now again', () => {
   const { clock, jobs } = start();
   const leads: number[] = [];
   const next = () => {
@@ -157,23 +157,23 @@ test('after one that met the service, requests are signed a second earlier, and 
   };
 
   const first = next();
-  jobs.after(first, false);
+  jobs.nextAfterCollision(first, false);
   next();
   const second = next();
-  jobs.after(second, false);
+  jobs.nextAfterCollision(second, false);
   next();
 
   expect(leads).toEqual([0, -1_000, -1_000, 0]);
 });
 
-test('two requests that met the service at once count as one', () => {
+test('two requests that collide with the service at once count as one', () => {
   const { clock, jobs } = start();
   const first = jobs.next(false);
   clock.time += 10;
   const second = jobs.next(false);
 
-  jobs.after(first, false);
-  jobs.after(second, false);
+  jobs.nextAfterCollision(first, false);
+  jobs.nextAfterCollision(second, false);
   clock.time += 5_000;
 
   expect(jobs.next(false).time - clock.time).toBe(-1_000);
@@ -184,24 +184,24 @@ test('one whose time was moved says nothing of the distance', () => {
   jobs.next(false);
   const moved = jobs.next(false);
 
-  jobs.after(moved, false);
+  jobs.nextAfterCollision(moved, false);
   clock.time += 5_000;
 
   expect(jobs.next(false).time).toBe(clock.time);
 });
 
-test('in whole seconds requests are signed two seconds earlier, and for another one where that met the service', () => {
+test('in whole seconds requests are signed two seconds earlier, and for another one where that collided the service', () => {
   const { clock, jobs } = start(inSeconds);
 
-  const met = jobs.next(false);
+  const collided = jobs.next(false);
   clock.time += jobs.passingMs;
-  const again = jobs.after(met, false);
+  const again = jobs.nextAfterCollision(collided, false);
   const later = jobs.next(false);
-  jobs.after(later, false);
+  jobs.nextAfterCollision(later, false);
   const last = jobs.next(false);
 
-  expect(met.time - at).toBe(-2_000);
-  expect(again.time - met.time).toBe(-1_000);
+  expect(collided.time - at).toBe(-2_000);
+  expect(again.time - collided.time).toBe(-1_000);
   expect([later.time - clock.time, last.time - clock.time]).toEqual([-5_000, -2_000]);
 });
 
@@ -211,7 +211,7 @@ test('polls in whole seconds are signed for multiples of ten of them', () => {
   const first = jobs.next(true);
   clock.time += 10_000;
   const second = jobs.next(true);
-  const again = jobs.after(second, true);
+  const again = jobs.nextAfterCollision(second, true);
 
   // 03:04:05.678, less two seconds.
   expect(new Date(first.time).toISOString()).toBe('2026-01-02T03:04:00.000Z');
