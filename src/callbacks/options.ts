@@ -9,7 +9,7 @@ import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
 import { assumedMaxCallbackAgeMs, assumedMaxHintAgeMs } from '../protocol/assumptions.js';
 import { hasMethods } from '../runtime/prototype.js';
 import { check } from '../validation/check.js';
-import { choice, duration, flag, inputObject, integer, maxTimer } from '../validation/input.js';
+import { choice, duration, flag, inputObject, integer, maxBodyLimit } from '../validation/input.js';
 import type { HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
 
 /** The settings that `receive` and handlers share. */
@@ -46,7 +46,7 @@ const defaultMaxConfirmations = 10;
 // One schema for `receive` and handlers: a caller may pass the same object to both.
 const receiveOptions = inputObject({
   maxAgeMs: z.optional(z.union([choice([false]), duration], 'must be an integer of milliseconds, or false')),
-  maxBytes: z.optional(integer(1, maxTimer)),
+  maxBytes: z.optional(integer(1, maxBodyLimit)),
   replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
   // For handlers only.
   bodyTimeoutMs: z.optional(duration),

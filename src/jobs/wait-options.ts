@@ -8,8 +8,9 @@ import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/errors.js';
 import type { HostedError, Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
+import { maxTimerMs } from '../runtime/clock.js';
 import { check } from '../validation/check.js';
-import { callOptions, choice, flag, inputObject, integer, maxTimer } from '../validation/input.js';
+import { callOptions, choice, flag, inputObject, integer } from '../validation/input.js';
 import type { JobRef, JobStatus } from './types.js';
 
 /**
@@ -99,18 +100,18 @@ const waitOptions = inputObject({
   ...callOptions,
   deadlineMs: z.optional(
     z.union(
-      [integer(0, maxTimer), choice([Number.POSITIVE_INFINITY])],
+      [integer(0, maxTimerMs), choice([Number.POSITIVE_INFINITY])],
       'must be an integer of milliseconds, or Infinity',
     ),
   ),
-  initialDelayMs: z.optional(integer(0, maxTimer)),
-  minDelayMs: z.optional(integer(1, maxTimer)),
-  maxDelayMs: z.optional(integer(1, maxTimer)),
+  initialDelayMs: z.optional(integer(0, maxTimerMs)),
+  minDelayMs: z.optional(integer(1, maxTimerMs)),
+  maxDelayMs: z.optional(integer(1, maxTimerMs)),
   backoffFactor: z.optional(
     z.number('must be a number of 1 or more').check(z.refine((factor) => factor >= 1, 'must be a number of 1 or more')),
   ),
   jitter: z.optional(flag),
-  notFoundGraceMs: z.optional(integer(0, maxTimer)),
+  notFoundGraceMs: z.optional(integer(0, maxTimerMs)),
   maxConsecutiveErrors: z.optional(integer(0)),
   imageLinks: z.optional(flag),
   history: z.optional(flag),

@@ -7,9 +7,10 @@
 import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/errors.js';
 import type { Issue, Task } from '../errors/hosted-error.js';
+import { maxTimerMs } from '../runtime/clock.js';
 import { hasMethods, writeJson } from '../runtime/prototype.js';
 import { check } from '../validation/check.js';
-import { inputObject, integer, maxTimer } from '../validation/input.js';
+import { inputObject, integer, maxBodyLimit } from '../validation/input.js';
 import type { SqlRunner } from './types.js';
 
 /** How many bytes a context may have as JSON. */
@@ -86,8 +87,8 @@ const jobToTrack = inputObject({
 const runner = z.custom<SqlRunner>((value) => hasMethods(value, 'query'), 'must have query()');
 const trackOptions = inputObject({ db: z.optional(runner) });
 const linkOptions = inputObject({ context, deadline: z.optional(laterDate), db: z.optional(runner) });
-const receiveOptions = inputObject({ maxBytes: z.optional(integer(1, maxTimer)) });
-const stopOptions = inputObject({ timeoutMs: z.optional(integer(0, maxTimer)) });
+const receiveOptions = inputObject({ maxBytes: z.optional(integer(1, maxBodyLimit)) });
+const stopOptions = inputObject({ timeoutMs: z.optional(integer(0, maxTimerMs)) });
 const whatAKeyIs = 'must be the key of a completion';
 const uuid = z.custom<string>(isKey, whatAKeyIs);
 const letterOptions = inputObject({ limit: z.optional(integer(1, 10_000)), after: z.optional(uuid) });

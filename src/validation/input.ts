@@ -13,8 +13,8 @@ import { isRecord } from '../protocol/json.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { copyProperties, hasMethods, readProperty, writeJson } from '../runtime/prototype.js';
 
-/** The longest time that a timer accepts, in ms. It also limits the bytes of a body. */
-export const maxTimer = maxTimerMs;
+/** The largest limit that a caller can set for the bytes of a body: 2 GiB. */
+export const maxBodyLimit = 2 ** 31 - 1;
 
 /**
  * A caller's object with only these properties. The schema checks a copy. Each property is read once, from the object
@@ -71,8 +71,8 @@ function isInteger(value: unknown, least: number, most: number): boolean {
 }
 
 /** A time in milliseconds that a timer accepts. */
-export const duration = z.custom<number>((value) => isInteger(value, 1, maxTimer), {
-  error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimer}, got ${kindOf(issue.input)}`,
+export const duration = z.custom<number>((value) => isInteger(value, 1, maxTimerMs), {
+  error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimerMs}, got ${kindOf(issue.input)}`,
 });
 
 /** An absolute http(s) URL, in the form that is sent. A string is sent as the caller wrote it. */
