@@ -210,8 +210,7 @@ try {
     if (seen.size >= plan.jobs) break;
   }
   const lastMs = performance.now() - lastKillAt;
-  await sleep(1_500);
-  const stats: TrackerStats = JSON.parse(await post('/stats', ''));
+  const stats = await waitForEnd(async () => JSON.parse(await post('/stats', '')));
 
   const keyOf = new Map<string, string>();
   const problems: string[] = [];
@@ -297,6 +296,15 @@ async function killWithFolder(): Promise<void> {
     only?.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
     rmSync(`${folder}.lock`, { force: true });
+  }
+}
+
+/** Waits until nothing is followed or handed over: a worker that was killed late may have left one more repeat. */
+async function waitForEnd(fetchStats: () => Promise<TrackerStats>): Promise<TrackerStats> {
+  for (let seconds = 0; ; seconds++) {
+    const stats = await fetchStats();
+    if (stats.tracking + stats.handingOver === 0 || seconds === 60) return stats;
+    await sleep(1_000);
   }
 }
 
