@@ -155,7 +155,7 @@ function skipString(bytes: Uint8Array, from: number): number | null {
   }
 }
 
-/** Gives `to`, or `to + 1` if the character at `to` belongs to an escape that began before it. */
+/** Returns `to`. If the character at `to` is escaped by the backslash before it, returns `to + 1`. */
 function skipEscapes(bytes: Uint8Array, from: number, to: number): number {
   let run = to;
   // Stryker disable next-line ConditionalExpression: the characters before `from` are a quote or an even number of backslashes

@@ -1,7 +1,7 @@
 /**
  * The caller's own functions in the stack of an error. Most errors are created in a timer or after a response. The
  * caller's functions are then no longer on the stack. V8 (Node, Deno, Workers) can list the async functions that wait
- * for the running code, if each promise between them has exactly one reaction. So the stack is captured again at a
+ * for the running code. This works only if each promise in the chain has exactly one `then` or `await`. So the stack is captured again at a
  * place from which this chain reaches the caller. No error has to be created in advance.
  *
  * @module

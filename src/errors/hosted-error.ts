@@ -13,7 +13,7 @@ import { type OperationName, routes } from '../protocol/routes.js';
  * - `'not_sent'`: the service cannot have seen it;
  * - `'refused'`: it responded with an error;
  * - `'answered'`: it responded with something that cannot be used;
- * - `'unknown'`: it may or may not have acted.
+ * - `'unknown'`: the service may or may not have acted on it.
  *
  * The error's `mayHaveActed` says whether the operation may have had an effect although it failed.
  */

@@ -16,8 +16,8 @@ import type { WaitPlan } from './wait-options.js';
 import { beginWaitTrace, endTrace, type WaitTrace } from './wait-trace.js';
 
 /**
- * The state of a wait for one job. It is one flat record, because there may be a million waits. The ids are those when
- * the wait began, because the caller may reuse the object for another job. Times are by the monotonic clock.
+ * The state of a wait for one job. It is one flat record, because there may be a million waits. The ids are copied
+ * when the wait begins, because the caller may reuse the object for another job. Times are by the monotonic clock.
  */
 export interface Wait<J = unknown> extends JobRef, Due {
   /** The caller's own object. */

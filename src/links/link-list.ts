@@ -31,8 +31,8 @@ export interface ListOptions extends CallOptions {
  * iteration share one request for the first page. Every later iteration fetches that page again. `totalTimeoutMs`
  * applies to each page.
  *
- * New links can move a link to the next page. This duplicate is dropped, so a page can be empty. A duplicate on a later
- * page is not noticed. A `HostedResponseError` (`paging`) is thrown when pages do not advance, or when their numbering
+ * If links are created during the iteration, a link that was already read can appear again on the next page. This
+ * duplicate is dropped, so a page can be empty. A duplicate on a later page is not noticed. A `HostedResponseError` (`paging`) is thrown when pages do not advance, or when their numbering
  * changes during an iteration.
  *
  * @example Every link

@@ -126,7 +126,7 @@ export interface Links {
    * for await (const link of client.links.list({ prefetch: 4 })) console.log(link.refId);
    * ```
    *
-   * @see §2.3 and §4.4 of docs/protocol.md, and "What is not known" there on list marker and first page
+   * @see docs/protocol.md: §2.3, §4.4, and the rows about the list marker and the first page in "What is not known"
    */
   list(options?: ListOptions): LinkList;
 

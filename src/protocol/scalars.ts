@@ -116,8 +116,8 @@ function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Re
 
 /**
  * The fields that the service sent but the clean value does not have, unchanged. Fields in neither `named` nor `read`
- * belong here. Fields that could not be read belong here, too: they were sent, but are null in `read` (which has wire
- * names and clean values). Without them, an unreadable field would look like a missing one.
+ * belong here. A field whose value could not be parsed belongs here, too: the service sent it, but its clean value in
+ * `read` is null. Otherwise it would look like a field that was not sent. (`read` has the names of the wire.)
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,

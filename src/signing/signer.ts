@@ -9,8 +9,8 @@ export interface SignatureInput {
   /** The partner id, leading zeros included. */
   readonly partnerId: string;
   /**
-   * The timestamp, character by character. If it is sent as a number: the digits of the number. If a response has a
-   * number, its ISO 8601 form is tried, too.
+   * The timestamp exactly as it is sent or received, with every character unchanged. If it is sent as a number, this is
+   * the digits of the number. If a response has a number, its ISO 8601 form is tried, too.
    */
   readonly timestamp: string;
 }

@@ -59,7 +59,7 @@ const result = inputObject({
   text,
   type: maybeText,
   final: flag,
-  /** The callback that was written for it. */
+  /** The callback that was created for this result; null if there is none yet. */
   signed: orNull(inputObject({ signedAt: time, properties })),
 });
 

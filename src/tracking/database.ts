@@ -37,7 +37,7 @@ export interface Database extends Sql {
   close(): Promise<void>;
 }
 
-/** How long, in ms, a connection may take: a database that is away at start is told of within ten seconds. */
+/** How long, in ms, a connection may take. So a database that is away at the start is reported within ten seconds. */
 const connectMs = 5_000;
 /** How long, in ms, a statement may take. */
 const statementMs = 30_000;

@@ -29,7 +29,7 @@ export interface JobEnd {
   readonly error: HostedErrorCode | null;
 }
 
-/** Jobs that a link counts, and no callback told of. */
+/** Jobs that a link counts, but that no callback has mentioned. */
 export interface Gap {
   readonly key: string;
   readonly linkKey: string;

@@ -35,7 +35,7 @@ export function createHousekeeping(
 
   async function run(): Promise<void> {
     while (!isStopping) {
-      // A database that is away is told of by those who look at jobs.
+      // The loop that looks at jobs reports a database that is away.
       await keepHouse().catch(() => undefined);
       if (!isStopping) await pause.sleep(everyMs);
     }

@@ -136,7 +136,7 @@ export function readLink(refId: unknown, options: unknown) {
   return { refId, ...checked.data };
 }
 
-/** Checks which dead letters to hand over again. */
+/** Validates the argument of `retry()`: `'all'`, or a list of keys of dead letters. */
 export function readKeys(given: unknown): readonly string[] | 'all' {
   if (given === 'all') return 'all';
   if (!Array.isArray(given))

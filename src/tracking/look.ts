@@ -21,7 +21,7 @@ export interface TakenRow {
   /** How often it was looked at, this look included. */
   readonly polls: number;
   readonly lastError: string | null;
-  /** Whether the caller tracks it, or the service knows it; else a callback alone told of it. */
+  /** True if the caller tracks the job, or the service knows it. False if only a callback has mentioned it. */
   readonly isProven: boolean;
   /** Whether its deadline is over: this look is the last one. */
   readonly isLast: boolean;
@@ -31,7 +31,7 @@ export interface TakenRow {
   /** Of a link: how many were reported as missing, and of how many of these callbacks have told since. */
   readonly missingReported: number;
   readonly missingTold: number;
-  /** Of a link: whether callbacks told of jobs while it was being tracked. */
+  /** Of a link: whether callbacks mentioned jobs while it was being tracked. */
   readonly hasHeard: boolean;
 }
 
@@ -59,8 +59,8 @@ export type Found =
 export const requestMs = 20_000;
 
 /**
- * How often a job is looked at that a callback alone told of, and the service does not know: with the default waits
- * five minutes. A callback's body is not signed, and may invent jobs.
+ * How many times a job is looked at if only a callback has mentioned it and the service does not know it. With the
+ * default waits, this takes about five minutes. A callback's body is not signed, and may invent jobs.
  */
 const maxUnknownLooks = 10;
 
@@ -102,7 +102,7 @@ export async function look(
       health.succeeded();
       return compare(row, link.jobs.failed + link.jobs.successful);
     }
-    // Where a callback alone told of the job, the history says which link it belongs to.
+    // If only a callback has mentioned the job, the history says which link it belongs to.
     const status = await client.jobs.status({ userId: row.userId, jobId: row.jobId, history: !row.isProven }, options);
     health.succeeded();
     if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };

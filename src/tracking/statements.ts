@@ -10,7 +10,7 @@
 import type { TrackerSettings } from './options.js';
 import { kinds, outcomes, quote, states } from './schema.js';
 
-/** How many jobs that callbacks alone told of are kept until the service knows them; the oldest are dropped. */
+/** How many jobs are kept that only callbacks have mentioned, until the service knows them. The oldest are dropped. */
 export const maxToldJobs = 10_000;
 
 /** How much deliveries may owe the budget, in seconds: beyond that, their jobs are followed again. */
@@ -44,16 +44,16 @@ export function createStatements(settings: TrackerSettings) {
   const isAdopted = `(t.state = ${states.heard} and excluded.state = ${states.tracking})`;
   const soonest = `greatest(now(), coalesce(t.forced_at, '-infinity') + ${interval(minDelayMs)})`;
   const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
-  // The service said that it does not know the job, and callbacks alone told of it.
+  // The service does not know the job, and only callbacks have mentioned it.
   const isUnknown = (row: string) => `(not ${row}.is_proven and ${row}.last_error is not distinct from 'not_found')`;
   // Of a job that is tracked without its link: it is counted by this, and nothing else rests on it.
   const toldLink = `case when t.link_ref_id is null then coalesce(t.told_link_ref_id, excluded.link_ref_id)
     else t.told_link_ref_id end`;
-  // Invented ones are not counted: they would hide those that no callback told of.
+  // Invented jobs are not counted: they would hide jobs that no callback has mentioned.
   const jobsOf = (link: string) => `(select count(*) from ${tracked} j
       where j.link_ref_id = ${link} and j.kind = ${kinds.job} and not ${isUnknown('j')})::integer
       + (select count(*) from ${tracked} j where j.told_link_ref_id = ${link} and j.link_ref_id is null)::integer`;
-  // Whether a job of a link is followed that callbacks alone told of, and with which context.
+  // Whether a job of a link is followed if only callbacks have mentioned it, and with which context.
   const ownerOf = (linkKey: string) => `(select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
     from (select 1) one left join ${tracked} l
       on l.key = ${linkKey}::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))`;
@@ -61,8 +61,8 @@ export function createStatements(settings: TrackerSettings) {
 
   return {
     /**
-     * Any number of jobs. One that is known stays as it is, unless callbacks alone told of it: what they said of its
-     * link is not signed, and its context may be that of another person's link.
+     * Any number of jobs. A job that is known stays as it is, unless only callbacks have mentioned it. A callback's link
+     * is not signed, so the context could be that of another person's link.
      */
     track: `insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline)
 select j.key, ${kinds.job}, ${states.tracking}, j.user_id, j.job_id, j.link_ref_id, j.context::json, now(),
@@ -76,7 +76,7 @@ on conflict (key) do update set state = excluded.state, due = excluded.due, dead
   step = 0, attempts = 0, last_error = null, failure_name = null, failure_code = null, ended_at = null, outcome = null
 where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
 
-    /** A link, and the jobs of it that callbacks told of before. $1 key, $2 ref id, $3 context, $4 deadline */
+    /** A link, and its jobs that callbacks mentioned before. $1 key, $2 ref id, $3 context, $4 deadline */
     trackLink: `with link as (
   insert into ${tracked} as t (key, kind, state, link_ref_id, context, due, deadline)
   values ($1::uuid, ${kinds.link}, ${states.tracking}, $2::text, $3::text::json, now(),
@@ -90,7 +90,7 @@ update ${tracked} t set state = ${states.tracking}, context = coalesce(
   due = now(), deadline = now() + ${interval(deadlineMs)}, step = 0
 where t.link_ref_id = $2::text and t.kind = ${kinds.job} and t.state = ${states.heard}`,
 
-    /** Jobs of a link that a callback told of while the link was being tracked. $1 key of the link */
+    /** Jobs of a link that a callback mentioned while the link was being tracked. $1 key of the link */
     adopt: `update ${tracked} t set state = ${states.tracking}, context = l.context, due = now(),
   deadline = now() + ${interval(deadlineMs)}, step = 0
 from ${tracked} l
@@ -106,9 +106,9 @@ returning key`,
 from ${tracked} t where t.key = $1::uuid and t.kind = ${kinds.job} and t.state <> ${states.untracked}`,
 
     /**
-     * A callback: $1 key, $2 user id, $3 job id, $4 ref id of its link or null, $5 key of that link or null. Its job's
-     * next look comes now, or as soon as the last one that a callback brought forward is long enough ago. Where
-     * that changes nothing, nothing is written. The oldest of too many jobs that callbacks alone told of go. The row
+     * A callback: $1 key, $2 user id, $3 job id, $4 ref id of its link or null, $5 key of that link or null. The job
+     * is looked at now, or as soon as the last look that a callback caused is long enough ago. If that changes nothing,
+     * nothing is written. If too many jobs are kept that only callbacks have mentioned, the oldest are dropped. The row
      * says whether the job had ended before.
      */
     hear: `with before as (
@@ -138,7 +138,7 @@ select exists (select from before) as has_ended`,
 
     /**
      * Takes due rows, charges the budget for them, and gives them their next date: a process that dies after it holds
-     * nothing. $1 how many at most. The first row tells of the budget; the others, if any, are those taken.
+     * nothing. $1 how many at most. The first row has the budget; the others, if any, are those taken.
      */
     claim: `with f as materialized (
   select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst
@@ -193,7 +193,7 @@ from json_to_recordset($1::text::json)
   as n(key uuid, last_error text, is_proven boolean, link_ref_id text, missing_seen integer, missing_told integer, is_soon boolean)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
 
-    /** Jobs that callbacks alone told of, and the service does not know: they are followed no more. $1 keys */
+    /** Jobs that only callbacks have mentioned, and that the service does not know. They are followed no more. $1 keys */
     giveUp: `update ${tracked} set state = ${states.heard}, due = null, deadline = null, context = null, last_error = 'not_found'
 where key = ${keysOf('$1')} and state = ${states.tracking} and not is_proven`,
 
@@ -340,7 +340,7 @@ from ${fleet} f, (select
       where l.link_ref_id = coalesce(t.link_ref_id, t.told_link_ref_id) and l.kind = ${kinds.link} and l.state = ${states.tracking})
   order by t.ended_at limit 500 for update skip locked)) returning 1 as gone`,
 
-    /** A batch of what callbacks told of, and was not tracked since. */
+    /** A batch of jobs that callbacks mentioned, and that were not tracked since. */
     forgetHeard: `delete from ${tracked} where key = any(array(
   select t.key from ${tracked} t
   where not t.is_proven and t.state = ${states.heard} and t.told_at < now() - ${interval(deadlineMs)}

@@ -11,8 +11,8 @@ import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, T
 /** Follows jobs until each has ended, and hands every end over at least once. */
 export interface Tracker<C extends Json = Json> {
   /**
-   * Tracks one job or many, in one statement. A job that is already tracked stays as it is; one that callbacks alone
-   * told of gets this context and this link.
+   * Tracks one job or many, in one statement. A job that is already tracked stays as it is. A job that only callbacks
+   * have mentioned gets this context and this link.
    *
    * @param jobs - The jobs, each with a context of your own.
    * @param options - Whether it is part of a transaction of yours.
@@ -34,7 +34,7 @@ export interface Tracker<C extends Json = Json> {
   ): Promise<readonly string[]>;
   /**
    * Tracks the jobs of a link: those that callbacks tell of get its context, and the link's own counters tell of
-   * jobs that no callback told of. A link that is already tracked stays as it is.
+   * jobs that no callback has mentioned. A link that is already tracked stays as it is.
    *
    * @param refId - The reference id of the link.
    * @param options - The context of its jobs, until when it is looked at, and a transaction of yours.
@@ -149,7 +149,8 @@ export interface Tracker<C extends Json = Json> {
    */
   stats(): Promise<TrackerStats>;
   /**
-   * Takes no more, lets what is under way end, and closes what it opened. End a pool of your own after it.
+   * Takes no new work, waits for requests and handlers that are running, and closes what it opened. If you passed your
+   * own `pool`, close it after `stop()` has resolved.
    *
    * @param options - How long it waits.
    */

@@ -104,11 +104,11 @@ export type Completion<C extends Json = Json> = {
       readonly lastError: HostedErrorCode | null;
     }
   | {
-      /** The link counts more finished jobs than callbacks told of. */
+      /** The link counts more finished jobs than callbacks have mentioned. */
       readonly outcome: 'unheard';
       /** Which jobs these are is not known. */
       readonly job: null;
-      /** How many, since the link is tracked. Those that a late callback told of are not subtracted. */
+      /** How many jobs are missing since the link is tracked. A job that a late callback mentions is not subtracted. */
       readonly missing: number;
     }
 );
@@ -157,7 +157,7 @@ export interface TrackedJob<C extends Json = Json> extends JobRef {
 
 /** Counts of a schema, over all processes. */
 export interface TrackerStats {
-  /** Jobs that callbacks told of, and that are not tracked. */
+  /** Jobs that callbacks have mentioned, and that are not tracked. */
   readonly heard: number;
   /** Jobs that are followed. */
   readonly tracking: number;

@@ -46,7 +46,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   const { settings, database, statements } = context;
   const { environment } = settings.client;
   const ending = new AbortController();
-  // For those that never work, and ask for dead letters to be handed over.
+  // For a process that runs no handlers, but calls `retry()` to have dead letters delivered again.
   const loadHandOver = lazy(() => openHandOver(context, { works: false }));
   let isIdleNeeded = false;
   let beginning: Promise<void> | null = null;
