@@ -1,13 +1,13 @@
 /**
- * Gathers what is to be written while a write is under way, so that the next one takes it along: no item waits for a
- * full batch, and a busy database is asked less often.
+ * Gathers items while a write is under way, so that the next write can take all of them. No item waits for a full
+ * batch, and a busy database gets fewer statements.
  *
  * @module
  */
 
 /** Writes items in batches, one batch at a time. */
 export interface Batches<T> {
-  /** Resolves once the item was written; rejects with what its batch rejected with. */
+  /** Resolves once the item was written. Rejects with the error of its batch. */
   add(item: T): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export function createBatches<T>(write: (items: readonly T[]) => Promise<void>):
 
   async function writeAll(): Promise<void> {
     isWriting = true;
-    // What is added in the same turn belongs together.
+    // Items that are added in the same turn belong together.
     await Promise.resolve();
     while (waiting.length > 0) {
       const batch = waiting.splice(0, maxItems);

@@ -1,6 +1,6 @@
 /**
- * Callbacks: verified as the client verifies them, then one write that brings the job's next look forward. The body
- * is not signed: it is a hint about when to ask, and nothing of it but the ids is stored.
+ * Receives callbacks. Each one is verified as the client verifies it. One write then brings the next look at its job
+ * forward. The body is not signed, so it is only a hint about when to ask. Only the ids in the body are stored.
  *
  * @module
  */
@@ -18,14 +18,14 @@ export interface CallbackDoor {
   handler(options: { readonly maxBytes?: number | undefined }): (request: Request) => Promise<Response>;
 }
 
-// The table knows what is a repeat; a second body under one signature is one more hint.
+// The table shows whether a callback is a repeat. A second body under one signature is one more hint.
 const everyOneIsNew: ReplayGuard = {
   begin: async () => 'new',
   commit: async () => {},
   forget: async () => {},
 };
 
-/** Creates the receiver; `heard` is called after each that was stored. */
+/** Creates the receiver. It calls `heard` after each callback that was stored. */
 export function createCallbackDoor(context: Context, heard: () => void): CallbackDoor {
   const { settings, database, statements } = context;
   const { callbacks, environment } = settings.client;
@@ -34,7 +34,7 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
     return { maxAgeMs: assumedMaxHintAgeMs, replayGuard: everyOneIsNew, ...(maxBytes !== undefined && { maxBytes }) };
   }
 
-  /** Stores a callback; resolves with whether its job had ended before. */
+  /** Stores a callback. Resolves with true if its job had ended before. */
   async function keep({ userId, jobId, linkId }: CallbackEvent): Promise<boolean> {
     const key = await createKey(environment, ['job', userId, jobId]);
     const refId = isRefId(linkId) ? linkId : null;
@@ -55,13 +55,13 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
         ...optionsOf(options),
         confirm: false,
         onEvent: async (event) => {
-          // There is no such job: its ids could not be asked for.
+          // A request cannot contain such ids, so no job has them.
           if (canBeStored(event)) await keep(event);
         },
       });
       return async (request) => {
         const response = await handle(request);
-        // It could not be stored: it has to be redelivered.
+        // The callback could not be stored, so it must be redelivered.
         if (response.status !== 500) return response;
         return new Response(null, { status: 503, headers: { 'retry-after': String(assumedRedeliverySeconds) } });
       };

@@ -1,5 +1,5 @@
 /**
- * What the parts of a tracker share.
+ * The objects that all parts of a tracker share.
  *
  * @module
  */
@@ -10,18 +10,18 @@ import type { TrackerSettings } from './options.js';
 import type { Statements } from './statements.js';
 import type { Json, TrackerEvent } from './types.js';
 
-/** What the parts of a tracker share. */
+/** The objects that all parts of a tracker share. */
 export interface Context {
   readonly settings: TrackerSettings;
   readonly database: Database;
   readonly statements: Statements;
-  /** Reports an event; what the listener throws is ignored. */
+  /** Reports an event. If the listener throws an error, the error is ignored. */
   report(event: TrackerEvent): void;
   /** Writes a log line. */
   log(level: 'info' | 'warn', message: string): void;
 }
 
-/** Creates what the parts share. */
+/** Creates the objects that all parts share. */
 export function createContext(
   parts: Pick<Context, 'settings' | 'database' | 'statements'>,
   logger: Logger | undefined,
@@ -38,24 +38,24 @@ export function createContext(
   };
 }
 
-/** Reads a column of text; null where it is null. */
+/** Reads a column of text. Returns null if the column is null. */
 export function textOf(row: Row, column: string): string | null {
   const value = row[column];
   return value === null || value === undefined ? null : String(value);
 }
 
-/** Reads a column of a number; 0 where it is null. */
+/** Reads a column of a number. Returns 0 if the column is null. */
 export function numberOf(row: Row, column: string): number {
   return Number(row[column] ?? 0);
 }
 
-/** Reads a column of milliseconds since the epoch; null where it is null. */
+/** Reads a column of milliseconds since the epoch. Returns null if the column is null. */
 export function dateOf(row: Row, column: string): Date | null {
   const value = row[column];
   return value === null || value === undefined ? null : new Date(Number(value));
 }
 
-/** Reads a context. */
+/** Reads the context of a row. Returns null if there is none. */
 export function contextOf<C extends Json>(row: Row): C | null {
   const text = textOf(row, 'context');
   return text === null ? null : (JSON.parse(text) as C);

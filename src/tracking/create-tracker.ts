@@ -1,5 +1,5 @@
 /**
- * Creates trackers: opens the database, and makes what is missing in it.
+ * Creates trackers. It opens the database, and creates the tables that are missing.
  *
  * @module
  */
@@ -18,16 +18,17 @@ import type { Json } from './types.js';
 import { createWorkingTracker } from './working-tracker.js';
 
 /**
- * Creates a tracker: every job that is tracked ends in one completion, which is handed over at least once, under a key
- * that never changes, whatever is killed in between. Jobs are kept in PostgreSQL, or in a folder; pg-boss hands over.
+ * Creates a tracker. Every tracked job ends in one completion. The completion is handed over at least once, under a key
+ * that never changes. This holds even if processes are killed in between. The jobs are stored in PostgreSQL or in a
+ * folder. pg-boss delivers the completions.
  *
- * @param options - The client, where the tables stand, and how jobs are followed.
- * @returns The tracker. It begins to work with `onCompletion`.
- * @throws {HostedConfigError} when options are invalid, with every problem.
- * @throws {HostedStorageError} when the database cannot be reached, its tables may not be made, the folder is in use, or
- *   a package is missing.
+ * @param options - The client, the place of the tables, and the settings for following jobs.
+ * @returns The tracker. It begins to work when `onCompletion` is called.
+ * @throws {HostedConfigError} when options are invalid. The error lists every problem.
+ * @throws {HostedStorageError} when the database cannot be reached, the role may not create the tables, the folder is
+ *   in use, or a package is missing.
  *
- * @example On a PostgreSQL
+ * @example With PostgreSQL
  * ```ts
  * const tracker = await createTracker<{ customer: number }>({ client, connectionString });
  * ```
@@ -38,11 +39,12 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
   const database = await openDatabase(settings.place);
   const context = createContext({ settings, database, statements: createStatements(settings) }, logger);
   try {
-    // PGlite runs in this process: it responds, however busy the machine is.
+    // PGlite runs in this process. It responds even if the machine is busy, so it needs no timeout.
     await (database.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));
   } catch (error) {
     const closing = database.close().catch(() => undefined);
-    // A database that does not answer is not waited for; a folder may be opened again at once.
+    // The tracker does not wait for a database that does not respond. It waits for a folder, so that the caller can
+    // open the folder again at once.
     if (database.backend === 'pglite') await closing;
     throw error;
   }
@@ -61,12 +63,12 @@ async function prepare(context: Context): Promise<void> {
   await installBoss(context);
 }
 
-/** Rejects after nine seconds: a caller's pool may wait for ever. */
+/** Rejects after nine seconds, because a caller's pool may wait for ever. */
 async function withinTenSeconds<T>(work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      const why = 'the database did not answer within nine seconds';
+      const why = 'the database did not respond within nine seconds';
       reject(new HostedStorageError('unreachable', why, { task: 'create a tracker' }));
     }, 9_000);
   });

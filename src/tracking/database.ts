@@ -1,5 +1,5 @@
 /**
- * The connection to the database: a pool of this tracker's own, the caller's, or PGlite.
+ * The connection to the database. It is a pool of the tracker, a pool of the caller, or PGlite.
  *
  * @module
  */
@@ -12,32 +12,35 @@ import { type BossDatabase, type BossModule, loadBoss, loadLite, loadPg, type Ow
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 import type { SqlPool, SqlRunner } from './types.js';
 
-/** A row, by column. */
+/** A row. Each property is a column. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Runs statements. */
 export interface Sql {
-  /** @throws {HostedStorageError} for everything that the database or its driver throws. */
+  /** @throws {HostedStorageError} for every error of the database or its driver. */
   run(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
 }
 
-/** Runs statements inside a transaction; pg-boss can take part in it. */
+/** Runs statements inside a transaction. pg-boss can take part in the transaction. */
 export interface Transaction extends Sql {
   readonly boss: BossDatabase;
 }
 
 /** The database of a tracker. */
 export interface Database extends Sql {
-  /** Runs `work` in a transaction, which is rolled back when it rejects. */
+  /** Runs `work` in a transaction. If `work` rejects, the transaction is rolled back. */
   transaction<T>(work: (inside: Transaction) => Promise<T>): Promise<T>;
   readonly bossModule: BossModule;
   readonly boss: BossDatabase;
   readonly backend: 'postgres' | 'pglite';
-  /** Closes what it opened. */
+  /** Closes the connections that the tracker opened. */
   close(): Promise<void>;
 }
 
-/** How long, in ms, a connection may take. So a database that is away at the start is reported within ten seconds. */
+/**
+ * How long, in ms, a connection may take. With this limit, the tracker reports within ten seconds of the start that the
+ * database cannot be reached.
+ */
 const connectMs = 5_000;
 /** How long, in ms, a statement may take. */
 const statementMs = 30_000;
@@ -55,23 +58,24 @@ export async function openDatabase(place: Place): Promise<Database> {
   const pool: OwnPool = new Pool({
     connectionString: place.connectionString,
     connectionTimeoutMillis: connectMs,
-    // The other machine may be gone without closing its connections.
+    // The other machine can disappear without closing its connections.
     query_timeout: statementMs,
     keepAlive: true,
     application_name: 'hosted-client',
   });
-  // An idle connection that breaks is replaced; without a listener it would end the process.
+  // The pool replaces an idle connection that breaks. Without a listener, the broken connection would end the process.
   pool.on('error', () => {});
   return createPoolDatabase(pool, bossModule, () => pool.end());
 }
 
-/** SQLSTATEs of transactions that another one got in the way of: tried again, they succeed. */
+/** SQLSTATEs of transactions that failed because of another transaction. They succeed when they are tried again. */
 const conflicts: ReadonlySet<string | null> = new Set(['40001', '40P01']);
 const maxTries = 20;
 
 /**
- * Tries again what failed because of another transaction: a deadlock, or, where the database or the role makes every
- * transaction repeatable or serializable, a row that another process has written.
+ * Tries again if `work` failed because of another transaction. One cause is a deadlock. The other cause is a row that
+ * another process has written. It occurs if the database or the role makes every transaction repeatable read or
+ * serializable.
  */
 async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -85,7 +89,7 @@ async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Statements by a runner of the caller's: their own transaction, for example. */
+/** Runs statements by a runner of the caller, for example by the caller's transaction. */
 export function createSql(runner: SqlRunner): Sql {
   return {
     async run(text, values = []) {
@@ -99,7 +103,8 @@ export function createSql(runner: SqlRunner): Sql {
 }
 
 function toBossDatabase(runner: SqlRunner): BossDatabase {
-  // Without values, pg-boss runs several statements in one text, which is possible in that form alone.
+  // If pg-boss passes no values, its text may contain several statements. Only a query without values can run such a
+  // text.
   return { executeSql: (text, values) => (values?.length ? runner.query(text, values) : runner.query(text)) };
 }
 
@@ -121,7 +126,8 @@ async function runTransaction<T>(pool: SqlPool, work: (inside: Transaction) => P
     throw toStorageError(error);
   });
   const sql = createSql(connection);
-  // While it is out of its pool, a connection has no listener: one that breaks would end the process.
+  // A connection that was taken out of its pool has no listener. Without a listener, a broken connection would end the
+  // process.
   const removeListener = ignoreBreaking(connection);
   let isBroken = true;
   try {
@@ -137,7 +143,7 @@ async function runTransaction<T>(pool: SqlPool, work: (inside: Transaction) => P
       },
       () => {},
     );
-    // pg-boss throws what the driver threw.
+    // pg-boss throws the error of the driver.
     throw toStorageError(error);
   } finally {
     removeListener();

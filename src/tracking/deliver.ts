@@ -1,5 +1,6 @@
 /**
- * Delivers completions: fetches messages, pays for the requests of their deliveries, and settles what they led to.
+ * Delivers completions. It fetches messages, charges the token bucket for the requests of their deliveries, and settles
+ * the results.
  *
  * @module
  */
@@ -17,19 +18,19 @@ import type { Json } from './types.js';
 
 /** The loop that delivers in one process. */
 export interface Deliveries {
-  /** There may be a message. */
+  /** Fetches at once, because there may be a message. */
   wake(): void;
-  /** Takes no more messages, and resolves once the handlers under way have ended and are settled. */
+  /** Stops fetching messages. Resolves once the running handlers have ended and their results are settled. */
   drain(): Promise<void>;
 }
 
 /** How often, in ms, an idle process looks for messages. */
 const idleMs = 1_000;
-/** How many messages are fetched at once: a worker that dies leaves them all to be delivered again. */
+/** How many messages are fetched at once. If a worker dies, all messages that it fetched must be delivered again. */
 const maxFetched = 10;
-/** How long, in ms, nothing is fetched where nothing can be asked. */
+/** How long, in ms, the loop fetches nothing if no request may be sent. */
 const heldMs = 1_000;
-/** How long, in ms, it waits where settling has failed. */
+/** How long, in ms, the loop waits before it settles again after a failure. */
 const settleAgainMs = 250;
 
 /** Starts the loop. */
@@ -46,12 +47,13 @@ export function createDeliveries<C extends Json>(
   const paying = createPause();
   const { sleep } = createPlatformClock();
   let isStopping = false;
-  /** Those that a handler has, or soon has; and these together with those that are being settled. */
+  /** How many messages a handler has, or will have soon. */
   let running = 0;
+  /** How many messages are running or being settled. */
   let inHand = 0;
-  /** The message of each completion in hand. */
+  /** The id of the message of each completion in hand, by the completion's key. */
   const messageOf = new Map<string, string>();
-  /** Requests a second, of all processes; 1 until the database has said it. */
+  /** The requests a second of all processes. It is 1 until the database has returned the rate. */
   let rate = 1;
 
   const settling = createSettler(context, handOver);
@@ -72,13 +74,14 @@ export function createDeliveries<C extends Json>(
   async function run(): Promise<void> {
     while (!isStopping) {
       const { handlerConcurrency } = settings;
-      // As many again may wait to be settled.
+      // The same number of messages again may wait to be settled.
       const free = Math.min(handlerConcurrency - running, 2 * handlerConcurrency - inHand);
       if (free < 1) {
         await freed.sleep(60_000);
         continue;
       }
-      // A second's requests at most: what is fetched is held, and its requests are paid.
+      // The loop fetches the requests of one second at most, because the fetched messages are held and their requests
+      // are paid.
       const most = Math.min(free, maxFetched, Math.max(1, Math.floor(rate)));
       const waitMs = await fetch(most).catch(() => null);
       if (isStopping) return;
@@ -87,12 +90,15 @@ export function createDeliveries<C extends Json>(
     }
   }
 
-  /** Takes up to `most` messages; resolves with how long to wait for the budget, in ms, or null where there is none. */
+  /**
+   * Fetches up to `most` messages. Resolves with the wait for the token bucket, in ms, or with null if there is no
+   * message.
+   */
   async function fetch(most: number): Promise<number | null> {
     const beginBy = performance.now() + beforeHandlerMs;
     const messages = await boss.fetch(queues.completions, { batchSize: most, includeMetadata: true });
     if (messages.length === 0) return null;
-    // They are held from here on: what fails now is delivered again when their lease is over.
+    // The messages are held from here on. If a step below fails, a message is delivered again when its lease is over.
     const rows = await database.run(statements.deliver, [JSON.stringify(messages.map(({ data }) => data.key))]);
     const [first] = rows;
     if (first) rate = numberOf(first, 'rate');
@@ -102,11 +108,12 @@ export function createDeliveries<C extends Json>(
     const rowOf = new Map(rows.map((row) => [String(row.key), row]));
     for (const message of messages) {
       const { key } = message.data;
-      // A second message of one completion is of no use. The same one comes again when its lease was over.
+      // A second message of the same completion is not needed. The same message is fetched again when its lease is
+      // over.
       const isSecond = (messageOf.get(key) ?? message.id) !== message.id;
       const row = isSecond ? undefined : rowOf.get(key);
       if (!isSecond) messageOf.set(key, message.id);
-      // Each is sent once its own token is paid, so that they are not sent all at once.
+      // Each request is sent once its own token is paid, so that the requests are not sent all at once.
       const later = row === undefined ? 0 : asking.length - 1 - asking.indexOf(row);
       inHand += 1;
       running += 1;
@@ -120,18 +127,19 @@ export function createDeliveries<C extends Json>(
       });
     }
     if (asking.length === 0) return 0;
-    // Of the budget, jobs that are due get as much as deliveries.
+    // Jobs that are due get as many tokens as deliveries.
     return tokens === null ? heldMs : owedMs(tokens) * (first?.has_due === true ? 2 : 1);
   }
 
-  // Where this fails, the lease ends, and it is delivered again.
+  // If this fails, the lease ends, and the message is delivered again.
   async function process(message: BossMessage, row: Row | undefined, plan: Plan): Promise<void> {
     try {
       await keepSettling(await handle(message, row, plan), plan.beginBy + settings.handlerTimeoutMs);
     } catch {}
   }
 
-  // While the message is held, a database that is away is waited for: else a handler that has ended is called again.
+  // While the message is held, this waits for a database that cannot be reached. Without the wait, a handler that has
+  // ended would be called again.
   async function keepSettling(settled: Settled, heldUntil: number): Promise<void> {
     for (;;) {
       try {
@@ -143,7 +151,7 @@ export function createDeliveries<C extends Json>(
     }
   }
 
-  // Settling takes no place of a handler.
+  // A message that is being settled does not count against the limit of running handlers.
   async function handle(message: BossMessage, row: Row | undefined, plan: Plan): Promise<Settled> {
     try {
       return row === undefined ? { is: 'gone', message } : await runHandler(message, row, plan);

@@ -1,6 +1,6 @@
 /**
- * The lock on a folder. PGlite opens a folder that another process has open, and both then lose data. The file that is
- * locked lies beside the folder.
+ * The lock on a folder. PGlite opens a folder even if another process has it open, and then both processes lose data.
+ * The locked file is beside the folder.
  *
  * @module
  */
@@ -9,36 +9,37 @@ import { builtinModule } from '../runtime/builtin-module.js';
 import { canLockFiles, lockFile } from '../runtime/file-lock.js';
 import { HostedStorageError } from './storage-error.js';
 
-/** Parts of Node's `fs` that are used; Bun has them too. */
+/** The functions of Node's `fs` that are used. Bun has them too. */
 interface Files {
   mkdirSync(path: string, options: { readonly recursive: true }): unknown;
   realpathSync(path: string): string;
 }
 
 /**
- * Makes the folder where it is missing, and locks it.
+ * Creates the folder if it is missing, and locks it.
  *
- * @returns What unlocks it.
- * @throws {HostedStorageError} when another process, or another tracker of this one, has it (`locked`).
+ * @returns A function that unlocks the folder.
+ * @throws {HostedStorageError} when another process, or another tracker of this process, has the folder (`locked`).
  */
 export function lockFolder(folder: string): () => void {
   const files = builtinModule('node:fs') as Files | null;
   if (files === null || !canLockFiles()) {
     throw createLockError(
       'locked',
-      'a folder can be locked under Node 22.13 and later and Bun alone: use "connectionString"',
+      'a folder can be locked only under Node 22.13 and later, and under Bun: use "connectionString"',
     );
   }
   let unlock: (() => void) | null;
   try {
     files.mkdirSync(folder, { recursive: true });
-    // Two spellings of one folder are one folder.
+    // Two spellings of the path of one folder must lead to the same lock.
     unlock = lockFile(`${files.realpathSync(folder)}.lock`);
   } catch (error) {
-    const why = 'the folder cannot be made or locked: it must be writable, and so must the folder that it is in';
+    const why = 'the folder cannot be created or locked: the folder and its parent folder must be writable';
     throw createLockError('unreachable', why, error);
   }
-  if (unlock === null) throw createLockError('locked', 'another process has the folder: one at a time may use it');
+  if (unlock === null)
+    throw createLockError('locked', 'another process has the folder: only one process at a time may use it');
   return unlock;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Follows jobs: takes those that are due, looks at them, and hands over those that have ended. Taking a job gives it
- * its next date, so that one which is still pending needs no second statement.
+ * Follows jobs. It takes the jobs that are due, looks at them, and hands over the jobs that have ended. Taking a job
+ * also sets the date of its next look, so a job that is still pending needs no second statement.
  *
  * @module
  */
@@ -17,19 +17,19 @@ import { findOtherLink, look, readTaken, type TakenRow } from './look.js';
 import { createPause } from './pause.js';
 import { states } from './schema.js';
 
-/** The loop of one process. */
+/** The loop that follows jobs in one process. */
 export interface Follower {
-  /** Something may be due now. */
+  /** Looks for due jobs at once, because one may be due now. */
   wake(): void;
-  /** Takes no more jobs, and resolves once the looks under way have ended. */
+  /** Stops taking jobs. Resolves once the running looks have ended. */
   drain(): Promise<void>;
 }
 
-/** How often, in ms, an idle process looks for due jobs: other processes track jobs too. */
+/** How often, in ms, an idle process looks for due jobs. Other processes can track jobs too. */
 const idleMs = 500;
-/** The longest wait, in ms, for requests that are under way before the free places are filled. */
+/** The longest wait, in ms, for running requests before the free places are filled. */
 const gatherMs = 50;
-/** How long, in ms, it waits after the database failed. */
+/** How long, in ms, the loop waits after the database failed. */
 const outageMs = 1_000;
 
 /** A row of the statement `note`. */
@@ -43,7 +43,7 @@ interface Note {
   readonly is_soon: boolean;
 }
 
-/** Starts the loop. `signal` ends the requests under way. */
+/** Starts the loop. `signal` ends the running requests. */
 export function createFollower(context: Context, handOver: HandOver, health: Health, signal: AbortSignal): Follower {
   const { settings, database, statements, report, log } = context;
   const { concurrency } = settings;
@@ -88,7 +88,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
         if (isAway) log('info', 'the database can be reached again');
         isAway = false;
       } catch {
-        if (!isAway) log('warn', 'the database cannot be reached: no job is looked at until it can');
+        if (!isAway) log('warn', 'the database cannot be reached: no job is looked at until it can be reached');
         isAway = true;
         waitMs = outageMs;
       }
@@ -96,7 +96,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     }
   }
 
-  /** Takes up to `most` jobs; resolves with how long to wait, in ms. */
+  /** Takes up to `most` jobs. Resolves with how long to wait, in ms. */
   async function take(most: number): Promise<number> {
     const [fleet, ...rows] = await database.run(statements.claim, [most]);
     if (!fleet) return idleMs;
@@ -111,7 +111,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       });
     }
     if (rows.length === most) {
-      // Few large batches rather than many small ones: each costs a write of the fleet's row.
+      // A few large batches are better than many small batches, because each batch writes the row of the fleet.
       const endsAt = performance.now() + gatherMs;
       while (!isStopping && inFlight > concurrency / 5 && performance.now() < endsAt) await freed.sleep(gatherMs);
       return 0;
@@ -131,17 +131,17 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     );
   }
 
-  /** How long, in ms, until the budget allows a batch that is worth a statement. */
+  /** Calculates how long, in ms, to wait until the token bucket allows a batch that is worth a statement. */
   function waitForTokens(most: number, taken: number, tokens: number, rate: number): number {
     const burst = Math.max(1, rate / 10);
     const wanted = Math.min(most, Math.max(1, burst * 0.6));
-    // Other processes take a share of it.
+    // Other processes take a share of the tokens.
     waitFactor = taken < wanted / 2 ? Math.min(waitFactor * 1.3, 3) : Math.max(1, waitFactor / 1.3);
     const ms = ((wanted - (tokens - taken)) / rate) * 1_000 * waitFactor;
     return Math.min(Math.max(ms, 5), idleMs) * (0.9 + Math.random() * 0.2);
   }
 
-  // What fails here is looked at again: taking the row has given it its next date.
+  // If a step fails here, the job is looked at again, because taking the row has set the date of its next look.
   async function lookAt(row: TakenRow): Promise<void> {
     try {
       if (row.hasHeard) await database.run(statements.adopt, [row.key]);
@@ -188,8 +188,9 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   }
 
   /**
-   * A callback's body is not signed: the link that it named may not be the job's own, and its context that of
-   * another person. The verified status counts. Resolves with true where the job is then not tracked.
+   * Compares the link of a verified status with the link that a callback named. A callback's body is not signed, so its
+   * link may not be the job's own link. The context of that link may then belong to another person. Therefore the
+   * verified status decides. Resolves with true if the job is not tracked after this.
    */
   async function isOfAnotherLink(row: TakenRow, status: JobStatus): Promise<boolean> {
     const linkId = row.isProven ? null : findOtherLink(row, status);

@@ -1,6 +1,6 @@
 /**
- * Hands ended jobs to pg-boss, which delivers them: the end of a job and its message are one transaction. A message
- * holds the key and nothing else.
+ * Hands ended jobs to pg-boss, which delivers them. The end of a job and its message are written in one transaction. A
+ * message contains only the key.
  *
  * @module
  */
@@ -16,13 +16,13 @@ import { isTableThere, outcomes } from './schema.js';
 import { maxDebtSeconds } from './statements.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 
-/** The queue of completions, and that of those handed over in vain. */
+/** The queue of completions, and the queue of dead letters. */
 export const queues = { completions: 'completions', dead: 'dead' } as const;
 
 /** The end of a job. */
 export interface JobEnd {
   readonly key: string;
-  /** Its link at the look. */
+  /** The reference id of the job's link at the time of the look. */
   readonly linkRefId: string | null;
   readonly outcome: 'completed' | 'expired';
   /** The error of the last look. */
@@ -34,31 +34,37 @@ export interface Gap {
   readonly key: string;
   readonly linkKey: string;
   readonly missing: number;
-  /** Of how many of these callbacks have told since they were reported. */
+  /** How many of these jobs callbacks have mentioned since the jobs were reported. */
   readonly told: number;
 }
 
-/** Where completions go. */
+/** Hands completions to pg-boss. */
 export interface HandOver {
   readonly boss: Boss;
   end(end: JobEnd): Promise<void>;
   endGap(gap: Gap): Promise<void>;
-  /** Sends anew what has no message, of completions that are being handed over for so long. */
+  /**
+   * Sends a new message for each completion whose message is missing. It checks only completions that have been handed
+   * over for at least `olderThanMs`.
+   */
   adoptOrphans(inside: Transaction, olderThanMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** For ever: a completion that waits for a worker must not be removed. pg-boss wants a number: ten years. */
+/** Ten years. A completion that waits for a worker must never be removed, but pg-boss requires a number. */
 const foreverSeconds = 315_360_000;
-/** What a delivery may take before its handler, in ms: the wait for the budget, its request, and two statements. */
+/**
+ * How long, in ms, a delivery may take before its handler begins. It includes the wait for the token bucket, the
+ * delivery's request, and two statements.
+ */
 export const beforeHandlerMs = maxDebtSeconds * 1_000 + requestMs + 5_000;
 
-/** How long a worker has a completion before another one gets it, in seconds. */
+/** Calculates how long a worker has a completion before another worker gets it, in seconds. */
 function leaseSeconds(handlerTimeoutMs: number): number {
   return Math.ceil((handlerTimeoutMs + beforeHandlerMs) / 1_000);
 }
 
-/** SQLSTATEs of two processes that make the same at once. */
+/** SQLSTATEs that occur when two processes create the same object at the same time. */
 const madeByAnother: ReadonlySet<string | null> = new Set([
   '23505',
   '42P06',
@@ -70,8 +76,9 @@ const madeByAnother: ReadonlySet<string | null> = new Set([
 ]);
 
 /**
- * Starts pg-boss; `supervises` in a process that works, where it gives what dead workers had to others. Processes that
- * start at once make its tables one after another: to make the schema, it has no lock.
+ * Starts pg-boss. `supervises` is true in a process that works. There, pg-boss gives the messages of dead workers to
+ * other workers. pg-boss has no lock for creating its schema. Therefore a process tries again if another process
+ * creates the schema at the same time.
  */
 async function startBoss(context: Context, supervises: boolean, triesLeft = 5): Promise<Boss> {
   const { settings, database } = context;
@@ -95,7 +102,7 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
     monitorIntervalSeconds: 5,
     flowIntervalSeconds: 3_600,
   });
-  // Without a listener, one failed statement would end the process. It tries again by itself.
+  // Without a listener, one failed statement would end the process. pg-boss tries the statement again.
   boss.on('error', () => {});
   try {
     await boss.start();
@@ -107,14 +114,14 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
       await createPause().sleep(50 + Math.random() * 200);
       return startBoss(context, supervises, triesLeft - 1);
     }
-    // Its own errors say that its tables are missing or older.
+    // An error of pg-boss itself says that its tables are missing or older.
     if (error === fromDriver && code !== '42501') throw toStorageError(error, 'create a tracker');
-    const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing or older: start with "migrate" and a role that may make them, or run the SQL of docs/tracking.md`;
+    const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing or older: start with "migrate" and a role that may create them, or run the SQL of docs/tracking.md`;
     throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
   }
 }
 
-/** Makes what is missing of pg-boss's tables and queues, and leaves nothing running. */
+/** Creates the missing tables and queues of pg-boss, and leaves nothing running. */
 export async function installBoss(context: Context): Promise<void> {
   if (context.settings.migrate && (await areQueuesThere(context))) return;
   const boss = await startBoss(context, false);
@@ -127,7 +134,10 @@ export async function installBoss(context: Context): Promise<void> {
   }
 }
 
-/** Looks without pg-boss: it takes longer to start. A version of its tables that is older is made newer by who works. */
+/**
+ * Checks for the queues without pg-boss, because pg-boss takes longer to start. A process that works updates older
+ * tables of pg-boss.
+ */
 async function areQueuesThere({ settings, database }: Context): Promise<boolean> {
   const schema = `${settings.schema}_boss`;
   if (!(await isTableThere(database, schema, 'queue'))) return false;
@@ -157,19 +167,19 @@ async function prepareQueues({ settings }: Context, boss: Boss, updates: boolean
   }
   if (!dead) await boss.createQueue(queues.dead, options);
   if (!completions) await boss.createQueue(queues.completions, { ...options, deadLetter: queues.dead });
-  // The settings of the latest process that works count.
+  // The settings of the latest process that works apply.
   else if (updates) await boss.updateQueue(queues.completions, { ...options, deadLetter: queues.dead });
 }
 
-/** Opens the way to pg-boss; with `works` in a process that hands completions over. */
+/** Starts pg-boss for handing over completions. `works` is true in a process that delivers completions. */
 export async function openHandOver(context: Context, { works }: { readonly works: boolean }): Promise<HandOver> {
   const { settings, database, statements, report } = context;
   const boss = await startBoss(context, works);
   const stop = () => boss.stop({ graceful: false, close: false }).catch(() => undefined);
   try {
     if (works) await prepareQueues(context, boss, true);
-    // So that pg-boss knows its queues: inside a transaction it would ask for them outside of it, which PGlite, with
-    // its one connection, never answers.
+    // These inserts let pg-boss read its queues now. Inside a transaction, it would read them outside of the
+    // transaction. PGlite has only one connection, and would never respond to that.
     for (const queue of Object.values(queues)) await boss.insert(queue, [], {});
   } catch (error) {
     await stop();
@@ -179,7 +189,7 @@ export async function openHandOver(context: Context, { works }: { readonly works
   async function send(db: BossDatabase, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
     const messages = rows.map((row) => {
-      // What was used up before the job was followed once more.
+      // These attempts were used before the job was followed again.
       const attempts = numberOf(row, 'attempts');
       const retryLimit = Math.max(0, settings.maxAttempts - 1 - attempts);
       return { data: { key: String(row.key) }, ...(attempts > 0 && { retryLimit }) };

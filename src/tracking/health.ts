@@ -1,7 +1,7 @@
 /**
- * Tells a job that cannot be looked at from a service that cannot be asked. What is wrong with all of them (a key, an
- * outage, responses that cannot be verified) holds the whole fleet, which then asks for one job at a time, ever more
- * slowly, until a response is good again.
+ * Distinguishes a job that cannot be looked at from a service that cannot be asked. Some problems affect all jobs: a
+ * key, an outage, or responses that cannot be verified. Such a problem holds the whole fleet. The fleet then asks for
+ * one job at a time, and waits longer each time, until a response is good again.
  *
  * @module
  */
@@ -16,20 +16,23 @@ export interface Health {
   succeeded(): void;
   /** A request failed. */
   failed(error: AnyHostedError): void;
-  /** What the database says of the fleet: another process may have found the problem. */
+  /** Learns the problem that the database has stored, or null. Another process may have found it. */
   learn(problem: string | null): void;
 }
 
-/** So many failures in a row are no accident, where requests have succeeded before, and none has for a while. */
+/** This number of failures in a row is a problem of the fleet, if no request has succeeded for `silenceMs`. */
 const failuresInRow = 3;
-/** How long that while is, in ms: of many requests at once, several may break together. */
+/**
+ * The shortest time, in ms, since the last request that succeeded. Of many requests that run at the same time, several
+ * may fail together.
+ */
 const silenceMs = 1_000;
-/** How long, in ms, `Retry-After` may hold the fleet. */
+/** How long, in ms, `Retry-After` may hold the fleet at most. */
 const maxHoldMs = 3_600_000;
-/** How long a 429 without `Retry-After` holds it. */
+/** How long, in ms, a 429 without `Retry-After` holds the fleet. */
 const defaultHoldMs = 1_000;
 
-/** Waiting mends none of these: where no request has succeeded yet, one is enough. */
+/** Errors that do not end by waiting. If no request has succeeded yet, one such error is enough. */
 const lasting: ReadonlySet<HostedErrorCode> = new Set(['authentication', 'signature', 'config']);
 
 /** Creates the watch. */
@@ -41,7 +44,7 @@ export function createHealth({ database, statements, report, log }: Context): He
 
   let writing = 0;
 
-  // What cannot be written now is found again by the next failure.
+  // If a write fails, the next failure of a request finds the problem again.
   function write(text: string, values: readonly unknown[]): void {
     writing += 1;
     void database
@@ -56,7 +59,7 @@ export function createHealth({ database, statements, report, log }: Context): He
     const asked = Number(readProperty(error, 'retryAfterMs') ?? 0);
     const ms = Math.min(asked || (error.code === 'rate_limit' ? defaultHoldMs : 0), maxHoldMs);
     const until = performance.now() + ms;
-    // A burst of refused requests asks for the same.
+    // Many rejected requests may ask for the same wait.
     if (ms === 0 || until <= heldUntil + 100) return;
     heldUntil = until;
     write(statements.hold, [ms]);
@@ -84,26 +87,29 @@ export function createHealth({ database, statements, report, log }: Context): He
       problem = error.code;
       write(statements.problem, [error.code]);
       report({ type: 'problem', code: error.code });
-      log('warn', `jobs are asked for one at a time until this is mended (${error.code}): ${error.message}`);
+      log(
+        'warn',
+        `the service is asked for one job at a time until this problem is over (${error.code}): ${error.message}`,
+      );
     },
     learn(known) {
-      // The database does not know yet what is being written.
+      // While a write is under way, the database does not have the new value yet.
       if (writing === 0) problem = known;
     },
   };
 }
 
-/** Whether other jobs would fail in the same way. */
+/** Says whether other jobs would fail in the same way. */
 function isOfTheFleet(error: AnyHostedError): boolean {
   switch (error.code) {
     case 'not_found':
     case 'api':
     case 'validation':
       return false;
-    // An ID number that is blocked: waiting does not help.
+    // A blocked ID number is not retryable, because waiting does not help.
     case 'rate_limit':
       return error.retryable;
-    // For example a gateway's HTML page with status 200.
+    // One example is a gateway's HTML page with status 200.
     case 'response':
       return error.reason === 'malformed' || error.reason === 'redirect';
     default:

@@ -1,6 +1,6 @@
 /**
- * Once a minute, in one process: removes what has ended long ago, in small batches,
- * and sends anew what was lost on its way.
+ * Cleans up once a minute, in one process. It removes jobs and links that ended long ago, in small batches. It also
+ * sends lost messages again.
  *
  * @module
  */
@@ -11,13 +11,13 @@ import { createPause } from './pause.js';
 
 /** How often, in ms, each process asks whether it is its turn. */
 const everyMs = 30_000;
-/** How many batches at most at a time: the rest has to wait a minute. */
+/** How many batches are removed at a time, at most. The rest waits for a minute. */
 const maxBatches = 20;
 
-/** How long, in ms, a completion is being handed over before it is looked whether its message is there. */
+/** How long, in ms, a completion must have been handed over before its message is checked. */
 const orphanMs = 3_600_000;
 
-/** Starts it. */
+/** Starts the housekeeping. */
 export function createHousekeeping(
   { database, statements, report }: Context,
   handOver: HandOver,
@@ -35,7 +35,7 @@ export function createHousekeeping(
 
   async function run(): Promise<void> {
     while (!isStopping) {
-      // The loop that looks at jobs reports a database that is away.
+      // The loop that looks at jobs reports a database that cannot be reached.
       await keepHouse().catch(() => undefined);
       if (!isStopping) await pause.sleep(everyMs);
     }

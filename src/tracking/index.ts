@@ -1,5 +1,5 @@
 /**
- * Durable tracking of jobs, over processes and machines.
+ * Durable tracking of jobs, over several processes and machines.
  *
  * @module hosted-client/tracking
  */

@@ -1,5 +1,5 @@
 /**
- * What the methods of a tracker are given, checked: every problem in one error, and nothing stored before.
+ * Checks the input of a tracker's methods. One error lists every problem, and nothing is stored before the check.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { SqlRunner } from './types.js';
 
 /** How many bytes a context may have as JSON. */
 const maxContextBytes = 16 * 1024;
-/** As many characters as an id of a callback may have. */
+/** How many characters an id may have. An id of a callback has the same limit. */
 const maxIdCharacters = 1_024;
 /** How many jobs one call may track. */
 const maxJobs = 100_000;
@@ -23,7 +23,7 @@ const maxJobs = 100_000;
 const whatAnIdIs =
   'must be a string of 1 to 1,024 characters, not blank, without NUL and without an unpaired surrogate';
 
-/** Whether PostgreSQL keeps an id as it is: it has no NUL, and UTF-8 has no half of a surrogate pair. */
+/** Says whether PostgreSQL stores an id unchanged. PostgreSQL stores no NUL, and UTF-8 has no unpaired surrogate. */
 export function isStorableId(value: unknown): value is string {
   return (
     typeof value === 'string' &&
@@ -34,7 +34,7 @@ export function isStorableId(value: unknown): value is string {
   );
 }
 
-/** Whether it can be the reference id of a link: what the client sends as a part of a path. */
+/** Says whether a value can be the reference id of a link. The client sends the id as a part of a path. */
 export function isRefId(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Za-z0-9_-]{1,128}$/.test(value);
 }
@@ -50,7 +50,7 @@ const laterDate = z.pipe(
   z.transform((date: Date) => date.getTime()),
 );
 
-/** A context as JSON; null where there is none. */
+/** A context as JSON, or null if there is none. */
 const context = z.pipe(
   z.unknown(),
   z.transform((value: unknown, at): string | null => {
@@ -66,7 +66,7 @@ const context = z.pipe(
   }),
 );
 
-/** A job to track, as checked. */
+/** A job to track, after the check. */
 export interface CheckedJob {
   readonly userId: string;
   readonly jobId: string;
@@ -93,7 +93,7 @@ const whatAKeyIs = 'must be the key of a completion';
 const uuid = z.custom<string>(isKey, whatAKeyIs);
 const letterOptions = inputObject({ limit: z.optional(integer(1, 10_000)), after: z.optional(uuid) });
 
-/** Checks one job or many, and the options beside them. */
+/** Checks one job or many jobs, and the options. */
 export function readTrack(
   given: unknown,
   options: unknown,
@@ -113,7 +113,7 @@ export function readTrack(
   return { jobs, db: beside.data?.db };
 }
 
-/** `jobs[3].userId` */
+/** Returns a path such as `jobs[3].userId`. */
 function place(isList: boolean, at: number, path: string): string {
   if (!isList) return path;
   return path === '' ? `jobs[${at}]` : `jobs[${at}].${path}`;
@@ -136,7 +136,7 @@ export function readLink(refId: unknown, options: unknown) {
   return { refId, ...checked.data };
 }
 
-/** Validates the argument of `retry()`: `'all'`, or a list of keys of dead letters. */
+/** Checks the argument of `retry()`. It is `'all'` or a list of keys of dead letters. */
 export function readKeys(given: unknown): readonly string[] | 'all' {
   if (given === 'all') return 'all';
   if (!Array.isArray(given))
@@ -159,7 +159,7 @@ function fail(issues: readonly Issue[], task: Task): never {
   throw new HostedValidationError(issues, { task });
 }
 
-/** Writes what JSON carries unchanged; undefined for anything else, as JSON would drop or change it. */
+/** Writes a value as JSON. Returns undefined if JSON would drop or change a part of the value. */
 function toJson(value: unknown): string | undefined {
   if (value === undefined) return 'null';
   try {
@@ -169,12 +169,12 @@ function toJson(value: unknown): string | undefined {
   }
 }
 
-/** As deep as a response of the service may be. */
+/** How deep a context may be. A response of the service has the same limit. */
 const maxDepth = 64;
 
 function isJson(value: unknown, depth: number): boolean {
   if (value === null || typeof value === 'boolean') return true;
-  // PostgreSQL stores no NUL, and UTF-8 has no half of a surrogate pair.
+  // PostgreSQL stores no NUL, and UTF-8 has no unpaired surrogate.
   if (typeof value === 'string') return !/[\ud800-\udfff]|\0/u.test(value);
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || depth >= maxDepth) return false;

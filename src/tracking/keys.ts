@@ -1,20 +1,20 @@
 /**
- * The keys of completions.
+ * Creates the keys of completions and links.
  *
  * @module
  */
 
 import { sha256Hex } from '../runtime/sha256.js';
 
-/** What a key is of. */
+/** The ids that a key is made from. */
 export type KeyOf =
   | readonly ['job', userId: string, jobId: string]
   | readonly ['link', refId: string]
   | readonly ['unheard', refId: string, missing: string];
 
 /**
- * Makes a UUID of version 8 (RFC 9562 §5.8: of the implementer's own making): the first bits of the SHA-256 of the
- * environment and the ids. The same everywhere, for ever.
+ * Creates a UUID of version 8. RFC 9562 §5.8 leaves the content of this version to the implementer. The UUID has the
+ * first bits of the SHA-256 of the environment and the ids. It is the same everywhere, for ever.
  */
 export async function createKey(environment: string, parts: KeyOf): Promise<string> {
   const hex = await sha256Hex(JSON.stringify(['hosted-client/tracking', environment, ...parts]));

@@ -1,5 +1,5 @@
 /**
- * One look at one job or link: a signed and verified request, and what it means for the row.
+ * Looks once at one job or link. A look is a signed and verified request. The result says what changes in the row.
  *
  * @module
  */
@@ -18,24 +18,24 @@ export interface TakenRow {
   readonly userId: string;
   readonly jobId: string;
   readonly linkRefId: string | null;
-  /** How often it was looked at, this look included. */
+  /** How often the row was looked at, including this look. */
   readonly polls: number;
   readonly lastError: string | null;
   /** True if the caller tracks the job, or the service knows it. False if only a callback has mentioned it. */
   readonly isProven: boolean;
-  /** Whether its deadline is over: this look is the last one. */
+  /** True if the deadline is over. This look is then the last one. */
   readonly isLast: boolean;
-  /** Of a link: how many jobs are known, and how many were missing the last time. */
+  /** For a link: how many of its jobs are known, and how many were missing at the last look. */
   readonly known: number;
   readonly missingSeen: number;
-  /** Of a link: how many were reported as missing, and of how many of these callbacks have told since. */
+  /** For a link: how many jobs were reported as missing, and how many of these callbacks have mentioned since. */
   readonly missingReported: number;
   readonly missingTold: number;
-  /** Of a link: whether callbacks mentioned jobs while it was being tracked. */
+  /** For a link: whether callbacks mentioned jobs while the link was being tracked. */
   readonly hasHeard: boolean;
 }
 
-/** What a look found out. */
+/** The result of a look. */
 export type Found =
   | {
       readonly is: 'ended';
@@ -49,7 +49,7 @@ export type Found =
   | {
       readonly is: 'noted';
       readonly error: HostedErrorCode | null;
-      /** Of a link. */
+      /** Only for a link. */
       readonly seen: { readonly missing: number; readonly told: number } | null;
       readonly status: JobStatus | null;
     }
@@ -85,7 +85,7 @@ export function readTaken(row: Row): TakenRow {
 }
 
 /**
- * Looks once.
+ * Looks at a job or link once.
  *
  * @throws the signal's reason when it aborts.
  */
@@ -128,9 +128,9 @@ function afterError(row: TakenRow, error: AnyHostedError): Found {
 }
 
 /**
- * Compares what a link counts with the jobs that are known. A callback may be on its way: what is missing counts when
- * it was missing at the look before, too. Of those reported, a callback may have told since: what is missing beyond
- * the others is new.
+ * Compares the link's count of finished jobs with the number of known jobs. A callback may still be on its way.
+ * Therefore a missing job counts only if it was also missing at the look before. Callbacks may have mentioned some of
+ * the reported jobs since. If more jobs are missing than the other reported ones, the additional jobs are new.
  */
 function compare(row: TakenRow, finished: number): Found {
   const missing = Math.max(0, finished - row.known);
@@ -142,7 +142,10 @@ function compare(row: TakenRow, finished: number): Found {
   return { is: 'noted', error: null, seen: { missing, told }, status: null };
 }
 
-/** What a verified status names as its link, where it names another one than the callback did; else null. */
+/**
+ * Finds the link that a verified status names, if it differs from the link that the callback named. Otherwise returns
+ * null.
+ */
 export function findOtherLink(row: TakenRow, { result, history }: JobStatus): string | null {
   const named = [result, ...(history ?? [])].flatMap((entry) => entry?.partnerParams?.linkId ?? []);
   return named.includes(row.linkRefId ?? '') ? null : (named[0] ?? null);

@@ -15,72 +15,96 @@ import { check } from '../validation/check.js';
 import { choice, copyOf, duration, flag, inputObject, integer, nonBlank } from '../validation/input.js';
 import type { SqlPool, TrackerEvent } from './types.js';
 
-/** Options of {@link createTracker}. Of `connectionString`, `pool` and `folder` exactly one has to be there. */
+/** Options of {@link createTracker}. Exactly one of `connectionString`, `pool` and `folder` is required. */
 export interface TrackerOptions {
-  /** Asks for statuses and links, and verifies callbacks. Its environment is part of every key. */
+  /** The client that fetches statuses and links, and that verifies callbacks. Its environment is part of every key. */
   client: HostedClient;
-  /** A PostgreSQL (13 or later) and an ordinary role in it. Any number of processes on any number of machines. */
+  /**
+   * The connection string of a PostgreSQL database (13 or later). An ordinary role is enough. Any number of processes
+   * on any number of machines can use the database.
+   */
   connectionString?: string;
-  /** Your own pool; `stop()` does not close it. */
+  /** Your own pool. `stop()` does not close it. */
   pool?: SqlPool;
-  /** A folder for PGlite: one process, which holds a lock on it. `'memory://'` for tests. */
+  /**
+   * A folder for PGlite. Only one process can use the folder, and this process holds a lock on it. Use `'memory://'`
+   * for tests.
+   */
   folder?: string;
-  /** The schema of the tables; pg-boss stands in `${schema}_boss`. Default `'hosted_tracking'`. */
+  /**
+   * The schema of the tables. The tables of pg-boss are in the schema `${schema}_boss`. Default `'hosted_tracking'`.
+   */
   schema?: string;
-  /** `false`: tables that are missing or older are a `HostedStorageError`, and nothing is changed. Default `true`. */
+  /**
+   * Whether the tracker may change tables. If it is `false`, nothing is changed, and tables that are missing or older
+   * lead to a `HostedStorageError`. Default `true`.
+   */
   migrate?: boolean;
   /**
-   * Requests a second of all processes on this schema together, those before deliveries included. The value of
-   * the latest start counts; a start without one keeps it. Default 10.
+   * How many requests a second all processes on this schema may send together. Requests before deliveries are included.
+   * The value of the latest start applies to all processes. A start without a value keeps the earlier value. Default
+   * 10.
    */
   maxRequestsPerSecond?: number;
-  /** Requests at once in this process. Default 10. */
+  /** How many requests this process may send at the same time. Default 10. */
   concurrency?: number;
-  /** Milliseconds between the first looks at a job. Default 5,000. */
+  /** The wait between the first looks at a job, in milliseconds. Default 5,000. */
   minDelayMs?: number;
-  /** Milliseconds between any two looks at a job, at most. Default 900,000. */
+  /** The longest wait between two looks at a job, in milliseconds. Default 900,000. */
   maxDelayMs?: number;
-  /** By how much each wait is longer than the one before. Default 1.5. */
+  /** The factor by which each wait is longer than the wait before it. Default 1.5. */
   backoffFactor?: number;
   /** How long a job is followed, in milliseconds. Default 7 days. */
   deadlineMs?: number;
   /**
-   * A callback about a job that neither `track()` nor a tracked link knows is kept for a later `track()`, or its
-   * job is followed at once, without a context. Default `'keep'`.
+   * The treatment of a callback whose job is not known from `track()` or from a tracked link. With `'keep'`, the job is
+   * kept for a later `track()`. With `'track'`, the job is followed at once, without a context. Default `'keep'`.
    */
   unknownJobs?: 'keep' | 'track';
-  /** How long a handler may take, in milliseconds; then `signal` aborts, and the completion is handed over again. Default 60,000. */
+  /**
+   * How long a handler may take, in milliseconds. After this time, `signal` aborts, and the completion is handed over
+   * again. Default 60,000.
+   */
   handlerTimeoutMs?: number;
-  /** Completions at once in this process. Default 10. */
+  /** How many completions this process may hand over at the same time. Default 10. */
   handlerConcurrency?: number;
-  /** How often a completion is handed over at most; then it is a dead letter. Default 20. */
+  /** How often a completion is handed over at most. After that, it is a dead letter. Default 20. */
   maxAttempts?: number;
-  /** Milliseconds before a completion is handed over again, doubling; whole seconds count. Default 1,000. */
+  /**
+   * The wait before a completion is handed over again, in milliseconds. It is rounded up to full seconds, and doubles
+   * each time. Default 1,000.
+   */
   minRetryMs?: number;
-  /** The longest of these waits, in milliseconds. Default 900,000. */
+  /**
+   * The longest wait before a completion is handed over again, in milliseconds. It is rounded up to full seconds.
+   * Default 900,000.
+   */
   maxRetryMs?: number;
-  /** How long what has ended is remembered, in milliseconds, so that a repeat is known as one. Default 30 days. */
+  /**
+   * How long the tracker remembers jobs and links that have ended, in milliseconds. During this time, it recognises a
+   * repeated callback. Default 30 days.
+   */
   retentionMs?: number;
-  /** Receives log lines: no ids of people, jobs or links. Default: the client's. */
+  /** Receives log lines. They contain no ids of people, jobs or links. Default: the client's logger. */
   logger?: Logger;
   /**
-   * Receives what happens, for metrics. What it throws is ignored.
+   * Receives the events of the tracker, for metrics. If it throws an error, the error is ignored.
    *
-   * @param event - What happened.
+   * @param event - The event.
    */
   onEvent?: (event: TrackerEvent) => void;
 }
 
-/** Where the tables stand. */
+/** The place of the tables. */
 export type Place = { readonly connectionString: string } | { readonly pool: SqlPool } | { readonly folder: string };
 
-/** Options after the check, with their defaults. */
+/** The options after the check, with their defaults. */
 export interface TrackerSettings {
   readonly client: HostedClient;
   readonly place: Place;
   readonly schema: string;
   readonly migrate: boolean;
-  /** Null: that of an earlier start, else 10. */
+  /** Null means the rate of an earlier start, or 10 if there was no earlier start. */
   readonly maxRequestsPerSecond: number | null;
   readonly concurrency: number;
   readonly minDelayMs: number;
@@ -99,7 +123,7 @@ export interface TrackerSettings {
 }
 
 const dayMs = 86_400_000;
-/** Longer than a timer: the database keeps the date. Ten years. */
+/** Ten years. This may be longer than a timer can run, because the database keeps the date. */
 const maxAgeMs = 3_650 * dayMs;
 
 const age = z.custom<number>(
@@ -109,7 +133,7 @@ const age = z.custom<number>(
   },
 );
 
-// The name of pg-boss's schema is longer by five characters, and PostgreSQL cuts names after 63.
+// The name of pg-boss's schema is five characters longer. PostgreSQL cuts names after 63 characters.
 const schemaName = z
   .string('must be a string')
   .check(
@@ -119,7 +143,7 @@ const schemaName = z
     ),
   );
 
-// As a URL, one folder would have two locks.
+// If a folder could also be given as a URL, the same folder could have two locks.
 const folder = nonBlank.check(
   z.regex(/^(?:memory:\/\/|(?![a-z-]+:\/\/))/, 'must be a path, or begin with "memory://"'),
 );
@@ -168,7 +192,8 @@ const places = ['connectionString', 'pool', 'folder'] as const;
 /**
  * Checks the options of a tracker.
  *
- * @throws {HostedConfigError} with every problem, and no part of a connection string.
+ * @throws {HostedConfigError} when options are invalid. The error lists every problem, and has no part of a connection
+ *   string.
  */
 export function readOptions(options: unknown): TrackerSettings {
   const copied = check(copyOf(optionNames), options);
@@ -209,7 +234,7 @@ function placeOf({ connectionString, pool, folder }: Given): Place {
   return pool === undefined ? { folder: folder ?? '' } : { pool };
 }
 
-/** Finds what is wrong with options together; each of them may be of the wrong type. */
+/** Finds conflicts between options. Each option may be of the wrong type. */
 function findConflicts(given: Readonly<Record<string, unknown>>): readonly Issue[] {
   const issues: Issue[] = [];
   const named = places.filter((name) => given[name] !== undefined);

@@ -6,12 +6,14 @@
 
 /** A sleep that can be ended early. */
 export interface Pause {
-  /** Resolves after `ms`, or as soon as it is woken; at once where it was woken since the last sleep. */
+  /**
+   * Resolves after `ms`, or as soon as `wake` is called. Resolves at once if `wake` was called since the last sleep.
+   */
   sleep(ms: number): Promise<void>;
   wake(): void;
 }
 
-/** Creates a pause; at most one sleep at a time. */
+/** Creates a pause. Only one sleep may run at a time. */
 export function createPause(): Pause {
   let end: (() => void) | null = null;
   let isWoken = false;

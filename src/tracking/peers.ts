@@ -1,7 +1,7 @@
 /**
- * The packages that tracking is built on. Each is loaded when it is needed, and is the user's own: what is missing is
- * an error that says how to install it. Of each only what is used is described here, so that the types
- * of one that is not installed are not needed.
+ * The packages that tracking is built on. Each package is loaded when it is needed. The user installs these packages.
+ * If a package is missing, the error says how to install it. Only the used parts of each package are described here, so
+ * that the types of a package need not be installed.
  *
  * @module
  */
@@ -9,12 +9,12 @@
 import { HostedStorageError } from './storage-error.js';
 import type { SqlPool } from './types.js';
 
-/** What runs pg-boss's statements. */
+/** Runs the statements of pg-boss. */
 export interface BossDatabase {
   executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** A message as pg-boss hands it out. */
+/** A message that pg-boss returns. */
 export interface BossMessage {
   readonly id: string;
   readonly data: { readonly key: string };
@@ -36,7 +36,7 @@ interface QueueOptions {
 type Within = { readonly db?: BossDatabase };
 type Attempt = Pick<BossMessage, 'id' | 'retryCount'>;
 
-/** pg-boss, as far as it is used. */
+/** The methods of pg-boss that are used. */
 export interface Boss {
   start(): Promise<unknown>;
   stop(options: { readonly graceful: boolean; readonly close: boolean; readonly timeout?: number }): Promise<void>;
@@ -77,7 +77,7 @@ export interface BossOptions {
   readonly flowIntervalSeconds: number;
 }
 
-/** PGlite, as far as it is used. */
+/** The methods of PGlite that are used. */
 export interface Lite {
   readonly waitReady: Promise<void>;
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
@@ -86,13 +86,13 @@ export interface Lite {
   close(): Promise<void>;
 }
 
-/** A pool of `pg`, as far as it is used. */
+/** The methods of a `pg` pool that are used. */
 export interface OwnPool extends SqlPool {
   on(event: 'error', listener: (error: unknown) => void): unknown;
   end(): Promise<void>;
 }
 
-/** The parts of pg-boss that are used. */
+/** The exports of pg-boss that are used. */
 export interface BossModule {
   readonly PgBoss: new (options: BossOptions) => Boss;
   readonly fromPglite: (lite: Lite) => BossDatabase;
@@ -106,7 +106,7 @@ export async function loadBoss(): Promise<BossModule> {
 /** Loads `pg`. */
 export async function loadPg(): Promise<{ readonly Pool: new (options: object) => OwnPool }> {
   const loaded = (await load('pg', () => import('pg' as string))) as { readonly default: object };
-  // It is CommonJS: the names of its exports are not found by every runtime.
+  // `pg` is CommonJS, and some runtimes do not find the names of its exports.
   return loaded.default as { readonly Pool: new (options: object) => OwnPool };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Rows of the tables, and what they are to callers.
+ * Converts between rows of the tables and the public types.
  *
  * @module
  */

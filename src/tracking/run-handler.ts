@@ -1,5 +1,5 @@
 /**
- * One delivery: the job's status as it is now, the handler, and what it led to.
+ * Runs one delivery. It fetches the current status of the job, calls the handler, and returns the result.
  *
  * @module
  */
@@ -15,14 +15,14 @@ import type { BossMessage } from './peers.js';
 import { outcomes } from './schema.js';
 import type { Completion, Json } from './types.js';
 
-/** What deliveries of one process share. */
+/** The values that all deliveries of one process share. */
 export interface Handling<C extends Json> {
   readonly handler: (completion: Completion<C>) => void | Promise<void>;
-  /** Ends what is under way. */
+  /** Ends the running requests and handlers. */
   readonly signal: AbortSignal;
 }
 
-/** A message, its row, and which delivery it is. */
+/** A message, its row, and the number of the delivery. */
 export interface Delivery {
   readonly message: BossMessage;
   readonly row: Row;
@@ -30,28 +30,33 @@ export interface Delivery {
   readonly attempt: number;
 }
 
-/** When a message is delivered. */
+/** The times of a delivery. */
 export interface Plan {
-  /** How long, in ms, its request waits for the budget; null where it may not be sent. */
+  /** How long, in ms, the request waits for the token bucket. Null if it may not be sent. */
   readonly waitMs: number | null;
-  /** When the handler has to begin, by the monotonic clock: later, another process may have the message. */
+  /**
+   * The latest time at which the handler may begin, by the monotonic clock. After it, another process may have the
+   * message.
+   */
   readonly beginBy: number;
 }
 
-/** What a delivery led to. */
+/** The result of a delivery. */
 export type Settled =
   | { readonly is: 'gone'; readonly message: BossMessage }
   | { readonly is: 'done'; readonly delivery: Delivery; readonly message: BossMessage }
   | { readonly is: 'again'; readonly delivery: Delivery; readonly message: BossMessage }
   | { readonly is: 'failed'; readonly delivery: Delivery; readonly message: BossMessage; readonly error: Failure };
 
-/** What is stored of what a handler threw. */
+/** The part of a handler's error that is stored. */
 interface Failure {
   readonly name: string;
   readonly code: string | null;
 }
 
-/** Creates the function that delivers one message. It rejects where another process may have the message by now. */
+/**
+ * Creates the function that delivers one message. The function rejects if another process may have the message already.
+ */
 export function createHandlerRunner<C extends Json>(
   { settings, report }: Context,
   health: Health,
@@ -69,7 +74,10 @@ export function createHandlerRunner<C extends Json>(
     return runHandler(delivery, status);
   }
 
-  /** The status as it is now; null where it cannot be had, or is pending: the job is then followed again. */
+  /**
+   * Fetches the current status. Returns null if the status cannot be fetched or the job is pending. The job is then
+   * followed again.
+   */
   async function fetchStatus(row: Row, waitMs: number | null): Promise<CompletedJob | null> {
     if (waitMs === null) return null;
     const query = { userId: textOf(row, 'user_id') ?? '', jobId: textOf(row, 'job_id') ?? '' };
@@ -103,7 +111,7 @@ export function createHandlerRunner<C extends Json>(
     aborted.catch(() => undefined);
     try {
       const completion = toCompletion<C>(delivery, status, ending.signal);
-      // One that does not listen to its signal may go on: it is handed over again all the same.
+      // A handler that ignores its signal may continue. The completion is still handed over again.
       await Promise.race([Promise.resolve().then(() => handler(completion)), aborted]);
     } catch (thrown) {
       failure = isLate ? timedOut : describe(thrown);
@@ -117,7 +125,7 @@ export function createHandlerRunner<C extends Json>(
   }
 }
 
-/** Whether a delivery asks for a status. */
+/** Says whether a delivery asks for a status. */
 export function asksForStatus(row: Row): boolean {
   return numberOf(row, 'outcome') === outcomes.completed;
 }
@@ -144,7 +152,10 @@ function toCompletion<C extends Json>(
 
 const timedOut: Failure = { name: 'TimeoutError', code: null };
 
-/** What is stored of an error: its message may name a person. A code is a name in letters, or a SQLSTATE. */
+/**
+ * Returns the part of an error that is stored. The error's message is not stored, because it may contain a person's
+ * name. A code is a name made of letters, or a SQLSTATE.
+ */
 function describe(thrown: unknown): Failure {
   try {
     const { name, code } = Object(thrown) as { readonly name?: unknown; readonly code?: unknown };

@@ -1,7 +1,7 @@
 /**
- * The tables, and how they are made. A process that starts looks first, and changes only what is missing, under a
- * lock: `create index if not exists` locks its table before it looks, so that one open transaction would stop every
- * writer behind a process that starts.
+ * Creates the tables. A process that starts first checks which tables exist. It then changes only the missing ones,
+ * under a lock. It does not use `create index if not exists`, because this locks the table before it checks. If another
+ * transaction were open, the new process would wait for it, and every writer would wait for the new process.
  *
  * @module
  */
@@ -12,27 +12,27 @@ import type { Database, Sql } from './database.js';
 import type { TrackerSettings } from './options.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
 
-/** How long, in ms, another process may make the tables. */
+/** How long, in ms, this process waits while another process creates the tables. */
 const lockMs = 8_000;
 
 /** The version of the tables. */
 const currentVersion = 1;
 
-/** What a row is. */
+/** The kinds of rows. */
 export const kinds = { job: 0, link: 1, gap: 2 } as const;
 
-/** Where a row stands. */
+/** The states of a row. */
 export const states = { heard: 0, tracking: 1, handingOver: 2, done: 3, dead: 4, untracked: 5 } as const;
 
-/** How a job ended. */
+/** The ways in which a job can end. */
 export const outcomes = { completed: 1, expired: 2, unheard: 3 } as const;
 
-/** Writes the name of a schema for a statement: it may be a word of SQL. */
+/** Quotes the name of a schema for a statement, because the name may be a keyword of SQL. */
 export function quote(schema: string): string {
   return `"${schema}"`;
 }
 
-/** Writes what makes the tables of a schema; `docs/tracking.md` shows it. */
+/** Returns the statements that create the tables of a schema. `docs/tracking.md` shows them. */
 export function createTables(schema: string): readonly string[] {
   return [
     `create table ${schema}.fleet (
@@ -86,19 +86,19 @@ export function createTables(schema: string): readonly string[] {
   ];
 }
 
-/** What every process of a schema shares. */
+/** The values that every process of a schema shares. */
 export interface Fleet {
   /** Requests a second. */
   readonly rate: number;
-  /** The rate before this start, where it was another one. */
+  /** The rate before this start, or null if it was the same. */
   readonly rateBefore: number | null;
 }
 
 /**
- * Looks at the tables, makes what is missing, and writes the rate of this start.
+ * Checks the tables, creates the missing ones, and writes the rate of this start.
  *
- * @throws {HostedStorageError} when they are missing or older and may not be changed, or newer.
- * @throws {HostedConfigError} when they are of another environment or partner.
+ * @throws {HostedStorageError} when the tables are newer, or when they are missing or older and may not be changed.
+ * @throws {HostedConfigError} when the tables belong to another environment or partner.
  */
 export async function openSchema(database: Database, settings: TrackerSettings): Promise<Fleet> {
   const { schema, migrate, client } = settings;
@@ -107,22 +107,23 @@ export async function openSchema(database: Database, settings: TrackerSettings):
     if (!migrate) throw notMigrated(`the tables of schema "${schema}" are missing`);
     found = await makeTables(database, settings).catch((error: unknown) => {
       const isForbidden = error instanceof HostedStorageError && codeOf(error.cause) === '42501';
-      throw isForbidden ? notMigrated(`this role may not make the tables of schema "${schema}" (42501)`) : error;
+      throw isForbidden ? notMigrated(`this role may not create the tables of schema "${schema}" (42501)`) : error;
     });
   }
   if (found.version > currentVersion) {
-    const why = `the tables of schema "${schema}" are of a newer version of this package: update it here too`;
+    const why = `the tables of schema "${schema}" belong to a newer version of this package: update the package here too`;
     throw new HostedStorageError('newer', why, { task: 'create a tracker' });
   }
   if (found.version < currentVersion) throw notMigrated(`the tables of schema "${schema}" are older`);
   if (found.environment !== client.environment) {
-    const message = `has the jobs of ${found.environment}: those of ${client.environment} need another schema`;
+    const message = `has the jobs of ${found.environment}: the jobs of ${client.environment} need another schema`;
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
   }
-  // The same two ids name another person's job there. A client of another make does not tell.
+  // With another partner, the same two ids name another person's job. A client that was not made by this package does
+  // not show its partner id.
   const partnerId = partnerIdOf(client);
   if (found.partnerId !== null && partnerId !== undefined && found.partnerId !== partnerId) {
-    const message = 'has the jobs of another partner id: those of this one need another schema';
+    const message = 'has the jobs of another partner id: the jobs of this partner id need another schema';
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
   }
   if (found.partnerId === null && partnerId !== undefined) {
@@ -143,7 +144,10 @@ interface Found {
   readonly rate: number;
 }
 
-/** Looks for a table. `to_regclass` may remember, within a transaction, that there was none. */
+/**
+ * Checks whether a table exists. It does not use `to_regclass`. Within a transaction, `to_regclass` may still report
+ * that a table is missing after another process has created it.
+ */
 export async function isTableThere(sql: Sql, schema: string, name: string): Promise<boolean> {
   const text = `select 1 as found from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where n.nspname = $1 and c.relname = $2`;
@@ -165,13 +169,13 @@ async function look(sql: Sql, schema: string): Promise<Found | null> {
 async function makeTables(database: Database, settings: TrackerSettings): Promise<Found> {
   const { schema, client } = settings;
   return database.transaction(async (inside) => {
-    // Two processes that start at once: the second waits, and finds them made. A lock that is not given back leaves no
-    // connection behind.
+    // If two processes start at the same time, the second one waits and then finds the tables. The lock ends with the
+    // transaction, so no connection keeps it.
     await inside.run(`set local lock_timeout = '${lockMs}ms'`);
     await inside.run('select pg_advisory_xact_lock(hashtext($1))', [`hosted-client/tracking/${schema}`]);
     const found = await look(inside, schema);
     if (found) return found;
-    // `create schema if not exists` asks for rights on the database even where the schema exists.
+    // `create schema if not exists` requires rights on the database even if the schema exists.
     const [namespace] = await inside.run('select 1 as is_there from pg_namespace where nspname = $1', [schema]);
     if (!namespace) await inside.run(`create schema ${quote(schema)}`);
     if (!(await isTableThere(inside, schema, 'fleet'))) {

@@ -1,8 +1,8 @@
 /**
- * The statements on the tables. Times are those of the database, so that the clocks of processes need not agree. They
- * are passed as milliseconds, so that it does not matter how a driver reads dates. Lists are passed as JSON, which
- * every driver sends as it stands. Updates find their rows by `key = any(array)`: with a join to a list alone, the
- * planner may read the whole table.
+ * The statements on the tables. All times come from the database, so the clocks of processes may differ. Times are
+ * passed as milliseconds, because drivers read dates in different ways. Lists are passed as JSON, because every driver
+ * sends JSON unchanged. Updates find their rows by `key = any(array)`. If an update only joined a list, the planner
+ * might read the whole table.
  *
  * @module
  */
@@ -10,10 +10,15 @@
 import type { TrackerSettings } from './options.js';
 import { kinds, outcomes, quote, states } from './schema.js';
 
-/** How many jobs are kept that only callbacks have mentioned, until the service knows them. The oldest are dropped. */
+/**
+ * How many jobs are kept that only callbacks have mentioned. A job no longer counts once the service knows it. The
+ * oldest jobs are dropped.
+ */
 export const maxToldJobs = 10_000;
 
-/** How much deliveries may owe the budget, in seconds: beyond that, their jobs are followed again. */
+/**
+ * How many seconds of requests deliveries may owe the token bucket. If they owe more, their jobs are followed again.
+ */
 export const maxDebtSeconds = 5;
 
 /** The texts of all statements on a schema. */
@@ -28,32 +33,33 @@ export function createStatements(settings: TrackerSettings) {
   const { schema, minDelayMs, maxDelayMs, backoffFactor, deadlineMs, unknownJobs, retentionMs } = settings;
   const tracked = `${quote(schema)}.tracked`;
   const fleet = `${quote(schema)}.fleet`;
-  // A tenth of a second's requests at once at most: no second then sees many more than the rate. A clock that went
-  // back, as after a failover, has passed time, too: else nothing would be asked until it is where it was.
+  // The token bucket holds the requests of a tenth of a second at most, so no second has many more requests than the
+  // rate. If the clock went back, as after a failover, the difference counts as time that has passed. Otherwise nothing
+  // would be asked until the clock is back at its old time.
   const burst = 'greatest(1, f.rate / 10)';
   const refilled = `least(${burst}, f.tokens
       + abs(extract(epoch from clock_timestamp() - f.refilled_at))::double precision * f.rate)`;
   const heldUntil = (row: string) => `greatest(${row}.hold_until, ${row}.asked_until)`;
-  // The planner may look for one row that is due in the whole table, where it takes many to be: it reads the first of the
-  // index by date instead.
+  // If the planner expects many due rows, it may search the whole table for one of them. This subquery reads the first
+  // row of the index by date instead.
   const firstDue = `(select t.due from ${tracked} t where t.due is not null order by t.due limit 1)`;
   const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
-  // With half of it random: jobs that were tracked together do not stay together.
+  // Half of the delay is random, so that jobs that were tracked together do not stay together.
   const delay = `${interval(`least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, t.step)) * (0.5 + random() / 2)`)}`;
-  // A callback: whether it makes a job followed, or brings its look forward, and to when.
+  // These conditions say whether a callback makes a job followed or brings its look forward, and to which date.
   const isAdopted = `(t.state = ${states.heard} and excluded.state = ${states.tracking})`;
   const soonest = `greatest(now(), coalesce(t.forced_at, '-infinity') + ${interval(minDelayMs)})`;
   const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
-  // The service does not know the job, and only callbacks have mentioned it.
+  // True if the service does not know the job and only callbacks have mentioned it.
   const isUnknown = (row: string) => `(not ${row}.is_proven and ${row}.last_error is not distinct from 'not_found')`;
-  // Of a job that is tracked without its link: it is counted by this, and nothing else rests on it.
+  // The link that a callback named, for a job that is tracked without a link. It is used only to count the job.
   const toldLink = `case when t.link_ref_id is null then coalesce(t.told_link_ref_id, excluded.link_ref_id)
     else t.told_link_ref_id end`;
-  // Invented jobs are not counted: they would hide jobs that no callback has mentioned.
+  // Invented jobs are not counted. They would hide jobs that no callback has mentioned.
   const jobsOf = (link: string) => `(select count(*) from ${tracked} j
       where j.link_ref_id = ${link} and j.kind = ${kinds.job} and not ${isUnknown('j')})::integer
       + (select count(*) from ${tracked} j where j.told_link_ref_id = ${link} and j.link_ref_id is null)::integer`;
-  // Whether a job of a link is followed if only callbacks have mentioned it, and with which context.
+  // Says whether a link's job is followed if only callbacks have mentioned it, and with which context.
   const ownerOf = (linkKey: string) => `(select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
     from (select 1) one left join ${tracked} l
       on l.key = ${linkKey}::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))`;
@@ -61,8 +67,8 @@ export function createStatements(settings: TrackerSettings) {
 
   return {
     /**
-     * Any number of jobs. A job that is known stays as it is, unless only callbacks have mentioned it. A callback's link
-     * is not signed, so the context could be that of another person's link.
+     * Tracks any number of jobs. A known job is not changed, unless only callbacks have mentioned it. The link of a
+     * callback is not signed, so the context could belong to another person's link.
      */
     track: `insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline)
 select j.key, ${kinds.job}, ${states.tracking}, j.user_id, j.job_id, j.link_ref_id, j.context::json, now(),
@@ -76,7 +82,7 @@ on conflict (key) do update set state = excluded.state, due = excluded.due, dead
   step = 0, attempts = 0, last_error = null, failure_name = null, failure_code = null, ended_at = null, outcome = null
 where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
 
-    /** A link, and its jobs that callbacks mentioned before. $1 key, $2 ref id, $3 context, $4 deadline */
+    /** Tracks a link, and its jobs that callbacks mentioned before. $1 key, $2 ref id, $3 context, $4 deadline */
     trackLink: `with link as (
   insert into ${tracked} as t (key, kind, state, link_ref_id, context, due, deadline)
   values ($1::uuid, ${kinds.link}, ${states.tracking}, $2::text, $3::text::json, now(),
@@ -90,14 +96,14 @@ update ${tracked} t set state = ${states.tracking}, context = coalesce(
   due = now(), deadline = now() + ${interval(deadlineMs)}, step = 0
 where t.link_ref_id = $2::text and t.kind = ${kinds.job} and t.state = ${states.heard}`,
 
-    /** Jobs of a link that a callback mentioned while the link was being tracked. $1 key of the link */
+    /** Follows the jobs that callbacks mentioned while their link was being tracked. $1 key of the link */
     adopt: `update ${tracked} t set state = ${states.tracking}, context = l.context, due = now(),
   deadline = now() + ${interval(deadlineMs)}, step = 0
 from ${tracked} l
 where l.key = $1::uuid and t.link_ref_id = l.link_ref_id and t.kind = ${kinds.job} and t.state = ${states.heard}
   and not ${isUnknown('t')}`,
 
-    /** It stays known, so that its link does not miss it. */
+    /** Forgets a job. Its row stays, so that its link does not count the job as missing. $1 key */
     untrack: `update ${tracked} set state = ${states.untracked}, due = null, ended_at = now(), context = null, is_proven = true
 where key = $1::uuid and kind = ${kinds.job} and state in (${states.heard}, ${states.tracking}, ${states.handingOver}, ${states.dead})
 returning key`,
@@ -106,10 +112,10 @@ returning key`,
 from ${tracked} t where t.key = $1::uuid and t.kind = ${kinds.job} and t.state <> ${states.untracked}`,
 
     /**
-     * A callback: $1 key, $2 user id, $3 job id, $4 ref id of its link or null, $5 key of that link or null. The job
-     * is looked at now, or as soon as the last look that a callback caused is long enough ago. If that changes nothing,
-     * nothing is written. If too many jobs are kept that only callbacks have mentioned, the oldest are dropped. The row
-     * says whether the job had ended before.
+     * Stores a callback. $1 key, $2 user id, $3 job id, $4 ref id of its link or null, $5 key of that link or null. The
+     * job is looked at now, or after the shortest wait since the last look that a callback caused. If nothing would
+     * change, nothing is written. If too many jobs are kept that only callbacks have mentioned, the oldest are dropped.
+     * The returned row says whether the job had ended before.
      */
     hear: `with before as (
   select 1 from ${tracked} where key = $1::uuid and ended_at is not null and state <> ${states.untracked}
@@ -137,8 +143,9 @@ where ${isBrought} or t.told_link_ref_id is distinct from ${toldLink}
 select exists (select from before) as has_ended`,
 
     /**
-     * Takes due rows, charges the budget for them, and gives them their next date: a process that dies after it holds
-     * nothing. $1 how many at most. The first row has the budget; the others, if any, are those taken.
+     * Takes due rows, charges the token bucket for them, and sets the dates of their next looks. A process that dies
+     * after this statement leaves no lock behind. $1 how many at most. The first row has the state of the token bucket.
+     * All other rows are the taken ones.
      */
     claim: `with f as materialized (
   select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst
@@ -184,7 +191,7 @@ select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.
   t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, t.is_last, t.known, t.has_heard
 from taken t`,
 
-    /** What looks found out, without ending anything. $1 JSON of rows */
+    /** Stores the results of looks that end nothing. $1 JSON of rows, $2 keys */
     note: `update ${tracked} t set last_error = n.last_error,
   is_proven = t.is_proven or (n.is_proven and t.link_ref_id is not distinct from n.link_ref_id),
   missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
@@ -193,13 +200,14 @@ from json_to_recordset($1::text::json)
   as n(key uuid, last_error text, is_proven boolean, link_ref_id text, missing_seen integer, missing_told integer, is_soon boolean)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
 
-    /** Jobs that only callbacks have mentioned, and that the service does not know. They are followed no more. $1 keys */
+    /** Stops following jobs that only callbacks have mentioned and that the service does not know. $1 keys */
     giveUp: `update ${tracked} set state = ${states.heard}, due = null, deadline = null, context = null, last_error = 'not_found'
 where key = ${keysOf('$1')} and state = ${states.tracking} and not is_proven`,
 
     /**
-     * A job that is of another link than its callback said. $1 key, $2 ref id or null, $3 key of that link or null. It
-     * gets the context of its own link; where that is not tracked, it is what unknown jobs are.
+     * Changes the link of a job whose callback named a wrong link. $1 key, $2 ref id or null, $3 key of that link or
+     * null. The job gets the context of its own link. If that link is not tracked, the job is treated as an unknown
+     * job.
      */
     relink: `update ${tracked} t set link_ref_id = $2::text, is_proven = o.follows, context = o.context,
   state = case when o.follows then t.state else ${states.heard} end,
@@ -209,8 +217,8 @@ where t.key = $1::uuid and t.state = ${states.tracking} and not t.is_proven
 returning t.state`,
 
     /**
-     * Ends jobs that are followed. One whose link has changed since the look is not ended: its context may be another
-     * one, too. $1 keys, $2 outcome, $3 JSON of rows
+     * Ends jobs that are followed. If the link of a job has changed since the look, the job is not ended, because its
+     * context may have changed too. $1 keys, $2 outcome, $3 JSON of rows
      */
     end: `update ${tracked} t set state = ${states.handingOver}, outcome = $2::smallint, due = null, ended_at = now(),
   is_proven = true
@@ -219,16 +227,19 @@ where t.key = e.key and t.key = ${keysOf('$1')} and t.state = ${states.tracking}
   and (t.is_proven or t.link_ref_id is not distinct from e.link_ref_id)
 returning t.key, t.attempts`,
 
-    /** The error of the last look, of jobs that end by their deadline. $1 JSON of rows, $2 keys */
+    /** Stores the error of the last look for jobs that end by their deadline. $1 JSON of rows, $2 keys */
     endErrors: `update ${tracked} t set last_error = n.last_error
 from json_to_recordset($1::text::json) as n(key uuid, last_error text)
 where t.key = n.key and t.key = ${keysOf('$2')}`,
 
-    /** A link that is looked at no more. */
+    /** Ends links, so that they are not looked at any more. $1 keys */
     endLinks: `update ${tracked} set state = ${states.done}, due = null, ended_at = now()
 where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracking}`,
 
-    /** A gap: $1 key, $2 key of the link, $3 how many are missing, $4 of how many of these callbacks have told since. */
+    /**
+     * Adds a gap. $1 key, $2 key of the link, $3 how many jobs are missing, $4 how many of these callbacks have
+     * mentioned since.
+     */
     addGap: `with reported as (
   update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_told = $4::integer where key = $2::uuid and missing < $3::integer
   returning link_ref_id, context
@@ -239,8 +250,9 @@ on conflict (key) do nothing
 returning key, attempts`,
 
     /**
-     * What deliveries need, and the payment for their requests. $1 keys. Where the budget is in debt, they are sent
-     * once it is paid; where the fleet holds or owes too much, nothing is paid, and `tokens` is null.
+     * Reads the rows for deliveries, and charges the token bucket for their requests. $1 keys. If the token bucket is
+     * in debt, the requests are sent once the debt is paid. If the fleet is held or the debt is too large, nothing is
+     * charged, and `tokens` is null.
      */
     deliver: `with r as materialized (
   select ${identity}, t.outcome, t.attempts, t.missing, t.last_error
@@ -256,26 +268,26 @@ returning key, attempts`,
 select r.*, c.tokens, s.rate, coalesce(${firstDue} <= now(), false) as has_due
 from r cross join ${fleet} s left join charged c on true`,
 
-    /** Completions that were handled. $1 keys */
+    /** Marks completions as handled. $1 keys */
     settle: `update ${tracked} set state = ${states.done}, ended_at = now()
 where key = ${keysOf('$1')} and state = ${states.handingOver}`,
 
-    /** Jobs whose fresh status could not be had: they are followed again. $1 JSON of rows, $2 keys */
+    /** Follows jobs again whose fresh status could not be fetched. $1 JSON of rows, $2 keys */
     followAgain: `update ${tracked} t set state = ${states.tracking}, outcome = null, ended_at = null, step = 1,
   attempts = n.attempts, due = now() + ${interval(minDelayMs)} * (0.5 + random() / 2),
   deadline = greatest(t.deadline, now() + ${interval(deadlineMs)})
 from json_to_recordset($1::text::json) as n(key uuid, attempts integer)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOver}`,
 
-    /** Completions that were handed over in vain. $1 JSON of rows, $2 keys */
+    /** Makes completions dead letters. $1 JSON of rows, $2 keys */
     bury: `update ${tracked} t set state = ${states.dead}, ended_at = now(), attempts = n.attempts,
   failure_name = n.name, failure_code = n.code
 from json_to_recordset($1::text::json) as n(key uuid, attempts integer, name text, code text)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOver}`,
 
     /**
-     * Those whose last worker died: pg-boss alone knows that they are dead letters. A letter from before their end is
-     * of an earlier completion, whose job was untracked. $1 the queue
+     * Finds dead letters whose last worker died. Only pg-boss knows that they are dead letters. If a letter is older
+     * than the end of the job, it belongs to an earlier completion, and the job was untracked after that. $1 the queue
      */
     findBuried: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = 'TimeoutError',
   attempts = t.attempts + coalesce(m.source_retry_count, 0) + 1
@@ -284,22 +296,25 @@ where m.name = $1 and m.state = 'created' and t.key = (m.data ->> 'key')::uuid a
   and m.created_on >= t.ended_at
 returning t.attempts`,
 
-    /** $1 how many, $2 the last key seen or null. Where that is no dead letter any more, the oldest come first again. */
+    /**
+     * Lists dead letters. $1 how many, $2 the last key seen or null. If that key is not a dead letter any more, the
+     * list begins with the oldest.
+     */
     deadLetters: `select ${identity}, t.attempts, ${milliseconds('t.ended_at')} as failed_at, t.failure_name, t.failure_code
 from ${tracked} t
 where t.state = ${states.dead} and t.ended_at is not null and coalesce((t.ended_at, t.key) >
   ((select a.ended_at from ${tracked} a where a.key = $2::uuid and a.state = ${states.dead}), $2::uuid), true)
 order by t.ended_at, t.key limit $1::integer`,
 
-    /** Dead letters that are handed over again. $1 keys, or null for all of them */
+    /** Marks dead letters to be handed over again. $1 keys, or null for all of them */
     revive: `update ${tracked} t set state = ${states.handingOver}, ended_at = now(), attempts = 0,
   failure_name = null, failure_code = null
 where t.state = ${states.dead} and t.ended_at is not null and ($1::text is null or t.key = ${keysOf("coalesce($1::text, '[]')")})
 returning t.key`,
 
     /**
-     * Completions whose message is missing. Nothing removes messages, but without one a completion would be lost. $1
-     * the queue, $2 for how long they have been handed over, in ms
+     * Finds completions whose message is missing. Nothing removes messages, but a completion without a message would be
+     * lost. $1 the queue, $2 for how long they have been handed over, in ms
      */
     findOrphans: `select t.key, t.attempts from ${tracked} t
 where t.state = ${states.handingOver} and t.ended_at <= now() - ${interval('$2::double precision')} and not exists (
@@ -307,15 +322,15 @@ where t.state = ${states.handingOver} and t.ended_at <= now() - ${interval('$2::
   where m.name = $1 and m.state < 'completed' and (m.data ->> 'key')::uuid = t.key)
 order by t.ended_at limit 1000 for update of t skip locked`,
 
-    /** What stops jobs from being looked at. $1 code */
+    /** Stores the problem that stops the tracker from looking at jobs. $1 code */
     problem: `update ${fleet} set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
   hold_until = greatest(hold_until, clock_timestamp() + ${interval(1_000)})`,
 
-    /** It is over: every process may go on, once the service does not ask for a pause any more. */
+    /** Removes the problem. Every process may go on, unless the service still asks for a pause. */
     recovered: `update ${fleet} set problem_code = null, problem_since = null, problem_looks = 0, hold_until = null
 where problem_code is not null`,
 
-    /** The service asks all processes to wait. $1 how long, in ms */
+    /** Stores that the service asks all processes to wait. $1 how long, in ms */
     hold: `update ${fleet} set asked_until = greatest(asked_until, clock_timestamp() + ${interval('$1::double precision')})`,
 
     stats: `select f.requests_sent::double precision as requests_sent, f.problem_code,
@@ -329,10 +344,13 @@ from ${fleet} f, (select
   count(*) filter (where t.state = ${states.dead})::double precision as dead
   from ${tracked} t) c`,
 
-    /** Whether it is this process's turn to keep house: once a minute, one process. */
+    /** Asks whether this process may do the housekeeping. One process may do it once a minute. */
     keepHouse: `update ${fleet} set kept_at = now() where kept_at < now() - interval '1 minute' returning 1 as yes`,
 
-    /** A batch of what has ended long ago; jobs of a link that is still followed count as told. */
+    /**
+     * Removes a batch of jobs and links that ended long ago. If a link is still followed, its jobs are not removed,
+     * because they are counted as known.
+     */
     forget: `delete from ${tracked} where key = any(array(
   select t.key from ${tracked} t
   where t.state in (${states.done}, ${states.untracked}) and t.ended_at < now() - ${interval(retentionMs)}
@@ -340,7 +358,7 @@ from ${fleet} f, (select
       where l.link_ref_id = coalesce(t.link_ref_id, t.told_link_ref_id) and l.kind = ${kinds.link} and l.state = ${states.tracking})
   order by t.ended_at limit 500 for update skip locked)) returning 1 as gone`,
 
-    /** A batch of jobs that callbacks mentioned, and that were not tracked since. */
+    /** Removes a batch of jobs that callbacks mentioned and that were not tracked since. */
     forgetHeard: `delete from ${tracked} where key = any(array(
   select t.key from ${tracked} t
   where not t.is_proven and t.state = ${states.heard} and t.told_at < now() - ${interval(deadlineMs)}

@@ -8,16 +8,16 @@ import type { CallbackEvent } from '../callbacks/types.js';
 import type { JobRef } from '../jobs/types.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
 
-/** Follows jobs until each has ended, and hands every end over at least once. */
+/** Follows jobs until each one has ended. Hands over the completion of each job at least once. */
 export interface Tracker<C extends Json = Json> {
   /**
-   * Tracks one job or many, in one statement. A job that is already tracked stays as it is. A job that only callbacks
-   * have mentioned gets this context and this link.
+   * Tracks one job or many jobs, in one statement. A job that is already tracked is not changed. If only callbacks have
+   * mentioned a job, the job gets this context and this link.
    *
-   * @param jobs - The jobs, each with a context of your own.
-   * @param options - Whether it is part of a transaction of yours.
-   * @returns The keys of their completions, in their order.
-   * @throws {HostedValidationError} when a job is invalid, with every problem; nothing is then stored.
+   * @param jobs - The jobs. Each has a context of your own.
+   * @param options - Your transaction, if the statement must be part of it.
+   * @returns The keys of the jobs' completions, in the order of `jobs`.
+   * @throws {HostedValidationError} when a job is invalid. The error lists every problem, and nothing is stored.
    * @throws {HostedStorageError} when the database cannot be used.
    *
    * @example Together with a row of your own
@@ -28,55 +28,58 @@ export interface Tracker<C extends Json = Json> {
   track(
     jobs: JobToTrack<C> | readonly JobToTrack<C>[],
     options?: {
-      /** Your transaction: the statement runs in it. Default: a connection of the tracker's. */
+      /** Your transaction. The statement runs in it. Default: a connection of the tracker. */
       db?: SqlRunner;
     },
   ): Promise<readonly string[]>;
   /**
-   * Tracks the jobs of a link: those that callbacks tell of get its context, and the link's own counters tell of
-   * jobs that no callback has mentioned. A link that is already tracked stays as it is.
+   * Tracks the jobs of a link. Each job that a callback mentions gets the link's context. The link's own counters show
+   * jobs that no callback has mentioned. A link that is already tracked is not changed.
    *
    * @param refId - The reference id of the link.
-   * @param options - The context of its jobs, until when it is looked at, and a transaction of yours.
-   * @throws {HostedValidationError} when something is invalid, with every problem; nothing is then stored.
+   * @param options - The context of the link's jobs, the date until which the link is looked at, and your transaction.
+   * @throws {HostedValidationError} when the reference id or an option is invalid. The error lists every problem, and
+   *   nothing is stored.
    * @throws {HostedStorageError} when the database cannot be used.
    */
   trackLink(
     refId: string,
     options?: {
-      /** What its jobs are handed over with. JSON of at most 16 KiB. Default: null. */
+      /** The context that the completions of the link's jobs get. JSON of at most 16 KiB. Default: null. */
       context?: C;
-      /** Until when the link is looked at. Default: `deadlineMs` from now. */
+      /** The date until which the link is looked at. Default: `deadlineMs` from now. */
       deadline?: Date;
-      /** Your transaction: the statement runs in it. Default: a connection of the tracker's. */
+      /** Your transaction. The statement runs in it. Default: a connection of the tracker. */
       db?: SqlRunner;
     },
   ): Promise<void>;
   /**
-   * Forgets a job: no completion of it is handed over any more, unless its handler already runs.
+   * Forgets a job. Its completion is not handed over any more, unless its handler already runs.
    *
    * @param job - Both ids.
-   * @returns Whether there was one whose completion was not handled yet.
+   * @returns True if the tracker knew the job, and its completion was not handled yet.
    * @throws {HostedStorageError} when the database cannot be used.
    */
   untrack(job: JobRef): Promise<boolean>;
   /**
-   * Tells where a job stands; nothing is asked of the service.
+   * Reads the state of a job from the database. It sends no request to the service.
    *
    * @param job - Both ids.
-   * @returns The job; null where nothing is known of it.
+   * @returns The job, or null if the tracker does not know it.
    * @throws {HostedStorageError} when the database cannot be used.
    */
   get(job: JobRef): Promise<TrackedJob<C> | null>;
   /**
-   * Verifies a callback and brings its job's next look forward: one write, no request. One that is up to two days
-   * late counts too. `repeat` says whether its job had ended before.
+   * Verifies a callback, and brings the next look at its job forward. This takes one write and no request. A callback
+   * that is up to two days late is accepted too. `repeat` is true if the job had ended before.
    *
    * @param body - The raw body of the request.
-   * @param options - How large it may be.
-   * @returns What the callback says. Its body is not signed: a hint.
-   * @throws {HostedError} when `callbacks.receive` would, for the same reasons, but never on a repeat.
-   * @throws {HostedStorageError} when it could not be stored: respond with 503, so that it is redelivered.
+   * @param options - How large the body may be.
+   * @returns The content of the callback. Its body is not signed, so the content is only a hint.
+   * @throws {HostedError} when `callbacks.receive` would throw it. The only difference is that a repeat is never an
+   *   error.
+   * @throws {HostedStorageError} when the callback could not be stored. Respond with 503, so that the callback is
+   *   redelivered.
    *
    * @see §6 of docs/protocol.md
    */
@@ -88,11 +91,12 @@ export interface Tracker<C extends Json = Json> {
     },
   ): Promise<CallbackEvent>;
   /**
-   * Creates the same as a web-standard handler: 200 once it is stored; 400, 401, 405, 408, 413 as
-   * `callbacks.handler`; 503 with `Retry-After` when it could not be stored.
+   * Creates a web-standard handler that does the same as `receive`. It responds with 200 once the callback is stored.
+   * It responds with 400, 401, 405, 408 or 413 when `callbacks.handler` would do so. It responds with 503 and
+   * `Retry-After` when the callback could not be stored.
    *
    * @param options - How large a callback may be.
-   * @returns A function from request to response. It never rejects.
+   * @returns A function that takes a request and resolves with a response. It never rejects.
    *
    * @see §6 of docs/protocol.md
    */
@@ -101,11 +105,11 @@ export interface Tracker<C extends Json = Json> {
     maxBytes?: number;
   }): (request: Request) => Promise<Response>;
   /**
-   * Begins to work in this process: looks at due jobs, and hands completions over. Once; a process that never calls
-   * it tracks and receives.
+   * Starts the work in this process. From now on, this process looks at due jobs and hands over completions. It can be
+   * called once. A process that never calls it can still track jobs and receive callbacks.
    *
-   * @param handler - Handles a completion. When it rejects or takes too long, the completion is handed over again,
-   *   under the same key, perhaps by another process.
+   * @param handler - Handles a completion. If the handler rejects or takes too long, the completion is handed over
+   *   again under the same key. Another process may then hand it over.
    * @throws {HostedConfigError} when it is called twice, or without a function.
    * @throws {HostedStorageError} when the database cannot be used.
    *
@@ -118,41 +122,42 @@ export interface Tracker<C extends Json = Json> {
    */
   onCompletion(handler: (completion: Completion<C>) => void | Promise<void>): Promise<void>;
   /**
-   * Lists completions that were handed over `maxAttempts` times in vain, oldest first.
+   * Lists the dead letters, oldest first. A dead letter is a completion that was handed over `maxAttempts` times
+   * without success.
    *
-   * @param options - How many, and after which.
+   * @param options - How many dead letters to list, and the key after which the list begins.
    * @returns The dead letters.
    * @throws {HostedStorageError} when the database cannot be used.
    */
   deadLetters(options?: {
-    /** How many at most. Default 100. */
+    /** How many dead letters to list at most. Default 100. */
     limit?: number;
     /**
-     * The last key seen: those after it are listed. From the oldest by default, and where this one was retried or
-     * untracked since.
+     * The last key of the previous list. The new list begins after this key. Without a key, the list begins with the
+     * oldest dead letter. It also does so if the completion of this key was retried or untracked since.
      */
     after?: string;
   }): Promise<readonly DeadLetter<C>[]>;
   /**
-   * Hands dead letters over again, each under its old key, with all attempts before it.
+   * Hands dead letters over again, each under its old key. Each one may again be handed over `maxAttempts` times.
    *
-   * @param keys - Which, or `'all'`.
-   * @returns How many.
+   * @param keys - The keys of the dead letters, or `'all'`.
+   * @returns How many dead letters are handed over again.
    * @throws {HostedStorageError} when the database cannot be used.
    */
   retry(keys: readonly string[] | 'all'): Promise<number>;
   /**
-   * Counts, over all processes. It reads the whole table.
+   * Counts jobs, completions and requests, over all processes. It reads the whole table.
    *
    * @returns The counts.
    * @throws {HostedStorageError} when the database cannot be used.
    */
   stats(): Promise<TrackerStats>;
   /**
-   * Takes no new work, waits for requests and handlers that are running, and closes what it opened. If you passed your
-   * own `pool`, close it after `stop()` has resolved.
+   * Stops the tracker. The tracker takes no new work, waits for running requests and handlers, and closes the
+   * connections that it opened. If you passed your own `pool`, close it after `stop()` has resolved.
    *
-   * @param options - How long it waits.
+   * @param options - How long the tracker waits.
    */
   stop(options?: {
     /** Milliseconds until the signals of requests and handlers abort. Default 30,000. */

@@ -7,7 +7,7 @@
 import type { HostedErrorCode } from '../errors/errors.js';
 import type { CompletedJob, JobRef } from '../jobs/types.js';
 
-/** A `pg` client, pool or transaction, or something with the same method. */
+/** A `pg` client, pool or transaction, or an object with the same method. */
 export interface SqlRunner {
   /**
    * Runs one statement.
@@ -25,7 +25,7 @@ export interface SqlRunner {
   }>;
 }
 
-/** A `pg` pool, or something with the same methods. */
+/** A `pg` pool, or an object with the same methods. */
 export interface SqlPool extends SqlRunner {
   /**
    * Takes a connection out of the pool.
@@ -37,14 +37,14 @@ export interface SqlPool extends SqlRunner {
       /**
        * Gives the connection back.
        *
-       * @param destroy - Whether it is broken, and has to be closed. Default `false`.
+       * @param destroy - Whether the connection is broken and must be closed. Default `false`.
        */
       release(destroy?: boolean): void;
     }
   >;
 }
 
-/** What JSON can carry. */
+/** A value that JSON can represent. */
 export type Json =
   | string
   | number
@@ -53,38 +53,42 @@ export type Json =
   | readonly Json[]
   | {
       /**
-       * The members of an object.
+       * The properties of an object.
        *
-       * @param member - The name of one.
-       * @returns Its value.
+       * @param member - The name of a property.
+       * @returns The value of the property.
        */
       readonly [member: string]: Json;
     };
 
 /** A job to track. */
 export interface JobToTrack<C extends Json = Json> extends JobRef {
-  /** Yours: handed over with the completion. JSON of at most 16 KiB; it is stored, so no name or number of a person. */
+  /**
+   * Your own data. It is handed over with the completion. JSON of at most 16 KiB. It is stored, so it must not contain
+   * a person's name or number.
+   */
   context?: C;
-  /** The reference id of the job's link, where it is known. */
+  /** The reference id of the job's link, if it is known. */
   linkRefId?: string;
-  /** When to give up. Default: `deadlineMs` from now. */
+  /** The date at which the tracker gives the job up. Default: `deadlineMs` from now. */
   deadline?: Date;
 }
 
-/** The end of a job, handed over at least once, until the handler resolves. `outcome` says which end. */
+/** The end of a job. It is handed over at least once, until the handler resolves. `outcome` says how the job ended. */
 export type Completion<C extends Json = Json> = {
   /**
-   * The same at every delivery, by whichever process, for ever: a UUID made from the environment and both ids
-   * (of an `'unheard'` one: from the link, and how many are missing).
+   * The key of the completion. It is the same at every delivery, in every process, for ever. It is a UUID made from the
+   * environment and both ids of the job. For the outcome `'unheard'`, it is made from the environment, the link and the
+   * number of missing jobs.
    */
   readonly key: string;
-  /** What `track()` or `trackLink()` was given; null where it was given none. */
+  /** The context that `track()` or `trackLink()` was given, or null if none was given. */
   readonly context: C | null;
-  /** The reference id of the job's link, where it is known. */
+  /** The reference id of the job's link, if it is known. */
   readonly linkRefId: string | null;
-  /** Which delivery this is, from 1. */
+  /** The number of this delivery. The first delivery is 1. */
   readonly attempt: number;
-  /** Aborts when the handler's time is over, and when `stop()` waits no longer. */
+  /** Aborts when the handler's time is over, or when `stop()` waits no longer. */
   readonly signal: AbortSignal;
 } & (
   | {
@@ -92,128 +96,137 @@ export type Completion<C extends Json = Json> = {
       readonly outcome: 'completed';
       /** Both ids of the job. */
       readonly job: JobRef;
-      /** Asked for right before this delivery, and verified: nothing of it is stored, and image links are fresh. */
+      /**
+       * The status of the job. It was fetched and verified immediately before this delivery. Nothing of it is stored,
+       * and its image links are fresh.
+       */
       readonly status: CompletedJob;
     }
   | {
-      /** The deadline passed. */
+      /** The deadline passed before the job had a final status. */
       readonly outcome: 'expired';
       /** Both ids of the job. */
       readonly job: JobRef;
-      /** The `code` of the last look's error; null where the job was pending. */
+      /** The `code` of the error of the last look, or null if the job was pending at that look. */
       readonly lastError: HostedErrorCode | null;
     }
   | {
       /** The link counts more finished jobs than callbacks have mentioned. */
       readonly outcome: 'unheard';
-      /** Which jobs these are is not known. */
+      /** Always null. The tracker does not know which jobs are missing. */
       readonly job: null;
-      /** How many jobs are missing since the link is tracked. A job that a late callback mentions is not subtracted. */
+      /**
+       * How many jobs have been missing since the link was first tracked. If a late callback mentions a missing job,
+       * the job is not subtracted.
+       */
       readonly missing: number;
     }
 );
 
-/** A completion that was handed over as often as allowed, in vain. */
+/** A completion that was handed over `maxAttempts` times without success. */
 export interface DeadLetter<C extends Json = Json> {
   /** The completion's key. */
   readonly key: string;
-  /** Both ids of the job; null of an `'unheard'` one. */
+  /** Both ids of the job, or null if the outcome is `'unheard'`. */
   readonly job: JobRef | null;
   /** The completion's context. */
   readonly context: C | null;
-  /** How often it was handed over. */
+  /** How often the completion was handed over. */
   readonly attempts: number;
-  /** When it was given up. */
+  /** The date at which the completion became a dead letter. */
   readonly failedAt: Date;
-  /** What the handler threw the last time: no more than this is stored of it. */
+  /** The error that the handler threw the last time. Only its name and its code are stored. */
   readonly error: {
     /** The error's `name`. */
     readonly name: string;
-    /** The error's `code`; null where it has none that looks like one. */
+    /** The error's `code`, or null if the error has no `code` that looks like one. */
     readonly code: string | null;
   };
 }
 
-/** What is known of a job. */
+/** A job that the tracker knows. */
 export interface TrackedJob<C extends Json = Json> extends JobRef {
   /** The key of its completion. */
   readonly key: string;
   /**
-   * `'heard'`: a callback came, and it is not tracked yet; `'tracking'`: it is followed; `'handing_over'`: it has
-   * ended; `'done'`: its completion was handled; `'dead'`: its completion is a dead letter.
+   * The state of the job. `'heard'` means that a callback has mentioned the job, and that the job is not tracked yet.
+   * `'tracking'` means that the job is followed. `'handing_over'` means that the job has ended. `'done'` means that its
+   * completion was handled. `'dead'` means that its completion is a dead letter.
    */
   readonly state: 'heard' | 'tracking' | 'handing_over' | 'done' | 'dead';
-  /** What it was tracked with. */
+  /** The context that the job was tracked with, or null if it has none. */
   readonly context: C | null;
-  /** How often it was looked at. */
+  /** How often the job was looked at. */
   readonly polls: number;
-  /** When it is looked at next; null where it is not followed. */
+  /** The date of the next look, or null if the job is not followed. */
   readonly nextPollAt: Date | null;
-  /** When it is given up; null where it is not followed. */
+  /** The date at which the job is given up, or null if the job is not followed. */
   readonly deadline: Date | null;
-  /** The `code` of the last look's error; null where there was none. */
+  /** The `code` of the error of the last look, or null if there was no error. */
   readonly lastError: HostedErrorCode | null;
 }
 
-/** Counts of a schema, over all processes. */
+/** The counts of a schema, over all processes. */
 export interface TrackerStats {
-  /** Jobs that callbacks have mentioned, and that are not tracked. */
+  /** Jobs that callbacks have mentioned and that are not tracked. */
   readonly heard: number;
   /** Jobs that are followed. */
   readonly tracking: number;
-  /** Jobs and links whose next look should have been. */
+  /** Jobs and links whose next look is late. */
   readonly overdue: number;
-  /** By how much the oldest of them, in milliseconds; 0 where there is none. */
+  /** How late the oldest of these looks is, in milliseconds. 0 if no look is late. */
   readonly oldestOverdueMs: number;
   /** Completions that are being handed over. */
   readonly handingOver: number;
   /** Dead letters. */
   readonly dead: number;
-  /** Requests since the schema was made. */
+  /** Requests that were sent since the schema was created. */
   readonly requestsSent: number;
-  /** What stops jobs from being looked at, where it is not the jobs; null where nothing does. */
+  /**
+   * The problem that stops the tracker from looking at jobs. The cause is not in the jobs. Null if there is no problem.
+   */
   readonly problem: {
     /** The `code` of the error. */
     readonly code: HostedErrorCode;
-    /** Since when. */
+    /** The date since which the problem exists. */
     readonly since: Date;
   } | null;
 }
 
-/** What happens in a tracker: no ids of people, jobs or links. */
+/** An event of a tracker. It contains no ids of people, jobs or links. */
 export type TrackerEvent =
   | {
       /** Due jobs were taken. */
       type: 'batch';
-      /** How many. */
+      /** How many jobs were taken. */
       jobs: number;
-      /** By how much the oldest was late, in milliseconds. */
+      /** How late the oldest of these jobs was taken, in milliseconds. */
       lateMs: number;
     }
   | {
-      /** A job ended; its completion is being handed over. */
+      /** A job ended, and its completion is being handed over. */
       type: 'ended';
-      /** How it ended. */
+      /** How the job ended. */
       outcome: Completion['outcome'];
     }
   | {
       /** A handler ended. */
       type: 'delivery';
-      /** Which delivery of the completion this was, from 1. */
+      /** The number of this delivery of the completion. The first delivery is 1. */
       attempt: number;
-      /** How it ended. */
+      /** How the handler ended. */
       result: 'resolved' | 'rejected' | 'timed_out';
-      /** How long it took, in milliseconds. */
+      /** How long the handler took, in milliseconds. */
       durationMs: number;
     }
   | {
       /** A completion became a dead letter. */
       type: 'dead';
-      /** How often it was handed over. */
+      /** How often the completion was handed over. */
       attempts: number;
     }
   | {
-      /** Something stops jobs from being looked at. */
+      /** A problem stops the tracker from looking at jobs. */
       type: 'problem';
       /** The `code` of the error. */
       code: HostedErrorCode;

@@ -1,5 +1,5 @@
 /**
- * The tracker over a database that is ready: what its methods do.
+ * Implements the methods of a tracker whose database is ready.
  *
  * @module
  */
@@ -30,7 +30,7 @@ import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
 
-/** What runs once `onCompletion` was called. */
+/** The parts that run after `onCompletion` was called. */
 interface Work {
   readonly follower: Follower;
   readonly deliveries: Deliveries;
@@ -38,15 +38,15 @@ interface Work {
   readonly housekeeping: { stop(): Promise<void> };
 }
 
-/** How long, in ms, `stop()` waits for the database once nothing else is under way. */
+/** How long, in ms, `stop()` waits for the database after all other work has ended. */
 const graceMs = 2_000;
 
-/** Creates the tracker over a database that is ready. */
+/** Creates a tracker on a database that is ready. */
 export function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
   const { settings, database, statements } = context;
   const { environment } = settings.client;
   const ending = new AbortController();
-  // For a process that runs no handlers, but calls `retry()` to have dead letters delivered again.
+  // A process that runs no handlers needs this if it calls `retry()`.
   const loadHandOver = lazy(() => openHandOver(context, { works: false }));
   let isIdleNeeded = false;
   let beginning: Promise<void> | null = null;
@@ -84,7 +84,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     const keyed = await Promise.all(
       jobs.map(async (job) => ({ job, key: await createKey(environment, ['job', job.userId, job.jobId]) })),
     );
-    // The first of each counts: one statement cannot write a row twice.
+    // If a job is listed twice, the first one counts, because one statement cannot write a row twice.
     const rows = new Map(keyed.toReversed().map(({ key, job }) => [key, toTrackRow(key, job)]));
     if (rows.size > 0) {
       await sqlOf(db).run(statements.track, [JSON.stringify([...rows.values()])]);
@@ -180,7 +180,8 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   async function stop(timeoutMs: number): Promise<void> {
     const timer = setTimeout(() => ending.abort(new Error('the tracker stops')), timeoutMs);
-    // A statement has no signal: of a database that does not answer, or a pool that has ended, none is waited for.
+    // A statement has no signal. If the database does not respond or the pool has ended, `stop()` does not wait for the
+    // statement.
     await resolveWithin(timeoutMs + graceMs, drain());
     clearTimeout(timer);
     await resolveWithin(graceMs, Promise.all([work?.handOver.stop(), loadHandOver.value?.stop()]));
@@ -207,7 +208,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   }
 }
 
-/** Resolves once `work` has ended, in whichever way, or `ms` are over. */
+/** Resolves once `work` has resolved or rejected, or after `ms`. */
 async function resolveWithin(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<void>((resolve) => {

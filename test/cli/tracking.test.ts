@@ -117,7 +117,7 @@ test.each<[string, readonly string[], Env, number, string]>([
     ['stats'],
     {},
     4,
-    'the database did not answer, or answered with an error (ECONNREFUSED)',
+    'the database did not respond, or responded with an error (ECONNREFUSED)',
   ],
   ['no partner', ['stats'], { HOSTED_PARTNER_ID: '' }, 2, '"HOSTED_PARTNER_ID" must be set'],
   ['a folder without a tracker', ['stats', '--folder', tmpdir()], {}, 2, '--folder must be a folder of a tracker'],
@@ -163,7 +163,7 @@ describe.runIf(programs !== null || isRequired)('on PostgreSQL', () => {
     const production = { ...left.env, ...variables, HOSTED_ENVIRONMENT: 'production' };
     const other = await command(['tracking', 'stats', '--schema', 'ours'], { env: production });
     expect(other).toMatchObject({ code: 2, stdout: '' });
-    expect(other.stderr).toContain('--schema has the jobs of sandbox: those of production need another schema');
+    expect(other.stderr).toContain('--schema has the jobs of sandbox: the jobs of production need another schema');
   });
 
   test('a schema that is not there is refused, and not made', async () => {
