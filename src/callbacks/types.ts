@@ -42,9 +42,9 @@ export interface ConfirmedEvent extends Omit<CallbackEvent, 'entry'> {
   /** The reference id of the job's link, from `entry`. */
   readonly linkId: string | null;
   /**
-   * The result of this callback, from the verified history. It is the result with the callback's `id`. If there is
-   * none, it is the only result with the callback's `hostedJobId` and `resultCode`. Null if there is no such result: In
-   * that case, use `status`.
+   * The result of this callback, from the verified history. It is the result with the callback's `id`. If the
+   * history has no such result, but exactly one with the callback's `hostedJobId` and `resultCode`, it is that one.
+   * Otherwise it is null: then use `status`.
    */
   readonly entry: HistoryEntry | null;
 }
@@ -77,8 +77,9 @@ export interface HandlerOptions extends ReceiveOptions {
    */
   maxConfirmations?: number;
   /**
-   * The callbacks with one signed time may be about this many jobs, if job status confirms them. For more jobs, the
-   * response is 503. Default 8, or 1,000 if the signed time is written in whole seconds.
+   * The largest number of different jobs that callbacks with the same signed timestamp may concern, if job status
+   * confirms them. A callback about one more job gets a 503 response. Default 8, or 1,000 if the timestamp is written in
+   * whole seconds.
    */
   maxJobsPerSignature?: number;
   /**

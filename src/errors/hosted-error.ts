@@ -43,7 +43,7 @@ export interface ErrorFacts {
   readonly mayHaveActed?: boolean;
 }
 
-/** The tasks besides operations that can fail, as in the message `Cannot receive a callback: …`. */
+/** Tasks that can fail and are not operations of the service. A message names its task: `Cannot receive a callback: …`. */
 export type Task =
   | 'create HostedClient'
   | 'create a tracker'

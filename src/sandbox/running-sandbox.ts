@@ -261,7 +261,7 @@ function createSigningFacts({ service, wire }: RunningService): SigningFacts {
     apiKeys,
     async sign(environment, timestamp, partner) {
       if (apiKeys === null) {
-        // Ed25519 always gives the same signature for a text.
+        // The client's signer signs for the service, too: Ed25519 always gives the same signature for a text.
         const { signer } = service[environment].clientOptions as { readonly signer?: Signer };
         return (await signer?.sign({ timestamp, partnerId: partner })) ?? '';
       }

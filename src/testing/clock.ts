@@ -160,8 +160,8 @@ async function waitUntilIdle(activity: Activity): Promise<void> {
 }
 
 /**
- * Waits until all code that is ready has run. Web Crypto signs and verifies on other threads, so this function also
- * waits for a digest of its own.
+ * Gives all code that is ready the time to run. Web Crypto signs and verifies on other threads. To give that work time,
+ * too, this function runs a small digest there, and waits for it.
  */
 async function runReadyTasks(): Promise<void> {
   await crypto.subtle.digest('SHA-256', new Uint8Array());

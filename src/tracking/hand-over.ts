@@ -76,8 +76,8 @@ const madeByAnother: ReadonlySet<string | null> = new Set([
 ]);
 
 /**
- * Starts pg-boss. `supervises` is true in a process that works. There, pg-boss gives the messages of dead workers to
- * other workers. pg-boss has no lock for creating its schema. Therefore a process tries again if another process
+ * Starts pg-boss. `supervises` is true in a process that delivers completions. In such a process, pg-boss gives the
+ * messages of dead workers to other workers. pg-boss has no lock for creating its schema. Therefore a process tries again if another process
  * creates the schema at the same time.
  */
 async function startBoss(context: Context, supervises: boolean, triesLeft = 5): Promise<Boss> {
@@ -167,7 +167,7 @@ async function prepareQueues({ settings }: Context, boss: Boss, updates: boolean
   }
   if (!dead) await boss.createQueue(queues.dead, options);
   if (!completions) await boss.createQueue(queues.completions, { ...options, deadLetter: queues.dead });
-  // The settings of the latest process that works apply.
+  // The settings of the process that last began to deliver apply.
   else if (updates) await boss.updateQueue(queues.completions, { ...options, deadLetter: queues.dead });
 }
 

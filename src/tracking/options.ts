@@ -68,7 +68,7 @@ export interface TrackerOptions {
   handlerTimeoutMs?: number;
   /** How many completions this process may hand over at the same time. Default 10. */
   handlerConcurrency?: number;
-  /** How often a completion is handed over at most. After that, it is a dead letter. Default 20. */
+  /** How many times a completion is handed over, at most. After that, it is a dead letter. Default 20. */
   maxAttempts?: number;
   /**
    * The wait before a completion is handed over again, in milliseconds. It is rounded up to full seconds, and doubles

@@ -13,7 +13,7 @@ export function findSimilarName(name: string, known: readonly string[]): string 
   const given = plain(name);
   const changes = known.map((each) => countChanged(given, plain(each)));
   const fewest = Math.min(...changes);
-  // A short name would have too few letters in common.
+  // Names of five letters or more may differ in two, those of three or four in one, and shorter ones in none.
   return fewest <= Math.min(2, given.length / 2.5) ? (known[changes.indexOf(fewest)] ?? null) : null;
 }
 
