@@ -1,6 +1,6 @@
 /**
  * Checks that a callback endpoint rejects callbacks without a valid signature. The callbacks that are sent report that
- * the verification of an invented user failed, so an endpoint that accepts them verifies nobody.
+ * the verification of an invented user failed, so an endpoint that accepts them checks no signature.
  *
  * @module
  */
