@@ -21,6 +21,9 @@ export default defineConfig({
     globalSetup: ['test/support/end-of-run.ts'],
     // Many tests wait for a database or a server. By itself, a machine of two cores would use one.
     maxWorkers: Math.max(2, availableParallelism()),
+    // No test waits for a time to pass, so this limit only ends one that hangs, however busy the machine is.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     projects: [
       {
         extends: true,
@@ -39,7 +42,6 @@ export default defineConfig({
           setupFiles: ['test/support/given-random.ts'],
           // A browser that shares the machine may take long, and no test waits for a time to pass.
           testTimeout: 120_000,
-          hookTimeout: 60_000,
           expect: { poll: { timeout: 60_000 } },
         },
       },
