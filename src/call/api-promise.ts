@@ -1,5 +1,5 @@
 /**
- * The promise that a call returns: the value when awaited, and the response on request.
+ * The promise that a call returns. `await` gives the value; `withResponse()` also gives the response.
  *
  * @module
  */
@@ -34,13 +34,13 @@ export interface CallResult<T> {
 
 /**
  * The promise of a call's value. The call has already begun, and is made only once, even if you await the promise
- * several times. Only a {@link LinkList} starts at the first await.
+ * several times. The only exception is a {@link LinkList}: its call begins at the first await.
  *
  * @typeParam T - The value.
  */
 export interface ApiPromise<T> extends Promise<T> {
   /**
-   * Gives the value of the same call together with its response. It sends no request.
+   * Gives the value of the call together with the response. No further request is sent.
    *
    * @returns The value and the response.
    * @throws {HostedError} when the call fails. Awaiting the promise itself throws the same error.
@@ -69,7 +69,7 @@ export function createApiPromise<T>(result: Promise<CallResult<T>>): ApiPromise<
 }
 
 /**
- * Begins a call. If beginning it throws, the call rejects.
+ * Begins a call. If `begin` throws, the promise rejects with the error.
  *
  * @internal
  */
@@ -86,7 +86,7 @@ function dataOf<T>({ data }: CallResult<T>): T {
 }
 
 class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
-  // then() and catch() return ordinary promises, because the constructor below takes a call and not an executor.
+  // then() and catch() must return ordinary promises, because the constructor below does not take an executor.
   // Stryker disable next-line BlockStatement: undefined gives a Promise, too
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
@@ -95,7 +95,7 @@ class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
   readonly #result: Promise<CallResult<T>>;
 
   constructor(result: Promise<CallResult<T>>) {
-    // Both functions are passed on without a wrapper: V8 follows them from promise to promise, to find the caller's
+    // `resolve` and `reject` are passed on without a wrapper, because V8 follows them to find the caller's stack
     // frames.
     super((resolve, reject) => {
       result.then(dataOf).then(resolve, reject);
@@ -104,7 +104,8 @@ class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
   }
 
   withResponse(): Promise<{ data: T; response: ResponseInfo }> {
-    // It is derived from this promise: V8 follows a promise only if it has exactly one reaction.
+    // Derived from this promise, not from `#result`: V8 follows a promise only if exactly one `then` or `await` uses
+    // it.
     return this.then(() => this.#result);
   }
 }

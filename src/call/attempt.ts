@@ -28,7 +28,7 @@ export interface SharedState {
 
 /**
  * Limits all retries of a client, so that they do not make an outage worse. Each retry takes tokens, and each success
- * gives some back. In an outage, a thousand calls then make 1,100 requests, not 3,000.
+ * gives some back. In an outage, a thousand calls make 1,100 requests with this limit, and 3,000 without it.
  */
 export interface TokenBucket {
   /** Takes the tokens for a retry; false if there are not enough. */
@@ -38,46 +38,41 @@ export interface TokenBucket {
 }
 
 /**
- * The larger task that a call is part of: a wait, or the confirmation of a callback. These have their own retries. Such
- * a call is made once. It is signed again at most once, and takes no tokens from the bucket.
+ * The larger task that a call is part of: a wait, or the confirmation of a callback. The task has its own retries, so
+ * the call makes only one attempt. It may make a second attempt only to get a new signature. The call takes no tokens
+ * from the bucket.
  */
 export interface PartOf {
-  /**
-   * The signatures of all calls of the wait or confirmation. If this is left out, only the signatures of this call
-   * count.
-   */
+  /** The signatures of all calls of the task. If undefined, the call remembers only its own signatures. */
   readonly sent?: SentSignatures;
 }
 
-/** The facts that stay the same in all attempts of a call. */
+/** A running call, with the types of its operation. */
 export interface RunningCall<Input, WireResponse, Output> extends CallFacts {
   readonly operation: Operation<Input, WireResponse, Output>;
   /** The caller's input and options, checked and copied. */
   readonly input: Input;
 }
 
-/** The operation of the call. */
+/** The facts that stay the same in all attempts of a call. */
 export interface CallFacts {
   readonly shared: SharedState;
   /** All events of the call have this id. */
   readonly id: number;
   readonly operation: OperationFacts;
   readonly options: CallOptions;
-  /** Its request, without the fields that signing adds. */
+  /** The request, without the fields that signing adds. */
   readonly encoded: Encoded;
-  /** When the call began, by the monotonic clock. The times below also use this clock. */
+  /** When the call began, by the monotonic clock. */
   readonly startedAt: number;
-  /** When `totalTimeoutMs` is over. */
+  /** When `totalTimeoutMs` is over, by the monotonic clock. */
   readonly endsAt: number;
   readonly part: PartOf | undefined;
-  /** Completed at the end of the call; null if the channel of calls has no subscriber. */
+  /** The trace message, completed when the call ends; null if the channel of calls has no subscriber. */
   readonly traced: CallTrace | null;
-  /** The channel of attempts; null if it has no subscriber when the call begins. */
+  /** The tracing channel of attempts; null if it has no subscriber when the call begins. */
   readonly attemptChannel: TracingChannel | null;
-  /**
-   * Every signature that the call has sent. If the call is part of a wait or a confirmation, it has every signature of
-   * that wait or confirmation.
-   */
+  /** Every signature that the call has sent. All calls of a wait or a confirmation share this list. */
   readonly sent: SentSignatures;
 }
 
@@ -90,9 +85,9 @@ export interface CallTrace {
   status: number | null;
   /** How many attempts were made. */
   attempts: number;
-  /** Null until it has ended. */
+  /** Null until the call has ended. */
   outcome: CallOutcome | null;
-  /** The `code` of the error; null if there is none, and for an abort. */
+  /** The `code` of the error; null if the call succeeded or was aborted. */
   errorCode: string | null;
 }
 
@@ -101,34 +96,34 @@ export interface Attempt<Call extends CallFacts = CallFacts> {
   readonly call: Call;
   /** From 1. */
   readonly number: number;
-  /** When it began, by the monotonic clock. */
+  /** When the attempt began, by the monotonic clock. */
   readonly startedAt: number;
   /**
-   * The correction of the attempt's time. It is a copy, because another call may learn another offset during the
-   * attempt.
+   * The correction of this machine's time for signing, in ms, when the attempt began. During the attempt, another call
+   * may change the client's correction.
    */
   readonly offsetMs: number;
-  /** Whether a new signature was the only reason for this attempt, or for an earlier one. */
+  /** Whether this attempt, or an earlier one, was made only to get a new signature. */
   readonly isResigned: boolean;
   /** Whether an earlier attempt was sent and may have had an effect. */
   readonly isUnsettled: boolean;
   /** The signed time of the previous attempt, if its response was signed for the same time; otherwise null. */
   readonly collided: SigningTime | null;
-  /** The time that it is signed for; null until it is signed. */
+  /** The time that the attempt is signed for; null until it is signed. */
   signedFor: SigningTime | null;
   progress: 'not sent' | 'sent' | 'answered';
   /** The HTTP status of its response; null until there is a response. */
   status: number | null;
 }
 
-/** The facts that an error has about the attempt that it ended. */
+/** The facts about an attempt, for the error that ends it. */
 export function factsOf(attempt: Attempt, outcome: Outcome): ErrorFacts {
   const { operation } = attempt.call;
   const retryable = operation.repeatable || outcome === 'not_sent';
   return { operation: operation.name, outcome, attempts: attempt.number, retryable };
 }
 
-/** Whether the request of an attempt without a response may have been received. */
+/** The outcome of an attempt without a response: whether the service may have received the request. */
 export function outcomeWithoutResponse({ progress, isUnsettled }: Pick<Attempt, 'progress' | 'isUnsettled'>): Outcome {
   return progress !== 'not sent' || isUnsettled ? 'unknown' : 'not_sent';
 }

@@ -8,7 +8,7 @@ import type { WaitingClock } from '../runtime/clock.js';
 import { completeMessage } from '../runtime/tracing-channel.js';
 import type { Attempt, CallFacts, CallOutcome } from './attempt.js';
 
-/** The facts about a call that has ended. A call with invalid input has no start. */
+/** The facts about a call that has ended. `startedAt` is missing if the input was invalid. */
 export type EndedCall = Pick<CallFacts, 'id' | 'operation' | 'shared' | 'traced'> &
   Partial<Pick<CallFacts, 'startedAt'>>;
 
@@ -34,7 +34,7 @@ export function reportEnd(
   });
 }
 
-// If the clock fails, the call still ends in the same way.
+// If the caller's clock throws, the duration is 0, and the result of the call does not change.
 function durationSince(startedAt: number | undefined, { elapsed }: WaitingClock): number {
   try {
     return startedAt === undefined ? 0 : Math.round(elapsed() - startedAt);

@@ -1,6 +1,6 @@
 /**
- * Runs a call, in this order: it checks the input. Then each attempt signs, sends, and reads the response. One pipeline
- * runs every row of the table of operations.
+ * Runs a call: checks the input, then makes attempts. Each attempt signs and sends a request, and reads the response.
+ * All operations use this code.
  *
  * @module
  */
@@ -30,8 +30,8 @@ import { traceCall } from './tracing.js';
 import { send } from './transport.js';
 
 /**
- * Runs an operation on the input that `readInput` gives. It starts at once, and rejects if the input is invalid. Input
- * that throws while it is read (a getter, a proxy) is invalid, too.
+ * Runs an operation on the input that `readInput` returns. The call starts at once. It rejects if the input is invalid,
+ * or if reading the input throws (a getter, a proxy).
  */
 export type Call = <Input, WireResponse, Output>(
   operation: Operation<Input, WireResponse, Output>,
@@ -40,7 +40,7 @@ export type Call = <Input, WireResponse, Output>(
   part?: PartOf,
 ) => ApiPromise<Output>;
 
-/** Creates the one function through which every operation of a client runs. */
+/** Creates the function that runs every operation of a client. */
 export function createCall(
   settings: Settings,
   { telemetry, skew, random }: Pick<SharedState, 'telemetry' | 'skew' | 'random'>,
@@ -88,10 +88,10 @@ async function runAttempt<Input, WireResponse, Output>(
   const response = await withTimeout(limitsOf(attempt), async (signal) =>
     send(await signRequest(attempt), attempt, signal),
   );
-  // This is a promise if the signer verifies asynchronously.
+  // This is a promise if reading has to wait, for example for the signer.
   const result = readResponse(response, attempt);
   if (!(result instanceof Promise)) return result;
-  // If the signal or the time limit ends the attempt first, no other code handles this rejection.
+  // If the signal or the time limit ends the attempt first, `result` may reject later. No other code would handle this.
   result.catch(() => undefined);
   return withTimeout(limitsOf(attempt, 'total'), () => result);
 }
@@ -115,17 +115,17 @@ function beginCall<Input, WireResponse, Output>(
       sent: sharedSignatures(part) ?? createSentSignatures(settings.maxResponseAgeMs),
     };
   } catch (error) {
-    // The caller is still on the stack, but below many frames of ours: an engine does not keep so many by default.
+    // By default, an engine records so few stack frames that ours leave no room for the caller's.
     throw addCallerFrames(reportFailure(error, begun, null));
   }
 }
 
-// Own properties only: other code may have put a `sent` on `Object.prototype`.
+// Only an own property is read, because other code may have put a `sent` on `Object.prototype`.
 function sharedSignatures(part: PartOf | undefined) {
   return part && Object.hasOwn(part, 'sent') ? part.sent : undefined;
 }
 
-// An attempt ends when the call ends, so one timer is enough for both limits.
+// The earlier of the two limits ends the attempt, so one timer is enough.
 function limitsOf(attempt: Attempt, only?: 'total'): Limits {
   const { options, endsAt, shared } = attempt.call;
   const { clock, timeoutMs } = shared.settings;

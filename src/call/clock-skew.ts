@@ -1,7 +1,7 @@
 /**
- * The difference between the service's clock and this machine's. A `Date` header is not signed. So it corrects only
- * the time that is signed, and only if the service rejected our authentication. This machine's own clock decides what
- * is fresh.
+ * The difference between the service's clock and this machine's. A `Date` header is not signed. So it is used only to
+ * correct the time that we sign, and only after the service has rejected our authentication. This machine's own clock
+ * decides whether a response is fresh.
  *
  * @module
  */
@@ -9,7 +9,8 @@
 import { parseHttpDate } from '../protocol/date-time.js';
 
 /**
- * The longest round trip, in ms, that is used. After a longer one, the time of the response's `Date` is too uncertain.
+ * The longest round trip, in ms, after which `Date` is used. After a longer round trip, the moment at which the service
+ * wrote `Date` is too uncertain.
  */
 const longestRoundTripMs = 10_000;
 /** A difference of at most this many ms is not corrected, because signatures are expected to be valid for longer. */
@@ -31,13 +32,13 @@ export interface ClockSkew {
   learn(headers: Headers, trip: RoundTrip): boolean;
 }
 
-/** Remembers the difference between the clocks. With `'off'`, it learns nothing. */
+/** Remembers the difference between the clocks. With `'off'`, no difference is learned. */
 export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
   const skew = { offsetMs: 0, learn };
   return skew;
 
   function learn(headers: Headers, { receivedAt, tookMs }: RoundTrip): boolean {
-    // The comparison is written so that NaN is ignored.
+    // Written with `!`, so that nothing is learned if `tookMs` is NaN.
     if (mode === 'off' || !(tookMs <= longestRoundTripMs)) return false;
     // The best guess is that `Date` was written in the middle of the round trip.
     const ahead = measureAheadMs(headers, receivedAt - tookMs / 2);
@@ -49,8 +50,8 @@ export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
 }
 
 /**
- * Describes for people the difference between the clocks, by the `Date` of a response: `this machine's clock is 6 min
- * behind the service's "Date"`. Null if the response has no usable `Date`, or if the difference is below `leastMs`.
+ * Describes the difference between the clocks, measured with the `Date` of a response: `this machine's clock is 6 min
+ * behind the service's "Date"`. Null if the response has no usable `Date`, or if the difference is at most `leastMs`.
  */
 export function describeSkew(headers: Headers, now: number, leastMs: number = tolerableMs): string | null {
   const ahead = measureAheadMs(headers, now);
@@ -58,7 +59,7 @@ export function describeSkew(headers: Headers, now: number, leastMs: number = to
   return ahead === null || Math.abs(ahead) <= leastMs ? null : describeAhead(ahead);
 }
 
-/** Describes for people the correction of the signed time. */
+/** Describes the correction of the signed time, for a log line. */
 export function describeOffset(offsetMs: number): string {
   return offsetMs === 0
     ? `this machine's clock agrees with the service's "Date" again: requests are signed for the time of this machine`
@@ -72,12 +73,12 @@ function describeAhead(ms: number): string {
 
 // How far the service's clock is ahead of this machine's, in ms; null if a response has no usable `Date`.
 function measureAheadMs(headers: Headers, now: number): number | null {
-  // A cache sends the `Date` of its first copy.
+  // A response with `Age` comes from a cache, and its `Date` may be old.
   if (headers.get('age') !== null) return null;
   const header = headers.get('date');
-  // Node's fetch keeps the blanks after a value, which do not belong to it (RFC 9110 §5.5).
+  // Node's fetch keeps blanks after a header's value. They are not part of the value (RFC 9110 §5.5).
   const date = header === null ? null : parseHttpDate(header.trim());
-  // `Date` is cut to the second (RFC 9110 §6.6.1), so on average it is half a second too early.
+  // `Date` has only whole seconds (RFC 9110 §6.6.1), so on average it is half a second too early.
   return date === null ? null : date + 500 - now;
 }
 
@@ -95,12 +96,12 @@ function describeLength(ms: number): string {
 /** The least time, in ms, between two log lines about nearly stale responses. */
 const noticeEveryMs = 3_600_000;
 
-/** Receives the time of every verified response. */
+/** Receives the signed time of every verified response. */
 export type AgeNotice = (signedAt: Date | null, now: number) => void;
 
 /**
- * Creates a function that receives the time of every verified response. It warns at most once an hour. It warns if the
- * time is further from now than half of the accepted age, because the next response may be stale.
+ * Creates a function that receives the signed time of every verified response. If this time is further from now than
+ * half of `maxResponseAgeMs`, the next response may be stale. The function then logs a warning, at most once an hour.
  */
 export function createAgeNotice(
   { maxResponseAgeMs, clock }: { readonly maxResponseAgeMs: number | false; readonly clock: { elapsed(): number } },

@@ -1,6 +1,6 @@
 /**
- * Decides whether a response is an error, from its HTTP status and service code. At this time, nothing in the response
- * is trusted (docs/protocol.md §7). A forged error can cause an exception, but never a job status.
+ * Decides whether a response is an error, from its HTTP status and service code. At this point, the response is not
+ * verified yet. So a forged error response can cause an exception, but never a job status (docs/protocol.md §7).
  *
  * @module
  */
@@ -31,8 +31,8 @@ import type { TransportResponse } from './transport.js';
 type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
 
 /**
- * Creates the error for a response; null if the response is not an error, and can be verified and decoded. `properties`
- * are the properties of its JSON; null if it has none.
+ * Creates the error for a response. Returns null if the response is not an error: the caller then verifies and decodes
+ * it. `properties` is the JSON object of the body; null if the body is not a JSON object.
  */
 export function createServiceError(
   response: TransportResponse,
@@ -40,7 +40,8 @@ export function createServiceError(
   attempt: Attempt,
   now: number,
 ): AnyHostedError | null {
-  // If a redirect was followed, its target is not the service, even if the response looks like it.
+  // `response.ts` rejects redirects. After a redirect, a response may look like the service's, but it is from another
+  // server.
   if (response.flaw === 'redirect') return null;
   const serviceCode = codeIn(properties);
   const meaning = meaningOf(response.status, serviceCode, properties);
@@ -57,7 +58,7 @@ export function createServiceError(
     attempts: attempt.number,
     requestId: requestIdIn(headers, sent.signatures),
     retryable,
-    // A gateway can respond with these errors after the service has acted.
+    // A gateway can send a timeout or a server error after the service has acted.
     mayHaveActed: attempt.isUnsettled || meaning === 'timeout' || meaning === 'server',
   };
   const said = serviceCode === null ? `status ${status}` : `status ${status}, code ${serviceCode}`;
@@ -99,21 +100,21 @@ export function createServiceError(
   }
 }
 
-/** Describes a response that comes from another server, not from the service. */
+/** The message about a web page in place of a response of the service. */
 export const webPage = 'it is a web page: check that "baseUrls" has the URL of the service';
 
-/** Whether a response is a web page. A gateway or another server may send one. */
+/** Whether a response is a web page. A gateway or another server may send a web page. */
 export function isWebPage(headers: Headers): boolean {
   return /^text\/html\b/i.test(headers.get('content-type') ?? '');
 }
 
 /**
- * Finds the id that the service gave a request, if the id may be shown. A service that repeats its input could put a
- * signature there. So an id that contains a part of a signature is dropped.
+ * Finds the id that the service gave a request. A service that repeats its input could put a signature into the header
+ * of the id. So an id that contains a part of a sent signature is not used.
  */
 export function requestIdIn(headers: Headers, sentSignatures: readonly string[]): string | null {
   for (const name of assumedRequestIdHeaders) {
-    // Node's fetch keeps the blanks after a value, which do not belong to it (RFC 9110 §5.5).
+    // Node's fetch keeps blanks after a header's value. They are not part of the value (RFC 9110 §5.5).
     const id = headers.get(name)?.trim();
     if (id === undefined || !/^[\w.:=+/-]{1,128}$/.test(id)) continue;
     if (!sentSignatures.some((signature) => hasPartOf(id, signature))) return id;
@@ -121,10 +122,10 @@ export function requestIdIn(headers: Headers, sentSignatures: readonly string[])
   return null;
 }
 
-/** The length of a part of a signature. No id has so many characters in common with a signature by coincidence. */
+/** The length of each part of a signature. An id does not contain so many characters of a signature by coincidence. */
 const partLength = 8;
 
-// The signature is compared in parts. So 15 equal characters in a row are always found, in any place.
+// Searches the id for each part of the signature. Any 15 characters of a signature in a row contain a whole part.
 function hasPartOf(id: string, signature: string): boolean {
   if (signature.length < partLength) return id === signature;
   const [text, secret] = [standardBase64(id), standardBase64(signature)];
@@ -134,7 +135,7 @@ function hasPartOf(id: string, signature: string): boolean {
   return false;
 }
 
-// The URL-safe alphabet (RFC 4648 §5) writes two of the characters differently.
+// The URL-safe alphabet (RFC 4648 §5) has `-` and `_` in place of `+` and `/`.
 function standardBase64(text: string): string {
   return text.replaceAll('-', '+').replaceAll('_', '/');
 }
@@ -156,7 +157,7 @@ function meaningOfCode(code: string | null): CodeMeaning | undefined {
   return code === null ? undefined : assumedCodes.get(code);
 }
 
-// After 429 even create may be retried, because the service says that it did not act.
+// After status 429, even a create is retried: with this status, the service says that it did not act.
 function isRetryable(meaning: Meaning, { status, serviceCode }: ErrorResponse, repeatable: boolean): boolean {
   if (meaning === 'rate_limit') return serviceCode !== assumedBlockedCode;
   const said = meaningOfCode(serviceCode) === 'server';
@@ -164,7 +165,7 @@ function isRetryable(meaning: Meaning, { status, serviceCode }: ErrorResponse, r
   return repeatable && transient;
 }
 
-// Messages and logs show it, so only digits are accepted: any other text may contain a secret.
+// Messages and logs show the code, so only digits are accepted. Any other text may contain a secret.
 function codeIn(properties: Properties | null): string | null {
   const code = properties?.code;
   if (typeof code !== 'number' && typeof code !== 'string') return null;

@@ -1,7 +1,7 @@
 /**
- * Explains errors: why the service may not be reachable, why it may not accept a signature, and what to do next. A
- * message names the origin of a URL, but never its path, and no part of a key. This module is loaded with the first
- * such error.
+ * Explains errors: why the service cannot be reached, why it does not accept a signature, and what to do next. A
+ * message names the origin of a URL, but never its path, and never a part of a key. This module is loaded when the
+ * first of these errors occurs.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export function explainFailure(error: unknown, origin: string, settings: Setting
   return { ...failure, why: explainConnection(failure, origin, settings) };
 }
 
-/** The command line tries every part of a set-up in turn. */
+/** The last advice of every explanation: this command tests each part of the configuration. */
 export const adviceToDiagnose = '"npx hosted-client doctor" checks the rest';
 
 function explainConnection(failure: ConnectionFailure, origin: string, { fetch }: Settings): string {
@@ -72,7 +72,10 @@ function explain({ reason, step, isNotSent }: ConnectionFailure, origin: string)
   }
 }
 
-/** Deno's messages, each with the code that Node uses for the same error. The first match counts. */
+/**
+ * Parts of Deno's messages, each with the code that Node uses for the same error. If a message contains several parts,
+ * the first part in this list decides.
+ */
 const denoSteps: readonly (readonly [text: string, code: string])[] = [
   ['Requires net access ', 'NET_PERMISSION'],
   [': dns error: ', 'ENOTFOUND'],
@@ -93,7 +96,7 @@ function explainTls(like: string | null, origin: string): Explanation | null {
   const certificate = `the certificate of ${origin}`;
   switch (like) {
     case 'CERT_HAS_EXPIRED':
-      return [`${certificate} has expired`, 'it must be renewed there, unless the clock of this machine is wrong'];
+      return [`${certificate} has expired`, 'the server must renew it, unless the clock of this machine is wrong'];
     case 'CERT_NOT_YET_VALID':
       return [`${certificate} is not valid yet`, 'check the clock of this machine'];
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
@@ -105,7 +108,7 @@ function explainTls(like: string | null, origin: string): Explanation | null {
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
     case 'UNKNOWN_CERTIFICATE_VERIFICATION_ERROR':
     case 'CERT_UNTRUSTED':
-      return [`${certificate} is by an authority that is not trusted here`, adviceAboutAuthority()];
+      return [`${certificate} is from an authority that this runtime does not trust`, adviceAboutAuthority()];
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
     case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
       return [`${origin} does not speak TLS`, 'check the port in "baseUrls"'];
@@ -124,26 +127,26 @@ function adviceAboutAuthority(): string | null {
   const runtime = readProcessFacts()?.runtime;
   if (runtime === undefined) return null;
   const variable = runtime === 'deno' ? 'DENO_CERT' : 'NODE_EXTRA_CA_CERTS';
-  return `if it is your own authority, or your proxy's, set ${variable} to its file before the process starts`;
+  return `if the authority is your own or your proxy's, set ${variable} to its certificate file before the process starts`;
 }
 
 function hintsAboutFetch(failure: ConnectionFailure, origin: string): readonly string[] {
   const hints: string[] = [];
-  // If a certificate was rejected, there was a connection. So the cause is not a missing proxy.
+  // If a certificate was rejected, a connection was made. So a missing proxy is not the cause.
   const variable = failure.isLasting ? null : findUnusedProxy(origin);
   if (variable !== null) {
     hints.push(
       `${variable} is set, and Node's fetch uses it only with NODE_USE_ENV_PROXY=1 (Node 22.21, 24.5 or later)`,
     );
   }
-  // RFC 6761 §6.2: no real host has such a name. The hosts of the testing kit have one.
+  // No real host has a name that ends in `.test` (RFC 6761 §6.2). The hosts of the testing kit have such names.
   if (new URL(origin).hostname.endsWith('.test')) {
     hints.push('only the fetch of the testing kit reaches its hosts: pass "fetch: service.fetch" to the client');
   }
   return hints;
 }
 
-/** The message mentions a difference between the clocks if it is larger than this, in ms: `Date` has whole seconds. */
+/** A difference between the clocks of at most this many ms is not mentioned, because `Date` has only whole seconds. */
 const unsuspiciousMs = 5_000;
 
 /** The facts about a response that rejected our signature. */
@@ -154,11 +157,11 @@ export interface Rejection {
   readonly tookMs: number;
 }
 
-/** Lists possible reasons why the service does not accept a signature. Each says what to do. */
+/** Lists possible reasons why the service does not accept a signature, each with what to do. */
 export function explainRejection({ headers, now, tookMs }: Rejection, settings: Settings): readonly string[] {
   const { partnerId, signer } = settings;
   const hints: string[] = [];
-  if (hasBlanks(signer)) hints.push('the key has a blank at one of its ends, or inside: copy it again');
+  if (hasBlanks(signer)) hints.push('the key contains a blank: copy it again');
   // §8: a partner id has 3 characters.
   if (/^\d{1,2}$/.test(partnerId)) {
     hints.push('the partner id has fewer than 3 digits, and may have lost a zero at its start: write it as a string');

@@ -1,6 +1,6 @@
 /**
- * Loads the explanations of errors with the first error that needs them. If they cannot be loaded, the error has no
- * explanation, and its request counts as possibly received.
+ * Loads the explanations of errors when the first error needs them. If they cannot be loaded, the error has no
+ * explanation. A request without a response then counts as possibly received.
  *
  * @module
  */

@@ -10,7 +10,7 @@ import type { Issue } from '../errors/hosted-error.js';
 import type { Wire } from '../protocol/assumptions.js';
 import type { OperationName, Route } from '../protocol/routes.js';
 
-/** One operation: from checked input to a body, and from a response of known shape to the public value. */
+/** One operation: how checked input becomes a request, and how a response becomes the public value. */
 export interface Operation<Input, WireResponse, Output> extends OperationFacts {
   /** The schema of the caller's input. */
   readonly request: z.ZodMiniType<Input>;
@@ -18,7 +18,7 @@ export interface Operation<Input, WireResponse, Output> extends OperationFacts {
   encode(input: Input, wire: Wire): Encoded;
   /** The schema of the service's response. */
   readonly response: z.ZodMiniType<WireResponse>;
-  /** Reads the response, which must belong to `input`. */
+  /** Creates the public value from the response, after comparing the response with `input`. */
   decode(response: WireResponse, input: Input, context: DecodeContext): Decoded<Output>;
 }
 
@@ -26,15 +26,15 @@ export interface Operation<Input, WireResponse, Output> extends OperationFacts {
 export interface OperationFacts {
   readonly name: OperationName;
   readonly route: Route;
-  /** Whether running it twice has the same effect as running it once. */
+  /** Whether running the operation twice has the same effect as running it once. */
   readonly repeatable: boolean;
-  /** Whether the response must have a signature. If false, the response is verified only if it has one. */
+  /** Whether the response must have a signature. With `'if present'`, a response without a signature is accepted. */
   readonly signedResponse: 'required' | 'if present';
 }
 
 /** A request, before it is signed. */
 export interface Encoded {
-  /** The link id in the path, if the path has one. */
+  /** The link id in the path; undefined if the path has none. */
   readonly linkId?: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -42,13 +42,11 @@ export interface Encoded {
 /** The facts that decoding may use besides the response itself. */
 export interface DecodeContext {
   readonly wire: Wire;
-  /** When the service signed the response, if it signed it. */
+  /** When the service signed the response; null if the response has no signature. */
   readonly signedAt: Date | null;
 }
 
-/**
- * The public value, or why there is none. Each has its property as an own property, so the two can be distinguished.
- */
+/** The public value, or the reason why there is none. Both forms have an own `reason`, so it is never inherited. */
 export type Decoded<Output> =
   | { readonly value: Output; readonly reason: null }
   | { readonly reason: 'shape' | 'mismatch'; readonly issues: readonly Issue[] };

@@ -1,5 +1,5 @@
 /**
- * Creates requests. The input is checked once. Every attempt then has its own body, URL and signature.
+ * Creates requests. The input of a call is checked once. Each attempt then creates and signs a request of its own.
  *
  * @module
  */
@@ -25,7 +25,7 @@ const noOptions = check(checkedOptions, {});
 export type CheckedInput<Input> = Pick<RunningCall<Input, never, never>, 'input' | 'encoded' | 'options'>;
 
 /**
- * Checks the input and the options of a call, and copies them. A later change by the caller is not sent.
+ * Checks the input and the options of a call, and copies them. A later change by the caller has no effect.
  *
  * @throws {HostedValidationError} with every problem of the input and the options.
  */
@@ -37,19 +37,19 @@ export function checkInput<Input>(
   try {
     given = readInput();
   } catch {
-    // One of the caller's getters or proxies threw, so there is no object to read from.
+    // A getter or a proxy of the caller threw. `given` stays null, and the schema rejects null.
   }
   const input = check(operation.request, given);
   const call = options === undefined ? noOptions : check(checkedOptions, options);
   const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
   if (input.data === undefined || call.data === undefined) throw fail([...input.issues, ...nameOptions(call.issues)]);
   const encoded = operation.encode(input.data, wire);
-  // §4.3 and §4.4 have paths of the same shape: if the list marker were used as an id, a get would list everything.
+  // The paths of §4.3 and §4.4 have the same shape. With the list marker as its id, a get would list all links.
   if (encoded.linkId === wire.listMarker) throw fail([{ path: 'refId', message: isMarker }]);
   return { input: input.data, encoded, options: call.data as CallOptions };
 }
 
-/** Options that are no object have no property to name. */
+/** If the options are not an object, no property is wrong: the issue names `options`. */
 function nameOptions(issues: readonly Issue[]): readonly Issue[] {
   return issues.map(({ path, message }) => ({ path: path || 'options', message }));
 }
@@ -61,13 +61,13 @@ export interface SignedRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The string that is signed is the string that is sent. */
+  /** JSON with the timestamp exactly as it was signed. */
   readonly body: string;
 }
 
 /**
- * Writes and signs the request of an attempt, and remembers its signature. Each attempt is signed for its own time.
- * Returns a promise only if the signer does.
+ * Creates the signed request of an attempt, and remembers the signature. Each attempt is signed for a time of its own.
+ * Returns a promise only if the signer returns a promise.
  *
  * @throws {HostedConfigError} when the signer throws, or does not return a string.
  */
@@ -140,7 +140,10 @@ function urlOf({ route }: OperationFacts, { linkId }: Encoded, { baseUrls, wire 
   return baseUrls[route.host] + path;
 }
 
-// `retry.ts` adds the facts of the call.
+// `retry.ts` adds the operation and the outcome to this error.
 function createSignerError(): HostedConfigError {
-  return new HostedConfigError([{ path: 'signer', message: 'must sign with a string, but did not' }], {});
+  return new HostedConfigError(
+    [{ path: 'signer', message: 'must return a non-empty string from sign(), but did not' }],
+    {},
+  );
 }

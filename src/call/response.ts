@@ -1,6 +1,7 @@
 /**
- * From a response to the public value: error of the service → JSON object → signature → shape → decode. Each step may
- * throw. If the responses of an operation are signed, every value that is returned was verified.
+ * Turns a response into the public value, in five steps: error of the service, JSON object, signature, shape, decoding.
+ * Each step may throw. If the responses of an operation are signed, a value is returned only after its signature was
+ * verified.
  *
  * @module
  */
@@ -21,7 +22,7 @@ import { wasSent, wasSentRespelled } from './sent-signatures.js';
 import type { TransportResponse } from './transport.js';
 
 /**
- * Reads the response of an attempt. Returns a promise only if the signer does.
+ * Reads the response of an attempt. Returns a promise only if it has to wait, for example for the signer.
  *
  * @throws {HostedError} of the class that `error-from-response.ts` chooses, when the service responded with an error.
  * @throws {HostedResponseError} when the response cannot be used.
@@ -33,7 +34,7 @@ export function readResponse<Input, WireResponse, Output>(
 ): CallResult<Output> | Promise<CallResult<Output>> {
   attempt.progress = 'answered';
   attempt.status = response.status;
-  // This machine's own clock decides what is fresh: a response must not prove its own age.
+  // This machine's own clock decides whether a response is fresh, because a response must not prove its own age.
   const now = attempt.call.shared.settings.clock.now();
   reportResponse(response, attempt);
   const json = parseJson(response.text);
@@ -74,7 +75,7 @@ function throwServiceError(
   if (error.code !== 'authentication') throw error;
   const { settings, skew, telemetry } = attempt.call.shared;
   const trip = { receivedAt: now, tookMs: settings.clock.elapsed() - attempt.startedAt };
-  // Only this response may correct the time, because it says that the service rejected our authentication.
+  // Only a response that rejects our authentication may correct the time that we sign.
   if (skew.learn(response.headers, trip)) telemetry.warn(describeOffset(skew.offsetMs));
   if (loadExplanations.value !== undefined) throw error;
   const explain = () => {
@@ -83,7 +84,7 @@ function throwServiceError(
   return loadExplanations().then(explain, explain);
 }
 
-/** Creates the errors about a response or a callback. They say which of the two was read. */
+/** Creates the errors about what is being read: a response, or a callback. */
 export interface Source {
   createUnusable(reason: UnusableReason, issues?: readonly Issue[]): HostedResponseError;
   createUntrusted(reason: SignatureReason): HostedSignatureError;
@@ -129,14 +130,14 @@ interface Verifying {
   readonly source: Source;
 }
 
-/** When the service signed the response; null if it has no signature and needs none. */
+/** Verifies a response, and gives the time when it was signed; null if it has no signature and needs none. */
 function verifyResponse(properties: Properties, verifying: Verifying): Date | null | Promise<Date | null> {
   const { operation, sent, shared } = verifying.attempt.call;
   const { maxResponseAgeMs, partnerId, signer } = shared.settings;
   const signatures = signaturesIn(properties);
   const others = signatures.filter((signature) => !wasSent(sent, signature));
-  // The responses of link operations are not signed. A response that only repeats our own signature is not signed,
-  // either.
+  // The responses of link operations need no signature. If a response has only our own signature, sent back, it counts
+  // as not signed.
   if (operation.signedResponse === 'if present' && others.length === 0) return null;
   if (mayReflect(verifying.attempt) && others.length < signatures.length) {
     throw verifying.source.createUntrusted('reflected');
@@ -154,7 +155,8 @@ function verifyResponse(properties: Properties, verifying: Verifying): Date | nu
     : signedAtOf(verdict, others, verifying);
 }
 
-// Both sides sign with one key, so anyone can send our own signatures back to us, new or old ones.
+// Whether a response with one of our own signatures is rejected. Both sides sign with the same key, so anyone who has
+// seen one of our signatures can send it back to us.
 function mayReflect({ call }: Attempt): boolean {
   return call.operation.signedResponse === 'required' && !call.shared.settings.wire.echoesTimestamp;
 }
@@ -176,12 +178,12 @@ export type Verified = Extract<Verdict, { readonly isVerified: true }>;
  * Returns the verdict if the signature is valid.
  *
  * @throws {HostedSignatureError} when the signature is not valid.
- * @throws {HostedConfigError} when the signer threw: then there is no verdict.
+ * @throws {HostedConfigError} when the signer threw.
  */
 export function assertVerified(verdict: Verdict, source: Source): Verified {
   if (verdict.isVerified) return verdict;
   if (verdict.reason !== 'signer threw') throw source.createUntrusted(verdict.reason);
-  throw source.createConfigError([{ path: 'signer', message: 'must not throw when it verifies, but it did' }]);
+  throw source.createConfigError([{ path: 'signer', message: 'must not throw from verify(), but did' }]);
 }
 
 function decode<Input, WireResponse, Output>(

@@ -1,6 +1,6 @@
 /**
- * Runs attempts. It decides whether another attempt follows an error, how long to wait before it, and how many retries
- * a client may make.
+ * Runs the attempts of a call. After an error, decides whether another attempt follows, and after what delay. Also
+ * limits how many retries a client makes.
  *
  * @module
  */
@@ -41,7 +41,7 @@ export async function runAttempts<Call extends CallFacts, Output>(
       }
     }
   } catch (error) {
-    // `signal.reason` may itself be a HostedError, but an abort is not a failure.
+    // An abort is not a failure, even if `signal.reason` is a HostedError.
     if (call.options.signal?.aborted) {
       reportEnd(call, 'aborted', attempt);
       throw call.options.signal.reason;
@@ -67,13 +67,13 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<FailedAtte
     delayMs,
     reason: error.code,
   });
-  // From here on, the request counts as one without a response, because the next steps may fail, too.
+  // The next steps may fail, too. They only need to know whether this request may have had an effect.
   failed.progress = mayHaveHadEffect(error) ? 'sent' : 'not sent';
   if (delayMs > 0 || !retry.isResigned) await pause(call, delayMs, error);
   return { ...retry, failed, error };
 }
 
-/** @throws `error` if the given clock cannot sleep. */
+/** @throws `error`, or a HostedError of the clock, when the caller's clock cannot sleep. */
 async function pause({ options, shared }: CallFacts, delayMs: number, error: AnyHostedError): Promise<void> {
   await sleepAbortably(shared.settings.clock, delayMs, options.signal).catch((failure: unknown) => {
     options.signal?.throwIfAborted();
@@ -103,12 +103,12 @@ function beginAttempt<Call extends CallFacts>(call: Call, before: FailedAttempt 
 }
 
 // A request had no effect if it was never sent, was rate-limited (429) or was rejected (401). Any other request may
-// have had one.
+// have had an effect.
 function mayHaveHadEffect({ outcome, code }: AnyHostedError): boolean {
   return outcome !== 'not_sent' && code !== 'rate_limit' && code !== 'authentication';
 }
 
-// A clock or a signer that fails knows nothing about the call.
+// The error of a failed clock or signer has no facts about the call, so they are added.
 function completeError(caught: AnyHostedError, { operation }: EndedCall, attempt: Attempt | null): AnyHostedError {
   if (caught.code !== 'config' || caught.operation !== null) return caught;
   if (attempt === null) return new HostedConfigError(caught.issues, { operation: operation.name });
@@ -116,7 +116,7 @@ function completeError(caught: AnyHostedError, { operation }: EndedCall, attempt
   return new HostedConfigError(caught.issues, { ...factsOf(attempt, outcome), retryable: false });
 }
 
-/** Reports that a call failed, and gives the error to throw. This error names the operation. */
+/** Reports that a call failed. Returns the error to throw, which names the operation. */
 export function reportFailure(caught: unknown, call: EndedCall, attempt: Attempt | null): AnyHostedError {
   if (!isHostedError(caught)) {
     reportEnd(call, attempt === null ? 'not_sent' : outcomeWithoutResponse(attempt), attempt, 'error');
@@ -130,11 +130,11 @@ export function reportFailure(caught: unknown, call: EndedCall, attempt: Attempt
   return error;
 }
 
-/** The attempt that follows a failed one. */
+/** How a failed attempt is retried. */
 interface Retry {
-  /** How long to wait for it, in ms. */
+  /** How long to wait before the retry, in ms. */
   readonly delayMs: number;
-  /** Whether it is made only to get a new signature. */
+  /** Whether the retry is made only to get a new signature. */
   readonly isResigned: boolean;
 }
 
@@ -142,14 +142,15 @@ interface Retry {
 function chooseRetry(error: AnyHostedError, attempt: Attempt): Retry | null {
   const { endsAt, shared } = attempt.call;
   const retry = chooseNewSignature(error, attempt) ?? chooseRepeat(error, attempt);
-  // If the delay is longer than the rest of the call, a timeout would only hide the real error.
+  // If the delay is longer than the rest of the call, the call fails now. A later timeout would hide the real error.
   if (retry === null || shared.settings.clock.elapsed() + retry.delayMs >= endsAt) return null;
-  // A new signature costs no tokens: the service did not fail, and a call gets only one.
+  // A retry for a new signature takes no tokens, because the service did not fail. A call makes only one such retry.
   return retry.isResigned || shared.retryTokens.take() ? retry : null;
 }
 
-// Both sides sign the same text with one key. They can sign for the same time by accident, but not twice in a row. Or
-// the service rejected the time that was signed, and the correct time is known now.
+// A new signature helps in two cases. In the first, the service signed its response for the time of our request, so
+// both have the same signature. This can happen by accident, but not twice in a row. In the second, the service
+// rejected the time that we signed, and now the correct time is known.
 function chooseNewSignature(error: AnyHostedError, attempt: Attempt): Retry | null {
   const { operation, part, shared } = attempt.call;
   if (attempt.isResigned || (isLast(attempt) && part === undefined)) return null;
@@ -162,7 +163,8 @@ function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
   if (isLast(attempt) || !error.retryable || isReflected(error)) return null;
   const longestMs = Math.min(backOff.longestMs, backOff.firstMs * 2 ** (attempt.number - 1));
   const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
-  // A request before that time would be rejected, and a long sleep looks like a call that hangs. So the caller decides.
+  // If the service asks for a long wait, the caller decides. An earlier request would be rejected, and a long sleep
+  // would look like a call that hangs.
   if (retryAfterMs > assumedMaxRetryAfterMs) return null;
   const drawnMs = Math.floor(attempt.call.shared.random() * longestMs);
   return { delayMs: Math.max(drawnMs, retryAfterMs), isResigned: false };
@@ -179,8 +181,8 @@ function isReflected(error: AnyHostedError): boolean {
 }
 
 /**
- * The first and the largest limit of a delay, in ms. The limit doubles each time. The delay is a random time from 0 to
- * the limit (full jitter).
+ * A delay is a random time from 0 to a limit, in ms (full jitter). The limit is `firstMs` for the first retry, and
+ * doubles with each retry up to `longestMs`.
  */
 const backOff = { firstMs: 500, longestMs: 8_000 };
 
@@ -203,11 +205,11 @@ export function createTokenBucket(): TokenBucket {
 
 /**
  * Reads `Retry-After` as milliseconds. The header has whole seconds or an IMF date (RFC 9110 §10.2.3 and §5.6.7). Null
- * if it is neither; 0 for a date that has passed.
+ * for any other value; 0 for a date in the past.
  */
 export function readRetryAfter(header: string | null, now: number): number | null {
   if (header === null) return null;
-  // Node's fetch keeps the blanks after a value, which do not belong to it (RFC 9110 §5.5).
+  // Node's fetch keeps blanks after a header's value. They are not part of the value (RFC 9110 §5.5).
   const value = header.trim();
   if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
   const at = parseHttpDate(value);

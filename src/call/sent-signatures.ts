@@ -1,18 +1,18 @@
 /**
- * The signatures that one call, or all calls of one wait, have sent. Both sides sign the same text with one key, so a
- * response with one of these signatures may be our own request sent back (docs/protocol.md §5).
+ * The signatures that a call has sent, or all calls of a wait or of a confirmation. Both sides sign the same text with
+ * one key, so a response with one of these signatures may be our own request sent back (docs/protocol.md §5).
  *
  * @module
  */
 
 /**
- * The signatures that were sent recently. They are plain lists, because there may be a million waits, and each has its
- * own.
+ * The signatures that were sent recently. The fields are plain arrays to save memory, because each wait has its own,
+ * and there may be a million waits.
  */
 export interface SentSignatures {
   /** How long a response with a remembered signature would be fresh, in ms; false means always. */
   readonly maxAgeMs: number | false;
-  /** In the order in which they were sent. */
+  /** The signatures, in the order in which they were sent. */
   readonly signatures: string[];
   /** The signed times of these signatures, in ms since the epoch. */
   readonly times: number[];
@@ -21,9 +21,9 @@ export interface SentSignatures {
 }
 
 /**
- * Creates an empty memory. A signature is kept while a response with its timestamp would be fresh: for `maxAgeMs`, or
- * forever if any age is accepted. If the clock is set back, a forgotten signature would be fresh again. So a response
- * is trusted only if its timestamp is after `forgottenUntil`.
+ * Creates an empty list. A signature is kept as long as a response with the same timestamp would be fresh: for
+ * `maxAgeMs`, or forever if any age is accepted. If the clock is set back, a response with a forgotten signature would
+ * be fresh again. So a response is trusted only if its timestamp is after `forgottenUntil`.
  */
 export function createSentSignatures(maxAgeMs: number | false): SentSignatures {
   return { maxAgeMs, signatures: [], times: [], forgottenUntil: Number.NEGATIVE_INFINITY };
@@ -36,10 +36,10 @@ export function rememberSent(
   { signedFor, now }: { readonly signedFor: number; readonly now: number },
 ): void {
   const { maxAgeMs, signatures, times } = sent;
-  // They are in the order in which they were sent, so all after the first fresh one are fresh, too.
+  // The list is in the order of sending, so all signatures after the first fresh one are fresh, too.
   while (maxAgeMs !== false) {
     const [oldest] = times;
-    // Not written with `<=`: if a clock gives NaN, nothing is forgotten.
+    // Written with `!`, so that nothing is forgotten if a clock gives NaN.
     // Stryker disable next-line ConditionalExpression: with undefined the difference is NaN; the check is there for the types
     if (oldest === undefined || !(now - oldest > maxAgeMs)) break;
     sent.forgottenUntil = Math.max(sent.forgottenUntil, oldest);
@@ -50,14 +50,13 @@ export function rememberSent(
   times.push(signedFor);
 }
 
-/** Whether a signature is one of the remembered ones. */
+/** Whether a signature is remembered. */
 export function wasSent({ signatures }: SentSignatures, signature: unknown): boolean {
   return signatures.includes(signature as string);
 }
 
 /**
- * Whether a signature is one of the remembered ones in another spelling. A caller's own signer may accept other
- * spellings.
+ * Whether a signature is another spelling of a remembered signature. A caller's own signer may accept other spellings.
  */
 export function wasSentRespelled({ signatures }: SentSignatures, signature: unknown): boolean {
   if (typeof signature !== 'string') return false;
@@ -65,7 +64,7 @@ export function wasSentRespelled({ signatures }: SentSignatures, signature: unkn
 }
 
 // Nearly all different signatures differ in their first characters. Letters and digits are the same in every spelling,
-// except for upper and lower case. This check runs before the case is changed, because U+212A in lower case is a `k`.
+// except for upper and lower case. They are tested before `toLowerCase`, because it turns U+212A into a `k`.
 // Stryker disable next-line BlockStatement: this only saves comparing the whole text
 function differInFirst(one: string, other: string): boolean {
   // Stryker disable next-line ArrayDeclaration,MethodExpression: this only saves comparing the whole text
@@ -77,8 +76,9 @@ function differInFirst(one: string, other: string): boolean {
 const alphanumeric = /[0-9A-Za-z]/;
 
 /**
- * A signature in one spelling. A caller's own signer may verify the decoded bytes. It then accepts our signature with
- * other padding, with blanks, in another alphabet (RFC 4648 §4 and §5), or with hexadecimal digits in capitals.
+ * Gives the same text for all spellings of a signature. A caller's own signer may verify the decoded bytes. Such a
+ * signer accepts our signature with other padding, with blanks, in another alphabet (RFC 4648 §4 and §5), or with
+ * hexadecimal digits in capitals.
  */
 function canonicalForm(signature: string): string {
   const text = signature
@@ -88,7 +88,7 @@ function canonicalForm(signature: string): string {
   // Stryker disable next-line MethodExpression: upper case would do as well
   if (/^[\da-f]*$/i.test(text)) return text.toLowerCase();
   try {
-    // The last character may have unused bits.
+    // Decoding and encoding again clears unused bits of the last character.
     return btoa(atob(text));
   } catch {
     return text;

@@ -14,15 +14,17 @@ import { largestOffsetMs } from './clock-skew.js';
 export interface SigningTime {
   /** Since the epoch, on this machine's clock. */
   readonly time: number;
-  /** How far ahead of now it is; negative if it is in the past. */
+  /** How far the time is ahead of now; negative if it is in the past. */
   readonly leadMs: number;
-  /** How far ahead of now it was planned to be. The time differs if another request already had the planned one. */
+  /**
+   * How far ahead of now the time was planned to be. `leadMs` differs if another request already had the planned time.
+   */
   readonly plannedLeadMs: number;
 }
 
 /** The times that the requests of one client are signed for. */
 export interface SigningTimes {
-  /** After this long, in ms, a service signs for a later time than that of its last response. */
+  /** How long to wait, in ms, until the service signs for a later time than that of its last response. */
   readonly passingMs: number;
   /**
    * Gives the time for a request at `now`. `isPoll` is true for the polls of a wait, whose signatures are remembered
@@ -30,8 +32,8 @@ export interface SigningTimes {
    */
   next(now: number, isPoll: boolean): SigningTime;
   /**
-   * Gives the time for a request that is made again, {@link passingMs} after a collision: a response was signed for
-   * `collided`, the time of the request. Later requests get another planned lead, too.
+   * Gives the time for a request that is sent again, {@link passingMs} after a collision. `collided` is the time for
+   * which both the request and its response were signed. Later requests get another planned lead, too.
    */
   nextAfterCollision(collided: SigningTime, now: number, isPoll: boolean): SigningTime;
 }
@@ -44,18 +46,21 @@ export function createSigningTimes(wire: Wire): Readonly<Record<'links' | 'jobs'
   return { links: timesOf(wire.timestampFormat), jobs: timesOf(wire.jobTimestampFormat) };
 }
 
-/** Corrects a time to sign by an offset. The result is never more than a day from `now`. */
+/** Adds an offset to a time to sign. The result is never more than a day from `now`. */
 export function correctTime(time: number, offsetMs: number, now: number): number {
-  // One second less, because a timestamp in whole seconds is cut off.
+  // One second less than a day, because a timestamp in whole seconds drops the milliseconds.
   const most = largestOffsetMs - 1_000;
   return Math.floor(Math.min(Math.max(time + offsetMs, now - most), now + most));
 }
 
 /** If the clock is set back by more than this, in ms, signed times go back, too. Smaller steps back are ignored. */
 const ignoredStepMs = 300_000;
-/** How much earlier than now requests are signed, in ms, after a collision. */
+/** After a collision, requests are signed for a time this many ms before now. */
 const backMs = 1_000;
-/** If two leads differ by this, in ms, a service cannot sign for both: its responses take about the same time. */
+/**
+ * If two leads differ by at least this, in ms, only one can collide: all responses of a service take about the same
+ * time.
+ */
 const minDistanceMs = 250;
 
 // No two requests have the same time. If the clock stands still or goes back a little, the time increases by a
@@ -80,9 +85,10 @@ function createMilliseconds(): SigningTimes {
     },
     nextAfterCollision(collided, now) {
       const at = Math.floor(now);
-      // Without this, every request would have the time of its response if both clocks agree.
+      // A collision at the planned lead could happen again with every request, so the planned lead changes.
       if (collided.leadMs === collided.plannedLeadMs) plannedLeadMs = collided.plannedLeadMs === 0 ? -backMs : 0;
-      // The service signs only for later times. No other request has a time between the last two.
+      // The request can use a time before the collision: the service now signs only for later times. No other request
+      // has a time between the last two.
       const before = Math.max(Math.min(at - backMs, collided.time - 1), lastButOne + 1);
       if (last === collided.time && before < collided.time) return { time: before, leadMs: before - at, plannedLeadMs };
       const free = Math.max(at + plannedLeadMs, last + 1);
@@ -95,16 +101,14 @@ function createMilliseconds(): SigningTimes {
   };
 }
 
-/**
- * How far ahead of now requests in whole seconds are signed, in ms: at first, and after a response had the same time.
- */
+/** The leads of requests with timestamps in whole seconds, in ms. Each collision switches to the other lead. */
 const secondsLeadMs = { first: -2_000, other: -5_000 };
-/** Polls in whole seconds are signed for multiples of this, in ms. */
+/** Polls with timestamps in whole seconds are signed for multiples of this, in ms. */
 const pollStepMs = 10_000;
 
-// Nearly every response is signed for the current second, so requests use an earlier one. If the service's clock is
-// some seconds behind, it could still sign for the second of an earlier poll, again and again. So polls are signed for
-// multiples of ten seconds: one second later, the service is past that time.
+// Nearly every response is signed for the current second, so requests use an earlier second. If the service's clock is
+// some seconds behind, its responses could have the second of an earlier poll, again and again. So polls are signed
+// only for multiples of ten seconds. After a collision, the service signs for a later second, which no poll has used.
 function createSeconds(): SigningTimes {
   let plannedLeadMs = secondsLeadMs.first;
   return {

@@ -1,6 +1,6 @@
 /**
- * Calls and attempts as messages on the tracing channels. No message names a person, a job or a link. It has only the
- * origin of a URL and the template of its path.
+ * Publishes calls and attempts on the tracing channels. No message names a person, a job or a link. Of a URL, a message
+ * has only the origin and the template of the path.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import {
 } from '../runtime/tracing-channel.js';
 import type { Attempt, CallFacts, CallOutcome, CallTrace } from './attempt.js';
 
-/** The data about a call that subscribers receive. */
+/** The parts of a call that subscribers of the tracing channels need. */
 type CallTracing = Pick<CallFacts, 'traced' | 'attemptChannel'>;
 
 /** A call, before its input is read. */
@@ -27,13 +27,13 @@ export interface RequestMessage extends TraceMessage {
   readonly callId: number;
   readonly operation: OperationName;
   readonly method: string;
-  /** Scheme, host and port. */
+  /** Scheme, host and port of the URL. */
   readonly origin: string;
   /** The path, with `{linkId}` in place of an id. */
   readonly route: string;
   /** The HTTP status of the last response; null if there is none. */
   status: number | null;
-  /** Null until it has ended. */
+  /** Null until the call or attempt has ended. */
   outcome: CallOutcome | null;
 }
 
@@ -91,7 +91,7 @@ function describeRequest({ id, operation, shared }: CallToTrace): RequestMessage
     callId: id,
     operation: name,
     method: route.method,
-    // The base URL's path is left out: it may be secret.
+    // The path of the base URL is left out, because it may be secret.
     origin: new URL(baseUrls[route.host]).origin,
     route: route.path.replace('{brand}', wire.brand).replace('{list}', wire.listMarker),
     status: null,

@@ -19,23 +19,25 @@ import type { SignedRequest } from './request.js';
 
 /** A response, usable or not. */
 export interface TransportResponse extends ReceivedResponse {
-  /** Why the body is not complete, or not text. */
+  /** Why the body was not read, is not complete, or is not UTF-8; null if it is complete text. */
   readonly flaw: 'too_large' | 'not_utf8' | 'redirect' | null;
 }
 
-/** Importing ky makes Node load its fetch (about 30 ms), so it is imported with the first request. */
+/** Importing ky makes Node load Node's own fetch (about 30 ms), so ky is imported with the first request. */
 const loadKy = lazyModule('ky', async () => (await import('ky')).default);
 
 type Ky = Awaited<ReturnType<typeof loadKy>>;
 
-/** How many bytes of an error response's body are read. More would not help. */
+/**
+ * The largest number of bytes that are read of an error response's body. More bytes would not explain the error better.
+ */
 const maxErrorBytes = 64 * 1024;
 
 /**
  * Sends the request of an attempt, once, and reads the response.
  *
  * @throws {HostedConnectionError} when there is no response.
- * @throws the signal's reason when it aborts.
+ * @throws the signal's reason when the signal aborts.
  */
 export async function send(request: SignedRequest, attempt: Attempt, signal: AbortSignal): Promise<TransportResponse> {
   const { settings, telemetry } = attempt.call.shared;
@@ -70,14 +72,14 @@ function fetchWith(
     // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
     signal.throwIfAborted();
     const init: FetchInit = { ...shadows, method, headers: { ...headers }, body, redirect: 'manual', signal };
-    // A response may be of any class. Only the properties in `FetchResponse` are read.
+    // A custom fetch may resolve with an object of any class. Only the properties in `FetchResponse` are read.
     return fetch(url, init) as Promise<Response>;
   };
-  // ky is not used while `Object.prototype` is polluted: it would read options and hooks from there.
+  // ky is not used while `Object.prototype` is polluted, because ky would read options and hooks from it.
   if (Object.keys(shadows).length > 0) return fetchOnce();
-  // ky only sends. The call itself retries and limits time: each attempt needs its own signature, the sleep for
-  // `Retry-After` must end at the deadline, and callers can pass a clock. ky calls fetch with a Request whose body is a
-  // stream. Not every fetch accepts a Request: undici's own does not.
+  // ky only sends. The call itself retries and limits time, because each attempt needs its own signature, the sleep for
+  // `Retry-After` must end at the deadline, and callers can pass a clock. `fetchOnce` ignores the Request that ky
+  // passes to it: not every fetch accepts a Request, for example undici's own fetch.
   return ky(url, {
     method,
     redirect: 'manual',
@@ -117,7 +119,7 @@ const notLoaded: Failure = {
   why: 'the code that sends requests could not be loaded',
 };
 
-// Used if the code that knows more cannot be loaded.
+// Used if `explanations.ts` cannot be loaded.
 const unexplained: Failure = { reason: null, isNotSent: false, isLasting: false, why: 'the connection broke' };
 
 function createConnectionError(
@@ -126,7 +128,7 @@ function createConnectionError(
 ): HostedConnectionError {
   const { isUnsettled } = attempt;
   const outcome = outcomeWithoutResponse({ progress: isNotSent ? 'not sent' : attempt.progress, isUnsettled });
-  // The platform's error may contain the request, so only the name of the reason is passed on.
+  // The platform's error may contain the request, so only its code is passed on.
   const options = reason ? { cause: Object.assign(new Error(reason), { code: reason }) } : {};
   const facts = factsOf(attempt, outcome);
   return new HostedConnectionError(why, isLasting ? { ...facts, retryable: false } : facts, options);

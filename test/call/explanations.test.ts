@@ -32,10 +32,15 @@ const failures: readonly [unknown, string, boolean, boolean][] = [
   [failed('EHOSTUNREACH'), `there is no route to ${origin} (EHOSTUNREACH): check the network`, false, false],
   [failed('UND_ERR_CONNECT_TIMEOUT'), `the connection to ${origin} timed out (UND_ERR_CONNECT_TIMEOUT)`, true, false],
   [failed('UND_ERR_HEADERS_TIMEOUT'), `${origin} did not respond within the time limit of fetch`, false, false],
-  [failed('CERT_HAS_EXPIRED'), `${certificate} has expired (CERT_HAS_EXPIRED): it must be renewed`, true, true],
+  [failed('CERT_HAS_EXPIRED'), `${certificate} has expired (CERT_HAS_EXPIRED): the server must renew it`, true, true],
   [failed('CERT_NOT_YET_VALID'), `${certificate} is not valid yet (CERT_NOT_YET_VALID): check the clock`, true, true],
   [failed('ERR_TLS_CERT_ALTNAME_INVALID'), `${certificate} is for another host`, true, true],
-  [failed('DEPTH_ZERO_SELF_SIGNED_CERT'), `${certificate} is by an authority that is not trusted here`, true, true],
+  [
+    failed('DEPTH_ZERO_SELF_SIGNED_CERT'),
+    `${certificate} is from an authority that this runtime does not trust`,
+    true,
+    true,
+  ],
   [failed('CERT_REVOKED'), `${certificate} cannot be verified (CERT_REVOKED)`, true, true],
   [failed('INVALID_CA'), `${certificate} cannot be verified (INVALID_CA)`, true, true],
   [failed('ERR_SSL_WRONG_VERSION_NUMBER'), `${origin} does not speak TLS (ERR_SSL_WRONG_VERSION_NUMBER)`, false, false],
@@ -56,7 +61,7 @@ const failures: readonly [unknown, string, boolean, boolean][] = [
     true,
     false,
   ],
-  [saidByDeno('invalid peer certificate: UnknownIssuer'), `${certificate} is by an authority that`, true, true],
+  [saidByDeno('invalid peer certificate: UnknownIssuer'), `${certificate} is from an authority that`, true, true],
   [
     saidByDeno(
       'invalid peer certificate: certificate not valid for name "localhost"; certificate is only valid for IpAddress(127.0.0.1)',
@@ -113,12 +118,12 @@ test('the file of an authority is named in the variable of the runtime, and in n
     return ((await rejection(client.links.get('ref-1'))) as Error).message;
   };
 
-  expect(await say()).toMatch(/set NODE_EXTRA_CA_CERTS to its file/);
+  expect(await say()).toMatch(/set NODE_EXTRA_CA_CERTS to its certificate file/);
   vi.stubGlobal('Deno', { permissions: { querySync: () => ({ state: 'denied' }) } });
-  expect(await say()).toMatch(/set DENO_CERT to its file/);
+  expect(await say()).toMatch(/set DENO_CERT to its certificate file/);
   vi.unstubAllGlobals();
   vi.stubGlobal('process', undefined);
-  expect(await say()).toMatch(/not trusted here \(SELF_SIGNED_CERT_IN_CHAIN\); "npx hosted-client doctor"/);
+  expect(await say()).toMatch(/does not trust \(SELF_SIGNED_CERT_IN_CHAIN\); "npx hosted-client doctor"/);
 });
 
 test('a wait ends with the first poll whose certificate is refused', async () => {

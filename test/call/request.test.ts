@@ -36,7 +36,7 @@ test.each(signers.flatMap(([what, sign]) => operations.map((operation) => ({ ...
       attempts: 1,
       retryable: false,
       mayHaveActed: false,
-      issues: [{ path: 'signer', message: 'must sign with a string, but did not' }],
+      issues: [{ path: 'signer', message: 'must return a non-empty string from sign(), but did not' }],
     });
     expect(sent).toEqual([]);
   },

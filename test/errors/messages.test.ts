@@ -224,7 +224,7 @@ test('a signer that throws as it verifies is named as what is wrong', async () =
 
   const error = await rejection(create.call(client));
 
-  const message = 'must not throw when it verifies, but it did';
+  const message = 'must not throw from verify(), but did';
   expect(error).toMatchObject({
     code: 'config',
     outcome: 'answered',

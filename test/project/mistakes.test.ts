@@ -102,13 +102,13 @@ const mistakes: readonly Mistake[] = [
   {
     what: 'a blank in the key',
     make: () => get(clientOfKit({ apiKey: `${secrets.key} ` })),
-    says: [/the key has a blank at one of its ends/, /copy it again/],
+    says: [/the key contains a blank/, /copy it again/],
     facts: { code: 'authentication' },
   },
   {
     what: 'a blank in one of several keys',
     make: () => get(clientOfKit({ signer: hmacSha256({ apiKey: ['another', ` ${secrets.key}`] }) })),
-    says: [/the key has a blank at one of its ends/, /copy it again/],
+    says: [/the key contains a blank/, /copy it again/],
     facts: { code: 'authentication' },
   },
   {
@@ -184,13 +184,19 @@ const mistakes: readonly Mistake[] = [
       const { origin, fetch } = await servingTls({ until: '20200201000000Z' });
       return get(clientAt(origin, { fetch, maxRetries: 2 }));
     },
-    says: [/the certificate of https:\/\/127\.0\.0\.1:\d+ has expired \(CERT_HAS_EXPIRED\)/, /it must be renewed/],
+    says: [
+      /the certificate of https:\/\/127\.0\.0\.1:\d+ has expired \(CERT_HAS_EXPIRED\)/,
+      /the server must renew it/,
+    ],
     facts: { code: 'connection', outcome: 'not_sent', retryable: false, attempts: 1 },
   },
   {
     what: 'a certificate by an authority that nobody here knows',
     make: async () => get(clientAt((await servingTls()).origin, { maxRetries: 2 })),
-    says: [/is by an authority that is not trusted here \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/, /NODE_EXTRA_CA_CERTS/],
+    says: [
+      /is from an authority that this runtime does not trust \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/,
+      /NODE_EXTRA_CA_CERTS/,
+    ],
     facts: { code: 'connection', outcome: 'not_sent', retryable: false, attempts: 1 },
   },
   {

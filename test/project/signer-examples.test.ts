@@ -170,7 +170,7 @@ test.each([
 
   await importAnew('key-service-signer');
 
-  expect(printed.at(-1)).toMatch(/^HostedConfigError: .*must sign with a string, but did not/);
+  expect(printed.at(-1)).toMatch(/^HostedConfigError: .*must return a non-empty string from sign\(\), but did not/);
   expect(printed[0]).toMatch(/^No MAC from the key service: /);
   expect(printed.join()).not.toContain(apiKey);
   expect(sandbox.requests).toEqual([]);
