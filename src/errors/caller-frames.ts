@@ -1,8 +1,9 @@
 /**
- * The caller's own functions in the stack of an error. Most errors are created in a timer or after a response. The
- * caller's functions are then no longer on the stack. V8 (Node, Deno, Workers) can list the async functions that wait
- * for the running code. This works only if each promise in the chain has exactly one `then` or `await`. So the stack is captured again at a
- * place from which this chain reaches the caller. No error has to be created in advance.
+ * Adds the caller's own functions to the stack of an error. Most errors are created in a timer or after a response,
+ * when the caller's functions are no longer on the stack. V8 (Node, Deno, Workers) can list the async functions that
+ * wait for the running code. This works only if each promise on the way to the caller has exactly one `then` or
+ * `await`. So the stack is captured again in code from which such promises lead to the caller. This costs nothing if a
+ * call succeeds.
  *
  * @module
  */
@@ -11,12 +12,12 @@ import { HostedError } from './hosted-error.js';
 
 /**
  * Captures the stack of an error of this package again, and returns the error. Any other value is returned unchanged.
- * JSC (Bun) does not follow promises: a new capture would lose frames, so Bun keeps the old stack.
+ * In Bun, the error keeps its old stack: its engine (JSC) does not follow promises, so a new capture would lose frames.
  */
 export function addCallerFrames<T>(error: T): T {
   if (!(error instanceof HostedError) || 'Bun' in globalThis) return error;
   const { stackTraceLimit } = Error as Capturing;
-  // Our own frames come first, so the limit is raised to leave room for the caller's. A limit of 0 stays 0.
+  // Our own frames come first. So the limit is raised, to leave room for the caller's frames. A limit of 0 stays 0.
   if (Number(stackTraceLimit) > 0) setLimit(Number(stackTraceLimit) + maxOwnFrames);
   try {
     (Error as Capturing).captureStackTrace?.(error, addCallerFrames);

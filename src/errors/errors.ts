@@ -1,6 +1,6 @@
 /**
- * The errors that this client finds by itself: invalid input, connections and time limits, responses that
- * cannot be used or trusted. Those that the service responds with are in `service-errors.ts`.
+ * The errors that the client itself detects: invalid input, broken connections, timeouts, and responses that cannot be
+ * used or trusted. The errors that the service responds with are in `service-errors.ts`.
  *
  * @module
  */
@@ -31,7 +31,7 @@ import type {
 
 /** An option or an input of the caller is invalid. */
 abstract class InputError extends HostedError {
-  /** Every problem, but at most the first 20. */
+  /** The problems: at most the first 20. */
   readonly issues: readonly Issue[];
 
   /** @internal */
@@ -40,7 +40,7 @@ abstract class InputError extends HostedError {
     this.issues = issues.slice(0, maxIssues);
   }
 
-  /** Adds `issues` to what every error shows. */
+  /** Adds `issues` to the properties that every error shows. */
   override toJSON(): object {
     return { ...super.toJSON(), issues: this.issues };
   }
@@ -48,7 +48,7 @@ abstract class InputError extends HostedError {
 
 /**
  * An option of the client is invalid, or its signer or clock failed. The error lists all problems at once. A signer
- * fails if it throws or does not return a string; a clock fails if it does not return a finite number.
+ * fails if it throws or does not return a string. A clock fails if it does not return a finite number.
  */
 export class HostedConfigError extends InputError {
   static {
@@ -67,8 +67,8 @@ export class HostedValidationError extends InputError {
 
 /**
  * No connection could be made, or it broke: `outcome` says whether the request may have arrived. If the platform names
- * the reason, `cause.code` has that name, such as `ECONNREFUSED`. It is not retryable if a certificate was rejected,
- * because the certificate stays the same.
+ * the reason, `cause.code` has that name, such as `ECONNREFUSED`. The error is not retryable if a certificate was
+ * rejected, because the certificate stays the same.
  */
 export class HostedConnectionError extends HostedError {
   static {
@@ -90,9 +90,9 @@ export class HostedTimeoutError extends HostedError {
     nameClass(HostedTimeoutError, 'HostedTimeoutError');
   }
   readonly code = 'timeout';
-  /** Which limit: `'attempt'` is `timeoutMs`, `'total'` is `totalTimeoutMs`. */
+  /** Which limit was reached: `'attempt'` is `timeoutMs`, `'total'` is `totalTimeoutMs`. */
   readonly phase: 'attempt' | 'total';
-  /** The limit, in milliseconds; null if the service responded with status 408: its own limit is not known. */
+  /** The limit, in milliseconds; null after status 408, because the service's own limit is not known. */
   readonly timeoutMs: number | null;
   readonly #retryAfterMs: number | null;
 
@@ -105,7 +105,7 @@ export class HostedTimeoutError extends HostedError {
   }
 
   /**
-   * How long the service asks to wait, if it responded with status 408.
+   * How long the service asks the client to wait, in milliseconds, if it responded with status 408; otherwise null.
    *
    * @internal
    */
@@ -113,7 +113,7 @@ export class HostedTimeoutError extends HostedError {
     return this.#retryAfterMs;
   }
 
-  /** Adds `phase` and `timeoutMs` to what every error shows. */
+  /** Adds `phase` and `timeoutMs` to the properties that every error shows. */
   override toJSON(): object {
     const { phase, timeoutMs } = this;
     return { ...super.toJSON(), phase, timeoutMs };
@@ -121,10 +121,13 @@ export class HostedTimeoutError extends HostedError {
 }
 
 /**
- * The response cannot be used; `reason` says why. `malformed`: it is not JSON. `shape`: it has another shape.
- * `mismatch`: it is about something other than the request. `too_large`: it is larger than `maxResponseBytes`, or a
- * callback is larger than `maxBytes`. `redirect`: it is a redirect, which is never followed because its target could
- * use the signature. `paging`: the page does not follow the previous page.
+ * The response cannot be used; `reason` says why:
+ * - `'malformed'`: it is not JSON;
+ * - `'shape'`: the JSON does not have the expected shape;
+ * - `'mismatch'`: it is about something other than the request;
+ * - `'too_large'`: it is larger than `maxResponseBytes`, or a callback is larger than `maxBytes`;
+ * - `'redirect'`: it is a redirect. A redirect is not followed, because its target could use the signature;
+ * - `'paging'`: the page does not follow the previous page.
  *
  * @see §4.4 and §5 of docs/protocol.md
  */
@@ -166,7 +169,7 @@ export class HostedResponseError extends HostedError {
     return this.#response?.text ?? '';
   }
 
-  /** Adds `reason`, `status` and `issues` to what every error shows. */
+  /** Adds `reason`, `status` and `issues` to the properties that every error shows. */
   override toJSON(): object {
     const { reason, status, issues } = this;
     return { ...super.toJSON(), reason, status, issues };
@@ -174,11 +177,15 @@ export class HostedResponseError extends HostedError {
 }
 
 /**
- * A response or a callback cannot be trusted. `reason` says what is wrong with its signature. `missing`: there is none.
- * `malformed`: it cannot be verified. `mismatch`: it is by another key, or over another timestamp or partner id.
- * `unkeyed`: it is a digest that anyone can compute without a key. `stale`: it is too old or too new. `reflected`: it
- * is the signature of our own request. `replayed`: it was received before, with another body, with more jobs than
- * `maxJobsPerSignature`, or with the same body, which is still being handled.
+ * A response or a callback cannot be trusted. `reason` says what is wrong with its signature:
+ * - `'missing'`: there is no signature;
+ * - `'malformed'`: the signature or the timestamp cannot be read;
+ * - `'mismatch'`: it was made with another key, or for another timestamp or partner id;
+ * - `'unkeyed'`: it is a digest that anyone can compute without a key;
+ * - `'stale'`: it was made too long ago, or for a time in the future;
+ * - `'reflected'`: it is the signature of our own request;
+ * - `'replayed'`: it was received before: with another body, for more jobs than `maxJobsPerSignature`, or with the same
+ *   body in a callback that is still being handled.
  *
  * @see §5 of docs/protocol.md
  */
@@ -196,13 +203,13 @@ export class HostedSignatureError extends HostedError {
     this.reason = reason;
   }
 
-  /** Adds `reason` to what every error shows. */
+  /** Adds `reason` to the properties that every error shows. */
   override toJSON(): object {
     return { ...super.toJSON(), reason: this.reason };
   }
 }
 
-/** The job was still pending at the deadline. To wait again later, you only need `job`. */
+/** The job was still pending at the deadline of the wait. To wait again later, you only need `job`. */
 export class HostedPollTimeoutError extends HostedError {
   static {
     nameClass(HostedPollTimeoutError, 'HostedPollTimeoutError');
@@ -210,7 +217,7 @@ export class HostedPollTimeoutError extends HostedError {
   readonly code = 'poll_timeout';
   readonly #job: JobRef;
   readonly #lastStatus: PendingJob | null;
-  /** How long the wait was, in milliseconds. */
+  /** How long the client waited, in milliseconds. */
   readonly elapsedMs: number;
 
   /** @internal */
@@ -225,7 +232,7 @@ export class HostedPollTimeoutError extends HostedError {
     this.elapsedMs = wait.elapsedMs;
   }
 
-  /** The job that was waited for. */
+  /** The job that the client waited for. */
   get job(): JobRef {
     return this.#job;
   }
@@ -235,13 +242,13 @@ export class HostedPollTimeoutError extends HostedError {
     return this.#lastStatus;
   }
 
-  /** Adds `elapsedMs` to what every error shows. */
+  /** Adds `elapsedMs` to the properties that every error shows. */
   override toJSON(): object {
     return { ...super.toJSON(), elapsedMs: this.elapsedMs };
   }
 }
 
-/** Any error of this package; `code` says which, and narrows the type. */
+/** Any error of this package. A check of `code` narrows the type. */
 export type AnyHostedError =
   | HostedConfigError
   | HostedValidationError
@@ -260,12 +267,12 @@ export type AnyHostedError =
 export type HostedErrorCode = AnyHostedError['code'];
 
 /**
- * Whether a caught value is an error of this package; `code` then narrows it.
+ * Whether a caught value is an error of this package. A check of `code` then narrows the type.
  *
  * @param value - The caught value.
  * @returns True for an error of this copy of the package. Another copy has its own classes, so its errors give false.
  *
- * @example Distinguish a link that was not created from one that may have been
+ * @example Find out whether the link may exist after an error
  * ```ts
  * try {
  *   await client.links.create(newLink);

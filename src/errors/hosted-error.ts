@@ -1,7 +1,7 @@
 /**
- * The base class of all errors. `code` and `outcome` tell programs what happened; the message tells people. None of
- * them contains keys, signatures, bodies or personal data. The response is in private fields, which inspection and JSON
- * do not reach. Methods give access to it.
+ * The base class of all errors. Programs read `code` and `outcome`; people read the message. None of the three contains
+ * keys, signatures, bodies or personal data. A received response is in a private field, which inspection and JSON do
+ * not show. Methods give access to the response.
  *
  * @module
  */
@@ -11,9 +11,9 @@ import { type OperationName, routes } from '../protocol/routes.js';
 /**
  * What happened to the request:
  * - `'not_sent'`: the service cannot have seen it;
- * - `'refused'`: it responded with an error;
- * - `'answered'`: it responded with something that cannot be used;
- * - `'unknown'`: the service may or may not have acted on it.
+ * - `'refused'`: the service responded with an error;
+ * - `'answered'`: the service responded with something that cannot be used;
+ * - `'unknown'`: the service may or may not have acted on the request.
  *
  * The error's `mayHaveActed` says whether the operation may have had an effect although it failed.
  */
@@ -23,11 +23,11 @@ export type Outcome = 'not_sent' | 'refused' | 'answered' | 'unknown';
 export interface Issue {
   /** The path of the property, such as `idTypes[0].country`; empty if the whole value is wrong. */
   readonly path: string;
-  /** What would be right. */
+  /** What would be right, such as `must be a string`. */
   readonly message: string;
 }
 
-/** The largest number of issues in an error. A check stops when it has found so many. */
+/** The largest number of issues in an error. A check stops after this many. */
 export const maxIssues = 20;
 
 /** The facts that every error has. */
@@ -73,11 +73,11 @@ export interface ReceivedResponse {
 const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as typeof nodeInspect;
 
 /**
- * The base of every error of this package. JSON and inspection show an allow-list of properties: no key,
- * signature, body or personal data, not even in hidden properties.
+ * The base of every error of this package. JSON and inspection show only an allow-list of properties: no key, no
+ * signature, no body and no personal data. Inspection with hidden properties shows nothing more.
  */
 export abstract class HostedError extends Error {
-  /** The kind of error, stable across versions and minification. */
+  /** A word for the kind of error. Versions and minification do not change it. */
   abstract readonly code: string;
   /** The operation that failed; null if no operation was running. */
   readonly operation: OperationName | null;
@@ -87,14 +87,14 @@ export abstract class HostedError extends Error {
   readonly attempts: number;
   /** The id that the service gave the last request; null if it gave none. */
   readonly requestId: string | null;
-  /** Whether the same call may be made again without harm and may then succeed. */
+  /** Whether it is safe to make the same call again, and the call may then succeed. */
   readonly retryable: boolean;
   /**
    * Whether the service may have acted on the request although the call failed. If it is true after a create, look for
    * the link before creating it again. It is true if `outcome` is `'unknown'` or `'answered'`, or if an earlier attempt
    * of the call may have had an effect. It is also true for a `HostedServerError` or `HostedTimeoutError` with the
    * outcome `'refused'`: a gateway can send such a response after the service has acted. For an operation that only
-   * reads, it does not matter. It is always false if no operation was running.
+   * reads, the value does not matter. If no operation was running, the value is false.
    */
   readonly mayHaveActed: boolean;
 
@@ -121,7 +121,7 @@ export abstract class HostedError extends Error {
     return { name, code, message, operation, outcome, attempts, requestId, retryable, mayHaveActed };
   }
 
-  // Node's inspect can be configured to call getters. The getters of an error may return personal data.
+  // Shows only the allow-list. Node's own inspection can be configured to call getters, which may return personal data.
   /** @internal */
   [nodeInspect](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
     const { name: _name, message: _message, ...facts } = this.toJSON() as Record<string, unknown>;
@@ -132,13 +132,14 @@ export abstract class HostedError extends Error {
 
 /**
  * Gives the errors of a class their `name`, also in minified code. The name is on the prototype, because the stack is
- * written before an error's fields are set. It is set by `defineProperty`, because `Error.prototype` may be frozen.
+ * written before an error's fields are set. The name is set by `defineProperty`, because `Error.prototype` may be
+ * frozen.
  */
 export function nameClass(errorClass: { readonly prototype: HostedError }, name: string): void {
   Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true });
 }
 
-// The facts are spread, so that only their own properties are read.
+// Spreading copies only own properties, so that inherited ones are never read.
 function completeFacts(given: ErrorFacts): CompleteFacts {
   const facts = { ...defaultFacts, ...given };
   const isOpen = facts.outcome === 'unknown' || facts.outcome === 'answered';

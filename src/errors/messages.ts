@@ -7,7 +7,7 @@
 import type { Issue } from './hosted-error.js';
 
 /**
- * Why a signature cannot be trusted; {@link HostedSignatureError} says what each one means.
+ * Why a signature cannot be trusted; {@link HostedSignatureError} explains each value.
  *
  * @inline
  */
@@ -25,7 +25,7 @@ export const signatureMessages: Readonly<Record<SignatureReason, string>> = {
 };
 
 /**
- * Why a response cannot be used; {@link HostedResponseError} says what each one means.
+ * Why a response cannot be used; {@link HostedResponseError} explains each value.
  *
  * @inline
  */
@@ -41,7 +41,9 @@ export const unusableMessages: Readonly<Record<UnusableReason, string>> = {
   paging: 'it is not the expected page',
 };
 
-/** How many characters of a message the issues may take: the whole message stays below 2,000. */
+/**
+ * The largest number of characters of all issues in a message. The whole message is then shorter than 2,000 characters.
+ */
 const maxIssuesLength = 1_500;
 
 /** Writes issues in one line: `"page" must be …; "limit" must be …; and 3 more`. */

@@ -20,7 +20,10 @@ abstract class ServiceError extends HostedError {
   readonly status: number;
   /** The service's own code, as a string; null if it sent none. */
   readonly serviceCode: string | null;
-  /** How long the service asks to wait, in milliseconds; null if it does not ask. The value has no upper limit. */
+  /**
+   * How long the service asks the client to wait, in milliseconds; null if it does not ask. The value has no upper
+   * limit.
+   */
   readonly retryAfterMs: number | null;
 
   /** @internal */
@@ -48,8 +51,8 @@ abstract class ServiceError extends HostedError {
   }
 
   /**
-   * Gives the received body of the response, unchanged. If the status is an error, it gives at most the first 64 KiB.
-   * It may contain personal data: do not log it.
+   * Gives the received body of the response, unchanged. For an error status, at most the first 64 KiB are read. The
+   * body may contain personal data: do not log it.
    *
    * @returns The body as a string, as far as it was read.
    */
@@ -57,7 +60,7 @@ abstract class ServiceError extends HostedError {
     return this.#response.text;
   }
 
-  /** Adds `status`, `serviceCode` and `retryAfterMs` to what every error shows. */
+  /** Adds `status`, `serviceCode` and `retryAfterMs` to the properties that every error shows. */
   override toJSON(): object {
     const { status, serviceCode, retryAfterMs } = this;
     return { ...super.toJSON(), status, serviceCode, retryAfterMs };
@@ -65,8 +68,8 @@ abstract class ServiceError extends HostedError {
 }
 
 /**
- * The service rejected the request, and would reject it again. Causes are a status 4xx without a class of its own, the
- * codes 2203, 2213, 2303 and 2313, and an `error` in a response with status 2xx (docs/protocol.md §7).
+ * The service rejected the request, and would reject it again. Causes: the codes 2203, 2213, 2303 and 2313; any other
+ * 4xx status that has no class of its own; an `error` in a response with status 2xx (docs/protocol.md §7).
  */
 export class HostedApiError extends ServiceError {
   static {
@@ -95,8 +98,8 @@ export class HostedNotFoundError extends ServiceError {
 }
 
 /**
- * Too many requests: status 429. With code 2222 it is not retryable: an ID number is blocked, and waiting does not
- * change that. The protocol shows no limits (docs/protocol.md, "What is not known").
+ * The service received too many requests: status 429. With code 2222, the error is not retryable: the service blocks an
+ * ID number, and waiting does not change that. The protocol shows no limits (docs/protocol.md, "What is not known").
  */
 export class HostedRateLimitError extends ServiceError {
   static {
