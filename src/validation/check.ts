@@ -1,6 +1,6 @@
 /**
  * Checks callers' input and the service's responses against schemas. Turns each problem into an issue for an error. An
- * issue has a path and says what would be right, but never shows a value.
+ * issue has a path and says what would be right, but never shows a value that may be personal or secret.
  *
  * @module
  */
@@ -25,7 +25,9 @@ export type CheckResult<T> =
   | { readonly data: T; readonly issues: readonly [] }
   | { readonly data: undefined; readonly issues: readonly Issue[] };
 
-/** Checks untrusted input. If reading it throws (a getter, a proxy), that is an issue, not an exception. */
+/**
+ * Checks untrusted input. If reading the input throws (a getter, a proxy), the result is an issue, not an exception.
+ */
 export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<T> {
   try {
     const parsed = z.safeParse(schema, given);
@@ -38,14 +40,17 @@ export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<
   }
 }
 
-/** Checks parsed JSON that no other code holds. The value inherits nothing from a polluted prototype. */
+/**
+ * Checks parsed JSON. No other code may use the JSON, because it may be returned without a copy. The result inherits
+ * nothing from a polluted prototype.
+ */
 export function checkJson<T>(schema: z.ZodMiniType<T>, json: unknown): CheckResult<T> {
   const polluted = isPolluted();
   detachFromPrototype(json, polluted);
-  // A value that is accepted unchanged needs no copy, because no other code holds it.
+  // A value that is accepted unchanged needs no copy, because no other code uses it.
   if (isAcceptedAsIs(schema, json)) return { data: json, issues: [] };
   const checked = check(schema, json);
-  // zod copies into ordinary objects, which inherit from the polluted prototype again.
+  // zod's copies are ordinary objects, so they inherit from the polluted prototype again.
   return checked.data === undefined ? checked : { data: detachFromPrototype(checked.data, polluted), issues: [] };
 }
 
@@ -55,7 +60,7 @@ export function issuesOf(found: readonly SchemaIssue[], parentPath: readonly Pro
   for (const issue of found) {
     if (issues.length >= maxIssues) break;
     const path = [...parentPath, ...issue.path];
-    // If a value may have several forms, the issues of the nearest form help most.
+    // If a value may have several forms, the issues of the most similar form are reported.
     const nearest = issue.errors?.find((branch) => branch.every((inner) => inner.path.length > 0));
     const unknown = issue.keys?.slice(0, maxIssues);
     if (unknown) {

@@ -5,15 +5,15 @@
  */
 
 /**
- * Finds the known name that is similar to an unknown one; null if none is. Names are similar if they differ only in
- * case and underscores (`callback_url`), differ by one or two letters in one place (`fecth`), or if one contains the
- * other (`timeout`).
+ * Finds the known name that is most similar to an unknown name; null if no known name is similar. Two names are similar
+ * in three cases. They differ only in case and underscores (`callback_url`); they differ by one or two letters in one
+ * place (`fecth`); or one name contains the other (`timeout`).
  */
 export function findSimilarName(name: string, known: readonly string[]): string | null {
   const given = plain(name);
   const changes = known.map((each) => countChanged(given, plain(each)));
   const fewest = Math.min(...changes);
-  // Names of five letters or more may differ in two, those of three or four in one, and shorter ones in none.
+  // Names with at least five letters may differ by two letters, and names with three or four letters by one.
   return fewest <= Math.min(2, given.length / 2.5) ? (known[changes.indexOf(fewest)] ?? null) : null;
 }
 
@@ -21,8 +21,8 @@ function plain(name: string): string {
   return name.replaceAll('_', '').toLowerCase();
 }
 
-// Counts the letters between the equal letters at both ends. If one name contains the other, which has four letters or
-// more, this counts as one change.
+// Counts the letters between the equal letters at both ends. If the longer name contains the shorter one, and the
+// shorter one has at least four letters, the difference counts as one letter.
 function countChanged(one: string, other: string): number {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   let start = 0;

@@ -1,5 +1,5 @@
 /**
- * Schemas of what callers may pass. Their messages say what would be right. They never repeat a value that may be
+ * Schemas of callers' input and options. The messages say what would be right. They never repeat a value that may be
  * personal or secret.
  *
  * @module
@@ -13,7 +13,7 @@ import { isRecord } from '../protocol/json.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { copyProperties, hasMethods, readProperty, writeJson } from '../runtime/prototype.js';
 
-/** The largest limit that a caller can set for the bytes of a body: 2 GiB. */
+/** The largest number of bytes that a caller can set as the limit of a body: 2 GiB. */
 export const maxBodyLimit = 2 ** 31 - 1;
 
 /**
@@ -22,12 +22,12 @@ export const maxBodyLimit = 2 ** 31 - 1;
  */
 export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
   const known = Object.keys(shape).join(' ');
-  // The issue of an unknown name has the known names as its message: `check.ts` writes another.
+  // For an unknown name, the message is a list of the known names. `check.ts` replaces it by a suggestion.
   const error = ({ code }: { readonly code: string }) => (code === 'unrecognized_keys' ? known : message);
   return checkCopy(shape, z.strictObject(shape, { error }));
 }
 
-/** The same for an object that may have other properties. The other properties are not read. */
+/** Like {@link inputObject}, but the object may have other properties. They are not read. */
 export function looseInputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
   return checkCopy(shape, z.object(shape, message));
 }
@@ -36,7 +36,7 @@ function checkCopy<Shape extends z.core.$ZodShape>(shape: Shape, object: z.ZodMi
   return z.pipe(copyOf(Object.keys(shape)), object as z.ZodMiniType<z.output<z.ZodMiniObject<Shape>>>);
 }
 
-/** Copies the properties `names` of a caller's object. The next schema checks the copy, or any other value. */
+/** Copies the properties `names` of a caller's object. A value that is not an object is passed on as it is. */
 export function copyOf(names: readonly string[]) {
   return z.transform((given: unknown) => (isRecord(given) ? copyProperties(given, names) : given));
 }
@@ -52,13 +52,13 @@ export const anyString = z.string('must be a string');
 /** True or false. */
 export const flag = z.boolean('must be true or false');
 
-/** One of these values. It does not use zod's schemas for this, because they would enlarge the package. */
+/** One of these values. zod's own schemas for this are not used, because they would enlarge the package. */
 export function choice<const T>(values: readonly T[], message?: string) {
   // The issue has its own `path`. Otherwise zod would read a `path` that other code has put on `Object.prototype`.
   return z.custom<T>((value) => values.includes(value as T), { path: [], ...(message && { error: message }) });
 }
 
-/** An integer from `least` to `most`. The message shows the given value. */
+/** An integer from `least` to `most`. The message shows the given number. */
 export function integer(least: number, most = Number.MAX_SAFE_INTEGER) {
   const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
   return z.custom<number>((value) => isInteger(value, least, most), {
@@ -70,7 +70,7 @@ function isInteger(value: unknown, least: number, most: number): boolean {
   return Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 }
 
-/** A time in milliseconds that a timer accepts. */
+/** A duration in milliseconds that a timer accepts. */
 export const duration = z.custom<number>((value) => isInteger(value, 1, maxTimerMs), {
   error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimerMs}, got ${kindOf(issue.input)}`,
 });
@@ -94,8 +94,8 @@ export const dateTime = z.pipe(
 );
 
 /**
- * Properties that are sent unchanged. They are copied once, as JSON: after the check, no `toJSON` and no getter can
- * add a `reserved` name.
+ * Properties that are sent unchanged. They are copied once, as JSON, so that no `toJSON` and no getter can add a
+ * `reserved` name after the check.
  */
 export function extraProperties(reserved: ReadonlySet<string>) {
   return z.pipe(
@@ -131,7 +131,7 @@ export const callOptions = {
         isHeaders,
         'must map header names to single-line strings, and must not have headers of the client or the connection (content-type, content-length, host, …)',
       ),
-      // Names are in lower case, so that a header replaces the client's own header and is not joined to it.
+      // Names are in lower case, so that a caller's header replaces the client's header of the same name.
       z.transform((headers: Record<string, string>) =>
         Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
       ),

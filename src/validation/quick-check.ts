@@ -1,9 +1,9 @@
 /**
- * Quick checks, derived from schemas: they find out whether a schema accepts parsed JSON unchanged. A schema copies a
- * value that it accepts, and lists the problems of a value that it rejects. An ordinary response needs neither.
+ * Derives quick checks from schemas. A quick check finds out whether a schema accepts parsed JSON unchanged. It is
+ * faster than the schema, which copies an accepted value and lists the problems of a rejected value.
  *
- * A quick check accepts nothing that its schema would reject or change. It may reject a value that the schema
- * accepts: an unusual value, or any value if it does not know this kind of schema. The schema then decides.
+ * A quick check accepts nothing that its schema would reject or change. It may reject a value that the schema accepts:
+ * an unusual value, or any value if this kind of schema is unknown. The schema then decides.
  *
  * @module
  */
@@ -23,7 +23,10 @@ export interface ListRules {
   readonly message?: string;
   /** The largest number of entries. A longer list is rejected before any entry is checked. Default: any number. */
   readonly max?: number;
-  /** A quick check of the entries, for parsed JSON. It replaces the check that is derived from their schema. */
+  /**
+   * A quick check of the entries, for parsed JSON. This check replaces the check that is derived from the schema of the
+   * entries.
+   */
   readonly isOrdinary?: (entry: unknown) => boolean;
 }
 
@@ -39,7 +42,10 @@ export interface Forms {
 
 const structures = new WeakMap<z.core.$ZodType, Structure>();
 
-/** Registers what a schema accepts, if zod does not know it. */
+/**
+ * Registers the structure that a schema accepts. A schema made from a function needs this, because zod cannot describe
+ * it.
+ */
 export function describeStructure<Schema extends z.ZodMiniType>(schema: Schema, structure: Structure): Schema {
   structures.set(schema, structure);
   return schema;
@@ -67,19 +73,19 @@ function deriveCheck(schema: z.ZodMiniType): QuickCheck {
     const rule = ruleOf(schema);
     return (value) => isAccepted(value, rule);
   } catch {
-    // The schema contains itself, or another version of zod describes schemas differently.
+    // The schema contains itself, or this version of zod describes schemas differently.
     return () => false;
   }
 }
 
-/** Decides about a value of this kind. */
+/** Whether a value is accepted; `kind` is the kind of the value. */
 type Check = (value: unknown, kind: number) => boolean;
 
 /** The values that a schema accepts unchanged. */
 interface Rule {
-  /** The kinds, as bits, of which the schema accepts every value. */
+  /** The kinds of values that the schema always accepts, as bits. */
   readonly kinds: number;
-  /** Decides about the values of all other kinds; null if none is accepted. */
+  /** Decides about a value of any other kind; null if the schema accepts no such value. */
   readonly accepts: Check | null;
   /** Whether the schema may accept a value and change it. */
   readonly changes: boolean;
@@ -151,7 +157,7 @@ function ruleOfType(schema: z.core.$ZodType): Rule {
         keepsOthers: def.catchall !== undefined && ruleOf(def.catchall).kinds === present,
       });
     case 'union':
-      // An exclusive union accepts a value only if exactly one of its forms accepts it.
+      // An exclusive union accepts a value only if exactly one of its forms accepts it. It has no quick check.
       return def.inclusive === false ? unknownRule : unionRule(def.options.map(ruleOf));
     default:
       return unknownRule;
@@ -202,14 +208,14 @@ const decides = ({ rule }: { rule: Rule }) => rule.kinds !== (absent | present);
 function recordRule({ shape, keepsOthers }: { shape: z.core.$ZodShape; keepsOthers: boolean }): Rule {
   // Stryker disable next-line MethodExpression: a field that may have any value need not be checked
   const fields = Object.entries(shape)
-    // Every object inherits this name, so its field never looks absent: the schema must decide.
+    // Every object inherits a property with such a name, so the field never looks absent. The schema must decide.
     .map(([name, schema]) => ({ name, rule: name in Object.prototype ? unknownRule : ruleOf(schema) }))
     .filter(decides);
 
   function accepts(value: unknown, kind: number): boolean {
     if (kind !== record) return false;
     const properties = value as Properties;
-    // The schema drops a property `__proto__`: assigning it to a copy would set the copy's prototype.
+    // The schema drops a property `__proto__`, because assigning it to a copy would set the copy's prototype.
     if (Object.hasOwn(properties, '__proto__')) return false;
     for (const { name, rule } of fields) if (!isAccepted(properties[name], rule)) return false;
     return keepsOthers || Object.keys(properties).every((name) => Object.hasOwn(shape, name));
@@ -217,7 +223,7 @@ function recordRule({ shape, keepsOthers }: { shape: z.core.$ZodShape; keepsOthe
   return { ...composite, accepts };
 }
 
-// The first form that accepts a value decides the result. So a form counts only if no form before it may change
+// The first form that accepts a value decides the result. So a form is used only if no form before it may change
 // values.
 function unionRule(forms: readonly Rule[]): Rule {
   const last = forms.findIndex(({ changes }) => changes);
@@ -248,9 +254,9 @@ function testsOf(schema: z.core.$ZodType): readonly QuickCheck[] | null {
 }
 
 function testOf({ check, fn, format, pattern }: CheckDef): QuickCheck | null {
-  // A promise is truthy, but not a result.
+  // Only `true` counts. An asynchronous check returns a promise, which is truthy.
   if (check === 'custom' && fn) return (value) => fn(value) === true;
-  // An expression with the flag g or y keeps its position between calls.
+  // An expression with the flag g or y keeps its position between calls, so its result may change.
   if (format === 'regex' && pattern && !/[gy]/.test(pattern.flags)) return (value) => pattern.test(value as string);
   return null;
 }

@@ -1,6 +1,6 @@
 /**
  * Schemas of lists, of records, and of values with several forms. They stop after {@link maxIssues} issues. zod's own
- * schemas keep every issue and copy every entry: a body of a few megabytes became gigabytes.
+ * schemas keep every issue and copy every entry, so a body of a few megabytes needed gigabytes of memory.
  *
  * @module
  */
@@ -21,7 +21,7 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
     const before = context.issues.length;
     for (let index = 0; index < value.length; index++) {
       const given: unknown = value[index];
-      // Even if another entry is invalid, only unusual entries need a full check.
+      // An ordinary entry needs no full check, even if another entry is invalid.
       if (isOrdinary(given)) {
         entries.push(given as T);
         continue;
@@ -30,7 +30,7 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
       if (parsed.success) entries.push(parsed.data);
       else if (addIssues(parsed.error.issues, index, context) - before >= maxIssues) break;
     }
-    // Returns the given list, so that checks of the whole list find every entry at its index.
+    // After an issue, the given list is returned, so that checks of the whole list find every entry at its index.
     return context.issues.length > before ? (value as T[]) : entries;
   });
   return describeStructure(schema, { kind: 'list', entry, rules });
@@ -40,7 +40,7 @@ type RecordOf<Shape extends Fields> = z.output<z.ZodMiniObject<Shape, z.core.$lo
 
 /**
  * An object with these fields and any others. Only own properties are read. The result has every field as an own
- * property, so an inherited property can never take its place.
+ * property, so that no inherited property is read in its place.
  */
 export function record<Shape extends Fields>(
   fields: Shape,
@@ -93,7 +93,9 @@ function addIssue(context: Context, message: string): never {
   return z.NEVER;
 }
 
-/** Adds the issues of a part to the issues of the whole. Returns how many the whole has. */
+/**
+ * Adds the issues of an entry or field to the issues of the whole value. Returns how many issues the whole value has.
+ */
 function addIssues(issues: readonly z.core.$ZodIssue[], at: PropertyKey | null, context: Context): number {
   for (const issue of issues) {
     const path = at === null ? issue.path : [at, ...issue.path];
