@@ -1,6 +1,6 @@
 /**
- * Every default that fills a gap in the protocol. We change a guess here; users change it by `WireOptions` and the
- * client's options. One guess is elsewhere: `settings.ts` uses the links' URL for job status if no other is given
+ * Every default that fills a gap in the protocol. We change a guess here; users change it with `WireOptions` and the
+ * client's options. One guess is in `settings.ts`: job status uses the base URL of links if it has no URL of its own
  * (§4.5). Section numbers are those of docs/protocol.md.
  *
  * @module
@@ -9,8 +9,8 @@
 import type { OperationName } from './routes.js';
 
 /**
- * Corrections to the assumptions about the service that the protocol does not confirm. In docs/protocol.md, "What is
- * not known" explains the defaults.
+ * Corrections to the assumptions that this package makes about the service. The protocol does not confirm these
+ * assumptions. In docs/protocol.md, "What is not known" explains the defaults.
  *
  * @see §§2 to 5 of docs/protocol.md
  */
@@ -22,7 +22,10 @@ export interface WireOptions {
   brand?: string;
   /** The last path segment of the list operation (docs/protocol.md §4.4). Default `'list'`. */
   listMarker?: string;
-  /** The number of the first page. `'auto'` learns the number from each first page. Default `'auto'`. */
+  /**
+   * The number of the first page. With `'auto'`, the client learns the number from the first page of each list. Default
+   * `'auto'`.
+   */
   firstPage?: 'auto' | 0 | 1;
   /**
    * How the timestamp of a link operation is written. A Unix timestamp is sent as a string. With `'epoch-s'` (whole
@@ -33,21 +36,21 @@ export interface WireOptions {
   /**
    * How the timestamp of a job status request is written. A Unix timestamp is sent as a number, and signed as its
    * decimal digits. With `'epoch-s'` (whole seconds), requests are signed for a time two to five seconds ago. The polls
-   * of a wait are signed for a time up to ten seconds earlier. Default `'iso'`.
+   * of a wait are signed for a time up to ten seconds before that. Default `'iso'`.
    */
   jobTimestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /** The name of the field with the signature of a job status request. Default `'sec_key'`. */
   jobSignatureMember?: 'sec_key' | 'signature';
   /**
-   * Whether responses repeat the timestamp of their request. If they do, even genuine responses have the request's
-   * signature. Default `false`.
+   * Whether responses repeat the timestamp of their request. If true, even a genuine response has the signature of its
+   * request, and the client accepts this signature. Default `false`.
    */
   echoesTimestamp?: boolean;
   /** How `image_links` and `history` are written in a request: `true` or `"true"`. Default `'boolean'`. */
   jobFlags?: 'boolean' | 'string';
   /**
    * Whether the status of a job that succeeded has the job id, at the top or in `result.PartnerParams`. If true, a
-   * status without it is a `HostedResponseError` (`mismatch`). Default `true`.
+   * status without the job id is rejected with a `HostedResponseError` (`mismatch`). Default `true`.
    */
   namesJob?: boolean;
 }
@@ -56,8 +59,8 @@ export interface WireOptions {
 export type Wire = Readonly<Required<WireOptions>>;
 
 /**
- * §§2 to 5 do not show brand word, list marker, first page, and the spellings of timestamps and flags. They also do
- * not show whether every status has the ids that §2.4 lists.
+ * §§2 to 5 do not show the brand word, the list marker, the first page, or the spellings of timestamps and flags. They
+ * also do not show whether every status has the ids that §2.4 lists.
  */
 export const assumedWire: Wire = {
   brand: 'hosted',
@@ -73,7 +76,7 @@ export const assumedWire: Wire = {
 
 /**
  * §§2, 4.4 and 8 do not show the size limits of lists: links on a page, results in a history, ID types and users of a
- * link. 1,349 ID types were seen. A longer list is rejected before any of its entries is checked.
+ * link. One partner sends 1,349 ID types for a link. A longer list is rejected before any of its entries is checked.
  */
 export const assumedMaxEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
 
@@ -86,7 +89,7 @@ export const assumedMaxResponseAgeMs = 300_000;
 /** §6 does not show how late a callback may be. */
 export const assumedMaxCallbackAgeMs = 300_000;
 
-/** §6 does not show how late a callback may be. If job status confirms it: two days, in ms. */
+/** §6 does not show how late a callback may be. If job status confirms it, two days are accepted (in ms). */
 export const assumedMaxHintAgeMs = 2 * 24 * 60 * 60 * 1000;
 
 /**
@@ -101,12 +104,15 @@ export const assumedMaxJobs = { perTime: 8, perSecond: 1_000 };
 export const assumedInterimCodes: ReadonlySet<string> = new Set(['0814']);
 
 /**
- * §6: when a callback is sent, job status may not have its result yet. The status is fetched again after this long, in
- * ms.
+ * §6: when a callback is sent, job status sometimes does not have the result yet. The client then fetches the status
+ * again after this long, in ms.
  */
 export const assumedSettlingMs = 2_000;
 
-/** §6 does not show whether and when the service redelivers. The service is asked to wait this long, in seconds. */
+/**
+ * §6 does not show whether and when the service redelivers a callback. Our response asks it to wait this long, in
+ * seconds.
+ */
 export const assumedRedeliverySeconds = 30;
 
 /** §6: if callbacks of any age are accepted, each callback is remembered for a day, in ms. */
@@ -124,7 +130,7 @@ export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
   'jobs.status': true,
 };
 
-/** §7 does not show which statuses besides 200 occur. These are retried. */
+/** §7 does not show which statuses besides 200 occur. A call is retried after these statuses. */
 export const assumedTransientStatuses: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
 /** §7: what a service code means, in the response of any operation. */
@@ -153,7 +159,10 @@ export const assumedBlockedCode = '2222';
 /** §8 shows no rate limit. If `Retry-After` asks for a longer wait than this, in ms, the call rejects at once. */
 export const assumedMaxRetryAfterMs = 60_000;
 
-/** The protocol shows no header with the id of a request. The first of these headers that a response has is used. */
+/**
+ * The protocol shows no header with the id of a request. The client uses the first of these headers that a response
+ * has.
+ */
 export const assumedRequestIdHeaders: readonly string[] = [
   'x-request-id',
   'request-id',

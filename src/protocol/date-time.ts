@@ -1,6 +1,6 @@
 /**
- * Parses points in time by pattern and calendar. `Date.parse` differs between platforms, guesses at unknown formats,
- * and reads 30 February as a day of March.
+ * Parses points in time without `Date.parse`. That function differs between platforms, guesses at unknown formats, and
+ * reads 30 February as a day of March.
  *
  * @module
  */
@@ -10,7 +10,7 @@ const pattern =
 
 /** What to do with a string without an offset. */
 export interface DateTimeOptions {
-  /** `'utc'` reads a string without an offset as UTC; `'required'` gives null for it. */
+  /** `'utc'`: a string without an offset is read as UTC. `'required'`: a string without an offset gives null. */
   readonly offset: 'utc' | 'required';
 }
 
@@ -40,10 +40,10 @@ export function parseDateTime(text: string, options: DateTimeOptions = { offset:
 }
 
 /**
- * Parses the form in nearly every response, `2026-01-02T03:04:05.678Z`, by index, which is much faster than by
- * pattern.
+ * Parses `2026-01-02T03:04:05.678Z`, the form of nearly every time in a response. It reads the digits by index, because
+ * a regular expression would be much slower.
  *
- * @returns the time in ms since the epoch, or NaN if the pattern has to decide.
+ * @returns the time in ms since the epoch; NaN for any other string, which the regular expression then parses.
  */
 function parseUsualForm(text: string): number {
   if (text.length !== 24 || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T') return Number.NaN;
@@ -57,7 +57,7 @@ function twoAt(text: string, at: number): number {
   return digitAt(text, at) * 10 + digitAt(text, at + 1);
 }
 
-/** The digit at an index. For any other character, it is such a low number that every sum with it is negative. */
+/** Reads the digit at an index. Any other character gives a negative number that makes every sum with it negative. */
 function digitAt(text: string, at: number): number {
   const digit = text.charCodeAt(at) - 48;
   return digit >= 0 && digit <= 9 ? digit : -1_000_000;
@@ -81,7 +81,7 @@ export function parseHttpDate(text: string): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-/** How dates begin that are not in the form of {@link parseDateTime}. The rest of the string does not matter. */
+/** How a date begins if {@link parseDateTime} cannot read it. The rest of the string does not matter. */
 const dateLike: readonly RegExp[] = [
   // 2026-01-02, 2026/1/2
   /^(?<year>\d{4})(?<mark>[-/.])(?<month>\d{1,2})\k<mark>(?<day>\d{1,2})(?=$|[TZ ,+-])/,
@@ -100,9 +100,9 @@ const dateLike: readonly RegExp[] = [
 const epoch = /^[1-9]\d{9}(?:\d{3})?(?:\.\d+)?$/;
 
 /**
- * Whether a string could be a date, in any form: it begins with a day from 1970 on, in digits or with an English
- * month name, or it is a Unix timestamp. Words are not dates. Nor is `0000-00-00`, which some systems write for "no
- * date".
+ * Whether a string could be a date, in any form. Such a string is a Unix timestamp, or begins with a day since 1970, in
+ * digits or with an English month name. Words are not dates, and `0000-00-00` is not a date: some systems write it for
+ * "no date".
  */
 export function couldBeDate(text: string): boolean {
   const trimmed = text.trim();
@@ -128,15 +128,15 @@ function daysTo(year: number, month: number, day: number): number {
   const leapDay = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 1 : 0;
   const longest = (daysInMonth[month - 1] ?? 0) + leapDay;
   if (year < 0 || day < 1 || day > longest) return Number.NaN;
-  // Counts in years that begin on 1 March, so that a leap day is the last day of its year. The five months from
-  // March, and the five from August, have 153 days each.
+  // Counts in years that begin on 1 March, so that a leap day is the last day of its year. March to July have 153 days
+  // in total, and August to December also have 153.
   const years = month > 2 ? year : year - 1;
   const months = month > 2 ? month - 3 : month + 9;
   const leapDays = Math.floor(years / 4) - Math.floor(years / 100) + Math.floor(years / 400);
   return years * 365 + leapDays + Math.floor((months * 153 + 2) / 5) + (day - 1) - daysToEpoch;
 }
 
-/** From 1 March of the year 0 to 1 January 1970. */
+/** The number of days from 1 March of the year 0 to 1 January 1970. */
 const daysToEpoch = 719_468;
 
 /** Counts the ms from midnight to a time of day; NaN if a day has no such time. */

@@ -5,13 +5,16 @@
  */
 
 /**
- * The form of most URLs, which every parser accepts. A page of links has hundreds of URLs, and this expression is ten
- * times faster than the parser. The parser decides about hosts that are numbers or punycode.
+ * The form of most URLs. Every parser accepts a URL of this form. A page of links has hundreds of URLs, and this
+ * expression is ten times faster than the parser. It does not match hosts that are numbers or punycode: the parser
+ * decides about these.
  */
 // Stryker disable next-line Regex: the parser decides about everything that it does not match
 const plainUrl = /^https?:\/\/(?:[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.)+[a-z]{2,}(?:\/[\w./~%&=+?:,;@!$'()*-]*)?$/;
 
-/** The parser decides about longer URLs, because the expression overflows the stack on a string of megabytes. */
+/**
+ * The longest URL for which the expression is used. The expression would overflow the stack on a string of megabytes.
+ */
 const longestPlainUrl = 2_048;
 
 /** Whether a value is an absolute http(s) URL. */
@@ -20,6 +23,7 @@ export function isHttpUrl(value: unknown): value is string | URL {
   if (typeof value !== 'string') return false;
   // Stryker disable next-line ConditionalExpression,EqualityOperator: the parser gives the same result, but takes longer
   if (value.length <= longestPlainUrl && plainUrl.test(value)) return true;
-  // The platform's parser ignores blanks and line ends. Other readers of the string may not ignore them.
+  // The platform's parser ignores some blanks and line ends. A URL with any of them is rejected, because other parsers
+  // may read it differently.
   return /^https?:\/\//i.test(value) && !/[\s\p{Cc}]/u.test(value) && URL.canParse(value);
 }

@@ -6,10 +6,13 @@
 
 import { detachFromPrototype } from '../runtime/prototype.js';
 
-/** How deep a response may nest. Real ones have fewer than ten levels. */
+/** How many levels of objects and lists a response may have. Real responses have fewer than ten. */
 const maxDepth = 64;
 
-/** How many properties an object may have. Real ones have fewer than a hundred; a million take seconds to copy. */
+/**
+ * How many properties an object may have. Real objects have fewer than a hundred. Copying a million properties takes
+ * seconds.
+ */
 const maxProperties = 10_000;
 
 /**
@@ -18,7 +21,8 @@ const maxProperties = 10_000;
  */
 export function parseJson(text: string): unknown {
   try {
-    // The value is detached first. Otherwise `isTooLarge` would count what other code has put on `Object.prototype`.
+    // The value is detached first. Otherwise `isTooLarge` would count properties that other code put on
+    // `Object.prototype`.
     const value: unknown = detachFromPrototype(JSON.parse(text));
     return typeof value === 'object' && value !== null && isTooLarge(value, maxDepth) ? undefined : value;
   } catch {
@@ -35,8 +39,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// Visits every value of a large response, so it loops without creating arrays: creating them would take about as long
-// as parsing.
+// Visits every value of a response. It creates no arrays (as `Object.values` would), because creating them takes about
+// as long as parsing.
 function isTooLarge(value: object, levels: number): boolean {
   if (levels === 0) return true;
   if (Array.isArray(value)) {

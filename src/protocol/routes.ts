@@ -11,13 +11,19 @@ export type OperationName = 'links.create' | 'links.update' | 'links.get' | 'lin
 /** The path of an operation, and its texts in errors. */
 export interface Route {
   readonly method: 'POST' | 'PUT';
-  /** `{brand}` and `{list}` stand for options of `WireOptions`, `{linkId}` for the link's reference id. */
+  /**
+   * The path. `{brand}` and `{list}` are replaced by options of `WireOptions`, and `{linkId}` by the link's reference
+   * id.
+   */
   readonly path: string;
   /** The group that decides the base URL, the timestamp and the signature: links or job status. */
   readonly host: 'links' | 'jobs';
   /** What the operation does, in words: `get a link` in `Cannot get a link: …`. */
   readonly title: string;
-  /** The text that errors add if the service may have acted on a failed request; null if that does not matter. */
+  /**
+   * The text that errors add if the service may have acted on a failed request; null if the request can be safely
+   * repeated.
+   */
   readonly afterFailure: string | null;
 }
 

@@ -9,13 +9,16 @@ import * as z from 'zod/mini';
 import { parseDateTime } from './date-time.js';
 import { isHttpUrl } from './http-url.js';
 
-/** A field that may have any value or be missing. A function such as {@link toDate} reads it, if it can be read. */
+/**
+ * A field that may have any value or be missing. A function such as {@link toDate} gives null if it cannot read the
+ * value.
+ */
 export const wireAnything = z.optional(z.unknown());
 
 /** A string, null or missing. */
 export const wireString = z.nullish(z.string('must be a string'));
 
-// All forms of a value have the same message, because zod reports the message of the nearest form.
+// All forms of a value have the same message, because zod reports the message of only one form.
 const mustBeCode = 'must be a string or an integer';
 const mustBeBoolean = 'must be true or false, or "true" or "false"';
 const mustBeCount = 'must be a count';
@@ -115,9 +118,10 @@ function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Re
 }
 
 /**
- * The fields that the service sent but the clean value does not have, unchanged. Fields in neither `named` nor `read`
- * belong here. A field whose value could not be parsed belongs here, too: the service sent it, but its clean value in
- * `read` is null. Otherwise it would look like a field that was not sent. (`read` has the names of the wire.)
+ * The fields that the clean value does not have, unchanged. There are two kinds. A field is unknown if its name is in
+ * neither `named` nor `read`. A field could not be parsed if the service sent a value, but the clean value in `read` is
+ * null. Without its wire value, such a field would look like a field that was not sent. `read` has the names of the
+ * wire.
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,
