@@ -1,6 +1,6 @@
 /**
- * The arithmetic of Ed25519 (RFC 8032 §5.1): the platform's if it is correct, otherwise tweetnacl's.
- * `strict-ed25519.ts` has already rejected the input about which the two disagree.
+ * Computes Ed25519 (RFC 8032 §5.1) with the platform's functions if they are correct, otherwise with tweetnacl. The
+ * platforms and tweetnacl disagree about some signatures and keys, but `strict-ed25519.ts` has already rejected these.
  *
  * @module
  */
@@ -19,7 +19,10 @@ export interface SigningKey {
 export interface Ed25519Backend {
   /** Imports a secret key from its 32-byte seed. */
   importSeed(seed: Uint8Array): SigningKey;
-  /** Imports a 32-byte public key. If it is not a point of the curve, it verifies no signature. */
+  /**
+   * Imports a 32-byte public key, and returns a function that verifies signatures. If the key is not a point of the
+   * curve, no signature is valid.
+   */
   importPublicKey(publicKey: Uint8Array): (message: Uint8Array, signature: Uint8Array) => boolean;
 }
 
@@ -30,7 +33,8 @@ export const loadBackend: () => Promise<Ed25519Backend> = lazy(async () => {
   return platform && isCorrect(platform) ? platform : await loadTweetnaclBackend();
 });
 
-// RFC 8032 §7.1, test 2. A platform may not have the curve. Some platforms throw only when it is used.
+// Computes test 2 of RFC 8032 §7.1. Some platforms do not have the curve. Some of these throw only when the curve is
+// used.
 function isCorrect(backend: Ed25519Backend): boolean {
   const seed = toBytes('TM0Imyj/ltqdtsNG7BFOD1uKMZ81q6Yk2oz27U+4pvs=');
   const publicKey = 'PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=';
@@ -47,7 +51,7 @@ function isCorrect(backend: Ed25519Backend): boolean {
   return false;
 }
 
-// The bytes before the 32 bytes of a key in DER (RFC 8410 §7 and §4).
+// In DER, these bytes come before the 32 bytes of a key (RFC 8410 §7 and §4).
 const pkcs8Prefix = toBytes('MC4CAQAwBQYDK2VwBCIEIA==');
 const spkiPrefix = toBytes('MCowBQYDK2VwAyEA');
 
@@ -66,7 +70,7 @@ function createPlatformBackend(crypto: PlatformCrypto): Ed25519Backend {
         const key = crypto.createPublicKey({ key: concat(spkiPrefix, publicKey), format: 'der', type: 'spki' });
         return (message, signature) => crypto.verify(null, message, key, signature);
       } catch {
-        // Some platforms check the point at once.
+        // Some platforms throw at once if the key is not a point of the curve.
         // Stryker disable next-line ArrowFunction: verdicts are compared with true
         return () => false;
       }
@@ -74,7 +78,8 @@ function createPlatformBackend(crypto: PlatformCrypto): Ed25519Backend {
   };
 }
 
-// tweetnacl is imported only if needed, because it calls `require` when it loads, and a bundle may not have `require`.
+// tweetnacl calls `require` when it loads. Some bundles have no `require`, so tweetnacl is imported only if it is
+// needed.
 async function loadTweetnaclBackend(): Promise<Ed25519Backend> {
   const { sign } = (await import('tweetnacl')).default;
   return {

@@ -24,11 +24,11 @@ export async function createSigningKey(secretKey: Uint8Array): Promise<SigningKe
   return key;
 }
 
-/** Creates a function that verifies a signature by any of several keys. */
+/** Creates a function that accepts a signature by any of several keys. */
 export async function createVerifier(
   publicKeys: readonly Uint8Array[],
 ): Promise<(message: Uint8Array, signature: Uint8Array) => boolean> {
-  // Anyone can forge signatures for a weak key, so such a key verifies nothing.
+  // Anyone can forge signatures for a weak key, so weak keys are not used.
   const keys = publicKeys.filter(isStrictPublicKey).map((await loadBackend()).importPublicKey);
   return (message, signature) =>
     isStrictSignature(signature) && keys.map((verifies) => verifies(message, signature)).includes(true);

@@ -1,5 +1,6 @@
 /**
- * Ed25519 (RFC 8032), for services that sign with a key pair of their own. The signed text is the same as for HMAC.
+ * The signer for Ed25519 (RFC 8032), for services that sign with a key pair of their own. The signed text is the same
+ * as for HMAC.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The service's default scheme: HMAC-SHA256 (RFC 2104, FIPS 180-4) with the API key, as base64.
+ * The signer for the service's default scheme: HMAC-SHA256 (RFC 2104, FIPS 180-4) with the API key, as base64.
  *
  * @module
  */
@@ -20,7 +20,10 @@ import type { Signer } from './signer.js';
  * @inline
  */
 export interface HmacSha256Options {
-  /** The key. Its UTF-8 bytes are used, without decoding. If there are several keys, the first signs and all verify. */
+  /**
+   * The key, or several keys. The key is the UTF-8 bytes of the string: base64 or hexadecimal digits are not decoded.
+   * If there are several keys, the first one signs, and a signature by any of them is accepted.
+   */
   apiKey: string | readonly string[];
   /** The end of the signed text, after timestamp and partner id. Default `'sid_request'`. */
   context?: string;
@@ -29,8 +32,8 @@ export interface HmacSha256Options {
 /**
  * Creates a signer for `base64(HMAC-SHA256(apiKey, timestamp + partnerId + context))`.
  *
- * During a key rotation, pass both keys, the new one first. Responses and callbacks signed with either key are then
- * accepted.
+ * During a key rotation, pass both keys, the new key first. Responses and callbacks that are signed with either key are
+ * then accepted.
  *
  * @param options - The key or keys, and the context.
  * @returns A signer; it never shows a key.
@@ -94,7 +97,7 @@ function createMac(apiKey: string): Mac {
   return (crypto && createPlatformMac(crypto, raw)) ?? createWebMac(raw);
 }
 
-// RFC 4231 §4.3, test case 2. A platform may have only a part of the module, or its functions may throw.
+// RFC 4231 §4.3, test case 2. It tests the functions of the platform: some may be missing, and some may throw.
 const known = {
   key: 'Jefe',
   text: 'what do ya want for nothing?',
@@ -112,10 +115,10 @@ function createPlatformMac(crypto: PlatformCrypto, raw: Uint8Array): Mac | null 
 
 /** The block size of SHA-256, in bytes (FIPS 180-4 §1). */
 const blockSize = 64;
-/** Strings of at most this many characters are hashed in a reused buffer. Normal texts are shorter. */
+/** Strings of at most this many characters are hashed in a reused buffer. Ordinary signed texts are shorter. */
 const maxReusedLength = 512;
 
-// RFC 2104 §2: H(K XOR opad, H(K XOR ipad, text)). Two hashes cost less than one object of `createHmac`.
+// RFC 2104 §2: H(K XOR opad, H(K XOR ipad, text)). Two calls of `hash` take less time than one `createHmac`.
 function createHashMac({ hash }: PlatformCrypto, raw: Uint8Array): Mac {
   // Stryker disable next-line ConditionalExpression,StringLiteral,CallExpression: calling a missing function throws as well
   if (!hash) throw new TypeError('This platform cannot hash synchronously');
@@ -146,12 +149,13 @@ function createWebMac(raw: Uint8Array<ArrayBuffer>): Mac {
     encodeBase64(new Uint8Array(await crypto.subtle.sign('HMAC', await importKey(), utf8.encode(text))));
 }
 
-// All keys are compared, even after a match. Base64 that is not canonical never matches.
+// All keys are compared, even after a match, so that the time does not show which key matched. Base64 that is not
+// canonical never matches.
 function isOneOf(expected: readonly string[], signature: unknown): boolean {
   return expected.map((mac) => isSameString(mac, signature)).includes(true);
 }
 
-// The time of this function depends only on the lengths.
+// The time of this function depends only on the lengths of the strings.
 function isSameString(expected: string, given: unknown): boolean {
   if (typeof given !== 'string' || given.length !== expected.length) return false;
   let difference = 0;

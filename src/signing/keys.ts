@@ -1,5 +1,5 @@
 /**
- * Checks key material. An issue never repeats a part of a key.
+ * Checks keys and contexts of signers. An issue never repeats a part of a key.
  *
  * @module
  */
@@ -11,17 +11,20 @@ import { decodeBase64 } from '../runtime/base64.js';
 export function findApiKeyIssues(key: unknown, path: string): readonly Issue[] {
   if (typeof key !== 'string') return [{ path, message: 'must be a string' }];
   if (key.trim() === '') return [{ path, message: 'must not be blank' }];
-  // If a key was read from a file together with its line end, the service would accept no signature.
+  // A key may be read from a file together with a line end. The service would then accept no signature.
   if (/[\r\n]/.test(key)) return [{ path, message: 'must not contain a line end' }];
   return [];
 }
 
-/** Finds what is wrong with the end of the signed text. */
+/** Finds what is wrong with a context, the end of the signed text. */
 export function findContextIssues(context: unknown): readonly Issue[] {
   return typeof context === 'string' ? [] : [{ path: 'context', message: 'must be a string' }];
 }
 
-/** Copies a key's bytes from base64 or bytes. Null if the key has none of the `lengths`, or another form. */
+/**
+ * Copies a key's bytes from base64 or bytes. Null if the key has another form, or if its length is not one of
+ * `lengths`.
+ */
 export function toKeyBytes(key: unknown, lengths: readonly number[]): Uint8Array | null {
   // slice() would be wrong: the slice of a Buffer shares its memory, which the caller may overwrite.
   const given = key instanceof Uint8Array ? Uint8Array.from(key) : null;

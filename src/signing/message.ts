@@ -12,7 +12,9 @@ export function toSignedText({ timestamp, partnerId }: SignatureInput, context: 
   return timestamp + partnerId + context;
 }
 
-/** The signed form and the sent form of a timestamp. Both have the same characters, but the second may be a number. */
+/**
+ * The signed form and the sent form of a timestamp. Both have the same characters, but the sent form may be a number.
+ */
 export interface Timestamp {
   readonly signed: string;
   readonly sent: string | number;

@@ -9,17 +9,18 @@ export interface SignatureInput {
   /** The partner id, leading zeros included. */
   readonly partnerId: string;
   /**
-   * The timestamp exactly as it is sent or received, with every character unchanged. If it is sent as a number, this is
-   * the digits of the number. If a response has a number, its ISO 8601 form is tried, too.
+   * The timestamp exactly as it is sent or received, with every character unchanged. A timestamp that is sent as a
+   * number is given as its digits. If the timestamp of a response is a number, `verify` is called with its digits, and
+   * if they do not match, with its ISO 8601 form.
    */
   readonly timestamp: string;
 }
 
 /**
- * Signs requests and verifies responses. Both methods may be asynchronous, for keys in a key service. If one throws,
- * a `HostedConfigError` is thrown instead, which shows nothing of the error.
+ * Signs requests and verifies responses. Both methods may be asynchronous, for keys in a key service. If a method
+ * throws, the call fails with a `HostedConfigError`. It shows nothing of the thrown error.
  *
- * @example A signer over a key service
+ * @example A signer with a key service
  * ```ts
  * const signer: Signer = {
  *   name: 'key-service',

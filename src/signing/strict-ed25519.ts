@@ -11,12 +11,15 @@ const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
 /** The prime of the field, p = 2^255 - 19 (RFC 8032 §5.1). */
 const fieldPrime = 2n ** 255n - 19n;
 
-/** A y coordinate of the points of order 8: four times such a point is (0, -1). The other one is its negative. */
+/**
+ * One of the two y coordinates of the points of order 8: four times such a point is (0, -1). The other y coordinate is
+ * the negative of this one.
+ */
 const orderEightY = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
 
 /**
- * The y coordinates of the eight points of small order (1, 2, 4 and 8), and the encodings p and p + 1, which a
- * lenient decoder accepts for 0 and 1.
+ * The y coordinates of the eight points of small order (1, 2, 4 and 8). The last two values are p and p + 1: a lenient
+ * decoder accepts them for 0 and 1.
  */
 const smallOrderY: ReadonlySet<bigint> = new Set([
   1n,

@@ -26,7 +26,7 @@ export type Verdict =
   | {
       readonly isVerified: true;
       readonly signedAt: Date | null;
-      /** The signed timestamp, unchanged. It may differ from the property `timestamp`. */
+      /** The timestamp in the form that was signed. The property `timestamp` may have another form. */
       readonly timestamp: string;
     }
   | { readonly isVerified: false; readonly reason: SignatureReason | 'signer threw' };
@@ -38,8 +38,8 @@ export function signaturesIn({ sec_key, signature }: Properties): readonly unkno
 
 /**
  * Verifies every signature among the properties, over the property `timestamp`. Then checks the age of the timestamp.
- * The properties must inherit nothing that other code has put on `Object.prototype`.
- * Returns a promise only if the signer does.
+ * The properties must inherit nothing that other code has put on `Object.prototype`. Returns no promise in the usual
+ * case: one valid signature, and a signer that returns no promise.
  */
 export function verifySigned(properties: Properties, verification: Verification): Verdict | Promise<Verdict> {
   const signatures = signaturesIn(properties);
@@ -67,7 +67,7 @@ export function verifySigned(properties: Properties, verification: Verification)
 
 const signerThrew: Verdict = { isVerified: false, reason: 'signer threw' };
 
-/** The signatures, the timestamps that they may cover, and the function that verifies one. */
+/** The signatures, the timestamps that they may cover, and the function that verifies one signature. */
 interface Claims {
   readonly signatures: readonly string[];
   readonly candidates: readonly string[];
@@ -97,7 +97,7 @@ function checkAge(timestamp: unknown, signed: string, { now, maxAgeMs }: Verific
   const signedAt = timeOf(timestamp);
   if (maxAgeMs !== false) {
     if (signedAt === null) return { isVerified: false, reason: 'malformed' };
-    // The comparison is written so that NaN counts as stale.
+    // Written with `!`, so that NaN counts as stale.
     if (!(Math.abs(now - signedAt.getTime()) <= maxAgeMs)) return { isVerified: false, reason: 'stale' };
   }
   return { isVerified: true, signedAt, timestamp: signed };
@@ -112,15 +112,16 @@ function candidatesOf(timestamp: unknown): readonly string[] {
   return Number.isNaN(date.getTime()) ? [String(timestamp)] : [String(timestamp), date.toISOString()];
 }
 
-// A Unix timestamp is a number or a string, in seconds or milliseconds. With at most eleven digits it is in seconds:
-// as milliseconds it would be before 1973.
+// A Unix timestamp is a number or a string, in seconds or milliseconds. With at most eleven digits, it is in seconds:
+// in milliseconds, its date would be before April 1973.
 function timeOf(timestamp: unknown): Date | null {
   const text = String(timestamp);
   if (!/^\d{1,15}$/.test(text)) return parseDateTime(text);
   return new Date(text.length <= 11 ? Number(text) * 1000 : Number(text));
 }
 
-// Some services respond with sha256(partner as a number + ":" + timestamp): anyone can compute it.
+// Some services respond with sha256(partner id as a number + ":" + timestamp) in place of a signature. Anyone can
+// compute this digest.
 async function isUnkeyed(signature: string, candidates: readonly string[], partnerId: string): Promise<boolean> {
   const partner = Number.parseInt(partnerId, 10);
   const digests = await Promise.all(candidates.map((timestamp) => sha256Hex(`${partner}:${timestamp}`)));
