@@ -21,10 +21,10 @@ import { hasMethods } from './runtime/prototype.js';
 import { type CheckedOptions, checkOptions, createSettings, readOverrides } from './settings.js';
 
 /**
- * A client of one environment of the service. It holds a secret key: keep it on the server.
+ * A client of one environment of the service. It contains a secret key, so keep it on the server.
  *
- * One client is safe to share between concurrent calls. These calls share a token bucket for retries, and the known
- * difference from the service's clock.
+ * Concurrent calls can share one client. They then share its token bucket for retries, and the known difference from
+ * the service's clock.
  *
  * @example The sandbox, with a key from the process's environment
  * ```ts
@@ -39,8 +39,8 @@ import { type CheckedOptions, checkOptions, createSettings, readOverrides } from
  */
 export class HostedClient {
   /**
-   * The environment this client sends its requests to. For a lazy client, reading this property throws the error that a
-   * call would reject with.
+   * The environment to which this client sends its requests. If the options of a lazy client are missing or invalid,
+   * reading this property throws the error with which a call would reject.
    */
   declare readonly environment: Environment;
   /** Hosted verification links. */
@@ -59,7 +59,7 @@ export class HostedClient {
    * Checks the options and creates a client; nothing is sent.
    *
    * @param options - The partner id, a key and a base URL. All other options have defaults.
-   * @throws {HostedConfigError} when options are invalid (it lists every problem), and always in a browser.
+   * @throws {HostedConfigError} when options are invalid (the error lists every problem), and always in a browser.
    */
   constructor(options: HostedClientOptions) {
     assertNotBrowser();
@@ -72,7 +72,7 @@ export class HostedClient {
       this.links = createLazyLinks(() => start().links);
       this.jobs = createLazyJobs(() => start().jobs);
       this.callbacks = createLazyCallbacks(() => start().callbacks, lazy.createTelemetry());
-      // Not enumerable: neither JSON nor inspection reads it.
+      // The property is not enumerable, so that JSON and inspection do not read it.
       Object.defineProperty(this, 'environment', { get: () => start().environment });
       return;
     }
@@ -86,23 +86,25 @@ export class HostedClient {
   }
 
   /**
-   * Creates a client from environment variables: `HOSTED_PARTNER_ID`, `HOSTED_API_KEY` (or `HOSTED_SECRET_KEY` and
-   * `HOSTED_SERVICE_PUBLIC_KEY` for Ed25519), `HOSTED_ENVIRONMENT`, `HOSTED_SANDBOX_BASE_URL`,
-   * `HOSTED_PRODUCTION_BASE_URL`, only for job status `HOSTED_SANDBOX_JOB_STATUS_BASE_URL` and
-   * `HOSTED_PRODUCTION_JOB_STATUS_BASE_URL`, and `HOSTED_LOG`. Without a `logger`, `HOSTED_LOG` decides what the
-   * console shows: `debug` (everything), `info` (warnings, retries, calls that failed), `warn` (the default: warnings)
-   * or `off`.
+   * Creates a client from environment variables:
+   * - `HOSTED_PARTNER_ID`;
+   * - `HOSTED_API_KEY`, or for Ed25519 `HOSTED_SECRET_KEY` and `HOSTED_SERVICE_PUBLIC_KEY`;
+   * - `HOSTED_ENVIRONMENT`: `sandbox` (the default) or `production`;
+   * - `HOSTED_SANDBOX_BASE_URL` and `HOSTED_PRODUCTION_BASE_URL`: only the URL of the environment is required;
+   * - `HOSTED_SANDBOX_JOB_STATUS_BASE_URL` and `HOSTED_PRODUCTION_JOB_STATUS_BASE_URL`: optional, for job status only;
+   * - `HOSTED_LOG`: what the console shows if there is no `logger`. `debug` shows everything, `info` shows warnings,
+   *   retries and calls that failed, `warn` (the default) shows warnings, and `off` shows nothing.
    *
-   * A lazy client reads and checks them with its first call. So a module that creates it can be built and imported on a
-   * machine that has no secrets. While they are missing or invalid, each call reads them again, and rejects with the
-   * error that the constructor would throw. A handler of callbacks then responds with 503, and reports the error to its
-   * `onError` and to the `logger` of `overrides`.
+   * A lazy client reads and checks the variables with its first call. So a module that creates a lazy client can be
+   * built and imported on a machine that has no secrets. While variables are missing or invalid, each call reads them
+   * again, and rejects with the error that the constructor would throw. During this time, a handler of callbacks
+   * responds with 503, and reports the error to its `onError` and to the `logger` of `overrides`.
    *
-   * @param overrides - Options that replace those from the variables. An undefined option replaces nothing.
+   * @param overrides - Options that replace the options from the variables. An undefined option replaces nothing.
    * @param from - The source of the variables, and when they are read.
    * @returns A client, of the sandbox unless `HOSTED_ENVIRONMENT` is `production`.
-   * @throws {HostedConfigError} when variables are missing (it names them), when an option is invalid, and always in a
-   *   browser. With `lazy` it throws only in a browser, and when `from` is invalid.
+   * @throws {HostedConfigError} when variables are missing (the error names them), when an option is invalid, and
+   *   always in a browser. With `lazy`, it throws only in a browser, or when `from` is invalid.
    *
    * @example In a module that is also imported without secrets, for example when Next builds
    * ```ts
@@ -119,7 +121,7 @@ export class HostedClient {
     from: {
       /** The variables, by name. Other properties are not read. Default: the variables of the process. */
       env?: object;
-      /** Whether the variables are read with the first call, and not now. Default `false`. */
+      /** Whether the variables are read later, with the first call. Default `false`: they are read now. */
       lazy?: boolean;
     } = {},
   ): HostedClient {
@@ -132,10 +134,11 @@ export class HostedClient {
 
   /**
    * Creates a client with other options. `signer` replaces `apiKey`, and `apiKey` replaces `signer`; an undefined
-   * option changes nothing. The new client shares no state with this one: not the token bucket, the clock correction
-   * or the received callbacks. The copy of a lazy client is lazy, too.
+   * option changes nothing. The new client shares no state with this one: it has its own token bucket, clock correction
+   * and memory of received callbacks. The copy of a lazy client is lazy, too.
    *
-   * @param overrides - The options that differ. Each one replaces the whole option, also `baseUrls`.
+   * @param overrides - The options that differ. Each one replaces the whole option, even if it is an object such as
+   *   `baseUrls`.
    * @returns Another client; this one stays as it is.
    * @throws {HostedConfigError} when an option is invalid, or options contradict each other.
    *
@@ -152,7 +155,8 @@ export class HostedClient {
   }
 }
 
-// A static block of the class would prevent bundlers from dropping a client that is not used.
+// Gives the functions below access to `#start`. A static block of the class could do this, too, but bundlers would then
+// keep a client that is not used.
 const starts = new WeakMap<HostedClient, () => Started>();
 
 /**
@@ -213,7 +217,7 @@ class LazyOptions {
     this.known = known;
   }
 
-  /** Reports problems that occur before the options can be read. */
+  /** Creates the reports of problems that occur before the options can be read. */
   createTelemetry(): ReturnType<typeof createTelemetry> {
     const { onEvent, logger } = this.known;
     return createTelemetry(

@@ -13,7 +13,7 @@ import { silentLogger, warningLogger } from './runtime/console-log.js';
 
 /**
  * Receives log lines. `console` and winston's loggers work as they are. A logger that takes the details before the
- * message, such as pino, needs an adapter of a few lines. Its errors are ignored.
+ * message, such as pino, needs an adapter of a few lines. Errors of the logger are ignored.
  */
 export interface Logger {
   /**
@@ -48,14 +48,14 @@ export interface Logger {
 }
 
 /**
- * Something that happened during a call, or a delivered callback; `type` says what. No event names a person,
- * a job or a link, and none has a body, a key or a signature. Minor versions may add properties and types.
+ * An event during a call, or about a delivered callback; `type` says what happened. No event names a person, a job or a
+ * link. No event has a body, a key or a signature. Minor versions may add properties and types.
  */
 export type HostedEvent =
   | {
       /** A request is about to be sent. */
       type: 'request';
-      /** The same in all events of one call; counted from 1 by each client. */
+      /** The number of the call, from 1 in each client. It is the same in all events of the call. */
       callId: number;
       /** What was called. */
       operation: OperationName;
@@ -65,7 +65,7 @@ export type HostedEvent =
   | {
       /** A response with any status was received. */
       type: 'response';
-      /** The same in all events of one call. */
+      /** The number of the call. */
       callId: number;
       /** What was called. */
       operation: OperationName;
@@ -81,13 +81,13 @@ export type HostedEvent =
   | {
       /** An attempt failed and will be retried. */
       type: 'retry';
-      /** The same in all events of one call. */
+      /** The number of the call. */
       callId: number;
       /** What was called. */
       operation: OperationName;
       /** The number of the failed attempt, from 1. */
       attempt: number;
-      /** Milliseconds until the next one. */
+      /** Milliseconds until the next attempt. */
       delayMs: number;
       /** The `code` of the error with which the attempt failed. */
       reason: string;
@@ -95,7 +95,7 @@ export type HostedEvent =
   | {
       /** The status of a job was polled during a wait. */
       type: 'poll';
-      /** The same in all polls of one wait. The request of each poll has a call id of its own. */
+      /** The number of the wait, the same in all its polls. The request of each poll has a call id of its own. */
       callId: number;
       /** The number of the poll in its wait, from 1. */
       attempt: number;
@@ -109,7 +109,7 @@ export type HostedEvent =
   | {
       /** A call failed. There is no such event for an abort, or for a wait that reached its deadline. */
       type: 'error';
-      /** The same in all events of one call. */
+      /** The number of the call. */
       callId: number;
       /** What was called. */
       operation: OperationName;
@@ -124,7 +124,7 @@ export type HostedEvent =
        * too.
        */
       type: 'call';
-      /** The same in all events of one call. */
+      /** The number of the call. */
       callId: number;
       /** What was called. */
       operation: OperationName;
@@ -143,7 +143,7 @@ export type HostedEvent =
        * response was a 4xx. `'failed'`: the response was a 5xx.
        */
       result: 'accepted' | 'repeat' | 'refused' | 'failed';
-      /** A short code that says why it was rejected or failed; null otherwise. */
+      /** A short code that says why the callback was rejected or failed; null otherwise. */
       reason: string | null;
       /** The HTTP status of our response. */
       status: number;
@@ -154,7 +154,7 @@ export type HostedEvent =
 /** Reports an event. */
 export type Report = (event: HostedEvent) => void;
 
-// Errors of a listener or a logger are ignored, because reporting a call must not change its result.
+// Errors of a listener or a logger are ignored, because a report must not change the result of the call.
 function createReport(listener: Report | undefined, logger: Logger | undefined): Report | null {
   if (!listener && !logger) return null;
   return (event) => {
@@ -165,11 +165,11 @@ function createReport(listener: Report | undefined, logger: Logger | undefined):
 
 /** Reports events, and counts calls. */
 export interface Telemetry {
-  /** Null if there is no listener and no logger: then no event has to be created. */
+  /** Null if there is no listener and no logger, so that no event is created. */
   readonly report: Report | null;
   /** Writes a log line about something that works but is likely a mistake. */
   readonly warn: (message: string) => void;
-  /** The number of calls and waits so far. It is also the id of the latest one. */
+  /** The number of calls and waits so far. It is also the id of the latest call or wait. */
   calls: number;
 }
 
@@ -182,7 +182,7 @@ export function createTelemetry(listener: Report | undefined, logger: Logger | u
   };
 }
 
-/** Runs a caller's function and ignores its errors, asynchronous ones too. */
+/** Runs a caller's function and ignores its errors, also asynchronous errors. */
 export function ignoreErrors(run: () => unknown): void {
   try {
     Promise.resolve(run()).catch(() => undefined);

@@ -50,7 +50,7 @@ export function readEnvironment(overrides: Partial<HostedClientOptions>, { env }
     try {
       return readProperty(variables, name) as string | undefined;
     } catch {
-      // What was thrown is not shown: it may contain anything.
+      // The thrown value is not shown, because it may contain a secret.
       unreadable.push({ path: name, message: 'must be a variable that can be read' });
       return undefined;
     }
@@ -76,7 +76,7 @@ type Read = (name: string) => string | undefined;
 
 type Options = Partial<Record<keyof HostedClientOptions, unknown>>;
 
-/** The options that are checked here are own properties, so inherited ones are never read. */
+/** `findMissing` reads these options. As own properties, they are never inherited from a polluted prototype. */
 const noOptions: Options = { apiKey: undefined, signer: undefined };
 
 function keyOf(read: Read) {
@@ -99,7 +99,7 @@ function urlsOf(read: Read, variableOf: (environment: Environment) => string): P
   return Object.fromEntries(urls.filter(([, url]) => url));
 }
 
-// These are also checked here, so that messages name the variables and not the options.
+// `settings.ts` checks these options again. They are also checked here, so that messages name the variables.
 function findMissing({ partnerId, apiKey, signer, environment, baseUrls, logger }: Options): readonly Issue[] {
   const issues: Issue[] = [];
   if (!partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });

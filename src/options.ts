@@ -46,7 +46,10 @@ interface ApiKeyOption {
 interface SignerInsteadOfApiKey {
   /** Must not be given together with `signer`. */
   apiKey?: undefined;
-  /** Signs requests and verifies responses: `hmacSha256`, `ed25519`, or your own. §5 does not show the scheme. */
+  /**
+   * Signs requests and verifies responses: `hmacSha256`, `ed25519`, or your own. §5 of docs/protocol.md does not show
+   * the scheme.
+   */
   signer: Signer;
 }
 
@@ -60,8 +63,8 @@ interface SandboxOptions {
   environment?: 'sandbox';
   /**
    * The base URL of each environment. The URL of the chosen environment is required. It must be `https`, or `http` on
-   * loopback. A path is kept, and the client adds the version (`/v1`). `http` is rejected if environment variables
-   * make the platform's fetch use a proxy for it: add the host to `NO_PROXY`.
+   * loopback. A path is kept, and the client adds the version (`/v1`). If environment variables make the platform's
+   * fetch send `http` requests through a proxy, an `http` URL is rejected: add its host to `NO_PROXY`.
    */
   baseUrls: {
     /** The base URL of the sandbox. */
@@ -94,19 +97,22 @@ interface ProductionOptions {
  * @inline
  */
 interface CommonOptions {
-  /** The partner id as a string, exactly as the service gave it to you: leading zeros count. */
+  /** The partner id as a string, exactly as the service gave it to you: keep leading zeros. */
   partnerId: string;
-  /** Base URLs for job status only. Default: `baseUrls`, because the protocol shows no production URL (§4.5). */
+  /**
+   * Base URLs for job status only. Default: `baseUrls`, because the protocol shows no production URL for job status
+   * (§4.5).
+   */
   jobStatusBaseUrls?: Partial<Record<Environment, string | URL>>;
   /** The absolute http(s) URL that `links.create` uses if its `callbackUrl` is left out. Default: none. */
   defaultCallbackUrl?: string;
-  /** The time limit of one attempt, including its body, in milliseconds. Default 30,000. */
+  /** The time limit of one attempt, including the body of the response, in milliseconds. Default 30,000. */
   timeoutMs?: number;
   /** The time limit of all attempts of one call and the pauses between them, in milliseconds. Default 120,000. */
   totalTimeoutMs?: number;
   /**
-   * The maximum number of retries of a call, 0 to 100. A call is only retried if that is safe. Default 2. With 0,
-   * exactly one request is sent, because sending it again with a new signature is also a retry.
+   * The maximum number of retries of a call, 0 to 100. A call is retried only if a second request is safe. Default 2.
+   * With 0, exactly one request is sent: a request is not even sent again with a new signature.
    */
   maxRetries?: number;
   /**
@@ -121,29 +127,29 @@ interface CommonOptions {
    */
   fetch?: (url: string, init: FetchInit) => Promise<FetchResponse>;
   /**
-   * The time, and a way to sleep. Only this clock decides the age of signatures, so it should be correct to the
-   * minute. Default: the platform's time and timers, with its monotonic clock for durations and time limits.
+   * A source of the time, and a way to sleep. Only this clock decides the age of signatures, so it should be correct to
+   * the minute. Default: the platform's time and timers, with its monotonic clock for durations and time limits.
    */
   clock?: Clock;
   /**
-   * `'auto'` corrects the time that is signed. It does so if the service rejects our authentication, and its `Date`
-   * header differs by more than a minute and at most a day. The call is then retried once, and requests are signed for
-   * the service's time. `'off'`: the time is never corrected. In both cases, only `clock` decides the age of responses.
-   * Default `'auto'`.
+   * Whether the client corrects the time that it signs. With `'auto'`, it does so if the service rejects the signature,
+   * and the `Date` of this response differs from `clock` by more than a minute and at most a day. The call is then
+   * retried once, and later requests are also signed for the service's time. With `'off'`, the time is never corrected.
+   * In both cases, only `clock` decides the age of responses. Default `'auto'`.
    */
   clockSkew?: 'auto' | 'off';
   /**
    * How far the timestamp of a signed response may be in the past or future, in milliseconds, by `clock`. If the
    * timestamp is further from now than half of this limit, a warning is logged, at most once an hour. Default 300,000;
-   * `false` accepts any age. §5 shows no window.
+   * `false` accepts any age. §5 of docs/protocol.md does not show a limit.
    */
   maxResponseAgeMs?: number | false;
   /**
-   * The largest body that is accepted, in bytes after decompression. Default 8 MiB. Of an error response, at most 64
-   * KiB are read.
+   * The largest body that is accepted, in bytes after decompression. Default 8 MiB. At most 64 KiB of an error response
+   * are read.
    */
   maxResponseBytes?: number;
-  /** Corrections to the assumptions about the service that the protocol does not confirm. Default: none. */
+  /** Corrections to the assumptions that this package makes about the service. Default: none. */
   wire?: WireOptions;
   /**
    * Receives log lines. They have no bodies, no keys, no URLs, and no ids of people, jobs or links. Default: warnings
@@ -152,7 +158,7 @@ interface CommonOptions {
    */
   logger?: Logger;
   /**
-   * Receives events during calls, for metrics and traces. Its errors are ignored.
+   * Receives events during calls, for metrics and traces. Errors of this function are ignored.
    *
    * @param event - What happened.
    */
@@ -161,17 +167,17 @@ interface CommonOptions {
   userAgentSuffix?: string;
 }
 
-/** The request that a custom `fetch` is given. */
+/** The request that a custom `fetch` receives. */
 export interface FetchInit {
   /** `POST` or `PUT`. */
   method: string;
   /** The headers, by name in lower case. */
   headers: Record<string, string>;
-  /** JSON: the text that was signed is the text to send. */
+  /** The body, as JSON. Send it unchanged. */
   body: string;
   /** A redirect must not be followed, because its target could use the signature. */
   redirect: 'manual';
-  /** Aborts at the end of the call and at its time limits. */
+  /** Aborts when the caller's signal aborts, or when a time limit is reached. */
   signal: AbortSignal;
 }
 
@@ -216,11 +222,14 @@ export interface FetchResponse {
 export interface CallOptions {
   /** Ends the call at once. The call then rejects with `signal.reason` itself. */
   signal?: AbortSignal;
-  /** The time limit of one attempt, including its body, in milliseconds. Default: the client's. */
+  /** The time limit of one attempt, including the body of the response, in milliseconds. Default: the client's. */
   timeoutMs?: number;
   /** The time limit of all attempts and the pauses between them, in milliseconds. Default: the client's. */
   totalTimeoutMs?: number;
-  /** The maximum number of retries of the call, if that is safe; 0 means one request. Default: the client's. */
+  /**
+   * The maximum number of retries of the call. A call is retried only if a second request is safe. With 0, exactly one
+   * request is sent. Default: the client's.
+   */
   maxRetries?: number;
   /**
    * Headers to add. Headers that the client or the platform sets are not allowed (`content-type`, `host`, …). Default:

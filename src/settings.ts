@@ -26,7 +26,7 @@ import { choice, copyOf, duration, httpUrl, inputObject, integer, maxBodyLimit }
 /** The package's version, as in the `user-agent` header. */
 export const version = '1.0.0';
 
-/** Everything a call needs to know of its client. */
+/** Everything that a call needs to know about its client. */
 export interface Settings {
   readonly partnerId: string;
   readonly signer: Signer;
@@ -50,13 +50,13 @@ export interface Settings {
   readonly userAgent: string;
 }
 
-/** A client's options after the check: a deep copy of the caller's. */
+/** A client's options after the check: a deep copy of the caller's options. */
 export type CheckedOptions = z.output<typeof clientOptions>;
 
 /**
  * Checks the options of a client.
  *
- * @throws {HostedConfigError} with every problem, and no part of a key or a URL.
+ * @throws {HostedConfigError} with every problem. The error shows no part of a key or a URL.
  */
 export function checkOptions(options: unknown): CheckedOptions {
   const given = check(copyOf(optionNames), options);
@@ -79,7 +79,7 @@ export function readOverrides(overrides: unknown): Readonly<Record<string, unkno
   return given;
 }
 
-/** Fills in the defaults of options that are checked. */
+/** Creates the settings from checked options, and adds the defaults. */
 export function createSettings(checked: CheckedOptions): Settings {
   const environment = checked.environment ?? 'sandbox';
   const links = checked.baseUrls[environment] ?? '';
@@ -89,7 +89,7 @@ export function createSettings(checked: CheckedOptions): Settings {
     signer: checked.signer ?? hmacSha256({ apiKey: checked.apiKey ?? '' }),
     environment,
     otherEnvironments: environments.filter((name) => name !== environment && checked.baseUrls[name] !== undefined),
-    // §4.5 shows no production URL for job status: that of links is used.
+    // §4.5 shows no production URL for job status, so the base URL of links is used.
     baseUrls: { links, jobs: checked.jobStatusBaseUrls?.[environment] ?? links },
     defaultCallbackUrl: checked.defaultCallbackUrl,
     timeoutMs: checked.timeoutMs ?? 30_000,
@@ -196,7 +196,7 @@ function createWire(given: z.output<typeof wireOptions>): Wire {
   return Object.freeze({ ...assumedWire, ...overrides });
 }
 
-/** Finds options that contradict each other. Each option may still have the wrong type. */
+/** Finds options that contradict each other. The options are not checked yet, so each may have the wrong type. */
 function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: OptionsAsGiven): readonly Issue[] {
   const issues: Issue[] = [];
   if ((apiKey === undefined) === (signer === undefined)) {
@@ -209,7 +209,10 @@ function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: Op
     isRecord(baseUrls) &&
     readProperty(baseUrls, environment as Environment) === undefined
   ) {
-    issues.push({ path: `baseUrls.${environment}`, message: 'must be there: it is the environment of this client' });
+    issues.push({
+      path: `baseUrls.${environment}`,
+      message: 'must be there: this client needs the URL of its environment',
+    });
   }
   return issues;
 }
@@ -217,7 +220,8 @@ function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: Op
 const mustHaveKey = 'must be there, or "signer" in its place';
 const mustHaveOneKey = 'must not be given together with "signer": leave out one of the two';
 
-// http is allowed only on loopback: a proxy would send the signature over the network, where others can read it.
+// http is allowed only on loopback. Through a proxy, the signature would travel over the network, and others could read
+// it.
 function findProxyIssues({
   environment = 'sandbox',
   fetch,
@@ -263,7 +267,8 @@ function isClock(value: unknown): boolean {
   );
 }
 
-// Always has its own `sleep`, undefined if the caller's clock has none: a polluted prototype must not add one.
+// The result always has an own property `sleep`, so that a polluted prototype cannot add one. It is undefined if the
+// caller's clock has no `sleep`.
 function toClock(clock: Clock): Clock {
   const sleep = (ms: number, signal?: AbortSignal) => clock.sleep?.(ms, signal);
   return { now: () => clock.now(), sleep: hasMethods(clock, 'sleep') ? sleep : undefined } as Clock;
@@ -277,8 +282,8 @@ function returnsTime(clock: Clock): boolean {
   }
 }
 
-// A clock may fail later, too. Every comparison with NaN is false: a deadline would never be reached, and no
-// response would be too old.
+// A clock may fail after the check of the options, so every time is checked. With NaN, every comparison is false: a
+// deadline would never be reached, and no response would be too old.
 function createFiniteNow(clock: Clock): () => number {
   return () => {
     const now = clock.now();
