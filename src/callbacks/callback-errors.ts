@@ -8,7 +8,7 @@ import type { Source } from '../call/response.js';
 import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 
-/** The facts of every error about a callback that was received. */
+/** The facts that all errors about a received callback have. */
 export const callbackFacts = {
   operation: null,
   task: 'receive a callback',

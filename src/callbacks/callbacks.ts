@@ -29,25 +29,26 @@ import { createHandler } from './web-handler.js';
 export interface Callbacks {
   /**
    * Verifies and parses a callback. Throws if the callback is not signed by the service, is too old, or was received
-   * before with another body. A redelivery is returned with `repeat: true`. The signature does not cover the body:
-   * treat the body as a hint, and call `confirm`.
+   * before with another body. If the callback is redelivered, it is returned with `repeat: true`. The signature does
+   * not cover the body: treat the body as a hint, and call `confirm`.
    *
-   * While another delivery of the callback is being handled, `receive` rejects with a `retryable` error. Respond with
-   * 503 then, so that the callback is redelivered. After five minutes, or the `leaseMs` of the handler, the callback
-   * counts as new: the process that handled it may have died.
+   * While another delivery of the callback is being handled, `receive` rejects with a `retryable` error. In this case,
+   * respond with 503, so that the service redelivers the callback. The callback counts as new again after five minutes
+   * (in a handler, after `leaseMs`), because the process that handled it may have died.
    *
-   * After `receive`, the callback counts as handled, also for handlers that do not confirm. If your handling may
-   * fail, use `handler`: after a failure, the next delivery counts as new.
+   * After `receive`, the callback counts as handled, also in handlers with `confirm: false`. If your code may fail to
+   * handle the callback, use `handler`: after a failure, the next delivery counts as new.
    *
    * @param body - The raw body of the request, as a string or bytes.
    * @param options - Limits of age and size, and the replay guard.
    * @returns The result; `repeat` says whether the callback was received before.
    * @throws {HostedSignatureError} when the callback is not authentic, is stale, or is replayed with another body;
-   *   `retryable` is true when another delivery of it is being handled.
-   * @throws {HostedResponseError} when it is too large, not JSON, has an unexpected shape, or names no job.
+   *   `retryable` is true when another delivery of the callback is being handled.
+   * @throws {HostedResponseError} when the callback is too large, is not JSON, has an unexpected shape, or names no
+   *   job.
    * @throws {HostedValidationError} when `body` is already parsed, or an option is out of range.
    * @throws {HostedConfigError} when the client's signer throws.
-   * @throws {HostedConnectionError} when the code for callbacks could not be loaded. It is loaded with the first
+   * @throws {HostedConnectionError} when the code for callbacks could not be loaded. The code is loaded with the first
    *   callback.
    *
    * @example Without a handler
@@ -62,10 +63,10 @@ export interface Callbacks {
 
   /**
    * Creates a web-standard handler. For every callback, it fetches job status, with history, and passes the verified
-   * response to `onEvent`. It passes on nothing from the callback's own body. It works with Hono, Next, Workers, Bun,
-   * Deno and everything else that has `Request` and `Response`.
+   * response to `onEvent`. `onEvent` gets nothing from the callback's own body. The handler works with Hono, Next,
+   * Workers, Bun, Deno and everything else that has `Request` and `Response`.
    *
-   * It responds with
+   * The handler responds with
    * - 200 when the callback is accepted, or was accepted before;
    * - 400 when it cannot be read;
    * - 401 when it is not authentic, or older than `maxHintAgeMs`;
@@ -73,18 +74,19 @@ export interface Callbacks {
    * - 408 when its body does not arrive within `bodyTimeoutMs`;
    * - 413 when it is larger than `maxBytes`;
    * - 500 when `onEvent` rejects;
-   * - 503 with `Retry-After` when the callback has to be redelivered later. Then it is being handled at this moment,
-   *   confirming it failed or exceeds a limit, it is marked as final but its job is still pending, or the replay guard,
-   *   the signer or the connection failed.
+   * - 503 with `Retry-After` when the callback has to be redelivered later. There are four cases: another delivery of
+   *   the callback is being handled; the confirmation failed or exceeds a limit; the callback is marked as final, but
+   *   its job is still pending; or the replay guard, the signer or the connection failed.
    *
-   * `onEvent` gets each result of the job's history once for each state of the job, even if it is redelivered with a
-   * new signature. This process remembers the latest 10,000 results for each `replayGuard`; the guard itself remembers
-   * callbacks by their signed time. So if a result is redelivered with a new signature, another process may pass it on
-   * again, with the same `event.id`.
+   * `onEvent` gets each result of the job's history once for each state of the job, even if the result is redelivered
+   * with a new signature. Each process remembers the latest 10,000 results for each `replayGuard`; the guard itself
+   * remembers callbacks by their signed time. So if a result is redelivered with a new signature, another process may
+   * pass the result on again, with the same `event.id`.
    *
-   * After 500 and 503, the next delivery counts as new. `onError` receives every delivery whose response is not 200.
+   * After a response with 500 or 503, the next delivery counts as new. `onError` is called for every delivery whose
+   * response is not 200.
    *
-   * @param options - The function for callbacks, `onEvent`, and the limits for receiving them.
+   * @param options - The function `onEvent`, which gets the callbacks, and the limits for receiving them.
    * @returns A function from request to response. It never rejects.
    * @throws {HostedConfigError} when `onEvent` is not a function.
    * @throws {HostedValidationError} when an option is out of range.
@@ -106,23 +108,26 @@ export interface Callbacks {
     options: HandlerOptions & {
       /** Job status is fetched before `onEvent` runs. Default `true`. */
       confirm?: true;
-      /** Receives each callback once, as confirmed by job status. The response is sent when `onEvent` has finished. */
+      /**
+       * Receives each callback once, after job status has confirmed it. The response is sent when `onEvent` has
+       * finished.
+       */
       onEvent: (event: ConfirmedEvent, status: JobStatus) => void | Promise<void>;
     },
   ): (request: Request) => Promise<Response>;
   /**
    * Creates a web-standard handler that passes callbacks on as they are, **with a body that nothing confirms**. The
-   * signature covers only the time and the partner, so anyone who has seen one callback can write others. Job status is
+   * signature covers only the time and the partner, so anyone who has seen one callback can forge others. Job status is
    * not fetched.
    *
-   * Write `confirm: false` directly in the call. In a separate object, TypeScript widens it to `boolean`, and the call
-   * does not compile (`false as const` helps). So the type of what `onEvent` receives is always certain.
+   * Write `confirm: false` directly in the call, because it decides the type of `onEvent`. In a separate object,
+   * TypeScript widens `false` to `boolean`, and the call does not compile; `false as const` prevents this.
    *
-   * It responds like a handler that confirms. It also responds with 401 when the callback is older than `maxAgeMs`,
-   * or when its signature was received before with another body. If the results of two jobs are signed in the same
-   * millisecond, the second one is therefore rejected.
+   * The handler responds like a handler that confirms. It also responds with 401 when the callback is older than
+   * `maxAgeMs`, or when its signature was received before with another body. If the results of two jobs are signed in
+   * the same millisecond, the handler therefore rejects the second result.
    *
-   * @param options - The function for callbacks, `onEvent`, and the limits for receiving them.
+   * @param options - The function `onEvent`, which gets the callbacks, and the limits for receiving them.
    * @returns A function from request to response. It never rejects.
    * @throws {HostedConfigError} when `onEvent` is not a function.
    * @throws {HostedValidationError} when an option is out of range.
@@ -142,8 +147,8 @@ export interface Callbacks {
   handler(
     options: HandlerOptions & {
       /**
-       * Job status is not fetched. It is required. So an unconfirmed body is never passed on because this option was
-       * forgotten.
+       * Job status is not fetched. Without this option, the handler confirms, so an unconfirmed body is never passed on
+       * by mistake.
        */
       confirm: false;
       /** Receives each callback once, with its posted content. The response is sent when `onEvent` has finished. */
@@ -152,13 +157,13 @@ export interface Callbacks {
   ): (request: Request) => Promise<Response>;
 
   /**
-   * Fetches the verified status, with history, of a callback's job, because the callback's signature does not cover
-   * its body. Retried like `jobs.status`; a handler fetches the status without retries.
+   * Fetches the verified status, with history, of a callback's job, because the callback's signature does not cover its
+   * body. Like `jobs.status`, `confirm` retries the request; a handler does not.
    *
    * @param event - The callback. Its `userId` and `jobId` identify the job.
    * @param options - Options for this call only.
    * @returns The job's status, verified.
-   * @throws {HostedError} when `jobs.status` would throw, for the same reasons.
+   * @throws {HostedError} when `jobs.status` would throw this error.
    *
    * @example Confirm what was received
    * ```ts
@@ -172,7 +177,7 @@ export interface Callbacks {
   confirm(event: CallbackEvent, options?: CallOptions): Promise<JobStatus>;
 }
 
-// Many clients never receive a callback: the code for it is loaded with the first one.
+// Many clients never receive callbacks, so the code for callbacks is loaded with the first callback.
 const loadReceiverModule = lazyModule('receiver', async () => {
   try {
     return await import('./receiver.js');

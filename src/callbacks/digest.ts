@@ -13,8 +13,8 @@ import { pairNames } from './scan-body.js';
 const namesOfPair: ReadonlySet<string> = new Set(pairNames);
 
 /**
- * The digest of a callback's signed time and of all properties outside the pair. The digest does not depend on the
- * order of the properties, the blanks between them, or the key that signed the time.
+ * The digest of a callback's signed time and of all its properties, except timestamp and signature. The digest does not
+ * depend on the order of the properties, the blanks between them, or the key that signed the time.
  */
 export function digestOf(properties: Properties, timestamp: string): Promise<string> {
   return sha256Hex(JSON.stringify(timestamp) + writeProperties(properties, (name) => !namesOfPair.has(name)));
@@ -26,7 +26,7 @@ export function resultId({ userId, jobId }: JobRef, result: JobResult): Promise<
   return sha256Hex(writeJson([userId, jobId, hostedJobId, resultCode, resultType, isFinal]));
 }
 
-// Writes own properties only, in order of their names. Parsed JSON has no getters.
+// Writes own properties only, in order of their names. Reading runs no code, because parsed JSON has no getters.
 function writeProperties(properties: Properties, isWanted: (name: string) => boolean): string {
   const names = Object.keys(properties).filter(isWanted).sort();
   return `{${names.map((name) => `${JSON.stringify(name)}:${write(properties[name])}`).join()}}`;
@@ -35,6 +35,6 @@ function writeProperties(properties: Properties, isWanted: (name: string) => boo
 function write(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(write).join()}]`;
   if (typeof value === 'object' && value !== null) return writeProperties(value as Properties, () => true);
-  // JSON.stringify() would write null for Infinity, which parsed JSON can contain.
+  // Parsed JSON can contain Infinity (from `1e999`). JSON.stringify() would write it as null.
   return typeof value === 'number' ? String(value) : JSON.stringify(value);
 }

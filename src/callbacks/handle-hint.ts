@@ -29,25 +29,23 @@ export interface ConfirmContext {
   readonly turns: Turns;
 }
 
-/** A hint that this delivery handles. */
 interface PermittedHint {
   readonly event: CallbackEvent;
   readonly permit: Permit;
   readonly lease: Lease;
 }
 
-/** Creates the function that handles hints. */
 export function createHintHandling({ fetchOnce, limits, results, turns }: ConfirmContext): Handle {
   return async (callback, handling) => {
     const { event } = callback;
     const hint = await hintOf(callback, handling);
     const permit = limits.permit(hint);
-    // A hint that was handled before needs no request, so no limit applies to it. A hint that has a permit is already
-    // being handled.
+    // A hint that was handled before needs no request, so no limit applies to it. `isBusy` is also true if this
+    // delivery has just got the permit.
     if (!limits.wasHandled(hint) && !limits.isBusy(hint)) return createLimitFailure(event);
     let begun: Begun;
     try {
-      // Two bodies with one signature do not conflict here: each body is a hint with a key of its own.
+      // Here, two bodies with the same signature do not conflict: the key of a hint covers its body.
       begun = limits.usesGuard(hint) ? await beginDelivery(callback, handling) : beginWithoutGuard(hint);
     } catch (error) {
       permit?.cancel();
@@ -95,13 +93,13 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
       return createFailure('confirm', 503, reasonOf(error), error, event);
     }
     const emitted = `${status.state} ${confirmed.id}`;
-    // Another body with the same signature gave the same event. An event must not be handled twice.
+    // `onEvent` already got this event, for another body with the same signature. It must not get the event twice.
     if (permit.wasEmitted(emitted)) {
       await lease.forget();
       return { status: 200, result: 'repeat' };
     }
     let held = lease;
-    // An event without an entry is not remembered, because a callback about another result would have the same id.
+    // An event without an entry is not remembered, because its id would be the same for another result of the job.
     if (confirmed.entry !== null) {
       const leaseMs = settings.leaseMs - (client.clock.elapsed() - startedAt);
       const begun = await results.begin({ confirmed, status, guard: settings.replayGuard, leaseMs });
@@ -117,7 +115,7 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
   }
 }
 
-/** Joins two leases; the second one ends first. */
+/** Joins two leases; `other` ends before `one`. */
 function joinLeases(one: Lease, other: Lease): Lease {
   return {
     async commit() {
@@ -145,7 +143,7 @@ async function hintOf({ event, timestamp, bodyDigest }: VerifiedCallback, { sett
   };
 }
 
-// Twelve digits in a row are a Unix timestamp in milliseconds: no date has them.
+// Twelve digits in a row are a Unix timestamp in milliseconds: a date never has so many.
 function isInSeconds(timestamp: string): boolean {
   return !/\.\d|\d{12}/.test(timestamp);
 }

@@ -12,7 +12,6 @@ import { createFailure, type DeliveryResult } from './reports.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
 import type { Handling } from './web-handler.js';
 
-/** Handles a callback. */
 export type Handle = (callback: VerifiedCallback, handling: Handling) => Promise<DeliveryResult>;
 
 /** Passes a callback to `onEvent` as it is, without confirming it. */

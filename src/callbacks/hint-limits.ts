@@ -1,7 +1,7 @@
 /**
- * Limits of the work that one signed time can cause. A signature does not cover the body, so anyone who saw one
- * callback can post others with its timestamp and signature. Each of these would cost a request to job status and an
- * entry in the replay guard. The limits allow as many as a genuine service needs.
+ * Limits the work that callbacks with the same signed time can cause. A signature does not cover the body, so anyone
+ * who saw a callback can forge others with the same timestamp and signature. Each forged callback would cost a request
+ * for job status and an entry in the replay guard. The limits allow as many callbacks as a genuine service sends.
  *
  * @module
  */
@@ -13,11 +13,11 @@ export interface Hint {
   /** A digest of the job's ids. */
   readonly job: string;
   readonly bodyDigest: string;
-  /** The replay guard. Handlers with the same guard share what they have handled. */
+  /** The replay guard. Handlers with the same guard share the memory of handled callbacks. */
   readonly guard: object;
-  /** How many jobs the callbacks of the signed time may name. */
+  /** How many different jobs callbacks with this timestamp may name. */
   readonly maxJobs: number;
-  /** How long the hint may take to handle, in ms. */
+  /** How long the handling of the hint may take, in ms. */
   readonly leaseMs: number;
 }
 
@@ -25,9 +25,9 @@ export interface Hint {
 export interface Permit {
   /** Records that a request is sent now. */
   recordRequest(): void;
-  /** Whether the same event was already passed to `onEvent`, for another body with the same signed time. */
+  /** Whether `onEvent` already got the same event, for another body with the same signed time. */
   wasEmitted(event: string): boolean;
-  /** Records that the hint was handled, and the event. */
+  /** Records that the hint was handled, and which event `onEvent` got. */
   recordHandled(event: string): void;
   /** Cancels the permission: no request was sent. */
   cancel(): void;
@@ -37,7 +37,7 @@ export interface Permit {
 
 /** The limits that the handlers of one client share. */
 export interface HintLimits {
-  /** Permits to confirm a hint; null if a limit is exceeded. */
+  /** Gives the permission to confirm a hint; null if a limit is exceeded. */
   permit(hint: Hint): Permit | null;
   /** Whether a hint was handled before. */
   wasHandled(hint: Hint): boolean;
@@ -47,13 +47,15 @@ export interface HintLimits {
   usesGuard(hint: Hint): boolean;
 }
 
-/** The least time between two requests for one job and signed time. */
+/** The minimum time between two requests for the same job and signed time. */
 const minRequestIntervalMs = 1_000;
 /** How many jobs are remembered for all signed times together. */
 const maxJobsRemembered = 10_000;
-/** How many bodies are remembered for each job, and how many events. */
+/** How many bodies, and how many events, are remembered for each job. */
 const maxRememberedOfJob = 100;
-/** For how many bodies of each job the guard is used. Each body takes an entry in it, or a row in a store. */
+/**
+ * How many bodies of each job may use the replay guard. Each body takes an entry in the guard, or a row in its store.
+ */
 const maxBodiesInGuard = 16;
 
 interface HintedJob {
@@ -76,7 +78,7 @@ interface Memory {
 
 interface SignedTime {
   readonly jobs: Map<string, HintedJob>;
-  /** The only body so far; null after a second one. */
+  /** The digest of the only body so far; null after a second body. */
   onlyBody: string | null;
   /** Whether `onlyBody` may be confirmed once more without a delay. */
   mayRepeat: boolean;
@@ -84,7 +86,7 @@ interface SignedTime {
 
 /** Creates the limits; `elapsed` is monotonic. */
 export function createHintLimits(elapsed: () => number): HintLimits {
-  // In order of use, the latest last.
+  // In order of use: the last entry was used most recently.
   const times = new Map<string, SignedTime>();
   let jobsRemembered = 0;
 
@@ -130,8 +132,8 @@ export function createHintLimits(elapsed: () => number): HintLimits {
       if (!known && time.jobs.size >= hint.maxJobs) return null;
       const job = known ?? addJob(time, hint.job);
       if (job.holder !== null && job.busyUntil > elapsed()) return null;
-      // If a callback failed and is redelivered at once, it is confirmed without a delay. This happens only once, and
-      // only if no other body has the same signed time.
+      // If a callback failed and is redelivered at once, it is confirmed without a delay. This exception is made only
+      // once, and only if no other body has the same signed time.
       const isEarly = elapsed() - job.requestedAt < minRequestIntervalMs;
       if (isEarly && !(time.mayRepeat && time.onlyBody !== null)) return null;
       if (isEarly) time.mayRepeat = false;
@@ -152,7 +154,7 @@ export function createHintLimits(elapsed: () => number): HintLimits {
           permit.end();
         },
         end() {
-          // After the end of the lease another delivery may have a permit for the job.
+          // If the lease has ended, another delivery may already have a permit for the job.
           if (job.holder === permit) job.holder = null;
         },
       };

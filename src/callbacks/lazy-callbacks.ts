@@ -13,8 +13,8 @@ import type { HandlerOptions } from './types.js';
 import { createHandler } from './web-handler.js';
 
 /**
- * Creates a namespace that gets the real namespace with each call. A handler gets the real handler with its first
- * delivery. If `start` throws, a call rejects, and a handler reports the error and responds with 503.
+ * Creates a namespace that gets the real namespace from `start` with each call. A handler gets the real handler with
+ * its first delivery. If `start` throws, a call rejects, and a handler reports the error and responds with 503.
  */
 export function createLazyCallbacks(start: () => Callbacks, telemetry: Telemetry): Callbacks {
   const clock = createPlatformClock();
@@ -23,7 +23,8 @@ export function createLazyCallbacks(start: () => Callbacks, telemetry: Telemetry
     receive: async (...given) => start().receive(...given),
     confirm: async (...given) => start().confirm(...given),
     handler(options: HandlerOptions) {
-      // These options are checked and copied now, as in any other client. Only the client's own options may come later.
+      // The handler's options are checked and copied now, as in any other client. Only the client's own options are
+      // read later.
       const given = copyHandlerOptions(options);
       let handle: ((request: Request) => Promise<Response>) | undefined;
       return async (request) => {

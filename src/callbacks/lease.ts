@@ -29,7 +29,7 @@ export interface LeaseContext {
 /**
  * Asks the guard for the lease of a callback.
  *
- * @throws what the guard throws.
+ * @throws the error that the guard throws.
  */
 export async function begin(
   { key, bodyDigest, expiresAt }: Pick<VerifiedCallback, 'key' | 'bodyDigest' | 'expiresAt'>,
@@ -39,7 +39,7 @@ export async function begin(
   const endsAt = clock.elapsed() + leaseMs;
   const known = await replayGuard.begin(key, bodyDigest, expiresAt, new Date(clock.now() + leaseMs));
   if (known === 'repeat') return { known };
-  // If the guard returns an unknown value, this delivery may not handle the callback.
+  // If the guard returns an unknown value, this delivery must not handle the callback.
   if (known !== 'new' && known !== 'conflict') return { known: 'busy' };
   const lease = {
     // Commits even if the lease has ended: the callback was handled, and must not be handled again.
@@ -47,7 +47,7 @@ export async function begin(
       try {
         await replayGuard.commit(key);
       } catch {
-        // The service gets no error: it would redeliver the callback, which would be handled twice.
+        // The service gets no error response: it would redeliver the callback, and the callback would be handled twice.
         warn('the replay guard failed after a callback was handled');
       }
     },

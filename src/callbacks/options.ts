@@ -1,5 +1,5 @@
 /**
- * The options of receiving callbacks, checked, with their defaults.
+ * Checks the options for receiving callbacks, and fills in their defaults.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
 
 /** The settings that `receive` and handlers share. */
 export interface ReceiveSettings {
-  /** How far from now a callback may be signed, in ms; false for any age. */
+  /** How far a callback's timestamp may be in the past or future, in ms; false accepts any age. */
   readonly maxAgeMs: number | false;
   readonly maxBytes: number;
   /** Whether job status confirms callbacks. */
@@ -23,21 +23,19 @@ export interface ReceiveSettings {
   readonly replayGuard: ReplayGuard;
 }
 
-/** The settings of a handler. */
 export interface HandlerSettings extends ReceiveSettings {
   readonly bodyTimeoutMs: number;
   readonly maxConfirmations: number;
-  /** If undefined, the limit depends on how the signed time is written. */
+  /** If undefined, the limit depends on whether the signed time is written in seconds or milliseconds. */
   readonly maxJobsPerSignature: number | undefined;
   readonly onError: Listener | undefined;
-  /** Called with an event, and the status of the job if `confirms` is true. */
+  /** Called with an event and, if `confirms` is true, with the status of the job. */
   readonly onEvent: Listener;
 }
 
-/** A caller's function. */
 type Listener = (...given: readonly unknown[]) => unknown;
 
-/** How large a callback may be. */
+/** How large a callback may be, in bytes. */
 export const defaultMaxBytes = 8 * 1024 * 1024;
 const defaultLeaseMs = 300_000;
 const defaultBodyTimeoutMs = 10_000;
@@ -60,7 +58,7 @@ const receiveOptions = inputObject({
 });
 
 /**
- * Checks the options of `receive`. It never confirms, even if it has the same options object as a handler.
+ * Checks the options of `receive`. `receive` never confirms, even if it gets the same options object as a handler.
  *
  * @throws {HostedValidationError} with every problem.
  */
@@ -76,7 +74,7 @@ export function readReceiveOptions(options: ReceiveOptions | undefined, memory: 
 /**
  * Checks the options of a handler, and copies them.
  *
- * @throws {HostedValidationError} with every problem, except that of `onEvent`.
+ * @throws {HostedValidationError} with every problem, except a wrong `onEvent`.
  * @throws {HostedConfigError} when `onEvent` is not a function.
  */
 export function copyHandlerOptions(options: HandlerOptions | undefined) {
@@ -90,7 +88,7 @@ export function copyHandlerOptions(options: HandlerOptions | undefined) {
 /**
  * Checks the options of a handler, and fills in their defaults.
  *
- * @throws {HostedValidationError} with every problem, except that of `onEvent`.
+ * @throws {HostedValidationError} with every problem, except a wrong `onEvent`.
  * @throws {HostedConfigError} when `onEvent` is not a function.
  */
 export function readHandlerOptions(options: HandlerOptions | undefined, memory: ReplayGuard): HandlerSettings {
@@ -98,7 +96,7 @@ export function readHandlerOptions(options: HandlerOptions | undefined, memory: 
   const { onEvent, confirm = true } = given;
   const { maxAgeMs = assumedMaxCallbackAgeMs, maxHintAgeMs = assumedMaxHintAgeMs } = given;
   return {
-    // A hint may be late, because job status decides.
+    // A callback that job status confirms may be older.
     maxAgeMs: confirm ? maxHintAgeMs : maxAgeMs,
     maxBytes: given.maxBytes ?? defaultMaxBytes,
     confirms: confirm,

@@ -21,7 +21,6 @@ import { readCallback, type VerifiedCallback } from './read-callback.js';
 import { codeOf, createFailure, type DeliveryFailure, type DeliveryResult } from './reports.js';
 import type { Handling } from './web-handler.js';
 
-/** Processes a delivery from its request to its result. */
 export async function processDelivery(request: Request, handle: Handle, handling: Handling): Promise<DeliveryResult> {
   const { settings, client } = handling;
   if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError(request));
@@ -40,7 +39,7 @@ export async function processDelivery(request: Request, handle: Handle, handling
   return handle(callback, handling);
 }
 
-// If the header says that a body is too large, the body is not read. Reads any other body up to the limit.
+// If the content-length header exceeds the limit, the body is not read. Any other body is read up to the limit.
 async function readBody(
   request: Request,
   { maxBytes, bodyTimeoutMs }: HandlerSettings,
@@ -71,7 +70,7 @@ function toReadFailure(error: unknown): DeliveryFailure {
 function toVerifyFailure(error: unknown): DeliveryFailure {
   if (error instanceof HostedSignatureError) return createFailure('verify', 401, error.reason, error);
   if (error instanceof HostedResponseError) return createFailure('read', 400, error.reason, error);
-  // The callback is not the cause here, either: the signer failed.
+  // The callback is not the cause: the signer failed.
   return createFailure('verify', 503, codeOf(error), error);
 }
 
@@ -79,7 +78,7 @@ const bodyBroken =
   'its body was cut off, or had already been read: do not let a parser read the request before the handler';
 
 function createMethodError({ method }: Request): HostedResponseError {
-  // Anyone can send requests with other methods.
+  // Anyone can send any text as the method, so the message shows only a short word in capitals.
   const by = /^[A-Z]{1,7}$/.test(method) ? method : 'another method';
   const why = `it was sent by ${by}, and callbacks come by POST: give this handler the POST requests of its route`;
   return new HostedResponseError('malformed', [], callbackFacts, null, why);

@@ -36,11 +36,11 @@ export interface VerifiedCallback {
   readonly expiresAt: Date;
 }
 
-/** A body of more bytes than this is scanned before it is parsed. */
+/** The largest body, in bytes, that is parsed without a scan. */
 const smallBytes = 64 * 1024;
-/** A callback is remembered until it is no longer fresh, and for this many ms more, because verifying takes time. */
+/** A callback is remembered for this many ms after it is no longer fresh, because verifying takes time. */
 const maxVerifyingMs = 60_000;
-/** How many characters an id may have. Real ones have fewer than 100. */
+/** How many characters an id may have. Real ids have fewer than 100. */
 const maxIdCharacters = 1_024;
 
 /**
@@ -70,8 +70,9 @@ export async function readCallback(
   const job = readJob(entry);
 
   const bodyDigest = await digestOf(properties, timestamp);
-  // The signature is not part of the key: during a key rotation one callback can have two. A hint's key covers job
-  // and body: two jobs may end at the same time, and a forged body must not block the genuine one.
+  // The guard's key does not cover the signature: while signing keys are rotated, one callback can have two signatures.
+  // For a hint, the guard's key also covers job and body: two jobs may end at the same time, and a forged body must not
+  // block the genuine body.
   const hint = confirms ? [job.userId, job.jobId, bodyDigest] : [];
   return {
     event: { id: await resultId(job, entry), repeat: false, ...job, entry, signedAt },
@@ -85,7 +86,7 @@ export async function readCallback(
   };
 }
 
-/** The decoded body and, if it is large, the pair that the scan found in it. */
+/** The decoded body and, if it is large, the timestamp and signature that the scan found. */
 interface DecodedBody {
   readonly text: string;
   readonly scanned: Pair | null;
@@ -98,7 +99,8 @@ function decodeBody(body: unknown, maxBytes: number): DecodedBody {
     const issues = [{ path: 'body', message }];
     throw new HostedValidationError(issues, { task: 'receive a callback' });
   }
-  // A string has at least as many bytes as characters, so a string with too many characters need not be encoded.
+  // A string has at least as many bytes as characters, so a string with too many characters is rejected before it is
+  // encoded.
   // Stryker disable next-line ConditionalExpression,EqualityOperator: this only saves the encoding: bytes are counted below
   if (body.length > maxBytes) throw callbackSource.createUnusable('too_large');
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
@@ -130,12 +132,12 @@ async function verifyAndParse(
   const verified = await verify(scanned);
   const properties = assertObject(parseJson(text), callbackSource);
   const parsed = pairOf(properties);
-  // Only the parsed pair is used. If it differs from the scanned pair, it was not verified.
+  // From now on, only the parsed body is used. If its pair differs from the scanned pair, it was not verified.
   if (!pairNames.every((name) => parsed[name] === scanned[name])) throw callbackSource.createUnusable('malformed');
   return { properties, verified };
 }
 
-/** The pair of a parsed body. Only own properties count. */
+/** The timestamp and signature of a parsed body. Inherited properties are ignored. */
 function pairOf(properties: Properties): Pair {
   // Stryker disable next-line MethodExpression: parsed JSON inherits nothing from a polluted prototype
   const own = pairNames.filter((name) => Object.hasOwn(properties, name));

@@ -1,5 +1,5 @@
 /**
- * Receives the callbacks of one client. Loaded with the first callback.
+ * Receives the callbacks of one client. This module is loaded with the first callback.
  *
  * @module
  */
@@ -20,11 +20,9 @@ import { createTurns } from './turns.js';
 import type { CallbackEvent } from './types.js';
 import type { Handling } from './web-handler.js';
 
-/** Receives the callbacks of one client. */
 export interface CallbackReceiver {
-  /** Receives a callback without a handler; it then counts as handled. */
+  /** Receives a callback without a handler. The callback then counts as handled. */
   receive(body: string | Uint8Array, settings: ReceiveSettings): Promise<CallbackEvent>;
-  /** Receives a callback for a handler. */
   deliver(request: Request, handling: Handling): Promise<DeliveryResult>;
 }
 
@@ -53,7 +51,7 @@ export function createReceiver(
       try {
         await settings.replayGuard.commit(key);
       } catch (error) {
-        // The caller does not get this callback: the next delivery must count as new.
+        // The caller gets an error instead of the callback, so the next delivery must count as new.
         await begun.lease.forget();
         throw error;
       }

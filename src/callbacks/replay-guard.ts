@@ -1,19 +1,19 @@
 /**
- * The replay guard in memory, with a bounded size. Each call looks at only a few entries, even if there are many:
- * anyone can post callbacks.
+ * The replay guard in memory, with a bounded size. Each call looks at only a few entries, because anyone can post
+ * callbacks.
  *
  * @module
  */
 
 import type { ReplayGuard } from './types.js';
 
-/** How many callbacks are remembered: some 3 MB. */
+/** How many callbacks are remembered. They take about 3 MB. */
 const maxRemembered = 10_000;
 
 interface Remembered {
   readonly bodyDigest: string;
   readonly expiresAt: number;
-  /** By the monotonic clock; used while the callback is being handled. */
+  /** When the lease ends, by the monotonic clock; used while the callback is being handled. */
   readonly leaseEndsAt: number;
 }
 
@@ -36,8 +36,8 @@ export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
     return undefined;
   }
 
-  // Failed entries are dropped first: forged callbacks fail, there may be many of them, and they must not displace
-  // handled ones. Busy entries are kept until their leases end.
+  // Failed entries are dropped first: forged callbacks fail, and many forged callbacks must not displace handled ones.
+  // Busy entries are kept until their leases end.
   function makeRoom(): void {
     if (failed.size + handled.size + busy.size < maxRemembered) return;
     for (const entries of [failed, handled, busy]) {
@@ -57,7 +57,7 @@ export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
       failed.delete(key);
       busy.delete(key);
       makeRoom();
-      // Counted by the monotonic clock: setting the time must not change a lease.
+      // The lease is counted by the monotonic clock, so that setting the system time does not change it.
       const leaseMs = leaseEndsAt.getTime() - now();
       busy.set(key, { bodyDigest, expiresAt: expiresAt.getTime(), leaseEndsAt: elapsed() + leaseMs });
       return 'new';

@@ -1,6 +1,6 @@
 /**
- * The result of a delivery, and its reports: to `onError`, the log, and the client's events. A rejection that
- * is not reported would be a lost result.
+ * The result of a delivery, and its reports: to `onError`, the log, and the client's events. Without a report, the
+ * result in a rejected callback would be lost unnoticed.
  *
  * @module
  */
@@ -13,20 +13,19 @@ import type { HandlerOptions } from './types.js';
 
 type FailurePoint = Parameters<HandlerOptions['onError'] & object>[1];
 
-/** A delivery that ended in 200. */
+/** A delivery with a 200 response. */
 export interface DeliverySuccess {
   readonly status: 200;
   readonly result: 'accepted' | 'repeat';
 }
 
-/** A delivery that ended in another status. */
+/** A delivery with a response other than 200. */
 export interface DeliveryFailure extends FailurePoint {
-  /** A short code for metrics. It contains nothing of the callback. */
+  /** A short code for metrics. It contains nothing from the callback. */
   readonly reason: string;
   readonly error: unknown;
 }
 
-/** The result of a delivery. */
 export type DeliveryResult = DeliverySuccess | DeliveryFailure;
 
 // Checks own properties only: other code may have put a `phase` on `Object.prototype`.
@@ -45,15 +44,13 @@ export function createFailure(
   return { phase, status, reason, error, event };
 }
 
-/** The reason for an error in metrics. */
+/** The code of an error, for metrics. */
 export function codeOf(error: unknown): string {
   return isHostedError(error) ? error.code : 'error';
 }
 
-/** The report of a delivery. */
 export type Delivery = Omit<Extract<HostedEvent, { type: 'callback' }>, 'type'>;
 
-/** Reports deliveries. */
 export interface DeliveryReports {
   /** Reports a delivery, and returns the report. */
   report(outcome: DeliveryResult, durationMs: number, onError: HandlerSettings['onError']): Delivery;
@@ -61,10 +58,9 @@ export interface DeliveryReports {
   warn(message: string): void;
 }
 
-/** How often, in ms, a log line counts the rejected deliveries. */
+/** The minimum time, in ms, between two log lines that count the rejected deliveries. */
 const countEveryMs = 60_000;
 
-/** Creates the reports of one client. */
 export function createDeliveryReports(
   { report, warn }: Telemetry,
   { elapsed }: Pick<WaitingClock, 'elapsed'>,
@@ -74,7 +70,7 @@ export function createDeliveryReports(
   // Stryker disable next-line StringLiteral: it is read only after a rejected delivery has set it
   let latest = '';
 
-  // Rejections are only counted. If each had a log line, anyone could fill the log.
+  // Rejections are only counted. If each rejection had a log line, anyone could fill the log.
   function countRejection({ status, error }: DeliveryFailure): void {
     rejected.set(status, (rejected.get(status) ?? 0) + 1);
     latest = isHostedError(error) ? `; the latest: ${error.message}` : '';

@@ -10,11 +10,10 @@ import { type Begun, begin, type LeaseContext } from './lease.js';
 import { createReplayGuard } from './replay-guard.js';
 import type { ConfirmedEvent, ReplayGuard } from './types.js';
 
-/** A result that job status confirmed. */
 export interface ConfirmedResult {
   readonly confirmed: ConfirmedEvent;
   readonly status: JobStatus;
-  /** The replay guard. Handlers with the same guard share what they have handled. */
+  /** The replay guard. Handlers with the same guard share the memory of handled results. */
   readonly guard: object;
   /** How long handling may still take, in ms. */
   readonly leaseMs: number;
@@ -22,11 +21,10 @@ export interface ConfirmedResult {
 
 /** Remembers confirmed results, in memory: the latest 10,000 for each guard. */
 export interface ResultMemory {
-  /** Begins to handle a result, or says why not. */
+  /** Begins to handle a result, or says why this delivery must not handle it. */
   begin(result: ConfirmedResult): Promise<Begun>;
 }
 
-/** Creates an empty memory. */
 export function createResultMemory(context: LeaseContext): ResultMemory {
   const memories = new WeakMap<object, ReplayGuard>();
 
@@ -41,7 +39,7 @@ export function createResultMemory(context: LeaseContext): ResultMemory {
   return {
     begin({ confirmed, status, guard, leaseMs }) {
       const key = `${status.state} ${confirmed.id}`;
-      // A verified result has no second body, and never expires.
+      // A confirmed result has no second body, and never expires.
       // Stryker disable next-line StringLiteral: any digest would do, because all are the same
       const remembered = { key, bodyDigest: '', expiresAt: endOfTime };
       return begin(remembered, { replayGuard: memoryOf(guard), leaseMs }, context);

@@ -15,16 +15,16 @@ export const pairNames = ['timestamp', 'signature', 'sec_key'] as const;
 /** The pair of a body: the properties from {@link pairNames} that the body has. The object inherits nothing. */
 export type Pair = Readonly<Record<string, unknown>>;
 
-/** How many values a body may have. Real ones have fewer than 200. */
+/** How many values a body may have. Real bodies have fewer than 200. */
 const maxValues = 10_000;
-/** How deep a body may nest: as deep as a response. */
+/** How deep the values of a body may be nested. Responses have the same limit. */
 const maxDepth = 64;
 /** How many bytes a timestamp, a signature, and any number may have. */
 const maxScalarBytes = 1_024;
 /** The largest size in bytes of a name in the pair: each character may be an escape of six bytes. */
 const maxNameBytes = 6 * 'timestamp'.length;
 
-/** Replaces a list, an object or a long string in the pair. Verification rejects it as malformed. */
+/** Replaces a list, an object or a long string in the pair, so that verification rejects the pair as malformed. */
 const invalidValue: unknown = Object.freeze({});
 
 const quote = 0x22;
@@ -36,27 +36,28 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** The tokens that may come next. The end of a list or object may come too, if it is empty or a value came last. */
+/**
+ * The tokens that may come next. A closing bracket may also come next: after a value, or in an empty list or object.
+ */
 type Expected = 'name' | 'colon' | 'value' | 'comma';
 
 /**
- * Finds the pair of a body. As with `JSON.parse`, the last top-level property of a name counts.
+ * Finds the pair of a body. If a top-level name occurs twice, its last value is used, as with `JSON.parse`.
  *
- * @returns the pair; null if the body cannot be a callback. This is so if it is not an object, nests deeper than 64
- *   levels, or has more than 10,000 values or a number of more than 1,024 digits. It is also so if a name, value,
- *   colon, comma or end is in the wrong place.
+ * @returns the pair; null if the body cannot be a callback. A callback is an object with at most 64 levels and 10,000
+ *   values. It has no number of more than 1,024 digits, and each name, value, colon, comma and bracket is in its place.
  */
 export function scanBody(bytes: Uint8Array): Pair | null {
   const start = skipBlanks(bytes, skipMark(bytes));
   if (bytes[start] !== openBrace) return null;
   const pair: Record<string, unknown> = Object.create(null);
-  // The closing brackets of the open lists and objects, the innermost last.
+  // The closing brackets of the open lists and objects. The last entry closes the innermost.
   const ends: number[] = [closeBrace];
   let values = 1;
   // Whether the innermost list or object is empty so far.
   let isEmpty = true;
   let expected: Expected = 'name';
-  // The name of the pair whose value comes next, at the top level.
+  // The top-level name whose value comes next, if it is in the pair; otherwise null.
   let name: string | null = null;
   let at = start + 1;
   for (;;) {
@@ -66,7 +67,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
     if (byte === undefined) return null;
     if (byte === closeBrace || byte === closeBracket) {
       if (byte !== ends.pop() || (expected !== 'comma' && !isEmpty)) return null;
-      // The parser decides about text after the end.
+      // The JSON parser later checks the text after the end of the object.
       if (ends.length === 0) return pair;
       expected = 'comma';
       at += 1;
@@ -136,7 +137,7 @@ const strideBytes = 64;
 /** The index after a string's closing quote; null if there is none. */
 function skipString(bytes: Uint8Array, from: number): number | null {
   // Most strings have no escapes, and `indexOf` is ten times faster than a loop. But in a string full of escaped
-  // quotes, `indexOf` would be called at every other byte.
+  // quotes, `indexOf` would be called for every second byte.
   let at = from + 1;
   for (;;) {
     const end = bytes.indexOf(quote, at);
@@ -155,7 +156,7 @@ function skipString(bytes: Uint8Array, from: number): number | null {
   }
 }
 
-/** Returns `to`. If the character at `to` is escaped by the backslash before it, returns `to + 1`. */
+/** Returns `to + 1` if a backslash escapes the character at `to`, otherwise `to`. */
 function skipEscapes(bytes: Uint8Array, from: number, to: number): number {
   let run = to;
   // Stryker disable next-line ConditionalExpression: the characters before `from` are a quote or an even number of backslashes
@@ -166,8 +167,8 @@ function skipEscapes(bytes: Uint8Array, from: number, to: number): number {
 }
 
 /**
- * The index after a number, a word, or any other text in the place of a value. If this text is too long, the index is
- * inside it.
+ * The index after a number, a word, or any other text in the place of a value. If the text is longer than the limit,
+ * the index is inside the text.
  */
 function skipScalar(bytes: Uint8Array, from: number): number {
   const most = Math.min(from + maxScalarBytes, bytes.length);
@@ -191,7 +192,7 @@ function endsScalar(byte: number | undefined): boolean {
   }
 }
 
-/** Unescapes the raw name of a property. Returns it if it is a name in the pair; otherwise null. */
+/** Unescapes the raw name of a property; null if the name is not in the pair. */
 function pairNameOf(raw: Uint8Array): string | null {
   // The raw name includes two quotes.
   // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: a longer name cannot match anyway

@@ -1,5 +1,5 @@
 /**
- * Deliveries as messages on their tracing channel. No message contains anything of the callback.
+ * Publishes deliveries on their tracing channel. No message contains anything from the callback.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Delivery } from './reports.js';
 export interface CallbackMessage extends TraceMessage {
   /** Null until the delivery was handled. */
   result: Delivery['result'] | null;
-  /** The HTTP status of our response; null until then. */
+  /** The HTTP status of our response; null until the delivery was handled. */
   status: number | null;
 }
 

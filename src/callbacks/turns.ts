@@ -1,5 +1,5 @@
 /**
- * Limits how much work runs at once. Other work waits, and starts in the order in which it came.
+ * Limits how much work runs at once. Work above the limit waits, and starts in order of arrival.
  *
  * @module
  */
@@ -12,12 +12,11 @@ const maxWaiting = 1_000;
 /** How long each call may wait, in ms. */
 const maxWaitMs = 10_000;
 
-/** Runs work in turns. */
 export interface Turns {
   /**
    * Runs `work` as soon as fewer than `atOnce` are running.
    *
-   * @throws {HostedTimeoutError} when the turn does not come in time, or too many calls already wait.
+   * @throws {HostedTimeoutError} when the work cannot start in time, or when too many calls already wait.
    */
   take<T>(atOnce: number, work: () => Promise<T>): Promise<T>;
 }
@@ -28,7 +27,6 @@ interface Waiting {
   start(): void;
 }
 
-/** Creates turns with nothing running or waiting. */
 export function createTurns(clock: Pick<WaitingClock, 'setTimer'>): Turns {
   let running = 0;
   // A set keeps the order of arrival.

@@ -13,8 +13,8 @@ import type { HistoryEntry, JobRef } from '../jobs/types.js';
  */
 export interface CallbackEvent extends JobRef {
   /**
-   * The id of the result. It stays the same when the result is sent again. It is a SHA-256 in hexadecimal digits, over
-   * user id, job id, the service's job id, result code, result type, and whether the result is final.
+   * The id of the result. It stays the same when the result is sent again. It is the SHA-256 hash, in hexadecimal
+   * digits, of user id, job id, the service's job id, result code, result type, and whether the result is final.
    */
   readonly id: string;
   /** Whether the same callback was received before. */
@@ -23,7 +23,7 @@ export interface CallbackEvent extends JobRef {
   readonly linkId: string | null;
   /** The result, in the form of an entry of the job's history. */
   readonly entry: HistoryEntry;
-  /** When the service signed it; null if the timestamp is not a date. Only `maxAgeMs: false` accepts such a callback. */
+  /** When the service signed the callback. It is null only with `maxAgeMs: false`, if the timestamp is not a date. */
   readonly signedAt: Date | null;
 }
 
@@ -42,23 +42,23 @@ export interface ConfirmedEvent extends Omit<CallbackEvent, 'entry'> {
   /** The reference id of the job's link, from `entry`. */
   readonly linkId: string | null;
   /**
-   * The result of this callback, from the verified history. It is the result with the callback's `id`. If the
-   * history has no such result, but exactly one with the callback's `hostedJobId` and `resultCode`, it is that one.
-   * Otherwise it is null: then use `status`.
+   * The result of this callback, from the verified history. It has the callback's `id`. If no result has this id, it is
+   * the only result with the callback's `hostedJobId` and `resultCode`. If there is no such result, or more than one,
+   * `entry` is null: then use `status`.
    */
   readonly entry: HistoryEntry | null;
 }
 
-/** Options of receiving callbacks. */
+/** Options for receiving callbacks. */
 export interface ReceiveOptions {
   /**
-   * How far the callback's timestamp may be in the past or future, in milliseconds. Default 300,000; `false`
-   * accepts any age. A handler that confirms uses `maxHintAgeMs` instead. §6 shows no limit.
+   * How far the callback's timestamp may be in the past or future, in milliseconds. Default 300,000; `false` accepts
+   * any age. A handler that confirms uses `maxHintAgeMs` instead. The protocol (§6) shows no limit.
    */
   maxAgeMs?: number | false;
   /** The largest accepted body, in bytes. Default 8 MiB. */
   maxBytes?: number;
-  /** Remembers received callbacks. Default: in memory, for this client, up to 10,000 callbacks. */
+  /** Remembers received callbacks. The default guard keeps up to 10,000 callbacks in memory, for this client. */
   replayGuard?: ReplayGuard;
 }
 
@@ -67,18 +67,18 @@ export interface HandlerOptions extends ReceiveOptions {
   /** How long a body may take to arrive, in milliseconds; after that, the response is 408. Default 10,000. */
   bodyTimeoutMs?: number;
   /**
-   * How long a delivery may take to handle, in milliseconds. After that, the next delivery of the callback counts as
-   * new: `onEvent` may hang, or the process may have died. Default 300,000.
+   * How long the handling of a delivery may take, in milliseconds. After that, the next delivery of the callback counts
+   * as new: `onEvent` may hang, or the process may have died. Default 300,000.
    */
   leaseMs?: number;
   /**
-   * How many confirmations may run at once, including those of the client's other handlers. Default 10. Up to 1,000
-   * more wait, each for at most 10 seconds; after that, the response is 503.
+   * How many confirmations may run at once, in all handlers of the client together. Default 10. Up to 1,000 more wait,
+   * each for at most 10 seconds; after that, the response is 503.
    */
   maxConfirmations?: number;
   /**
-   * The largest number of different jobs that callbacks with the same signed timestamp may concern, if job status
-   * confirms them. A callback about one more job gets a 503 response. Default 8, or 1,000 if the timestamp is written in
+   * How many different jobs callbacks with the same signed timestamp may be about, if job status confirms the
+   * callbacks. A callback about one more job gets a 503 response. Default 8, or 1,000 if the timestamp is written in
    * whole seconds.
    */
   maxJobsPerSignature?: number;
@@ -88,24 +88,26 @@ export interface HandlerOptions extends ReceiveOptions {
    */
   maxHintAgeMs?: number;
   /**
-   * Receives every delivery that does not end in 200. It is not awaited, and its errors are ignored.
+   * Called for every delivery whose response is not 200. The handler does not wait for this function, and ignores its
+   * errors.
    *
-   * @param error - The error: one of this package, or one that `onEvent` or the replay guard threw.
+   * @param error - An error of this package, or the error that `onEvent` or the replay guard threw.
    * @param at - The step that failed, and the status of the response.
    */
   onError?: (
     error: unknown,
     at: {
       /**
-       * The step that failed: `'read'` is reading the body. `'verify'` is verifying its signature. `'guard'` is
-       * comparing it with earlier callbacks. `'confirm'` is fetching job status. `'handle'` is running `onEvent`.
+       * The step that failed: `'read'` is reading the body. `'verify'` is verifying the signature. `'guard'` is
+       * comparing the callback with earlier callbacks. `'confirm'` is fetching job status. `'handle'` is running
+       * `onEvent`.
        */
       phase: 'read' | 'verify' | 'guard' | 'confirm' | 'handle';
       /** The HTTP status of the response. */
       status: number;
       /**
-       * The callback. Before it is verified, this is null. After that, it is the event from the unsigned body. After
-       * job status has confirmed it, it is the event that `onEvent` gets.
+       * The callback. Before the signature is verified, this is null. After that, it is the event from the callback's
+       * own body. After job status has confirmed the callback, it is the event that `onEvent` gets.
        */
       event: CallbackEvent | ConfirmedEvent | null;
     },
@@ -113,8 +115,9 @@ export interface HandlerOptions extends ReceiveOptions {
 }
 
 /**
- * Remembers which body came with which signed timestamp, and whether it was handled. The default guard works in
- * memory, for one process. If several processes receive callbacks, implement this interface over your store.
+ * Remembers which body came with which signed timestamp, and whether the callback was handled. The default guard works
+ * in memory, for one process. If several processes receive callbacks, implement this interface with a store that they
+ * share.
  *
  * `begin` must be atomic for each key. Expired entries may be dropped.
  *
@@ -122,19 +125,19 @@ export interface HandlerOptions extends ReceiveOptions {
  */
 export interface ReplayGuard {
   /**
-   * Records a callback, and returns what is known of it: `'new'` means that this delivery must be handled. `'busy'`
-   * means that another delivery is being handled, and its lease has not ended. `'repeat'` means that the callback was
-   * already handled. `'conflict'` means that the key was used with another body.
+   * Records a callback, and returns what is known about it: `'new'` means that this delivery must be handled. `'busy'`
+   * means that another delivery of the callback is being handled, and its lease has not ended. `'repeat'` means that
+   * the callback was already handled. `'conflict'` means that the key was used with another body.
    *
-   * @param key - A digest of the signed timestamp, the partner and the environment. If the callback will be
-   *   confirmed, the digest also covers the job's ids and the body, and no two bodies conflict.
+   * @param key - A digest of the signed timestamp, the partner and the environment. In a handler that confirms, the
+   *   digest also covers the job's ids and the body, so two bodies never conflict.
    * @param bodyDigest - A digest of the body without its signature. The order of the properties and the blanks
    *   between them do not change it.
-   * @param expiresAt - How long to remember the callback. At this time it is too old to be accepted; if any age is
-   *   accepted, it is a day from now.
+   * @param expiresAt - The callback must be remembered until this time. After that, it is too old to be accepted. If
+   *   any age is accepted, this time is a day from now.
    * @param leaseEndsAt - The callback is `'busy'` until this time, unless `commit` or `forget` is called earlier. After
    *   that, the next delivery is `'new'`.
-   * @returns What is known of the callback.
+   * @returns What is known about the callback.
    */
   begin(
     key: string,
@@ -145,14 +148,14 @@ export interface ReplayGuard {
   /**
    * Records that the callback was handled, even if its lease has ended.
    *
-   * @param key - The key of `begin`.
+   * @param key - The key that was passed to `begin`.
    */
   commit(key: string): Promise<void>;
   /**
-   * Records that handling failed. The same callback then counts as new; another body is still a conflict. `forget` is
-   * not called after the lease has ended, because another delivery may have started by then.
+   * Records that handling failed. The same callback then counts as new; another body with the same key is still a
+   * conflict. `forget` is not called after the lease has ended, because another delivery may have started by then.
    *
-   * @param key - The key of `begin`.
+   * @param key - The key that was passed to `begin`.
    */
   forget(key: string): Promise<void>;
 }

@@ -36,7 +36,7 @@ export function createHandler(
     let startedAt = Number.NaN;
     let outcome: DeliveryResult;
     try {
-      // The clock is read first: if it fails, reading the body would time out at once, with a 408 response.
+      // The clock is read first: if it failed later, reading the body would time out at once, with a 408 response.
       startedAt = client.clock.elapsed();
       outcome = await deliver(request);
     } catch (error) {
