@@ -1,6 +1,6 @@
 /**
- * Reads the jobs to wait for from a caller's iterable, synchronous or asynchronous. It reads one job at a time, and
- * only when another job can be polled.
+ * Reads jobs from a caller's iterable, synchronous or asynchronous. It reads one job at a time, and only when another
+ * job can be polled.
  *
  * @module
  */
@@ -9,7 +9,6 @@ import { ignoreErrors } from '../events.js';
 import { copyIds } from './copy-ids.js';
 import type { JobRef } from './types.js';
 
-/** A job that its source gave. */
 export interface SourcedJob<J> {
   readonly job: J;
   /** The ids are copied at once, because a source may reuse one object for several jobs. */
@@ -26,11 +25,10 @@ export interface JobSource<J> {
   isExhausted(): boolean;
   /** If the caller's iterable has thrown an error, throws that error. */
   throwFailure(): void;
-  /** Tells the caller's iterable that no more jobs are wanted. */
+  /** Tells the caller's iterable that no more jobs are needed. */
   close(): void;
 }
 
-/** Creates the source of a caller's jobs. */
 export function createJobSource<J>(jobs: Iterable<J> | AsyncIterable<J>): JobSource<J> {
   const iterator = Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
   let buffered: SourcedJob<J> | null = null;

@@ -26,7 +26,7 @@ export interface Jobs {
   /**
    * Fetches a job's status and verifies its signature. Retried automatically.
    *
-   * @param query - Both ids of the job, and whether to ask for image links and history.
+   * @param query - Both ids of the job, and whether to request image links and history.
    * @param options - Options for this call only.
    * @returns The status: pending, succeeded or failed. A person who was not verified is a result, not an error.
    * @throws {HostedValidationError} when an id is blank or not a string; nothing was sent.
@@ -46,8 +46,8 @@ export interface Jobs {
   status(query: JobQuery, options?: CallOptions): ApiPromise<JobStatus>;
 
   /**
-   * Polls a job and yields every verified status. The last one is the completed status. Nothing is sent before the
-   * iteration. Each iteration is a separate wait, which ends when you leave the loop.
+   * Polls a job and yields every verified status, until the status is final. Nothing is sent before the iteration. Each
+   * iteration is a separate wait, which ends when you leave the loop.
    *
    * @param job - Both ids of the job. To continue later, also in another process, you need only these ids.
    * @param options - When to poll and for how long; the defaults wait ten minutes.
@@ -75,8 +75,8 @@ export interface Jobs {
    * @param job - Both ids of the job. To continue later, also in another process, you need only these ids.
    * @param options - When to poll and for how long; the defaults wait ten minutes.
    * @returns The completed job.
-   * @throws {HostedPollTimeoutError} when the job is still pending at the deadline; it holds the job
-   *   and the last status.
+   * @throws {HostedPollTimeoutError} when the job is still pending at the deadline; the error has the job's ids and the
+   *   last status.
    * @throws {HostedNotFoundError} when the service still does not know the job after `notFoundGraceMs`.
    * @throws {HostedValidationError} when an id is invalid, or an option is out of range.
    * @throws {HostedError} when a poll failed and more polls would not help, or when too many polls failed in a row.
@@ -93,11 +93,13 @@ export interface Jobs {
 
   /**
    * Waits for many jobs at once, with at most `concurrency` requests in flight, and yields an entry for each job in
-   * order of completion. If a job fails, its entry has the error, and the other jobs go on. If the iterable of jobs
-   * throws, the jobs that it has yielded are waited for. Then its error is thrown.
+   * order of completion. If the wait for a job fails, its entry has the error, and the other waits go on. If the
+   * iterable of jobs throws, `waitForAll` still waits for the jobs that it has already read. Then it throws the
+   * iterable's error.
    *
-   * @typeParam J - Your own objects.
-   * @param jobs - Your own objects, with both ids. The next one is read when a request is free for it.
+   * @typeParam J - The type of your own objects.
+   * @param jobs - Your own objects, each with both ids of a job. The next object is read when one more request may be
+   *   sent.
    * @param options - When to poll, how long to wait for each job, and how many requests to make at once.
    * @returns An entry for each job, to be iterated. The iteration throws the errors.
    * @throws {HostedValidationError} when `jobs` is not an iterable, or an option is out of range.
@@ -128,7 +130,7 @@ export interface JobsNeeds {
   readonly random: () => number;
 }
 
-// Many clients never wait, so the code for it is loaded with the first wait.
+// Many clients never wait for jobs, so the code that waits is loaded with the first wait.
 const loadWaiting = lazyModule('waiting', async () => {
   try {
     return await import('./waiting.js');

@@ -9,7 +9,8 @@ import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import type { Jobs } from './jobs.js';
 
 /**
- * Creates a namespace that gets the real namespace with each call. If `start` throws, the call rejects with the error.
+ * Creates a namespace that gets the real namespace from `start` with each call. If `start` throws, the call rejects
+ * with the error.
  */
 export function createLazyJobs(start: () => Jobs): Jobs {
   return {

@@ -1,6 +1,6 @@
 /**
- * Turns the wire's job records into clean ones (docs/protocol.md, "Spellings"). `job_success` is the verdict. No code
- * is mapped to a verdict, because the meaning of a code differs between products.
+ * Converts job records from the wire format into the public types (docs/protocol.md, "Spellings"). `job_success` is the
+ * verdict. No code is mapped to a verdict, because the meaning of a code differs between products.
  *
  * @module
  */
@@ -24,7 +24,7 @@ const namedInHistoryEntry: ReadonlySet<string> = new Set([...namedInResult, ...i
 const namedInPartnerParams: ReadonlySet<string> = new Set(Object.keys(partnerParamsFields));
 const namedInImageLinks: ReadonlySet<string> = new Set(['selfie_image']);
 
-/** The facts about a job's status that are known before its body is normalised. */
+/** The facts about a job's status that are known before the response is normalised. */
 export interface Known<Verdict> {
   /** The job's state, decided from the response. */
   readonly verdict: Verdict;
@@ -34,7 +34,6 @@ export interface Known<Verdict> {
   readonly signedAt: Date | null;
 }
 
-/** Reads a job's status. */
 export function normaliseStatus<Verdict extends Pick<JobStatus, 'state' | 'complete' | 'success'>>(
   wire: WireJobStatus,
   known: Known<Verdict>,
@@ -56,7 +55,9 @@ export function normaliseStatus<Verdict extends Pick<JobStatus, 'state' | 'compl
   };
 }
 
-/** Reads a result as it was sent to the callback: an entry of a job's history, or the body of a callback. */
+/**
+ * Reads a result as the service posted it to the callback URL: an entry of a job's history, or the body of a callback.
+ */
 export function normaliseHistoryEntry(wire: WireHistoryEntry, brand: string): HistoryEntry {
   return historyEntryOf(wire, hostedJobIdField(brand));
 }
@@ -67,7 +68,7 @@ export function hostedJobIdField(brand: string): string {
 }
 
 function normaliseResult(wire: WireResult, idField: string, named: ReadonlySet<string>): JobResult {
-  // The name depends on an option, so the schema does not check this field, and it could be inherited.
+  // The schema does not check this field, because its name depends on an option. So the field could be inherited.
   const id = Object.hasOwn(wire, idField) ? (wire as Readonly<Record<string, unknown>>)[idField] : null;
   const hostedJobId = typeof id === 'string' || Number.isSafeInteger(id) ? toCode(id as string | number) : null;
   const confidence = toNumber(wire.ConfidenceValue);
@@ -93,7 +94,7 @@ function resultOf(wire: WireJobStatus['result'], idField: string): JobResult | n
 
 function historyOf(wire: WireJobStatus['history'], idField: string): readonly HistoryEntry[] | null {
   if (wire === undefined || wire === null) return null;
-  // In a checked record, a missing known field is undefined. JSON itself has no undefined.
+  // In a checked record, a known field is undefined if it is missing, and only then: JSON has no undefined.
   const entries = Array.isArray(wire) ? wire : hasOnly(undefined, wire) ? [] : [wire];
   return entries.map((entry) => historyEntryOf(entry, idField));
 }
@@ -114,7 +115,7 @@ function identityOf(wire: WireHistoryEntry): HistoryEntry['identity'] {
   return hasOnly(null, identity) ? null : identity;
 }
 
-/** Whether all properties of a record are `blank`. */
+/** Whether all own properties of a record have the value `blank`. */
 function hasOnly(blank: null | undefined, record: object): boolean {
   for (const name in record) if (record[name as never] !== blank && Object.hasOwn(record, name)) return false;
   return true;
@@ -142,7 +143,8 @@ function imageLinksOf(wire: WireJobStatus['image_links']): JobStatus['imageLinks
   };
 }
 
-// A presigned URL says when it was signed, in basic ISO form, and for how many seconds it is valid.
+// A presigned URL has the time of its signing, in the basic ISO format, and the number of seconds for which it is
+// valid.
 function expiryOf(url: URL): Date | null {
   const signed = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/.exec(url.searchParams.get('X-Amz-Date') ?? '');
   const seconds = /^\d{1,9}$/.exec(url.searchParams.get('X-Amz-Expires') ?? '');

@@ -15,7 +15,8 @@ import { normaliseStatus } from './normalise.js';
 import type { JobRef, JobStatus } from './types.js';
 import { type WireJobStatus, wireJobStatus } from './wire.js';
 
-// Loose: callers may pass any object with the ids of a job, such as a callback's event or a database row.
+// Other properties are allowed: callers may pass any object with the ids of a job, such as a callback's event or a
+// database row.
 const jobQuery = looseInputObject(
   {
     userId: nonBlank,
@@ -95,8 +96,8 @@ function successIn(wire: unknown): boolean | null {
   return read.success ? toBoolean(read.data) : null;
 }
 
-// Callers act on "succeeded", and a status without ids could belong to any job. A failed status is not checked: it
-// may have hardly any fields.
+// Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed
+// status is not checked, because it may have very few fields.
 function hasJobId(response: WireJobStatus): boolean {
   return (toCode(response.job_id) ?? toCode(partnerParamsIn(response)?.job_id)) !== null;
 }

@@ -1,6 +1,6 @@
 /**
- * Decides when to poll a job again, and what ends a wait for it (docs/protocol.md §2.4, §7). It has no requests and
- * timers of its own: its caller gives it a function that fetches a status, and runs polls when they are due.
+ * Decides when to poll a job again, and when the wait for the job ends (docs/protocol.md §2.4, §7). It sends no
+ * requests and sets no timers: the caller passes a function that fetches a status, and starts each poll when it is due.
  *
  * @module
  */
@@ -16,31 +16,32 @@ import type { WaitPlan } from './wait-options.js';
 import { beginWaitTrace, endTrace, type WaitTrace } from './wait-trace.js';
 
 /**
- * The state of a wait for one job. It is one flat record, because there may be a million waits. The ids are copied
- * when the wait begins, because the caller may reuse the object for another job. Times are by the monotonic clock.
+ * The state of a wait for one job. It is one flat record to save memory, because there may be a million waits. The ids
+ * are copied when the wait begins, because the caller may reuse the object for another job. All times are read from the
+ * monotonic clock.
  */
 export interface Wait<J = unknown> extends JobRef, Due {
   /** The caller's own object. */
   readonly job: J;
   readonly callId: number;
   readonly startedAt: number;
-  /** When the next poll is due. If `isExpiring`, when the wait ends. */
+  /** When the next poll is due. If `isExpiring` is true, this is when the wait ends. */
   dueAt: number;
   /** Whether the last poll before the deadline was made. */
   isExpiring: boolean;
   polls: number;
   /** Whether the current or next poll is the last one before the deadline. */
   isLast: boolean;
-  /** How long the last poll that returned a status took. */
+  /** The duration of the last poll that returned a status. */
   lastPollMs: number;
-  /** Transient errors since the last status. */
+  /** The number of transient errors since the last status. */
   errorsInRow: number;
   /** Whether the service has returned a status of the job. */
   wasFound: boolean;
   lastStatus: PendingJob | null;
-  /** The signatures of all polls; null before the first. */
+  /** The signatures that all polls have sent; null before the first poll. */
   sent: SentSignatures | null;
-  /** Null if the channel has no subscriber, and after the wait has ended. */
+  /** Null if the channel has no subscriber, or if the wait has ended. */
   trace: WaitTrace | null;
 }
 
@@ -50,7 +51,6 @@ export type Step =
   | { readonly status: PendingJob | null; readonly error: AnyHostedError; readonly over: true }
   | { readonly status: PendingJob | null; readonly error: null; readonly over: false };
 
-/** What polling needs. */
 export interface Polling {
   readonly fetchStatus: (
     query: JobQuery,
@@ -62,12 +62,12 @@ export interface Polling {
   /** Gives a random number from 0 to 1. */
   readonly random: () => number;
   readonly telemetry: Telemetry;
-  /** The time limit of a poll, in ms, if the wait's options have none. */
+  /** The time limit of a poll, in ms, if the wait's options have no limit. */
   readonly totalTimeoutMs: number;
   readonly createSent: () => SentSignatures;
 }
 
-/** Polls jobs by one plan. */
+/** Polls jobs with the same options. */
 export interface Poller {
   /** Begins to wait for the job with these ids. */
   begin<J>(job: J, ids: JobRef): Wait<J>;
@@ -77,23 +77,22 @@ export interface Poller {
    * @throws the signal's reason when the signal aborts.
    */
   poll(wait: Wait, signal: AbortSignal): Promise<Step>;
-  /** When the wait ends at the latest. */
+  /** The latest time at which the wait ends. */
   deadlineOf(wait: Wait): number;
   /** Ends a wait whose deadline has passed between two polls, and returns its error. */
   expire(wait: Wait): AnyHostedError;
-  /** Ends a wait whose caller has stopped waiting. A wait that has ended stays as it is. */
+  /** Ends a wait whose caller has stopped waiting. If the wait has already ended, nothing changes. */
   leave(wait: Wait): void;
 }
 
-/** The time limit, in ms, of a poll that begins at the deadline itself. Without this time, it could not be sent. */
+/** The minimum time limit of a poll, in ms. A poll at the deadline itself could not be sent without this time. */
 const minPollMs = 25;
 /** The last poll begins at most this long before the deadline, in ms, even if the service is slower. */
 const maxLeadMs = 10_000;
 
-/** Creates a poller. */
 export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   const { fetchStatus, random, telemetry, createSent } = polling;
-  // Times are whole milliseconds. The engine would keep each fraction outside the record, in 16 more bytes.
+  // Times are whole milliseconds: the JavaScript engine would store each fraction outside the record, in 16 more bytes.
   const elapsed = () => Math.floor(polling.elapsed());
   const pollLimitMs = plan.call.totalTimeoutMs ?? polling.totalTimeoutMs;
 
@@ -183,7 +182,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     if (error.code === 'not_found' && !wait.wasFound && at < graceEndsAt) {
       wait.errorsInRow = 0;
       const step = scheduleNextPoll(wait, null, retryAfterMs);
-      // The last poll of the grace period is made at its end, unless `Retry-After` asks for a later time.
+      // The grace period ends with a poll, unless `Retry-After` requests a later time.
       if (!wait.isExpiring) wait.dueAt = Math.min(wait.dueAt, Math.max(graceEndsAt, at + retryAfterMs));
       return step;
     }
@@ -231,13 +230,13 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   }
 }
 
-// The lists are copied to their exact size. A list that has grown keeps room for 16 more entries: 240 bytes for each
-// waiting job.
+// The lists are copied to their exact size. A list that has grown keeps room for 16 more entries: for each waiting job,
+// this would take 240 bytes.
 function copySent({ maxAgeMs, signatures, times, forgottenUntil }: SentSignatures): SentSignatures {
   return { maxAgeMs, signatures: [...signatures], times: [...times], forgottenUntil };
 }
 
-/** The ids are in a separate object, so the caller cannot change the job that is polled. */
+/** The ids, in a new object: a caller who changes the object does not change the job that is polled. */
 function idsOf({ userId, jobId }: Wait): JobRef {
   return { userId, jobId };
 }
@@ -245,10 +244,10 @@ function idsOf({ userId, jobId }: Wait): JobRef {
 /** Whether the same poll may succeed later (docs/protocol.md §7). */
 function isTransient(error: AnyHostedError, wasFound: boolean): boolean {
   switch (error.code) {
-    // For example a gateway's HTML page with status 200.
+    // For example, a gateway may respond with an HTML page and status 200.
     case 'response':
       return error.reason === 'malformed';
-    // The response was not trusted, but the next one may have a new signature.
+    // The signature was not fresh, but the next response may have a new signature.
     case 'signature':
       return error.reason === 'stale';
     // The service knew the job before, so a 404 without the service's code comes from a gateway.

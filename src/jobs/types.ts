@@ -16,11 +16,14 @@ export interface JobRef {
 export interface JobQuery extends JobRef {
   /** Includes an expiring link to the selfie. Default `false`. */
   imageLinks?: boolean;
-  /** Includes every result that the service has sent to the callback for the job. Default `false`. */
+  /** Includes every result of the job that was posted to the callback URL. Default `false`. */
   history?: boolean;
 }
 
-/** The code of a job's status, or a newer code. The codes 2301, 2303, 2304, 2305 and 2313 are thrown as errors (§7). */
+/**
+ * A known code of a job's status, or a newer code. A response with code 2301, 2303, 2304, 2305 or 2313 is thrown as an
+ * error (§7).
+ */
 export type JobStatusCode = '2302' | '2307' | '2310' | '2314' | (string & {});
 
 /** The fields that the partner sent with the job, as the service returns them (§2.4). */
@@ -29,7 +32,7 @@ export interface PartnerParams {
   readonly userId: string | null;
   /** The id of the job; null if the service sent none. */
   readonly jobId: string | null;
-  /** The job type as a string, even if the service sent a number; null if it sent none. */
+  /** The job type as a string, even if the service sent a number; null if the service sent none. */
   readonly jobType: string | null;
   /** The reference id of the job's link; null if the service sent none. */
   readonly linkId: string | null;
@@ -39,7 +42,9 @@ export interface PartnerParams {
 
 /** One result of a job (§2.4). Properties that the service did not send are null. */
 export interface JobResult {
-  /** The result's code, usually four characters. Its meaning depends on the product: the verdict is `success`. */
+  /**
+   * The result's code, usually four characters. Its meaning depends on the product: for the verdict, read `success`.
+   */
   readonly resultCode: string | null;
   /** The result in words, for people. */
   readonly resultText: string | null;
@@ -49,12 +54,13 @@ export interface JobResult {
   readonly hostedJobId: string | null;
   /** The version of the record. */
   readonly jsonVersion: string | null;
-  /** False for an interim result, such as one under review. */
+  /** False for an interim result, for example during a review. */
   readonly isFinal: boolean | null;
   /** Whether the result was made by a machine. */
   readonly isMachine: boolean | null;
   /**
-   * The confidence that the service sent, 0 to 100. Null if the service sent no number: `extra` then has what it sent.
+   * The confidence that the service sent, 0 to 100. Null if the service sent no number; `extra` then has the value that
+   * it sent.
    */
   readonly confidence: number | null;
   /** Each check and its outcome; empty if the service sent none. */
@@ -68,9 +74,12 @@ export interface JobResult {
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-/** One result as it was sent to the callback, with the data that was read from an ID (§2.4, §6). */
+/** One result that was posted to the callback URL, with the data that was read from an ID (§2.4, §6). */
 export interface HistoryEntry extends JobResult {
-  /** The data that was read from the ID: unchanged strings, also for dates. Null if the entry has no such data. */
+  /**
+   * The data that was read from the ID. All values, also dates, are unchanged strings. Null if the entry has no such
+   * data.
+   */
   readonly identity: {
     /** The name on the ID. */
     readonly fullName: string | null;
@@ -82,42 +91,45 @@ export interface HistoryEntry extends JobResult {
     readonly idType: string | null;
     /** The country of the ID: a code or a name. */
     readonly country: string | null;
-    /** When the ID expires, in the spelling of its issuer. `Not Available` was seen, too. */
+    /** When the ID expires, in the spelling of its issuer. The value can also be `Not Available`. */
     readonly expirationDate: string | null;
   } | null;
 }
 
 /** The properties that every status of a job has (§2.4). */
 interface JobStatusBase extends JobRef {
-  /** The service's code (§7); null if it sent none. It does not decide the `state`. */
+  /** The service's code (§7), which does not decide the `state`; null if the service sent none. */
   readonly code: JobStatusCode | null;
   /** The `result` field, if the service sent it as a string; otherwise null. */
   readonly message: string | null;
-  /** The final status; null if there is none yet, or if the service sent an empty one. */
+  /** The job's result; null if there is none yet, or if the service sent an empty result. */
   readonly result: JobResult | null;
   /** Links to pictures; null if the response has none, for example because they were not requested. */
   readonly imageLinks: {
     /**
-     * The URL of the selfie, which expires. Null if it is not an http(s) URL: `extra` then has the value that was sent.
+     * The URL of the selfie, which expires. Null if it is not an http(s) URL; `extra` then has the value that the
+     * service sent.
      */
     readonly selfieImage: string | null;
-    /** When the URL expires, if it is a presigned URL that says so (§8); otherwise null. */
+    /** When the URL expires (§8); null if the URL does not contain this time. */
     readonly expiresAt: Date | null;
     /** Fields that this package does not know, unchanged. */
     readonly extra: Readonly<Record<string, unknown>>;
   } | null;
-  /** Every result sent to the callback, in the service's order; null if the response has no `history`. */
+  /**
+   * Every result that was posted to the callback URL, in the service's order; null if the response has no `history`.
+   */
   readonly history: readonly HistoryEntry[] | null;
   /**
-   * When the service signed the response (§5). Null if the response has no date, which is possible only with
-   * `maxResponseAgeMs: false`.
+   * When the service signed the response (§5). It is null only with `maxResponseAgeMs: false`, if the response's
+   * timestamp is not a date.
    */
   readonly signedAt: Date | null;
 }
 
 /** A job without a final status (§3). */
 export interface PendingJob extends JobStatusBase {
-  /** Only `job_complete` decides it. */
+  /** Only the field `job_complete` decides the state. */
   readonly state: 'pending';
   /** There is no final status yet. */
   readonly complete: false;
@@ -127,7 +139,7 @@ export interface PendingJob extends JobStatusBase {
 
 /** A job that ended with a match: the user was enrolled or authenticated (§3). */
 export interface SucceededJob extends JobStatusBase {
-  /** `job_complete` and `job_success` decide it. */
+  /** The fields `job_complete` and `job_success` decide the state. */
   readonly state: 'succeeded';
   /** There is a final status. */
   readonly complete: true;
@@ -137,7 +149,7 @@ export interface SucceededJob extends JobStatusBase {
 
 /** A job that ended without a match (§3). */
 export interface FailedJob extends JobStatusBase {
-  /** `job_complete` and `job_success` decide it. */
+  /** The fields `job_complete` and `job_success` decide the state. */
   readonly state: 'failed';
   /** There is a final status. */
   readonly complete: true;
@@ -148,5 +160,5 @@ export interface FailedJob extends JobStatusBase {
 /** A job with a final status; `success` is the verdict. */
 export type CompletedJob = SucceededJob | FailedJob;
 
-/** A job's verified status; `state` tells the three kinds apart. */
+/** A job's verified status; `state` says which of the three kinds it is. */
 export type JobStatus = PendingJob | CompletedJob;

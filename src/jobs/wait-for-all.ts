@@ -32,15 +32,14 @@ export type WaitEntry<J extends JobRef> =
       job: J;
       /** There is none. */
       status?: undefined;
-      /** Why its wait ended without a final status. */
+      /** Why the wait for the job ended without a final status. */
       error: HostedError;
     };
 
-// Jobs with an initial delay need no request yet, so an endless source could add jobs without a pause. After this many,
-// other code may run.
+// After this many new jobs, other code may run. Jobs with an initial delay need no request yet, so an endless source
+// could otherwise add jobs without a pause.
 const maxAdmittedAtOnce = 1_000;
 
-/** What waiting needs. */
 export interface WaitForAllContext {
   readonly poller: Poller;
   readonly clock: WaitingClock;
@@ -52,10 +51,10 @@ export interface WaitForAllContext {
 }
 
 /**
- * Waits for jobs, and yields an entry for each in order of completion. A job is taken from the source when a request is
- * free for its first poll. Requests alternate between new jobs and due polls.
+ * Waits for jobs, and yields an entry for each job in order of completion. The next job is taken from the source when
+ * one more request may be sent. Requests alternate between new jobs and due polls.
  *
- * @throws the error of the source of jobs, after the jobs that it yielded have ended; the reason of `signal` when it
+ * @throws the error of the source, after the waits for its jobs have ended; the reason of `signal` when `signal`
  *   aborts.
  */
 export async function* waitForEach<J extends JobRef>(
@@ -64,7 +63,8 @@ export async function* waitForEach<J extends JobRef>(
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
   const source = createJobSource(jobs);
   const waiting = createDueQueue<Wait<J>>();
-  // Every wait that has not ended, in the order in which they began. So they are also in order of their deadlines.
+  // Every wait that has not ended, in order of start. All waits have the same time limit, so this is also the order of
+  // their deadlines.
   const waits = new Set<Wait<J>>();
   const stopPolls = new AbortController();
   let ended: WaitEntry<J>[] = [];
@@ -103,7 +103,7 @@ export async function* waitForEach<J extends JobRef>(
     source.close();
   }
 
-  // Starts due polls and takes new jobs while requests are free. Then sets the timer for the next poll.
+  // Starts due polls and takes new jobs while more requests may be sent. Then sets the timer for the next poll.
   function fill(): void {
     let admitted = 0;
     endOverdue();
@@ -161,7 +161,7 @@ export async function* waitForEach<J extends JobRef>(
   }
 
   function nextDeadlineAt(): number | null {
-    // Skips the waits whose jobs are being polled: at most `concurrency`.
+    // Skips the waits whose jobs are being polled: at most `concurrency` waits.
     for (const wait of waits) if (waiting.has(wait)) return poller.deadlineOf(wait);
     return null;
   }
@@ -180,7 +180,7 @@ export async function* waitForEach<J extends JobRef>(
           fill();
         },
         (error: unknown) => {
-          // Either the timer was cancelled, or the sleep of the given clock failed.
+          // Either the timer was cancelled, or the sleep of the caller's clock failed.
           if (!cancel.signal.aborted) fail(error);
         },
       )

@@ -14,7 +14,7 @@ import { callOptions, choice, flag, inputObject, integer } from '../validation/i
 import type { JobRef, JobStatus } from './types.js';
 
 /**
- * The argument of `onPoll`, after each poll.
+ * The report that `onPoll` gets after each poll.
  *
  * @inline
  */
@@ -25,11 +25,11 @@ export interface PollReport {
   attempt: number;
   /** Milliseconds since the wait began. */
   elapsedMs: number;
-  /** Milliseconds until the next poll; null if this was the last one. */
+  /** Milliseconds until the next poll; null if this was the last poll. */
   nextDelayMs: number | null;
   /** The job's status; null if the poll failed. */
   status: JobStatus | null;
-  /** Why the poll failed; null if it did not. */
+  /** Why the poll failed; null if it succeeded. */
   error: HostedError | null;
 }
 
@@ -39,9 +39,9 @@ export interface PollReport {
  */
 export interface WaitOptions extends CallOptions {
   /**
-   * How long to wait for a job, in milliseconds from its first poll or initial delay. The last poll is made close to
-   * the deadline; a poll that is still in flight at the deadline is aborted. Default 600,000; `Infinity` waits
-   * forever.
+   * How long to wait for a job, in milliseconds. The time begins with the initial delay or, without a delay, with the
+   * first poll. The last poll is made close to the deadline; a poll that is still in flight at the deadline is aborted.
+   * Default 600,000; `Infinity` waits forever.
    */
   deadlineMs?: number;
   /** The delay before the first poll, in milliseconds. Default 0. */
@@ -56,7 +56,8 @@ export interface WaitOptions extends CallOptions {
   jitter?: boolean;
   /**
    * How long "not found" is tolerated, in milliseconds from the start of a wait: the service may not know a new job
-   * yet. After it has returned a status, "not found" is an error. With 0, it is always an error. Default 30,000.
+   * yet. After the service has returned a status, "not found" is an error. With 0, "not found" is always an error.
+   * Default 30,000.
    */
   notFoundGraceMs?: number;
   /**
@@ -69,7 +70,7 @@ export interface WaitOptions extends CallOptions {
   /** Requests the history with every poll. Default `false`. */
   history?: boolean;
   /**
-   * Receives a report of every poll. Its errors are ignored.
+   * Receives a report of every poll. Errors that this function throws are ignored.
    *
    * @param poll - The result of the poll, and when the next poll follows.
    */

@@ -1,5 +1,5 @@
 /**
- * Waits as messages on their tracing channel. No message names a job.
+ * Publishes the waits for jobs on their tracing channel. No message names a job.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import {
 
 /** The message of the channel `hosted-client:wait`. */
 export interface WaitMessage extends TraceMessage {
-  /** The same in the poll events of the wait. */
+  /** The poll events of the wait have the same id. */
   readonly callId: number;
   readonly operation: OperationName;
   /** How many polls were made. */
@@ -26,7 +26,6 @@ export interface WaitMessage extends TraceMessage {
   outcome: 'ok' | Outcome | 'aborted' | null;
 }
 
-/** A wait that is traced. */
 export interface WaitTrace extends Trace {
   readonly message: WaitMessage;
 }
@@ -40,7 +39,7 @@ export function beginWaitTrace(callId: number): WaitTrace | null {
 }
 
 /**
- * Ends the trace of a wait, unless it has already ended. `end` is the error, or null after a final status.
+ * Ends the trace of a wait, unless it has already ended. `end` is the error, `'aborted'`, or null after a final status.
  */
 export function endTrace(
   wait: { trace: WaitTrace | null; readonly polls: number },

@@ -9,7 +9,6 @@ import { type WaitingClock, withSignals } from '../runtime/clock.js';
 import type { Poller, Wait } from './poller.js';
 import type { JobStatus } from './types.js';
 
-/** What watching needs. */
 export interface WatchContext {
   readonly poller: Poller;
   readonly clock: WaitingClock;
@@ -20,7 +19,7 @@ export interface WatchContext {
 }
 
 /**
- * Yields every status of a job; the last one is the completed status.
+ * Yields every status of a job; the last status is final.
  *
  * @throws an error that more polls would not fix, the error of the deadline, or the signal's reason.
  */
@@ -31,7 +30,7 @@ export async function* watchJob(
   try {
     for (;;) {
       const { status, error, over } = await withSignals([signal, stop], async (combined) => {
-        // The delay counts from the last poll, so a caller who reads slowly does not poll less often.
+        // The delay counts from the last poll. So if the caller reads slowly, polls do not become rarer.
         for (let delayMs = msUntilDue(); delayMs > 0; delayMs = msUntilDue()) await clock.sleep(delayMs, combined);
         combined.throwIfAborted();
         return poller.poll(wait, combined);

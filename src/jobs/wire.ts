@@ -1,6 +1,6 @@
 /**
  * The shape of a job status response, checked field by field (docs/protocol.md §2.4, §4.5). Unknown fields are kept.
- * One of them has the brand in its name, and `normalise.ts` reads it.
+ * One unknown field has the brand in its name, and `normalise.ts` reads this field.
  *
  * @module
  */
@@ -10,7 +10,6 @@ import { assumedMaxEntries } from '../protocol/assumptions.js';
 import { wireAnything, wireBoolean, wireCode, wireEmptyList, wireString, wireVersion } from '../protocol/scalars.js';
 import { list, oneOf, record } from '../validation/structure.js';
 
-/** The fields of {@link wirePartnerParams}. */
 export const partnerParamsFields = { user_id: wireCode, job_id: wireCode, job_type: wireCode, link_id: wireCode };
 
 /** The fields that the partner sent, as the service returns them. */
@@ -31,10 +30,9 @@ export const resultFields = {
   SecondaryIDNumber: wireString,
 };
 
-/** One result. */
 export const wireResult = record(resultFields);
 
-/** One result as it was sent to the callback. */
+/** One result that was posted to the callback URL. */
 export const wireHistoryEntry = record({
   ...resultFields,
   FullName: wireString,
