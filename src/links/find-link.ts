@@ -14,7 +14,6 @@ import { callOptions, inputObject, integer, nonBlank } from '../validation/input
 import { createPageError, type FetchedPage, type FirstPage, placePage } from './paging.js';
 import type { Link } from './types.js';
 
-/** The query of the caller, and the function that fetches pages. */
 export interface Search {
   /** The caller's values, copied. */
   readonly query: unknown;
@@ -41,10 +40,10 @@ const linkQuery = inputObject(linkQueryShape).check(
 const findOptions = inputObject({ ...callOptions, maxPages: z.optional(integer(1)) });
 
 /**
- * Reads pages, beginning with those of the newest links, until a link matches.
+ * Reads pages until a link matches, beginning with the pages of the newest links.
  *
- * @throws {HostedValidationError} when query or options are invalid.
- * @throws {HostedResponseError} when the pages do not tell whether there is such a link.
+ * @throws {HostedValidationError} when the query or the options are invalid.
+ * @throws {HostedResponseError} when the pages do not show whether a link matches.
  */
 export async function findLink({ query, options, firstPage, fetch }: Search): Promise<Link | null> {
   const { fits, createdAfter, maxPages, call } = readSearch(query, options);
@@ -52,7 +51,8 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
 
   const firstFetched = await fetch(() => ({ page: undefined }), call);
   const { links, meta } = placePage(firstFetched, { page: undefined, after: null }, firstPage);
-  // The pages that were read, from each end of the list to its middle, and the numbers of those in between.
+  // The pages that were read from the front and the back of the list. `low` to `high` are the numbers of the unread
+  // pages.
   const front = [links];
   const back: (readonly Link[])[] = [];
   let low = meta.currentPage + 1;
@@ -65,7 +65,8 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
     const all = [...front, ...back.toReversed()].flat();
     const order = orderOf(all);
     const isOrdered = order === 'newest first' || order === 'oldest first';
-    // Pages that were read from the back may have moved behind those that were read since: they are read once more.
+    // If links have moved, unread links may now be on pages that were read from the back. So these pages are read
+    // again.
     if (low > high && isMoved && order !== 'oldest first') {
       high = last;
       isRereading = true;
@@ -77,7 +78,7 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
     const found = isNewest ? findNewest(latest, order, fits) : undefined;
     if (found) return found;
     const edge = (order === 'oldest first' ? back : front).at(-1) ?? [];
-    // Without an order, an old link says nothing about the pages in between.
+    // If the list has no order, an old link does not show that the links on unread pages are older.
     const isPast = isOrdered && edge.some(({ createdAt }) => isBefore(createdAt, createdAfter));
     if (isOver || isPast || count >= maxPages) {
       const isGuess = order === 'mixed' && !isOver;
@@ -100,14 +101,14 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
 }
 
 const mustBeDated =
-  'must be a date: a link that otherwise fits has none, so it may be the one; look with links.list(), or leave "createdAfter" out if no other link has its name or user id';
+  'must be a date: a link matches the query, but has no readable date to compare with "createdAfter"; check it with links.list(), or leave "createdAfter" out if no other link has this name or user id';
 const mustBeInOrder =
-  'must be in the order of their dates, or on no more pages than "maxPages": the link may be on a page that was not read';
+  'must be in the order of their dates, or on at most "maxPages" pages: otherwise, the link may be on a page that was not read';
 
-/** §4.4 does not say in which order links are listed: null if their dates do not show it. */
+/** The order of a list by its links' dates, because §4.4 does not name an order; null if the dates show none. */
 type Order = 'newest first' | 'oldest first' | 'mixed' | null;
 
-/** Links that were created at almost the same time, in ms, may be listed the other way round. */
+/** Two links that were created within this time, in ms, may be listed in the wrong order. */
 const swappedMs = 1_000;
 
 function orderOf(links: readonly Link[]): Order {
@@ -120,7 +121,7 @@ function orderOf(links: readonly Link[]): Order {
     fall = Math.max(fall, -step);
   }
   if (rise === 0 && fall === 0) return null;
-  // Where all steps are short, they show no order unless they agree.
+  // A step against the order is tolerated only up to `swappedMs`, and only up to a tenth of the longest step.
   if (Math.min(rise, fall) > Math.min(swappedMs, Math.max(rise, fall) / 10)) return 'mixed';
   return fall > rise ? 'newest first' : 'oldest first';
 }
@@ -140,7 +141,7 @@ function isBefore(createdAt: Date | null, limit: Date | undefined): boolean {
   return createdAt !== null && limit !== undefined && createdAt.getTime() < limit.getTime() - swappedMs;
 }
 
-// A service that writes whole seconds has cut the rest off.
+// If the service writes whole seconds, the link may have been created up to 999 ms later.
 function isAtOrAfter(createdAt: Date, limit: Date): boolean {
   const time = createdAt.getTime();
   return (time % 1_000 === 0 ? time + 999 : time) >= limit.getTime();

@@ -18,15 +18,14 @@ const verificationMethods: readonly VerificationMethod[] = [
   'enhanced_kyc',
 ];
 
-/** The ID types of a new link. */
 export const newIdTypes = idTypeList({
   country: countryCode(/^[A-Za-z]{2}$/),
   method: choice(verificationMethods, `must be one of ${verificationMethods.join(', ')}`),
 });
 
 /**
- * The ID types of a changed link. All ID types that the service sent must be accepted here. The service may have new ID
- * types, and an entry may lack a field.
+ * The ID types of a changed link. A caller may pass the entries that the service sent, so unknown verification methods
+ * and empty fields are accepted.
  */
 export const changedIdTypes = idTypeList({ country: countryCode(/^(?:[A-Za-z]{2})?$/), method: anyString });
 
@@ -37,7 +36,8 @@ function countryCode(pattern: RegExp) {
   );
 }
 
-// §2.1 allows one method for each country and ID type. A second method is an issue; a duplicate entry is dropped.
+// §2.1 allows one method for each country and ID type. A second method is reported as an issue; a duplicate entry is
+// dropped.
 function idTypeList(fields: { country: z.ZodMiniType<string>; method: z.ZodMiniType<string> }) {
   const entry = inputObject({ country: fields.country, idType: anyString, verificationMethod: fields.method });
   return z.pipe(
@@ -69,7 +69,6 @@ function idTypeKey({ country, idType }: { country?: unknown; idType?: unknown })
   return `${String(country).toUpperCase()} ${String(idType)}`;
 }
 
-/** Writes an ID type in its form on the wire. */
 export function encodeIdType(entry: IdType) {
   return { country: entry.country, id_type: entry.idType, verification_method: entry.verificationMethod };
 }

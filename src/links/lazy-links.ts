@@ -10,7 +10,8 @@ import type { Links } from './links.js';
 import { createFirstPage } from './paging.js';
 
 /**
- * Creates a namespace that gets the real namespace with each call. If `start` throws, the call rejects with the error.
+ * Creates a namespace that gets the real namespace from `start` with each call. If `start` throws, the call rejects
+ * with the error.
  */
 export function createLazyLinks(start: () => Links): Links {
   return {
@@ -26,8 +27,8 @@ export function createLazyLinks(start: () => Links): Links {
         return createLinkList({ options: undefined, firstPage: createFirstPage('auto'), fetch });
       }
     },
-    // `await` is needed here: without it, V8 follows the promise one turn later. An error about an invalid query is
-    // thrown earlier than that.
+    // `await` keeps the caller in the stack of an error about an invalid query. Without it, V8 would follow the promise
+    // one turn later, after this error is thrown.
     find: async (...given) => await start().find(...given),
   };
 }

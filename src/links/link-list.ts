@@ -27,13 +27,14 @@ export interface ListOptions extends CallOptions {
 }
 
 /**
- * The links of an account. Nothing is sent before the first await or iteration. Awaiting the list and its first
- * iteration share one request for the first page. Every later iteration fetches that page again. `totalTimeoutMs`
+ * The links of an account. Nothing is sent before the first await or iteration. The first iteration and all awaits of
+ * the list share one request for the first page. Every later iteration fetches the first page again. `totalTimeoutMs`
  * applies to each page.
  *
  * If links are created during the iteration, a link that was already read can appear again on the next page. This
- * duplicate is dropped, so a page can be empty. A duplicate on a later page is not noticed. A `HostedResponseError` (`paging`) is thrown when pages do not advance, or when their numbering
- * changes during an iteration.
+ * duplicate is dropped, so a page can be empty. A link that appears again after more than one page is not noticed. A
+ * `HostedResponseError` (`paging`) is thrown when pages do not advance, or when their numbering changes during an
+ * iteration.
  *
  * @example Every link
  * ```ts
@@ -46,8 +47,8 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
   /**
    * Iterates every page, in order.
    *
-   * @returns The pages, to be iterated. The first iteration shares the first page with an await. Later iterations fetch
-   *   it again.
+   * @returns The pages, to be iterated. The first iteration and all awaits of the list share the first page. Later
+   *   iterations fetch the first page again.
    * @throws {HostedResponseError} when the pages do not advance (`paging`). The iteration throws it.
    *
    * @example Page by page
@@ -63,7 +64,7 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
   /**
    * Collects the first links in an array. It reads no more pages than it needs.
    *
-   * @param options - How many links. There is no default, because a list may be long.
+   * @param options - How many links to collect. There is no default, because a list may be long.
    * @returns The links, in the service's order. With a limit of 0, nothing is sent.
    * @throws {HostedValidationError} when `limit` is neither an integer of 0 or more nor `Infinity`.
    *
@@ -151,8 +152,8 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
     }
   }
 
-  // All callers that await the first page get the same error. Its stack names the first of them. The reason of an abort
-  // stays unchanged.
+  // All callers that await the first page get the same error; its stack shows the first caller. If a signal aborted the
+  // list, its reason is thrown unchanged.
   function deliver(error: unknown): never {
     const isAbort = isAbortSignal(signal) && signal?.aborted;
     if (!isAbort && error !== delivered) addCallerFrames(error);
@@ -210,8 +211,8 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
 
 const listProperties = ['page', 'prefetch', 'maxPages', ...Object.keys(callOptions)];
 
-// Copies the options once. A later change by the caller is not sent. If the input is not an object or cannot be read,
-// the query becomes null, and the input check of the first request rejects it.
+// Copies the options once, so that later changes by the caller have no effect. If the input is not an object or cannot
+// be read, the query becomes null, and the input check of the first request rejects it.
 function split(options: ListOptions | undefined): { paging: Paging; query: unknown; call: CallOptions | undefined } {
   try {
     if (options === undefined || isRecord(options)) {

@@ -1,5 +1,5 @@
 /**
- * The `links` namespace: the public methods, each one operation (docs/protocol.md §4.1 to §4.4).
+ * The `links` namespace: the public methods (docs/protocol.md §4.1 to §4.4).
  *
  * @module
  */
@@ -24,13 +24,13 @@ export interface Links {
   /**
    * Creates a link.
    *
-   * A create is retried only if this cannot create a second link. So the service cannot have seen the request,
-   * responded with 429, or rejected the timestamp (then one retry follows, with a corrected clock). After an error
-   * whose `mayHaveActed` is true, the link may exist.
+   * A create is retried only if the retry cannot create a second link. There are three cases: the service cannot have
+   * seen the request, it responded with 429, or it rejected the timestamp. A rejected timestamp leads to one retry,
+   * with a corrected clock. After an error whose `mayHaveActed` is true, the link may exist.
    *
    * @param link - The link; `callbackUrl` defaults to the client's `defaultCallbackUrl`.
    * @param options - Options for this call only.
-   * @returns The link's URL, which you give to the end user, and its reference id.
+   * @returns The URL to give to the end user, and the link's reference id.
    * @throws {HostedValidationError} when the link is invalid; nothing was sent.
    * @throws {HostedAuthenticationError} when partner id and key do not belong together.
    * @throws {HostedResponseError} when the response cannot be used.
@@ -54,7 +54,7 @@ export interface Links {
    * Changes a link: disables it, or replaces its ID types. Retried automatically.
    *
    * @param refId - The link's reference id.
-   * @param changes - At least one; `idTypes` replaces the whole list.
+   * @param changes - At least one change; `idTypes` replaces the whole list.
    * @param options - Options for this call only.
    * @returns The link's URL, ID types and state after the change.
    * @throws {HostedValidationError} when there is no change, or a change is invalid; nothing was sent.
@@ -132,20 +132,21 @@ export interface Links {
 
   /**
    * Finds a link by properties that its creator knows. If a `create` failed with `mayHaveActed`, look for the link
-   * before creating it again. Pages are read until the link is found, beginning with those of the newest links.
+   * before you create it again. Pages are read until the link is found, beginning with the pages of the newest links.
    *
    * Null means that the link is on none of the pages that were read. If the list is longer than `maxPages`, an older
    * link may be on a page that was not read.
    *
    * @param query - At least one criterion. Values are compared exactly, and a link must match all of them.
-   *   `createdAfter` is inclusive, and a time of the service's clock: give a time one minute before the create began.
-   *   Use it if several links have the same name or user id.
+   *   `createdAfter` is inclusive, and is compared with times of the service's clock: pass a time one minute before the
+   *   create began. Use `createdAfter` if several links have the same name or user id.
    * @param options - How many pages to read, and the options of any call. `totalTimeoutMs` applies to each page.
    * @returns The newest link that matches, or null.
    * @throws {HostedValidationError} when there is no criterion, or an invalid one; nothing was sent.
-   * @throws {HostedResponseError} when null would be a guess: with `createdAfter`, a link fits but for its date, which
-   *   cannot be read (`shape`); or the links are not in the order of their dates, and there are more pages than
-   *   `maxPages` (`paging`). Also when the pages do not advance (`paging`).
+   * @throws {HostedResponseError} when the pages do not show whether the link exists. The reason is `shape` if
+   *   `createdAfter` is given, and a link that matches otherwise has no readable date. The reason is `paging` if the
+   *   links are not in
+   *   the order of their dates and there are more pages than `maxPages`, or if the pages do not advance.
    *
    * @example Before creating it again
    * ```ts
@@ -178,7 +179,7 @@ export interface Links {
   ): Promise<Link | null>;
 }
 
-// Most clients never look for a link: the code for it is loaded with the first search.
+// Most clients never look for a link, so the code that searches is loaded with the first search.
 const loadSearch = lazy(async () => {
   try {
     return await import('./find-link.js');
@@ -209,7 +210,7 @@ export function createLinks(
     get: (refId, options) => call(getLink, () => ({ refId }), options),
     list: (options) => createLinkList({ options, firstPage, fetch: fetchPage }),
     async find(query, options = {}) {
-      // Copied before anything is awaited: what the caller changes later is not looked for.
+      // The input is copied before anything is awaited, so that later changes by the caller have no effect.
       const given = { query: copySearch(query), options: copyGiven(options, findOptionNames) };
       return (await loadSearch()).findLink({ ...given, firstPage, fetch: fetchPage });
     },
@@ -230,7 +231,8 @@ function addDefaultCallbackUrl(link: unknown, defaultCallbackUrl: string | undef
 const searchProperties = ['name', 'userId', 'createdAfter'];
 const findOptionNames = ['maxPages', ...Object.keys(callOptions)];
 
-// Input that is not an object is passed on. Input that cannot be read becomes null. The check rejects both.
+// Input that is not an object is passed on. Input that cannot be read becomes null. The input check of the search
+// rejects both.
 function copyGiven(given: unknown, names: readonly string[]): unknown {
   return isRecord(given) ? tryCopyProperties(given, names) : given;
 }
@@ -246,7 +248,7 @@ function copyChanges(changes: object): object {
   return isRecord(changes) ? copyProperties(changes, linkChangesProperties) : changes;
 }
 
-// §4.1: jobs of this method fail without a valid callback URL.
+// §4.1: `enhanced_kyc` jobs fail without a valid callback URL.
 function warnOfMissingCallback(link: NewLink, warn: (message: string) => void): void {
   ignoreErrors(() => {
     if (link.callbackUrl !== null) return;

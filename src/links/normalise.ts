@@ -1,5 +1,5 @@
 /**
- * Turns the wire's links into clean ones (docs/protocol.md, "Spellings").
+ * Converts links from the wire format into the public types (docs/protocol.md, "Spellings").
  *
  * @module
  */
@@ -11,20 +11,21 @@ import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.j
 import type { WireCreatedLink, WireIdType, WireLink, WireLinkPage, WireUpdatedLink } from './wire.js';
 import { linkFields } from './wire.js';
 
-// A response may repeat our request. No signature is kept in `extra`: until it expires, it works like a key.
+// A response may repeat the signature of our request. `extra` never has signatures: until a signature expires, it works
+// like a key.
 const namedFields: ReadonlySet<string> = new Set([...Object.keys(linkFields), 'signature', 'sec_key']);
 
-/** Reads a link. If its URL or its id is missing, gives the issues. */
+/** Reads a link, or returns the issues if its URL or its id is missing. */
 export function normaliseLink(wire: WireLink): Decoded<Link> {
   const link = readLink(wire, { callbackUrl: toUrl, dataPrivacyPolicyUrl: toUrl, logoUrl: toUrl });
   return link === null ? { reason: 'shape', issues: missingIn(wire) } : { value: link, reason: null };
 }
 
-/** Reads the links of a page. If a link lacks its URL or its id, gives the issues. */
+/** Reads the links of a page, or returns the issues if a link has no URL or no id. */
 export function normaliseLinks(wires: readonly WireLink[]): Decoded<readonly Link[]> {
   const links: Link[] = [];
   const issues: Issue[] = [];
-  // The links of an account usually have the same URLs.
+  // The links of an account usually have the same URLs, so each reader keeps its last result.
   const read = { callbackUrl: createUrlReader(), dataPrivacyPolicyUrl: createUrlReader(), logoUrl: createUrlReader() };
   for (const [index, wire] of wires.entries()) {
     const link = readLink(wire, read);
@@ -91,13 +92,12 @@ function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }
   };
 }
 
-/** The issues of a record that is not a link. */
+/** The issues of a record without a URL or an id. */
 function missingIn(wire: WireLink): readonly Issue[] {
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
   return listMissing(toUrl(wire.link_url || wire.link), 'link_url', refId);
 }
 
-/** Reads the response to creating a link. */
 export function normaliseCreatedLink(wire: WireCreatedLink): Decoded<CreatedLink> {
   const url = toUrl(wire.link || wire.link_url);
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);

@@ -43,7 +43,6 @@ import {
   wireUpdatedLink,
 } from './wire.js';
 
-/** One page of links, decoded. */
 export interface DecodedPage {
   readonly links: readonly Link[];
   readonly meta: PageMeta;
@@ -99,7 +98,6 @@ const newLinkShape = {
 
 const newLink = inputObject(newLinkShape);
 
-/** The properties of a new link. */
 export const newLinkProperties: readonly string[] = Object.keys(newLinkShape);
 
 /** §4.1 */
@@ -121,7 +119,6 @@ export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, Cr
 
 const changesShape = { isDisabled: z.optional(flag), idTypes: z.optional(changedIdTypes) };
 
-/** The properties of changes to a link. */
 export const linkChangesProperties: readonly string[] = Object.keys(changesShape);
 
 const linkChanges = inputObject({ refId: linkId, ...changesShape }).check(
@@ -147,8 +144,8 @@ export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink
   decode: (response, { refId, isDisabled }) => {
     const issues = findMismatches(response, refId);
     if (issues.length > 0) return { reason: 'mismatch', issues };
-    // §3: disabling sets disabled_at. When a link is read, any value of `disabled_at` counts as disabled. This is the
-    // safe choice. Here, only a date proves that the link was disabled: "false" or "null" does not.
+    // §3: disabling sets `disabled_at`. To be safe, a link that is read counts as disabled with any `disabled_at`. But
+    // in the response to a disable, only a date proves success: the strings "false" and "null" do not.
     if (isDisabled && !(typeof response.disabled_at === 'string' && couldBeDate(response.disabled_at))) {
       return {
         reason: 'mismatch',
@@ -202,7 +199,7 @@ function omitUndefined(fields: Readonly<Record<string, unknown>>): Readonly<Reco
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-// Only the ids in a response show its request, because the signature does not cover the body (§5).
+// Only the ids show which request a response belongs to, because the signature does not cover the body (§5).
 function findMismatches(response: { ref_id?: unknown; link_id?: unknown }, refId: string): readonly Issue[] {
   return (['ref_id', 'link_id'] as const)
     .filter((field) => ![null, refId].includes(toCode(response[field] as string | number | null | undefined)))

@@ -13,7 +13,7 @@ import type { DecodedPage } from './operations.js';
 import { comparePage, noPages, type SeenPages } from './repeat-guard.js';
 import type { Link, PageMeta } from './types.js';
 
-/** A page, with the response it was read from. */
+/** A page, with the response that it was read from. */
 export type FetchedPage = CallResult<DecodedPage>;
 
 /** A page at its place in a walk, without the links that were on the page before. */
@@ -35,7 +35,7 @@ export interface Trail {
 
 /** The client's knowledge of the number of the first page. */
 export interface FirstPage {
-  /** The number in the client's options; null if it has to be learnt. */
+  /** The number in the client's options; null if the client learns it from a response. */
   readonly configured: number | null;
   /** The number; null while it is not known. */
   current(): number | null;
@@ -43,12 +43,11 @@ export interface FirstPage {
   learn(page: FetchedPage): void;
 }
 
-/** Creates the memory of the first page's number. */
 export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
   const configured = given === 'auto' ? null : given;
   let learnt: number | null = null;
-  // If several iterations share a first page, this function runs for it several times. Only the first run counts,
-  // because a newer page may have been read after that.
+  // If several iterations share a first page, `learn` runs several times for this page. Only the first run counts,
+  // because a newer page may have been read since then.
   const learntFrom = new WeakSet<FetchedPage>();
   return {
     configured,
@@ -105,8 +104,8 @@ export function placePage(
   return { links: newLinks, meta, next, trail: { base, seen } };
 }
 
-// While the number of the first page is not known, a page after the last one may be requested. That page is empty,
-// and the walk ends with it.
+// While the number of the first page is not known, a page after the last page may be requested. That page is empty, and
+// the walk ends with it.
 function isFollowed({ currentPage, totalPages }: PageMeta, firstPage: number | null): boolean {
   return firstPage === null ? currentPage < totalPages : currentPage - firstPage + 1 < totalPages;
 }
@@ -127,13 +126,12 @@ export function createPageError(
   return new HostedResponseError(reason, [{ path, message }], facts, { status, headers, text: response.rawBody() });
 }
 
-/** How to walk. */
 export interface Walk {
   readonly fetch: (page: number, signal: AbortSignal) => Promise<FetchedPage>;
   readonly firstPage: FirstPage;
-  /** The page the walk begins with. */
+  /** The page that the walk begins with. */
   readonly first: Promise<FetchedPage>;
-  /** The number of that page, if the caller named one. */
+  /** The number of the page that the walk begins with, if the caller gave one. */
   readonly page: number | undefined;
   /** How many pages are fetched ahead of the page being read. */
   readonly prefetch: number;
@@ -145,8 +143,8 @@ export interface Walk {
 }
 
 /**
- * Walks the pages in order, and fetches up to `prefetch` of them ahead. When the caller stops or an error ends the
- * walk, every request in flight is aborted. If a page fails, its error is thrown when the walk reaches this page.
+ * Walks the pages in order, and fetches up to `prefetch` pages ahead. When the caller stops or an error ends the walk,
+ * every request in flight is aborted. If a page fails, its error is thrown when the walk reaches this page.
  */
 export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, undefined> {
   const { firstPage, signal, stop, prefetch, maxPages } = walk;
@@ -155,7 +153,8 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
   const prefetched: Promise<FetchedPage>[] = [];
   const startFetch = (page: number) => {
     const fetching = withSignals([signal, ending.signal], (combined) => walk.fetch(page, combined));
-    // The request may fail before it is awaited, or never be awaited: that must not be an unhandled rejection.
+    // If the request fails before it is awaited, or is never awaited, its failure must not become an unhandled
+    // rejection.
     fetching.catch(() => undefined);
     prefetched.push(fetching);
   };
@@ -173,7 +172,8 @@ export async function* walkPages(walk: Walk): AsyncGenerator<PlacedPage, void, u
         yield placed;
         return;
       }
-      // While the first page's number is unknown, 0 is assumed: otherwise a page after the last could be prefetched.
+      // While the first page's number is unknown, 0 is assumed: otherwise a page after the last page could be
+      // prefetched.
       const last = Math.min((trail.base ?? 0) + meta.totalPages - 1, next + maxPages - count - 1);
       while (prefetched.length < prefetch && next + prefetched.length <= last) startFetch(next + prefetched.length);
       yield placed;

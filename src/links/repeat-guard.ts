@@ -7,7 +7,7 @@
 
 import type { Link } from './types.js';
 
-/** The pages that a walk has seen so far, in short. */
+/** A summary of the pages that a walk has seen so far. */
 export interface SeenPages {
   /** How many pages there were. */
   readonly count: number;
@@ -15,11 +15,11 @@ export interface SeenPages {
   readonly refIds: ReadonlySet<string>;
   /** How many pages in a row had no new links. */
   readonly pagesWithoutNew: number;
-  /** How many of these pages had links, but only links from the previous page. */
+  /** How many of the pages in `pagesWithoutNew` were not empty: all their links were repeated. */
   readonly repeats: number;
-  /** The reference ids of an earlier page: the one before the last power of two (Brent's cycle detection). */
+  /** The reference ids of an earlier page: the latest of the pages 1, 2, 4, 8 and so on (Brent's cycle detection). */
   readonly checkpoint: ReadonlySet<string>;
-  /** How often the checkpoint page was repeated after that. */
+  /** How often the checkpoint page was repeated since it became the checkpoint. */
   readonly checkpointRepeats: number;
 }
 
@@ -33,21 +33,20 @@ export const noPages: SeenPages = {
   checkpointRepeats: 0,
 };
 
-/** A page, compared with the pages before it. */
 export interface ComparedPage {
   /** The links that were not on the page before. */
   readonly newLinks: readonly Link[];
   readonly seen: SeenPages;
-  /** Why the service seems stuck; null if its pages advance. */
+  /** Why the pages do not seem to advance; null if they advance. */
   readonly problem: string | null;
 }
 
 /** How many pages in a row may have no new links. */
 const maxPagesWithoutNew = 10;
-/** How often a page of a single link may be repeated. */
+/** How often a page with a single link may be repeated. */
 const maxCheckpointRepeats = 3;
 
-/** Compares the links of a page with those of the pages before it. */
+/** Compares the links of a page with the links of earlier pages. */
 export function comparePage(
   links: readonly Link[],
   before: SeenPages,
@@ -76,11 +75,11 @@ export function comparePage(
   return { newLinks, seen, problem: findProblem() };
 
   function findProblem(): string | null {
-    // If as many links are created as a page has, all of its links move to the next page. Once is a coincidence.
-    // Twice in a row, or on the last page, it means that the service does not advance.
+    // If as many links are created as a page has, all links of the page move to the next page. A single repetition can
+    // be a coincidence. Two in a row, or one on the last page, mean that the service does not advance.
     const isWhole = isRepeat && links.length >= before.refIds.size;
     if (repeats > 1 || (isWhole && isLast)) return 'must not be the same links as on the page before';
-    // New links may shift a single link to this page again, but hardly many times.
+    // New links may move a single link to a later page again, but this is unlikely to happen many times.
     if (isCheckpoint && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats)) {
       return 'must not be the same links as on an earlier page';
     }

@@ -6,7 +6,7 @@
 
 import type { CallOptions } from '../options.js';
 
-/** The verification methods the protocol names (§2.1). */
+/** The verification methods that the protocol names (§2.1). */
 export type VerificationMethod =
   | 'biometric_kyc'
   | 'doc_verification'
@@ -19,7 +19,7 @@ export interface IdType {
   readonly country: string;
   /** The kind of ID, in the service's spelling. The empty string means "others". */
   readonly idType: string;
-  /** One of {@link VerificationMethod}, or a newer method of the service; empty if it sent none. */
+  /** One of {@link VerificationMethod}, or a newer method of the service; empty if the service sent none. */
   readonly verificationMethod: VerificationMethod | (string & {});
 }
 
@@ -30,8 +30,9 @@ export interface NewLink {
   /** The privacy policy, as an absolute http(s) URL. */
   dataPrivacyPolicyUrl: string | URL;
   /**
-   * Where results are posted. Required unless the client has a `defaultCallbackUrl`. With `null`, no URL is sent, and
-   * the default of the partner's account applies. Without a valid callback URL, jobs of `enhanced_kyc` fail.
+   * The URL to which the service posts results. Required unless the client has a `defaultCallbackUrl`. With `null`, no
+   * URL is sent, and the default of the partner's account applies. Without a valid callback URL, jobs of `enhanced_kyc`
+   * fail.
    */
   callbackUrl?: string | URL | null;
   /** The link's name, for the partner. */
@@ -41,15 +42,15 @@ export interface NewLink {
     /** How the ID is verified. */
     readonly verificationMethod: VerificationMethod;
   })[];
-  /** A png or svg that anyone can fetch, as an absolute http(s) URL. */
+  /** The logo: an absolute http(s) URL of a png or svg that anyone can fetch. */
   logoUrl?: string | URL;
-  /** Whether the link serves one user once. The service's default is not shown (§2.2). */
+  /** Whether the link is for a single use by one user. The protocol does not show the default (§2.2). */
   isSingleUse?: boolean;
-  /** The user of a single-use link. If it is left out, the service chooses an id. */
+  /** The id of the user of a single-use link. If the id is left out, the service chooses one. */
   userId?: string;
   /**
-   * When the link expires: a Date, or an ISO 8601 string with an offset, which is sent as written. If it is left out,
-   * links of known deployments expire after 90 days.
+   * When the link expires: a Date, or an ISO 8601 string with an offset. A string is sent as written. If `expiresAt` is
+   * left out, links of known deployments expire after 90 days.
    */
   expiresAt?: Date | string;
   /** Other fields that the service accepts. They are sent unchanged, and must not replace the fields above. */
@@ -93,9 +94,9 @@ export interface UpdatedLink {
   readonly url: string;
   /** The kinds of ID that the link now accepts; empty if the service sends none. */
   readonly idTypes: readonly IdType[];
-  /** Null while the link is active, or if `disabled_at` is not a readable date. */
+  /** When the link was disabled; null while the link is active, or if `disabled_at` is not a readable date. */
   readonly disabledAt: Date | null;
-  /** Disabled when the service sends any `disabled_at`, even one that is not a date. */
+  /** Disabled when the service sends any `disabled_at`, even if the value is not a date. */
   readonly state: 'active' | 'disabled';
 }
 
@@ -111,23 +112,32 @@ export interface Link {
   readonly name: string | null;
   /** The kinds of ID that the link accepts; empty if the service sends none. */
   readonly idTypes: readonly IdType[];
-  /** Whether the link serves one user once. */
+  /** Whether the link is for a single use by one user. */
   readonly isSingleUse: boolean | null;
-  /** The URL that results are posted to. Null if there is none, or if it is not an http(s) URL: then `extra` has it, unchanged. */
+  /**
+   * The URL that results are posted to. Null if there is none. A value that is not an http(s) URL is null here, and
+   * unchanged in `extra`.
+   */
   readonly callbackUrl: string | null;
-  /** The URL of the privacy policy. Null if there is none, or if it is not an http(s) URL: then `extra` has it, unchanged. */
+  /**
+   * The URL of the privacy policy. Null if there is none. A value that is not an http(s) URL is null here, and
+   * unchanged in `extra`.
+   */
   readonly dataPrivacyPolicyUrl: string | null;
-  /** The URL of the logo. Null if there is none, or if it is not an http(s) URL: then `extra` has it, unchanged. */
+  /**
+   * The URL of the logo. Null if there is none. A value that is not an http(s) URL is null here, and unchanged in
+   * `extra`.
+   */
   readonly logoUrl: string | null;
   /** The users of the link: `user_id` and `user_ids` of the wire together, without duplicates. */
   readonly userIds: readonly string[];
   /** How many jobs the link has had; 0 if the service sends no count. */
   readonly jobs: {
-    /** All of them. */
+    /** All jobs of the link. */
     readonly total: number;
-    /** Those that failed. */
+    /** The jobs that failed. */
     readonly failed: number;
-    /** Those that succeeded. */
+    /** The jobs that succeeded. */
     readonly successful: number;
   };
   /** The partner's name, as shown to the end user. */
@@ -143,9 +153,12 @@ export interface Link {
    * show what happens to an expired link (§3).
    */
   readonly expiresAt: Date | null;
-  /** When the link was disabled. Null while the link is active, and if the date is unreadable: then `extra` has it. */
+  /**
+   * When the link was disabled; null while the link is active. An unreadable date is null here, and unchanged in
+   * `extra`.
+   */
   readonly disabledAt: Date | null;
-  /** Disabled when the service sends any `disabled_at`, even one that is not a date. */
+  /** Disabled when the service sends any `disabled_at`, even if the value is not a date. */
   readonly state: 'active' | 'disabled';
   /**
    * Fields that this package does not know, and dates and URLs that it cannot read. They are unchanged, and have the

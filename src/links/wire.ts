@@ -24,7 +24,6 @@ import { list, oneOf, record } from '../validation/structure.js';
 const wireIdType = record({ country: wireString, id_type: wireString, verification_method: wireString });
 const wireIdTypes = z.nullish(list(wireIdType, { max: assumedMaxEntries.idTypes, isOrdinary: isOrdinaryIdType }));
 
-/** The fields of {@link wireLink}. */
 export const linkFields = {
   link: wireString,
   link_url: wireString,
@@ -85,7 +84,10 @@ export type WireLinkPage = z.infer<typeof wireLinkPage>;
 // The quick checks of a page's entries (`validation/quick-check.ts` says what a quick check is). Only pages are
 // large, so their checks are written field by field: checks that are derived from a schema take five times as long.
 
-/** Whether a link is accepted unchanged. Times and three URLs may have any value: an unreadable one becomes null. */
+/**
+ * Whether a link is accepted unchanged. Times and three of the URLs are not checked here: an unreadable value becomes
+ * null later.
+ */
 export function isOrdinaryLink(link: unknown): boolean {
   return (
     isPlain(link) &&
@@ -116,10 +118,11 @@ export function isOrdinaryIdType(entry: unknown): boolean {
   );
 }
 
-/** For longer lists, the schema decides: it limits the length. */
+/** Longer lists are left to the schema, which limits the length. */
 const maxOrdinaryEntries = 2_000;
 
-// The schema drops a field called `__proto__`: assigning it to a copy would set the copy's prototype.
+// An object with a field `__proto__` is left to the schema, which drops this field: assigning it to a copy would set
+// the copy's prototype.
 function isPlain(value: unknown): value is Record<string, unknown> {
   return isRecord(value) && !Object.hasOwn(value, '__proto__');
 }
