@@ -6,8 +6,8 @@
  */
 
 /**
- * Creates an iterable. Each iteration calls `start` with a signal, which aborts when the consumer ends the iteration:
- * pending work then ends, too.
+ * Creates an iterable. Each iteration calls `start` with a signal. The signal aborts when the consumer ends the
+ * iteration, so that pending work ends, too.
  */
 export function createAbortableIterable<T>(
   start: (stop: AbortSignal) => AsyncGenerator<T, void, undefined>,

@@ -1,5 +1,5 @@
 /**
- * Modules that Node, Bun, Deno and Workers have built in, on platforms that have them.
+ * Built-in modules of Node, Bun, Deno and Workers.
  *
  * @module
  */
@@ -8,7 +8,9 @@ interface Platform {
   readonly process?: { readonly getBuiltinModule?: (name: string) => unknown };
 }
 
-/** The module; null if the platform has none. It is looked up by name, because bundlers would follow an import. */
+/**
+ * The module; null if the platform has none. It is looked up by name, because bundlers would try to bundle an import.
+ */
 export function builtinModule(name: string, { process }: Platform = globalThis as Platform): unknown {
   try {
     return process?.getBuiltinModule?.(name) ?? null;

@@ -1,6 +1,6 @@
 /**
- * The clock, which callers can replace, and the sleeps and time limits that use it. They end as soon as a signal
- * aborts, and leave no timer and no listener behind.
+ * The clock, which callers can replace, and the sleeps and time limits that use it. Sleeps and time limits end as soon
+ * as a signal aborts, and leave no timer and no listener behind.
  *
  * @module
  */
@@ -27,7 +27,10 @@ export interface Clock {
   sleep?(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The longest delay of a timer, in ms: 32 bits. A timer with a longer delay would fire at once. */
+/**
+ * The longest delay of a timer, in ms: the largest signed 32-bit integer. A timer with a longer delay would fire at
+ * once.
+ */
 export const maxTimerMs = 2 ** 31 - 1;
 
 /** A clock with timers and a monotonic count. */
@@ -38,8 +41,8 @@ export interface WaitingClock extends Required<Clock> {
    */
   elapsed(): number;
   /**
-   * Calls `onTimeout` after `ms`, at most {@link maxTimerMs}; returns a function that cancels the timer. If the
-   * clock then fails, `onTimeout` receives its error.
+   * Calls `onTimeout` after `ms`, at most {@link maxTimerMs}; returns a function that cancels the timer. If reading the
+   * clock fails at that time, `onTimeout` receives the error.
    */
   setTimer(ms: number, onTimeout: (failure?: unknown) => void): () => void;
 }
@@ -63,7 +66,10 @@ export function createPlatformClock(): WaitingClock {
   };
 }
 
-/** Completes a caller's clock, which `now` reads. A clock without `sleep` uses the platform's timers. */
+/**
+ * Adds timers and a monotonic count to a caller's clock. `now` reads this clock. A clock without `sleep` uses the
+ * platform's timers.
+ */
 export function createWaitingClock(clock: Clock, now: () => number): WaitingClock {
   const stopwatch = createStopwatch(now);
   const sleep = (ms: number, signal?: AbortSignal) =>
@@ -83,7 +89,7 @@ interface Stopwatch {
   reach(ms: number): void;
 }
 
-// If the clock steps back, no time counts as passed. The stopwatch then counts on from the new time.
+// If the clock steps back, no time counts as passed, and the stopwatch continues from the new time.
 function createStopwatch(read: () => number): Stopwatch {
   let last = read();
   let passed = 0;
@@ -104,8 +110,8 @@ function createStopwatch(read: () => number): Stopwatch {
 
 type Sleep = WaitingClock['sleep'];
 
-// A sleep that has ended counts in full: some test runners' fake timers do not move the monotonic clock, and a timer
-// may fire a fraction of a millisecond early.
+// When a sleep ends, its full length counts as passed: some test runners' fake timers do not move the monotonic clock,
+// and a timer may fire a fraction of a millisecond early.
 function countSleeps(stopwatch: Stopwatch, sleep: Sleep): Sleep {
   return async (ms, signal) => {
     let leftMs = ms;
@@ -126,13 +132,12 @@ export interface Limits {
   readonly ms: number;
   /** The caller's signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Creates the error of the timeout. */
   readonly timedOut: () => Error;
 }
 
 /**
- * Runs `work` with a signal of its own until it settles. Rejects with `timedOut()` after the timeout, and with the
- * signal's reason when the caller's signal aborts: at once, even if the work ignores its signal.
+ * Runs `work` with its own signal. Rejects with `timedOut()` after the timeout, or with the reason of the caller's
+ * signal when that signal aborts. Rejects at once, even if `work` ignores its own signal.
  */
 export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, ms, timedOut } = limits;
@@ -172,8 +177,8 @@ export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Pr
 }
 
 /**
- * Runs `work` with a signal that aborts with the first of `signals`. It listens only while the work runs:
- * `AbortSignal.any` leaks on long-lived signals (nodejs/node#54614, denoland/deno#24842).
+ * Runs `work` with a signal that aborts as soon as one of `signals` aborts. `AbortSignal.any` is not used, because it
+ * leaks memory on long-lived signals (nodejs/node#54614, denoland/deno#24842).
  */
 export async function withSignals<T>(
   signals: readonly (AbortSignal | undefined)[],
@@ -208,7 +213,7 @@ export function sleepAbortably(clock: WaitingClock, ms: number, signal: AbortSig
   });
 }
 
-// One shared reason: Without a reason, `abort()` creates a DOMException with a stack each time.
+// All timers share this reason: without a reason, `abort()` would create a DOMException with a stack each time.
 const cancelled = new Error('the timer was cancelled');
 
 function setTimerBySleep(

@@ -1,6 +1,6 @@
 /**
- * Connection errors of fetch. Node, Bun, Deno and Workers have different names for a request that was never sent, and
- * for one that may have been received. This module is loaded with the first such error.
+ * Finds out from a connection error of fetch whether the request was never sent, or may have been received. Node, Bun,
+ * Deno and Workers name these errors differently. This module is loaded with the first connection error.
  *
  * @module
  */
@@ -9,17 +9,20 @@ import { copyProperties } from './prototype.js';
 
 /** Why a request has no response. */
 export interface ConnectionFailure {
-  /** The platform's error code, if it is a known one. */
+  /** The platform's error code; null if it is not a known code. */
   readonly reason: string | null;
-  /** The step that failed, in Deno's words: Deno has no codes. It may contain any text, so it must not be shown. */
+  /**
+   * Deno's message, which names the step that failed, because Deno has no codes; otherwise null. It may contain any
+   * text, so it must not be shown.
+   */
   readonly step: string | null;
   /** Whether the service cannot have seen the request. */
   readonly isNotSent: boolean;
-  /** Whether the next request would fail in the same way. This is true for certificates, because they do not change. */
+  /** Whether the next request would fail in the same way, as with an invalid certificate. */
   readonly isLasting: boolean;
 }
 
-/** Finds the reason in what `fetch` threw; `byPlatform` is true for the platform's own fetch. */
+/** Finds the reason in the value that `fetch` threw; `byPlatform` is true for the platform's own fetch. */
 export function describeConnectionFailure(error: unknown, byPlatform: boolean): ConnectionFailure {
   const failures = failuresIn(error);
   const isNotSent = failures.every(
@@ -74,9 +77,9 @@ const notSentCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Deno's messages for the same errors. Deno has no codes, but names the step that failed (the URL in the message has no
- * blanks), and the missing permission. Bun's "The TLS handshake failed" is not here: Bun also reports it for sessions
- * that break later.
+ * Deno's messages for errors before a request is sent. Deno has no codes, but its message names the step that failed,
+ * or the missing permission. The URL in the message has no blanks. Bun's "The TLS handshake failed" is not included,
+ * because Bun also reports it for sessions that break later.
  */
 const notSentMessage = /^(?:error sending request for url \(\S*\): client error \(Connect\)|Requires net access )/;
 
@@ -84,8 +87,8 @@ const notSentMessage = /^(?:error sending request for url \(\S*\): client error 
 const connectingCodes: ReadonlySet<string> = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 
 /**
- * Errors while connecting to a server without TLS. The platform's fetch has another code for plain bytes in the
- * middle of a session; a fetch over `node:https` does not.
+ * Errors while connecting to a server without TLS. The platform's fetch uses these codes only while connecting. A fetch
+ * over `node:https` also uses them later, for plain bytes in a session.
  */
 const noTlsCodes: ReadonlySet<string> = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
 
@@ -127,7 +130,7 @@ function isAboutCertificate(failure: Failure): boolean {
 // Stryker disable next-line ObjectLiteral,StringLiteral: any text that is in no list gives the same result
 const unreadable: Failure = { code: '', syscall: undefined, message: '' };
 
-// The reason is on the error, on its causes, or on each of the IP addresses that were tried.
+// The code is on the error, on one of its causes, or on the errors of the IP addresses that were tried.
 function failuresIn(error: unknown, depth = 0): readonly Failure[] {
   // Stryker disable next-line ConditionalExpression,LogicalOperator: a value that is not an object has none of the properties
   if (typeof error !== 'object' || error === null || depth > 4) return [unreadable];

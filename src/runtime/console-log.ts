@@ -15,10 +15,9 @@ interface ConsoleLogger {
 
 const ignore = () => undefined;
 
-/** Shows nothing. */
 export const silentLogger: ConsoleLogger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** Shows only warnings. A call that fails rejects, so the caller can log it. */
+/** Shows only warnings. A failed call rejects, so the caller can log its error. */
 export const warningLogger: ConsoleLogger = { ...silentLogger, warn: warnOnConsole };
 
 // The console is looked up for each line, so that a later replacement is used.
@@ -36,16 +35,16 @@ export const consoleLoggers: Readonly<Record<string, ConsoleLogger>> = {
   off: silentLogger,
 };
 
-/** The levels, as error messages name them. */
+/** The list of levels for error messages. */
 export const oneOfLogLevels = Object.keys(consoleLoggers)
   .map((level) => `"${level}"`)
   .join(' or ');
 
-/** The least time, in ms, before the same warning is shown again. */
+/** The minimum time, in ms, before the same warning is shown again. */
 const warnEveryMs = 60_000;
 const maxWarnings = 1_000;
 
-/** When each warning was last shown, by any client of the process, the oldest first. */
+/** When each warning was last shown, by any client of the process. The oldest entry comes first. */
 const shownAt = new Map<string, number>();
 
 function warnOnConsole(message: string): void {

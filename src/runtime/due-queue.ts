@@ -5,9 +5,12 @@
  * @module
  */
 
-/** An entry of a queue. It holds its place in the queue itself, so that the queue needs no record for each entry. */
+/**
+ * An entry of a queue. The entry stores its own place in the queue, so that the queue needs no extra record for each
+ * entry.
+ */
 export interface Due {
-  /** When it is due. It must not change while the entry is queued. */
+  /** When the entry is due. This time must not change while the entry is queued. */
   dueAt: number;
   /** Set by the queue: how many entries were added before this one. */
   order: number;
@@ -27,9 +30,8 @@ export interface DueQueue<Entry extends Due> {
   remove(entry: Entry): void;
 }
 
-/** Creates an empty queue. */
 export function createDueQueue<Entry extends Due>(): DueQueue<Entry> {
-  // The entry at n has its children at 2n + 1 and 2n + 2. No child is due before its parent.
+  // The entry at index n has its children at 2n + 1 and 2n + 2. No child is due before its parent.
   const heap: Entry[] = [];
   let nextOrder = 0;
 

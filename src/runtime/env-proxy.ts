@@ -1,7 +1,8 @@
 /**
  * Detects whether the platform's fetch would send plain http through a proxy named in environment variables. Deno and
- * Bun always use it. Node uses it only if configured. They read `NO_PROXY` differently. An exception in `NO_PROXY`
- * counts only if tests have shown that this runtime applies it, because a proxy could read a request's signature.
+ * Bun always use such a proxy. Node uses it only if configured. The runtimes read `NO_PROXY` differently. An exception
+ * in `NO_PROXY` counts only if tests have shown that the runtime applies it. Otherwise, the proxy could read a
+ * request's signature.
  *
  * @module
  */
@@ -11,13 +12,12 @@ import { readProperty } from './prototype.js';
 /** The facts about the process that decide whether a proxy is used. */
 export interface ProcessFacts {
   readonly runtime: 'node' | 'bun' | 'deno';
-  /** Reads an environment variable. */
   readonly read: (name: string) => string | undefined;
-  /** The options of the runtime itself. */
+  /** The command-line options of the runtime. */
   readonly execArgv: readonly string[];
 }
 
-/** Whether a request to this http URL would go through a proxy; false without a process. */
+/** Whether a request to this http URL would go through a proxy; false if the platform has no `process`. */
 export function usesEnvProxy(url: string, facts: ProcessFacts | null = readProcessFacts()): boolean {
   if (facts === null || !hasProxy(facts)) return false;
   return !isExcepted(new URL(url), facts);
@@ -31,7 +31,7 @@ function hasProxy(facts: ProcessFacts): boolean {
 
 /** Whether Node's fetch uses the proxy of its environment variables. */
 export function isEnabledInNode({ read, execArgv }: ProcessFacts): boolean {
-  // Arguments override NODE_OPTIONS, and both override the variable.
+  // Arguments override NODE_OPTIONS, and both override NODE_USE_ENV_PROXY.
   const flags = [...(read('NODE_OPTIONS') ?? '').split(' '), ...execArgv].map((flag) => flag.replaceAll('_', '-'));
   const last = flags.findLast((flag) => flag === '--use-env-proxy' || flag === '--no-use-env-proxy');
   return last === undefined ? read('NODE_USE_ENV_PROXY') === '1' : last === '--use-env-proxy';
@@ -39,7 +39,7 @@ export function isEnabledInNode({ read, execArgv }: ProcessFacts): boolean {
 
 function isExcepted({ hostname, port }: URL, { runtime, read }: ProcessFacts): boolean {
   if (runtime === 'deno') {
-    // Host names without ports, in lower case, separated by commas.
+    // Deno's `NO_PROXY` has host names in lower case, without ports, separated by commas.
     const entries = (read('NO_PROXY') ?? read('no_proxy') ?? '').split(',').map((entry) => entry.trim());
     return entries.includes(hostname.replaceAll(/[[\]]/g, ''));
   }
@@ -53,7 +53,8 @@ export function readProcessFacts(): ProcessFacts | null {
   const { process, Deno, Bun } = globalThis as Globals;
   const env = process?.env;
   if (!env) return null;
-  // Without permission to read a variable, Deno would ask its user for it. So such a variable counts as not set.
+  // Deno would ask the user for a missing permission to read a variable. So a variable without permission counts as not
+  // set.
   // Stryker disable next-line OptionalChaining: it is called only in Deno
   const isGranted = (variable: string) => Deno?.permissions.querySync({ name: 'env', variable }).state === 'granted';
   return {

@@ -1,14 +1,15 @@
 /**
- * The platform's fetch. `connection-failure.ts` knows its connection errors.
+ * The platform's fetch. Its connection errors are described in `connection-failure.ts`.
  *
  * @module
  */
 
 /**
- * The platform's fetch, looked up for each request: it may be replaced later (by a test, a polyfill).
+ * The platform's fetch, looked up for each request, because a test or a polyfill may replace it later.
  *
- * If the connection breaks before the response, Deno retries a request with a string body, even a POST, and the error
- * may then be that of the second request. Deno sends a blob body only once, and with its length.
+ * If the connection breaks before the response, Deno sends a request with a string body again, even a POST. The error
+ * may then come from the second request. So a string is sent as a blob: Deno sends a blob only once, and with its
+ * length.
  */
 export const platformFetch: typeof globalThis.fetch = (input, init) => {
   const isDeno = 'Deno' in globalThis && typeof init?.body === 'string';

@@ -30,7 +30,7 @@ export function canLockFiles(): boolean {
 /**
  * Locks a file. A missing file is created.
  *
- * @returns A function that unlocks it; null if another process has the lock, or another part of this process.
+ * @returns A function that unlocks it; null if another process, or another part of this process, has the lock.
  * @throws the platform's error when the file cannot be created or opened.
  */
 export function lockFile(file: string): (() => void) | null {

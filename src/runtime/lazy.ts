@@ -53,8 +53,8 @@ export function lazyModule<T>(name: string, load: () => Promise<T>): Lazy<T> {
 }
 
 /**
- * Provides a part of this package before its first use. Loading takes real time, and a test with fake timers would move
- * its time on before loading has ended.
+ * Provides a part of this package before its first use. Loading takes real time, so a test with fake timers could
+ * advance its clock before the loading has ended.
  */
 export function provideModule(name: string, module: unknown): void {
   provided.set(name, module);

@@ -12,7 +12,7 @@ export interface PlatformKey {
   export(options: { format: 'jwk' }): { readonly x: string };
 }
 
-/** The hash function for a single call. Not every runtime with the module has it. */
+/** Hashes data with a single call. Some runtimes have the module, but not this function. */
 interface Hash {
   (algorithm: 'sha256', data: Uint8Array, as: 'buffer'): Uint8Array;
   (algorithm: 'sha256', data: Uint8Array, as: 'base64'): string;

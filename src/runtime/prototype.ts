@@ -1,6 +1,6 @@
 /**
- * Ignores what other code has put on `Object.prototype`. If it is polluted, every object seems to have properties
- * that the caller did not give it, for example a signature or an option.
+ * Ignores properties that other code has put on `Object.prototype`. If this prototype is polluted, every object seems
+ * to have properties that the caller did not set, for example a signature or an option.
  *
  * @module
  */
@@ -21,7 +21,7 @@ const standardNames: ReadonlySet<string> = new Set([
   '__lookupSetter__',
 ]);
 
-/** The prototype of copies. It makes reading faster: an object whose own prototype is null takes twice as long. */
+/** The prototype of copies. Reading an object whose prototype is null takes twice as long as reading such a copy. */
 const emptyPrototype: object = Object.freeze(Object.create(null));
 
 /** Reads a property of a caller's object or of the object's class, but not of `Object.prototype`. */
@@ -81,8 +81,8 @@ function isSameList(names: readonly string[], others: readonly string[]): boolea
 }
 
 /**
- * Makes the objects of parsed JSON inherit nothing; no other code may hold these objects. Does so only while
- * `Object.prototype` is polluted, because it takes longer than parsing.
+ * Makes the objects of parsed JSON inherit nothing, if `Object.prototype` is polluted. Otherwise it changes nothing,
+ * because the change takes longer than parsing. No other code may have access to these objects.
  */
 export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
   if (polluted) detach(json);
@@ -90,8 +90,8 @@ export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
 }
 
 /**
- * An object with each name on a polluted `Object.prototype`, and the value undefined. Spread it into an object that
- * is passed to other code, to hide the polluted values.
+ * An object that sets each polluted name of `Object.prototype` to undefined. Spread it into an object that is passed to
+ * other code, to hide the polluted values.
  */
 export function shadowPollution(): Readonly<Record<string, undefined>> {
   // Stryker disable next-line ConditionalExpression: this only saves checking each name
@@ -106,9 +106,11 @@ function isForeign(name: string): boolean {
   return !standardNames.has(name);
 }
 
-/** Writes JSON. A `toJSON` of a class is used; a `toJSON` that is on all objects or arrays is ignored. */
+/**
+ * Writes JSON. A `toJSON` of a class is used; a `toJSON` that other code has put on all objects or arrays is ignored.
+ */
 export function writeJson(value: unknown): string {
-  // Arrays inherit from `Object.prototype`, too.
+  // `Array.prototype` inherits a `toJSON` of `Object.prototype`, so this check finds both.
   return JSON.stringify(value, 'toJSON' in Array.prototype ? ignorePollutedToJson : undefined);
 }
 
@@ -118,7 +120,7 @@ function detach(value: unknown): void {
   for (const inner of Object.values(value)) detach(inner);
 }
 
-// JSON.stringify() calls `toJSON` before this function; `this[key]` still holds the original.
+// JSON.stringify() calls `toJSON` before this function; `this[key]` is still the original value.
 function ignorePollutedToJson(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
   const raw = this[key];
   // Stryker disable next-line ConditionalExpression,LogicalOperator: a value that is not an object stays the same

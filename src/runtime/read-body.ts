@@ -4,7 +4,7 @@
  * @module
  */
 
-/** The bytes of a body: all of them, or those up to the limit. */
+/** The bytes of a body: all bytes, or the bytes up to the limit. */
 export interface ReadBytes {
   readonly bytes: Uint8Array;
   readonly isWhole: boolean;
@@ -17,14 +17,15 @@ export async function readBytes(
 ): Promise<ReadBytes> {
   if (!body) return { bytes: new Uint8Array(), isWhole: true };
   const reader = body.getReader();
-  // This is not awaited: a sender that does not stop must not keep the reader waiting.
+  // The cancellation is not awaited: a sender that does not stop must not keep the reader waiting.
   const cancel = () => void reader.cancel().catch(() => undefined);
   // A body from a caller's own fetch may ignore the signal.
   if (signal?.aborted) cancel();
   signal?.addEventListener('abort', cancel);
   try {
-    // There is one buffer, which doubles its size. Each separate chunk would need about 250 bytes more, even a tiny
-    // one. The length in a header does not decide its size, because the header may be wrong.
+    // All chunks are copied into one buffer, which doubles its size. Each separate chunk, even a tiny one, would need
+    // about 250 more bytes. The content-length header does not decide the buffer's size, because the header may be
+    // wrong.
     let buffer = new Uint8Array();
     let length = 0;
     for (;;) {
@@ -60,8 +61,8 @@ function toBytes(chunk: unknown): Uint8Array | null {
   // Stryker disable next-line ConditionalExpression: this only saves a view
   if (chunk instanceof Uint8Array) return chunk;
   if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  // Types are compared by name. An ArrayBuffer of another realm is not an instance of ours, and some platforms have no
-  // SharedArrayBuffer.
+  // Types are compared by name, because an ArrayBuffer of another realm is not an instance of our ArrayBuffer, and some
+  // platforms have no SharedArrayBuffer.
   const tag = Object.prototype.toString.call(chunk);
   const isMemory = tag === '[object ArrayBuffer]' || tag === '[object SharedArrayBuffer]';
   return isMemory ? new Uint8Array(chunk as ArrayBuffer) : null;
@@ -70,7 +71,10 @@ function toBytes(chunk: unknown): Uint8Array | null {
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const lossyUtf8 = new TextDecoder('utf-8');
 
-/** Decodes UTF-8 without its byte order mark. Null if it is invalid: replacing a byte could change a name. */
+/**
+ * Decodes UTF-8 without its byte order mark. Null if the bytes are invalid: a replaced byte could change a person's
+ * name.
+ */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return utf8.decode(bytes);
@@ -79,7 +83,7 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** Decodes bytes that may not be UTF-8: replaces invalid ones. */
+/** Decodes bytes as UTF-8, and replaces invalid bytes. */
 export function decodeLossy(bytes: Uint8Array): string {
   return lossyUtf8.decode(bytes);
 }

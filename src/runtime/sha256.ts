@@ -17,10 +17,14 @@ export async function sha256Hex(data: string | Uint8Array): Promise<string> {
   return toHex(await digest(bytes));
 }
 
-// The examples of FIPS 180 test the platform: it may have only a part of the module, or functions that throw.
+// An example of FIPS 180 tests the platform's function: a platform may have only a part of the module, or functions
+// that throw.
 const known = { text: 'abc', digest: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' };
 
-/** The platform's digest, if it is synchronous. It is several times faster, and other work does not delay it. */
+/**
+ * The platform's synchronous digest; null if it has none. It is several times faster than Web Crypto, and other work
+ * does not delay it.
+ */
 function createPlatformDigest(): Digest | null {
   const crypto = platformCrypto();
   try {

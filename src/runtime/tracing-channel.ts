@@ -8,7 +8,7 @@
 
 import { builtinModule } from './builtin-module.js';
 
-/** The channels; the name of each begins with `hosted-client:`. */
+/** The channels. Each name begins with `hosted-client:`. */
 export type ChannelName = 'call' | 'attempt' | 'wait' | 'callback';
 
 /** One step of a tracing channel. */
@@ -23,18 +23,18 @@ interface Channel {
 /** The five steps of a trace, with the names of Node's `tracingChannel`. */
 export type TracingChannel = Readonly<Record<'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error', Channel>>;
 
-/** The message that is published. All steps publish the same object. It is complete at the last step. */
+/** The message that is published. All steps publish the same object, which is complete at the last step. */
 export interface TraceMessage {
-  /** A short code for the error; null before an error, and if there is none. */
+  /** A short code for the error; null as long as there is no error. */
   errorCode: string | null;
   /**
-   * A subscriber of `start` may set this function if it has no store to bind. The function runs the traced function at
-   * once, in the subscriber's own context.
+   * A subscriber of `start` that has no store to bind may set this function. The function must run `run` at once, in
+   * the subscriber's own context.
    */
   [runInside]?: (run: () => void) => void;
 }
 
-/** The name of {@link TraceMessage}'s function, the same in every copy of this package. */
+/** The key of {@link TraceMessage}'s function, which is the same in every copy of this package. */
 export const runInside: unique symbol = Symbol.for('hosted-client:runInside') as typeof runInside;
 
 let channels: Readonly<Record<ChannelName, TracingChannel>> | null | undefined;
@@ -75,7 +75,10 @@ function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
   return { call: open('call'), attempt: open('attempt'), wait: open('wait'), callback: open('callback') };
 }
 
-/** Runs `run` within the subscribers' contexts, and publishes its steps. `message` has to be complete when it settles. */
+/**
+ * Runs `run` within the subscribers' contexts, and publishes its steps. `message` has to be complete when `run`
+ * settles.
+ */
 export async function trace<T>(channel: TracingChannel, message: TraceMessage, run: () => T | Promise<T>): Promise<T> {
   let running: Promise<T> | undefined;
   const runOnce = () => {
@@ -84,23 +87,23 @@ export async function trace<T>(channel: TracingChannel, message: TraceMessage, r
   };
   enter(channel, message, () => void runOnce());
   try {
-    // Also if no subscriber has run it; one that runs it later gets nothing to run.
+    // Runs the function if no subscriber has run it. If a subscriber runs it later, nothing happens.
     return await runOnce();
   } finally {
     publishEnd(channel, message);
   }
 }
 
-/** Completes a message; whatever a subscriber has done to it, what is traced goes on. */
+/** Completes a message. If a subscriber has made this impossible, the traced work continues without an error. */
 export function completeMessage<Message extends object>(message: Message, facts: Partial<Message>): void {
   try {
     Object.assign(message, facts);
   } catch {
-    // A subscriber has frozen it, or given it a setter that throws.
+    // A subscriber has frozen the message, or has given it a setter that throws.
   }
 }
 
-/** A trace of something that is not one function: a wait. */
+/** A trace of a task that consists of several functions, such as a wait. */
 export interface Trace {
   /** Runs a part of the task within the subscribers' contexts. */
   inside<T>(run: () => T): T;

@@ -6,7 +6,7 @@
 
 import { isEnabledInNode, type ProcessFacts, readProcessFacts } from './env-proxy.js';
 
-/** Finds the variable that names a proxy for this URL while the platform's fetch ignores it; null if there is none. */
+/** Finds the variable that names a proxy for this URL, if the platform's fetch ignores the proxy; otherwise null. */
 export function findUnusedProxy(url: string, facts: ProcessFacts | null = readProcessFacts()): string | null {
   if (facts?.runtime !== 'node' || isEnabledInNode(facts)) return null;
   const { protocol, hostname } = new URL(url);
@@ -15,7 +15,7 @@ export function findUnusedProxy(url: string, facts: ProcessFacts | null = readPr
   return name === undefined || isExcepted(hostname, facts) ? null : name;
 }
 
-// More exceptions match here than in any runtime, because wrong advice is worse than no advice.
+// More exceptions of `NO_PROXY` match here than in any runtime, because wrong advice is worse than no advice.
 function isExcepted(hostname: string, { read }: ProcessFacts): boolean {
   const entries = (read('no_proxy') ?? read('NO_PROXY') ?? '').toLowerCase().split(/[,\s]/);
   return entries.some((entry) => {
