@@ -1,26 +1,26 @@
 /**
- * Gathers items while a write is under way, so that the next write can take all of them. No item waits for a full
- * batch, and a busy database gets fewer statements.
+ * Collects items while a write is running, so that the next write can store all of them. No item waits until a batch is
+ * full, and a busy database gets fewer statements.
  *
  * @module
  */
 
 /** Writes items in batches, one batch at a time. */
 export interface Batches<T> {
-  /** Resolves once the item was written. Rejects with the error of its batch. */
+  /** Resolves once the item is written. Rejects if the write of its batch fails. */
   add(item: T): Promise<void>;
 }
 
 const maxItems = 500;
 
-/** Creates batches that `write` writes. */
+/** Creates batches. `write` writes one batch. */
 export function createBatches<T>(write: (items: readonly T[]) => Promise<void>): Batches<T> {
   const waiting: { readonly item: T; readonly resolve: () => void; readonly reject: (reason: unknown) => void }[] = [];
   let isWriting = false;
 
   async function writeAll(): Promise<void> {
     isWriting = true;
-    // Items that are added in the same turn belong together.
+    // Items that are added in the same turn of the event loop belong to one batch.
     await Promise.resolve();
     while (waiting.length > 0) {
       const batch = waiting.splice(0, maxItems);

@@ -1,6 +1,6 @@
 /**
- * Receives callbacks. Each one is verified as the client verifies it. One write then brings the next look at its job
- * forward. The body is not signed, so it is only a hint about when to ask. Only the ids in the body are stored.
+ * Receives callbacks. The client verifies each callback. One statement then stores that the job should be polled soon.
+ * The body of a callback is not signed, so its result is not used. Only the ids in the body are stored.
  *
  * @module
  */
@@ -18,7 +18,8 @@ export interface CallbackDoor {
   handler(options: { readonly maxBytes?: number | undefined }): (request: Request) => Promise<Response>;
 }
 
-// The table shows whether a callback is a repeat. A second body under one signature is one more hint.
+// This guard rejects no callback, because the table shows whether a callback is a repeat. A second body with the same
+// signature is accepted too.
 const everyOneIsNew: ReplayGuard = {
   begin: async () => 'new',
   commit: async () => {},
@@ -55,13 +56,13 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
         ...optionsOf(options),
         confirm: false,
         onEvent: async (event) => {
-          // A request cannot contain such ids, so no job has them.
+          // If the ids cannot be stored, a request cannot contain them either, so no job has them.
           if (canBeStored(event)) await keep(event);
         },
       });
       return async (request) => {
         const response = await handle(request);
-        // The callback could not be stored, so it must be redelivered.
+        // Status 500 means that the callback could not be stored, so the service must redeliver it.
         if (response.status !== 500) return response;
         return new Response(null, { status: 503, headers: { 'retry-after': String(assumedRedeliverySeconds) } });
       };

@@ -1,5 +1,5 @@
 /**
- * Creates trackers. It opens the database, and creates the tables that are missing.
+ * Creates trackers: opens the database, and creates missing tables.
  *
  * @module
  */
@@ -18,8 +18,8 @@ import type { Json } from './types.js';
 import { createWorkingTracker } from './working-tracker.js';
 
 /**
- * Creates a tracker. Every tracked job ends in one completion. The completion is handed over at least once, under a key
- * that never changes. This holds even if processes are killed in between. The jobs are stored in PostgreSQL or in a
+ * Creates a tracker. It follows jobs, and hands over one completion for each tracked job. A completion is handed over
+ * at least once, even if processes are killed, and its key never changes. The jobs are stored in PostgreSQL or in a
  * folder. pg-boss delivers the completions.
  *
  * @param options - The client, the place of the tables, and the settings for following jobs.
@@ -39,12 +39,12 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
   const database = await openDatabase(settings.place);
   const context = createContext({ settings, database, statements: createStatements(settings) }, logger);
   try {
-    // PGlite runs in this process. It responds even if the machine is busy, so it needs no timeout.
+    // PGlite runs in this process. It always responds in the end, even on a busy machine, so it needs no timeout.
     await (database.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));
   } catch (error) {
     const closing = database.close().catch(() => undefined);
-    // The tracker does not wait for a database that does not respond. It waits for a folder, so that the caller can
-    // open the folder again at once.
+    // PostgreSQL may not respond, so this does not wait until its connections are closed. A folder is closed first, so
+    // that the caller can open it again at once.
     if (database.backend === 'pglite') await closing;
     throw error;
   }
@@ -63,7 +63,7 @@ async function prepare(context: Context): Promise<void> {
   await installBoss(context);
 }
 
-/** Rejects after nine seconds, because a caller's pool may wait for ever. */
+/** Rejects if `work` takes longer than nine seconds, because a caller's pool may wait for ever. */
 async function withinTenSeconds<T>(work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -38,7 +38,7 @@ export interface Database extends Sql {
 }
 
 /**
- * How long, in ms, a connection may take. With this limit, the tracker reports within ten seconds of the start that the
+ * How long, in ms, opening a connection may take. With this limit, `createTracker` rejects within ten seconds if the
  * database cannot be reached.
  */
 const connectMs = 5_000;
@@ -58,7 +58,7 @@ export async function openDatabase(place: Place): Promise<Database> {
   const pool: OwnPool = new Pool({
     connectionString: place.connectionString,
     connectionTimeoutMillis: connectMs,
-    // The other machine can disappear without closing its connections.
+    // The machine of the database can fail without closing its connections. A statement would then wait for ever.
     query_timeout: statementMs,
     keepAlive: true,
     application_name: 'hosted-client',
@@ -68,13 +68,16 @@ export async function openDatabase(place: Place): Promise<Database> {
   return createPoolDatabase(pool, bossModule, () => pool.end());
 }
 
-/** SQLSTATEs of transactions that failed because of another transaction. They succeed when they are tried again. */
+/**
+ * SQLSTATEs of transactions that failed because of another transaction. Such a transaction can succeed when it is tried
+ * again.
+ */
 const conflicts: ReadonlySet<string | null> = new Set(['40001', '40P01']);
 const maxTries = 20;
 
 /**
- * Tries again if `work` failed because of another transaction. One cause is a deadlock. The other cause is a row that
- * another process has written. It occurs if the database or the role makes every transaction repeatable read or
+ * Runs `work` again if it failed because of another transaction. One cause is a deadlock. Another cause is a row that
+ * another transaction has changed, if the default isolation level of the database or role is repeatable read or
  * serializable.
  */
 async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
@@ -89,7 +92,7 @@ async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs statements by a runner of the caller, for example by the caller's transaction. */
+/** Runs statements with a `pg` client, pool or transaction, or with PGlite. */
 export function createSql(runner: SqlRunner): Sql {
   return {
     async run(text, values = []) {
@@ -103,8 +106,8 @@ export function createSql(runner: SqlRunner): Sql {
 }
 
 function toBossDatabase(runner: SqlRunner): BossDatabase {
-  // If pg-boss passes no values, its text may contain several statements. Only a query without values can run such a
-  // text.
+  // A text without values may contain several statements. The driver runs several statements only if `values` is not
+  // passed.
   return { executeSql: (text, values) => (values?.length ? runner.query(text, values) : runner.query(text)) };
 }
 
@@ -143,7 +146,7 @@ async function runTransaction<T>(pool: SqlPool, work: (inside: Transaction) => P
       },
       () => {},
     );
-    // pg-boss throws the error of the driver.
+    // pg-boss does not wrap the errors of the driver.
     throw toStorageError(error);
   } finally {
     removeListener();

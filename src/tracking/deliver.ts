@@ -1,6 +1,5 @@
 /**
- * Delivers completions. It fetches messages, charges the token bucket for the requests of their deliveries, and settles
- * the results.
+ * Delivers completions: fetches messages, takes tokens for the requests of their deliveries, and stores the results.
  *
  * @module
  */
@@ -16,21 +15,21 @@ import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Sett
 import { createSettler } from './settle.js';
 import type { Json } from './types.js';
 
-/** The loop that delivers in one process. */
+/** The loop that delivers completions in one process. */
 export interface Deliveries {
-  /** Fetches at once, because there may be a message. */
+  /** Fetches messages at once, because there may be a new message. */
   wake(): void;
-  /** Stops fetching messages. Resolves once the running handlers have ended and their results are settled. */
+  /** Stops fetching messages. Resolves once the running handlers have ended and their results are stored. */
   drain(): Promise<void>;
 }
 
-/** How often, in ms, an idle process looks for messages. */
+/** How often, in ms, an idle process checks for messages. */
 const idleMs = 1_000;
 /** How many messages are fetched at once. If a worker dies, all messages that it fetched must be delivered again. */
 const maxFetched = 10;
-/** How long, in ms, the loop fetches nothing if no request may be sent. */
+/** How long, in ms, the loop waits if no request may be sent. */
 const heldMs = 1_000;
-/** How long, in ms, the loop waits before it settles again after a failure. */
+/** How long, in ms, to wait before a result is written again after a failed write. */
 const settleAgainMs = 250;
 
 /** Starts the loop. */
@@ -47,13 +46,16 @@ export function createDeliveries<C extends Json>(
   const paying = createPause();
   const { sleep } = createPlatformClock();
   let isStopping = false;
-  /** How many messages a handler has, or will have soon. */
+  /** How many messages are with a handler, or will be soon. */
   let running = 0;
-  /** How many messages are running or being settled. */
+  /**
+   * How many messages were fetched and are not finished. Besides the running ones, these are the messages whose results
+   * are being stored.
+   */
   let inHand = 0;
-  /** The id of the message of each completion in hand, by the completion's key. */
+  /** The message id of each completion that is being delivered, by the completion's key. */
   const messageOf = new Map<string, string>();
-  /** The requests a second of all processes. It is 1 until the database has returned the rate. */
+  /** How many requests a second all processes may send together. It is 1 until the database has returned the rate. */
   let rate = 1;
 
   const settling = createSettler(context, handOver);
@@ -74,14 +76,14 @@ export function createDeliveries<C extends Json>(
   async function run(): Promise<void> {
     while (!isStopping) {
       const { handlerConcurrency } = settings;
-      // The same number of messages again may wait to be settled.
+      // In addition to the running handlers, `handlerConcurrency` messages may wait until their results are stored.
       const free = Math.min(handlerConcurrency - running, 2 * handlerConcurrency - inHand);
       if (free < 1) {
         await freed.sleep(60_000);
         continue;
       }
-      // The loop fetches the requests of one second at most, because the fetched messages are held and their requests
-      // are paid.
+      // The loop fetches only as many messages as it gets tokens in one second. More messages would wait for tokens,
+      // and no other process could deliver them.
       const most = Math.min(free, maxFetched, Math.max(1, Math.floor(rate)));
       const waitMs = await fetch(most).catch(() => null);
       if (isStopping) return;
@@ -98,7 +100,8 @@ export function createDeliveries<C extends Json>(
     const beginBy = performance.now() + beforeHandlerMs;
     const messages = await boss.fetch(queues.completions, { batchSize: most, includeMetadata: true });
     if (messages.length === 0) return null;
-    // The messages are held from here on. If a step below fails, a message is delivered again when its lease is over.
+    // From here on, this process has the leases of the messages. If a step below fails, a message is delivered again
+    // after its lease.
     const rows = await database.run(statements.deliver, [JSON.stringify(messages.map(({ data }) => data.key))]);
     const [first] = rows;
     if (first) rate = numberOf(first, 'rate');
@@ -108,12 +111,12 @@ export function createDeliveries<C extends Json>(
     const rowOf = new Map(rows.map((row) => [String(row.key), row]));
     for (const message of messages) {
       const { key } = message.data;
-      // A second message of the same completion is not needed. The same message is fetched again when its lease is
-      // over.
+      // If another message of this completion is already being delivered, this message is not needed. A message that is
+      // fetched again after its lease is delivered again.
       const isSecond = (messageOf.get(key) ?? message.id) !== message.id;
       const row = isSecond ? undefined : rowOf.get(key);
       if (!isSecond) messageOf.set(key, message.id);
-      // Each request is sent once its own token is paid, so that the requests are not sent all at once.
+      // Each request waits for its own token, so that the requests are not sent all at once.
       const later = row === undefined ? 0 : asking.length - 1 - asking.indexOf(row);
       inHand += 1;
       running += 1;
@@ -127,19 +130,19 @@ export function createDeliveries<C extends Json>(
       });
     }
     if (asking.length === 0) return 0;
-    // Jobs that are due get as many tokens as deliveries.
+    // If jobs are due, the wait is twice as long, so that polls get as many tokens as deliveries.
     return tokens === null ? heldMs : owedMs(tokens) * (first?.has_due === true ? 2 : 1);
   }
 
-  // If this fails, the lease ends, and the message is delivered again.
+  // If this fails, the message is delivered again after its lease.
   async function process(message: BossMessage, row: Row | undefined, plan: Plan): Promise<void> {
     try {
       await keepSettling(await handle(message, row, plan), plan.beginBy + settings.handlerTimeoutMs);
     } catch {}
   }
 
-  // While the message is held, this waits for a database that cannot be reached. Without the wait, a handler that has
-  // ended would be called again.
+  // Tries to store the result until the lease of the message ends, because the database may be unreachable for a while.
+  // Without a stored result, the handler would be called again.
   async function keepSettling(settled: Settled, heldUntil: number): Promise<void> {
     for (;;) {
       try {
@@ -151,7 +154,7 @@ export function createDeliveries<C extends Json>(
     }
   }
 
-  // A message that is being settled does not count against the limit of running handlers.
+  // While the result of a message is being stored, the message does not count against the limit of running handlers.
   async function handle(message: BossMessage, row: Row | undefined, plan: Plan): Promise<Settled> {
     try {
       return row === undefined ? { is: 'gone', message } : await runHandler(message, row, plan);

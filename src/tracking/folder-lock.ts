@@ -32,7 +32,7 @@ export function lockFolder(folder: string): () => void {
   let unlock: (() => void) | null;
   try {
     files.mkdirSync(folder, { recursive: true });
-    // Two spellings of the path of one folder must lead to the same lock.
+    // A folder can have several paths. All of them must lead to the same lock.
     unlock = lockFile(`${files.realpathSync(folder)}.lock`);
   } catch (error) {
     const why = 'the folder cannot be created or locked: the folder and its parent folder must be writable';

@@ -1,6 +1,6 @@
 /**
- * Follows jobs. It takes the jobs that are due, looks at them, and hands over the jobs that have ended. Taking a job
- * also sets the date of its next look, so a job that is still pending needs no second statement.
+ * Follows jobs: takes the jobs that are due, polls them, and hands over the jobs that have ended. The statement that
+ * takes a job also sets the date of its next poll. So a job that is still pending needs no second statement.
  *
  * @module
  */
@@ -19,17 +19,17 @@ import { states } from './schema.js';
 
 /** The loop that follows jobs in one process. */
 export interface Follower {
-  /** Looks for due jobs at once, because one may be due now. */
+  /** Checks for due jobs at once, because a job may have become due. */
   wake(): void;
-  /** Stops taking jobs. Resolves once the running looks have ended. */
+  /** Stops taking jobs. Resolves once the running polls have ended. */
   drain(): Promise<void>;
 }
 
-/** How often, in ms, an idle process looks for due jobs. Other processes can track jobs too. */
+/** How often, in ms, an idle process checks for due jobs. Other processes can track jobs too. */
 const idleMs = 500;
-/** The longest wait, in ms, for running requests before the free places are filled. */
+/** The longest wait, in ms, for running requests before the next jobs are taken. */
 const gatherMs = 50;
-/** How long, in ms, the loop waits after the database failed. */
+/** How long, in ms, the loop waits after a failure of the database. */
 const outageMs = 1_000;
 
 /** A row of the statement `note`. */
@@ -43,7 +43,7 @@ interface Note {
   readonly is_soon: boolean;
 }
 
-/** Starts the loop. `signal` ends the running requests. */
+/** Starts the loop. `signal` aborts the running requests. */
 export function createFollower(context: Context, handOver: HandOver, health: Health, signal: AbortSignal): Follower {
   const { settings, database, statements, report, log } = context;
   const { concurrency } = settings;
@@ -88,7 +88,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
         if (isAway) log('info', 'the database can be reached again');
         isAway = false;
       } catch {
-        if (!isAway) log('warn', 'the database cannot be reached: no job is looked at until it can be reached');
+        if (!isAway) log('warn', 'the database cannot be reached: no job is polled until it can be reached');
         isAway = true;
         waitMs = outageMs;
       }
@@ -96,7 +96,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     }
   }
 
-  /** Takes up to `most` jobs. Resolves with how long to wait, in ms. */
+  /** Takes up to `most` jobs. Resolves with the wait until more jobs should be taken, in ms. */
   async function take(most: number): Promise<number> {
     const [fleet, ...rows] = await database.run(statements.claim, [most]);
     if (!fleet) return idleMs;
@@ -111,7 +111,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       });
     }
     if (rows.length === most) {
-      // A few large batches are better than many small batches, because each batch writes the row of the fleet.
+      // A few large batches cost less than many small batches, because each batch writes the row of the table `fleet`.
       const endsAt = performance.now() + gatherMs;
       while (!isStopping && inFlight > concurrency / 5 && performance.now() < endsAt) await freed.sleep(gatherMs);
       return 0;
@@ -131,17 +131,18 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     );
   }
 
-  /** Calculates how long, in ms, to wait until the token bucket allows a batch that is worth a statement. */
+  /** Calculates how long, in ms, to wait until the token bucket has enough tokens for a batch of a reasonable size. */
   function waitForTokens(most: number, taken: number, tokens: number, rate: number): number {
     const burst = Math.max(1, rate / 10);
     const wanted = Math.min(most, Math.max(1, burst * 0.6));
-    // Other processes take a share of the tokens.
+    // If other processes took most of the tokens, this process waits longer the next time.
     waitFactor = taken < wanted / 2 ? Math.min(waitFactor * 1.3, 3) : Math.max(1, waitFactor / 1.3);
     const ms = ((wanted - (tokens - taken)) / rate) * 1_000 * waitFactor;
     return Math.min(Math.max(ms, 5), idleMs) * (0.9 + Math.random() * 0.2);
   }
 
-  // If a step fails here, the job is looked at again, because taking the row has set the date of its next look.
+  // If a step fails here, the job is polled again later, because the statement `claim` has already set the date of its
+  // next poll.
   async function lookAt(row: TakenRow): Promise<void> {
     try {
       if (row.hasHeard) await database.run(statements.adopt, [row.key]);
@@ -188,9 +189,9 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   }
 
   /**
-   * Compares the link of a verified status with the link that a callback named. A callback's body is not signed, so its
-   * link may not be the job's own link. The context of that link may then belong to another person. Therefore the
-   * verified status decides. Resolves with true if the job is not tracked after this.
+   * Compares the link of a verified status with the link that a callback named. The body of a callback is not signed,
+   * so it may name another person's link, which has another context. If the links differ, the job gets the link of the
+   * verified status. Resolves with true if the job is not followed after this.
    */
   async function isOfAnotherLink(row: TakenRow, status: JobStatus): Promise<boolean> {
     const linkId = row.isProven ? null : findOtherLink(row, status);

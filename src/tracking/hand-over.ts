@@ -1,6 +1,6 @@
 /**
- * Hands ended jobs to pg-boss, which delivers them. The end of a job and its message are written in one transaction. A
- * message contains only the key.
+ * Passes completions to pg-boss, which queues them for delivery. The end of a job and its message are written in one
+ * transaction. A message contains only the key of its completion.
  *
  * @module
  */
@@ -22,44 +22,47 @@ export const queues = { completions: 'completions', dead: 'dead' } as const;
 /** The end of a job. */
 export interface JobEnd {
   readonly key: string;
-  /** The reference id of the job's link at the time of the look. */
+  /** The reference id of the job's link at the time of the last poll. */
   readonly linkRefId: string | null;
   readonly outcome: 'completed' | 'expired';
-  /** The error of the last look. */
+  /** The error of the last poll. */
   readonly error: HostedErrorCode | null;
 }
 
-/** Jobs that a link counts, but that no callback has mentioned. */
+/** A number of jobs that a link counts, but that no callback has mentioned. */
 export interface Gap {
   readonly key: string;
   readonly linkKey: string;
   readonly missing: number;
-  /** How many of these jobs callbacks have mentioned since the jobs were reported. */
+  /** How many of these jobs were mentioned by a callback after they were reported as missing. */
   readonly told: number;
 }
 
-/** Hands completions to pg-boss. */
+/** Passes completions to pg-boss. */
 export interface HandOver {
   readonly boss: Boss;
   end(end: JobEnd): Promise<void>;
   endGap(gap: Gap): Promise<void>;
   /**
-   * Sends a new message for each completion whose message is missing. It checks only completions that have been handed
-   * over for at least `olderThanMs`.
+   * Sends a new message for each completion whose message is missing. Checks only completions that are at least
+   * `olderThanMs` old.
    */
   adoptOrphans(inside: Transaction, olderThanMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Ten years. A completion that waits for a worker must never be removed, but pg-boss requires a number. */
+/**
+ * How long, in seconds, pg-boss keeps a message: ten years. A message must never be removed before its delivery, but
+ * pg-boss requires a number.
+ */
 const foreverSeconds = 315_360_000;
 /**
- * How long, in ms, a delivery may take before its handler begins. It includes the wait for the token bucket, the
+ * How long, in ms, a delivery may take before its handler begins. This time includes the wait for the token bucket, the
  * delivery's request, and two statements.
  */
 export const beforeHandlerMs = maxDebtSeconds * 1_000 + requestMs + 5_000;
 
-/** Calculates how long a worker has a completion before another worker gets it, in seconds. */
+/** Calculates the lease of a message, in seconds. After the lease, another worker gets the message. */
 function leaseSeconds(handlerTimeoutMs: number): number {
   return Math.ceil((handlerTimeoutMs + beforeHandlerMs) / 1_000);
 }
@@ -77,8 +80,8 @@ const madeByAnother: ReadonlySet<string | null> = new Set([
 
 /**
  * Starts pg-boss. `supervises` is true in a process that delivers completions. In such a process, pg-boss gives the
- * messages of dead workers to other workers. pg-boss has no lock for creating its schema. Therefore a process tries again if another process
- * creates the schema at the same time.
+ * messages of dead workers to other workers. pg-boss takes no lock when it creates its schema. Therefore a process
+ * tries again if another process creates the schema at the same time.
  */
 async function startBoss(context: Context, supervises: boolean, triesLeft = 5): Promise<Boss> {
   const { settings, database } = context;
@@ -116,12 +119,12 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
     }
     // An error of pg-boss itself says that its tables are missing or older.
     if (error === fromDriver && code !== '42501') throw toStorageError(error, 'create a tracker');
-    const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing or older: start with "migrate" and a role that may create them, or run the SQL of docs/tracking.md`;
+    const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing or older: set "migrate" to true and use a role that may create them, or run the SQL of docs/tracking.md`;
     throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
   }
 }
 
-/** Creates the missing tables and queues of pg-boss, and leaves nothing running. */
+/** Creates the missing tables and queues of pg-boss, and then stops pg-boss. */
 export async function installBoss(context: Context): Promise<void> {
   if (context.settings.migrate && (await areQueuesThere(context))) return;
   const boss = await startBoss(context, false);
@@ -135,8 +138,8 @@ export async function installBoss(context: Context): Promise<void> {
 }
 
 /**
- * Checks for the queues without pg-boss, because pg-boss takes longer to start. A process that works updates older
- * tables of pg-boss.
+ * Checks whether the queues exist. This does not start pg-boss, because its start takes longer. Older tables of pg-boss
+ * are updated later, when a process calls `onCompletion()`.
  */
 async function areQueuesThere({ settings, database }: Context): Promise<boolean> {
   const schema = `${settings.schema}_boss`;
@@ -162,12 +165,12 @@ async function prepareQueues({ settings }: Context, boss: Boss, updates: boolean
   const dead = await boss.getQueue(queues.dead);
   const completions = await boss.getQueue(queues.completions);
   if ((!dead || !completions) && !migrate) {
-    const why = 'the queues of pg-boss are missing: start with "migrate", or run the SQL of docs/tracking.md';
+    const why = 'the queues of pg-boss are missing: set "migrate" to true, or create them as in docs/tracking.md';
     throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
   }
   if (!dead) await boss.createQueue(queues.dead, options);
   if (!completions) await boss.createQueue(queues.completions, { ...options, deadLetter: queues.dead });
-  // The settings of the process that last began to deliver apply.
+  // All processes use the settings of the process that was the last to call `onCompletion()`.
   else if (updates) await boss.updateQueue(queues.completions, { ...options, deadLetter: queues.dead });
 }
 
@@ -178,8 +181,9 @@ export async function openHandOver(context: Context, { works }: { readonly works
   const stop = () => boss.stop({ graceful: false, close: false }).catch(() => undefined);
   try {
     if (works) await prepareQueues(context, boss, true);
-    // These inserts let pg-boss read its queues now. Inside a transaction, it would read them outside of the
-    // transaction. PGlite has only one connection, and would never respond to that.
+    // Before its first insert into a queue, pg-boss reads the queue, and it does so outside of any transaction. PGlite
+    // has only one connection, so this read would never end while a transaction is open. These empty inserts make
+    // pg-boss read the queues now.
     for (const queue of Object.values(queues)) await boss.insert(queue, [], {});
   } catch (error) {
     await stop();
@@ -189,7 +193,7 @@ export async function openHandOver(context: Context, { works }: { readonly works
   async function send(db: BossDatabase, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
     const messages = rows.map((row) => {
-      // These attempts were used before the job was followed again.
+      // These attempts were made before the job was followed again.
       const attempts = numberOf(row, 'attempts');
       const retryLimit = Math.max(0, settings.maxAttempts - 1 - attempts);
       return { data: { key: String(row.key) }, ...(attempts > 0 && { retryLimit }) };

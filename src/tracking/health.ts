@@ -1,7 +1,7 @@
 /**
- * Distinguishes a job that cannot be looked at from a service that cannot be asked. Some problems affect all jobs: a
- * key, an outage, or responses that cannot be verified. Such a problem holds the whole fleet. The fleet then asks for
- * one job at a time, and waits longer each time, until a response is good again.
+ * Distinguishes problems of one job from problems of all jobs. A wrong key, an outage, or responses that cannot be
+ * verified affect all jobs. During such a problem, all processes together poll only one job at a time, with longer and
+ * longer waits, until a request succeeds.
  *
  * @module
  */
@@ -12,30 +12,36 @@ import type { Context } from './context.js';
 
 /** Watches the requests of this process. */
 export interface Health {
-  /** A request got a good response. */
+  /** Must be called when a request has succeeded. */
   succeeded(): void;
-  /** A request failed. */
+  /** Must be called when a request has failed. */
   failed(error: AnyHostedError): void;
-  /** Learns the problem that the database has stored, or null. Another process may have found it. */
+  /**
+   * Must be called with the problem that is stored in the database, or with null. Another process may have found the
+   * problem.
+   */
   learn(problem: string | null): void;
 }
 
-/** This number of failures in a row is a problem of the fleet, if no request has succeeded for `silenceMs`. */
+/** This number of failures in a row is a problem of all jobs, if no request has succeeded for `silenceMs`. */
 const failuresInRow = 3;
 /**
- * The shortest time, in ms, since the last request that succeeded. Of many requests that run at the same time, several
- * may fail together.
+ * Failures are a problem of all jobs only if the last success is at least this long ago, in ms. A short fault can make
+ * several parallel requests fail at once.
  */
 const silenceMs = 1_000;
-/** How long, in ms, `Retry-After` may hold the fleet at most. */
+/** The longest pause of all processes, in ms, that `Retry-After` can cause. */
 const maxHoldMs = 3_600_000;
-/** How long, in ms, a 429 without `Retry-After` holds the fleet. */
+/** The pause of all processes, in ms, after a 429 without `Retry-After`. */
 const defaultHoldMs = 1_000;
 
-/** Errors that do not end by waiting. If no request has succeeded yet, one such error is enough. */
+/**
+ * Errors that waiting does not solve. If no request has succeeded yet, one of these errors is already a problem of all
+ * jobs.
+ */
 const lasting: ReadonlySet<HostedErrorCode> = new Set(['authentication', 'signature', 'config']);
 
-/** Creates the watch. */
+/** Creates the watch over the requests of this process. */
 export function createHealth({ database, statements, report, log }: Context): Health {
   let inRow = 0;
   let succeededAt: number | null = null;
@@ -44,7 +50,7 @@ export function createHealth({ database, statements, report, log }: Context): He
 
   let writing = 0;
 
-  // If a write fails, the next failure of a request finds the problem again.
+  // A write that fails is not tried again here, because a later request leads to the same write.
   function write(text: string, values: readonly unknown[]): void {
     writing += 1;
     void database
@@ -59,7 +65,7 @@ export function createHealth({ database, statements, report, log }: Context): He
     const asked = Number(readProperty(error, 'retryAfterMs') ?? 0);
     const ms = Math.min(asked || (error.code === 'rate_limit' ? defaultHoldMs : 0), maxHoldMs);
     const until = performance.now() + ms;
-    // Many rejected requests may ask for the same wait.
+    // Many responses may request the same pause. It is written once.
     if (ms === 0 || until <= heldUntil + 100) return;
     heldUntil = until;
     write(statements.hold, [ms]);
@@ -77,7 +83,7 @@ export function createHealth({ database, statements, report, log }: Context): He
       if (problem === null) return;
       problem = null;
       write(statements.recovered, []);
-      log('info', 'the service can be asked again');
+      log('info', 'the problem is over: all due jobs are polled again');
     },
     failed(error) {
       if (!isOfTheFleet(error)) return;
@@ -87,29 +93,26 @@ export function createHealth({ database, statements, report, log }: Context): He
       problem = error.code;
       write(statements.problem, [error.code]);
       report({ type: 'problem', code: error.code });
-      log(
-        'warn',
-        `the service is asked for one job at a time until this problem is over (${error.code}): ${error.message}`,
-      );
+      log('warn', `only one job at a time is polled until this problem is over (${error.code}): ${error.message}`);
     },
     learn(known) {
-      // While a write is under way, the database does not have the new value yet.
+      // While a write is running, the database does not have the new value yet.
       if (writing === 0) problem = known;
     },
   };
 }
 
-/** Says whether other jobs would fail in the same way. */
+/** Says whether requests for other jobs would fail in the same way. */
 function isOfTheFleet(error: AnyHostedError): boolean {
   switch (error.code) {
     case 'not_found':
     case 'api':
     case 'validation':
       return false;
-    // A blocked ID number is not retryable, because waiting does not help.
+    // The 429 for a blocked ID number is not retryable, and affects only one job.
     case 'rate_limit':
       return error.retryable;
-    // One example is a gateway's HTML page with status 200.
+    // For example, a gateway may respond with an HTML page and status 200.
     case 'response':
       return error.reason === 'malformed' || error.reason === 'redirect';
     default:

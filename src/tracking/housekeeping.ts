@@ -1,6 +1,6 @@
 /**
- * Cleans up once a minute, in one process. It removes jobs and links that ended long ago, in small batches. It also
- * sends lost messages again.
+ * Removes jobs and links that ended long ago, and sends lost messages again. One of the processes does this once a
+ * minute, in small batches.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import type { Context } from './context.js';
 import { type HandOver, queues } from './hand-over.js';
 import { createPause } from './pause.js';
 
-/** How often, in ms, each process asks whether it is its turn. */
+/** How often, in ms, each process checks whether it should do the housekeeping now. */
 const everyMs = 30_000;
-/** How many batches are removed at a time, at most. The rest waits for a minute. */
+/** The largest number of batches that are removed at a time. Further rows are removed a minute later. */
 const maxBatches = 20;
 
-/** How long, in ms, a completion must have been handed over before its message is checked. */
+/** How old, in ms, a completion must be before its message is checked. */
 const orphanMs = 3_600_000;
 
 /** Starts the housekeeping. */
@@ -35,7 +35,7 @@ export function createHousekeeping(
 
   async function run(): Promise<void> {
     while (!isStopping) {
-      // The loop that looks at jobs reports a database that cannot be reached.
+      // Errors are ignored here, because the loop that polls jobs logs that the database cannot be reached.
       await keepHouse().catch(() => undefined);
       if (!isStopping) await pause.sleep(everyMs);
     }

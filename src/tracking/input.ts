@@ -13,9 +13,9 @@ import { check } from '../validation/check.js';
 import { inputObject, integer, maxBodyLimit } from '../validation/input.js';
 import type { SqlRunner } from './types.js';
 
-/** How many bytes a context may have as JSON. */
+/** The largest size of a context, in bytes of JSON. */
 const maxContextBytes = 16 * 1024;
-/** How many characters an id may have. An id of a callback has the same limit. */
+/** How many characters an id may have. The ids in a callback have the same limit. */
 const maxIdCharacters = 1_024;
 /** How many jobs one call may track. */
 const maxJobs = 100_000;
@@ -23,7 +23,7 @@ const maxJobs = 100_000;
 const whatAnIdIs =
   'must be a string of 1 to 1,024 characters, not blank, without NUL and without an unpaired surrogate';
 
-/** Says whether PostgreSQL stores an id unchanged. PostgreSQL stores no NUL, and UTF-8 has no unpaired surrogate. */
+/** Says whether PostgreSQL can store an id unchanged. It cannot store NUL, and UTF-8 has no unpaired surrogates. */
 export function isStorableId(value: unknown): value is string {
   return (
     typeof value === 'string' &&
@@ -100,7 +100,7 @@ export function readTrack(
 ): { readonly jobs: readonly CheckedJob[]; readonly db: SqlRunner | undefined } {
   const isList = Array.isArray(given);
   const list: readonly unknown[] = isList ? given : [given];
-  if (list.length > maxJobs) fail([{ path: 'jobs', message: 'must be at most 100,000' }], 'track jobs');
+  if (list.length > maxJobs) fail([{ path: 'jobs', message: 'must have at most 100,000 jobs' }], 'track jobs');
   const issues: Issue[] = [];
   const jobs = list.flatMap((job, at) => {
     const checked = check(jobToTrack, job);
@@ -169,12 +169,12 @@ function toJson(value: unknown): string | undefined {
   }
 }
 
-/** How deep a context may be. A response of the service has the same limit. */
+/** How deeply a context may be nested. A response of the service has the same limit. */
 const maxDepth = 64;
 
 function isJson(value: unknown, depth: number): boolean {
   if (value === null || typeof value === 'boolean') return true;
-  // PostgreSQL stores no NUL, and UTF-8 has no unpaired surrogate.
+  // PostgreSQL cannot store NUL, and UTF-8 has no unpaired surrogates.
   if (typeof value === 'string') return !/[\ud800-\udfff]|\0/u.test(value);
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || depth >= maxDepth) return false;

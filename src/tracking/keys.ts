@@ -13,8 +13,9 @@ export type KeyOf =
   | readonly ['unheard', refId: string, missing: string];
 
 /**
- * Creates a UUID of version 8. RFC 9562 §5.8 leaves the content of this version to the implementer. The UUID has the
- * first bits of the SHA-256 of the environment and the ids. It is the same everywhere, for ever.
+ * Creates a UUID of version 8. RFC 9562 §5.8 leaves the content of this version to the implementer. This UUID contains
+ * the first bits of a SHA-256 of the environment and the ids. The same ids give the same UUID in every process, for
+ * ever.
  */
 export async function createKey(environment: string, parts: KeyOf): Promise<string> {
   const hex = await sha256Hex(JSON.stringify(['hosted-client/tracking', environment, ...parts]));

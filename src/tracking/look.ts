@@ -1,5 +1,6 @@
 /**
- * Looks once at one job or link. A look is a signed and verified request. The result says what changes in the row.
+ * Polls one job or link once. The request is signed, and its response is verified. The result says what changes in the
+ * row.
  *
  * @module
  */
@@ -11,31 +12,37 @@ import type { Row } from './database.js';
 import type { Health } from './health.js';
 import { kinds } from './schema.js';
 
-/** A row that was taken to be looked at. */
+/** A row that was taken to be polled. */
 export interface TakenRow {
   readonly key: string;
   readonly isLink: boolean;
   readonly userId: string;
   readonly jobId: string;
   readonly linkRefId: string | null;
-  /** How often the row was looked at, including this look. */
+  /** How often the row was polled, including this poll. */
   readonly polls: number;
   readonly lastError: string | null;
   /** True if the caller tracks the job, or the service knows it. False if only a callback has mentioned it. */
   readonly isProven: boolean;
-  /** True if the deadline is over. This look is then the last one. */
+  /** True if the deadline has passed. Then this is the last poll. */
   readonly isLast: boolean;
-  /** For a link: how many of its jobs are known, and how many were missing at the last look. */
+  /** For a link: how many of its jobs are known, and how many were missing at the last poll. */
   readonly known: number;
   readonly missingSeen: number;
-  /** For a link: how many jobs were reported as missing, and how many of these callbacks have mentioned since. */
+  /**
+   * For a link: how many jobs were reported as missing, and how many of the reported jobs were mentioned by a later
+   * callback.
+   */
   readonly missingReported: number;
   readonly missingTold: number;
-  /** For a link: whether callbacks mentioned jobs while the link was being tracked. */
+  /**
+   * For a link: whether callbacks have mentioned jobs that are not followed yet. A callback can arrive while
+   * `trackLink()` runs.
+   */
   readonly hasHeard: boolean;
 }
 
-/** The result of a look. */
+/** The result of a poll. */
 export type Found =
   | {
       readonly is: 'ended';
@@ -49,7 +56,7 @@ export type Found =
   | {
       readonly is: 'noted';
       readonly error: HostedErrorCode | null;
-      /** Only for a link. */
+      /** The new counts of a link. Null for a job, and after an error. */
       readonly seen: { readonly missing: number; readonly told: number } | null;
       readonly status: JobStatus | null;
     }
@@ -59,8 +66,8 @@ export type Found =
 export const requestMs = 20_000;
 
 /**
- * How many times a job is looked at if only a callback has mentioned it and the service does not know it. With the
- * default waits, this takes about five minutes. A callback's body is not signed, and may invent jobs.
+ * How many times a job is polled if only a callback has mentioned it and the service does not know it. With the default
+ * waits, these polls take about five minutes. The body of a callback is not signed, so the job may be invented.
  */
 const maxUnknownLooks = 10;
 
@@ -85,9 +92,9 @@ export function readTaken(row: Row): TakenRow {
 }
 
 /**
- * Looks at a job or link once.
+ * Polls a job or link once.
  *
- * @throws the signal's reason when it aborts.
+ * @throws the signal's reason when the signal aborts.
  */
 export async function look(
   row: TakenRow,
@@ -102,7 +109,7 @@ export async function look(
       health.succeeded();
       return compare(row, link.jobs.failed + link.jobs.successful);
     }
-    // If only a callback has mentioned the job, the history says which link it belongs to.
+    // If only a callback has mentioned the job, its link is not certain. The history contains the right link.
     const status = await client.jobs.status({ userId: row.userId, jobId: row.jobId, history: !row.isProven }, options);
     health.succeeded();
     if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };
@@ -128,9 +135,10 @@ function afterError(row: TakenRow, error: AnyHostedError): Found {
 }
 
 /**
- * Compares the link's count of finished jobs with the number of known jobs. A callback may still be on its way.
- * Therefore a missing job counts only if it was also missing at the look before. Callbacks may have mentioned some of
- * the reported jobs since. If more jobs are missing than the other reported ones, the additional jobs are new.
+ * Compares the link's count of finished jobs with the number of known jobs. The difference is the number of missing
+ * jobs. A callback may still be on its way, so a job counts as missing only if it is missing at two polls in a row, or
+ * at the last poll. The reported number never decreases: jobs that were reported and that a later callback has
+ * mentioned are still counted.
  */
 function compare(row: TakenRow, finished: number): Found {
   const missing = Math.max(0, finished - row.known);
@@ -143,8 +151,7 @@ function compare(row: TakenRow, finished: number): Found {
 }
 
 /**
- * Finds the link that a verified status names, if it differs from the link that the callback named. Otherwise returns
- * null.
+ * Returns the link that a verified status names, if it is not the link that the callback named. Otherwise returns null.
  */
 export function findOtherLink(row: TakenRow, { result, history }: JobStatus): string | null {
   const named = [result, ...(history ?? [])].flatMap((entry) => entry?.partnerParams?.linkId ?? []);

@@ -17,17 +17,20 @@ import type { SqlPool, TrackerEvent } from './types.js';
 
 /** Options of {@link createTracker}. Exactly one of `connectionString`, `pool` and `folder` is required. */
 export interface TrackerOptions {
-  /** The client that fetches statuses and links, and that verifies callbacks. Its environment is part of every key. */
+  /**
+   * The client that fetches statuses and links, and that verifies callbacks. Its environment is part of every
+   * completion's key.
+   */
   client: HostedClient;
   /**
-   * The connection string of a PostgreSQL database (13 or later). An ordinary role is enough. Any number of processes
-   * on any number of machines can use the database.
+   * The connection string of a PostgreSQL database (13 or later). The role need not be a superuser. Any number of
+   * processes on any number of machines can use the database.
    */
   connectionString?: string;
   /** Your own pool. `stop()` does not close it. */
   pool?: SqlPool;
   /**
-   * A folder for PGlite. Only one process can use the folder, and this process holds a lock on it. Use `'memory://'`
+   * A folder for the files of PGlite. Only one process at a time can use the folder, and locks it. Use `'memory://'`
    * for tests.
    */
   folder?: string;
@@ -36,43 +39,47 @@ export interface TrackerOptions {
    */
   schema?: string;
   /**
-   * Whether the tracker may change tables. If it is `false`, nothing is changed, and tables that are missing or older
-   * lead to a `HostedStorageError`. Default `true`.
+   * Whether the tracker may create and change tables. If `false`, missing or older tables cause a `HostedStorageError`.
+   * Default `true`.
    */
   migrate?: boolean;
   /**
-   * How many requests a second all processes on this schema may send together. Requests before deliveries are included.
-   * The value of the latest start applies to all processes. A start without a value keeps the earlier value. Default
-   * 10.
+   * How many requests a second all processes on this schema may send together. The requests for deliveries are
+   * included. The value of the tracker that was created last applies to all processes. A tracker without a value keeps
+   * the stored value. Default 10.
    */
   maxRequestsPerSecond?: number;
   /** How many requests this process may send at the same time. Default 10. */
   concurrency?: number;
-  /** The wait between the first looks at a job, in milliseconds. Default 5,000. */
+  /** The wait between the first two polls of a job, in milliseconds. Default 5,000. */
   minDelayMs?: number;
-  /** The longest wait between two looks at a job, in milliseconds. Default 900,000. */
+  /** The longest wait between two polls of a job, in milliseconds. Default 900,000. */
   maxDelayMs?: number;
-  /** The factor by which each wait is longer than the wait before it. Default 1.5. */
+  /** Each wait is the previous wait multiplied by this factor. Default 1.5. */
   backoffFactor?: number;
-  /** How long a job is followed, in milliseconds. Default 7 days. */
+  /** How long a job is followed before it expires, in milliseconds. Default 7 days. */
   deadlineMs?: number;
   /**
-   * The treatment of a callback whose job is not known from `track()` or from a tracked link. With `'keep'`, the job is
-   * kept for a later `track()`. With `'track'`, the job is followed at once, without a context. Default `'keep'`.
+   * What happens when a callback mentions a job that is not tracked and that does not belong to a tracked link. With
+   * `'keep'`, the job is stored for a later `track()`. With `'track'`, the job is followed at once, without a context.
+   * Default `'keep'`.
    */
   unknownJobs?: 'keep' | 'track';
   /**
-   * How long a handler may take, in milliseconds. After this time, `signal` aborts, and the completion is handed over
-   * again. Default 60,000.
+   * How long a handler may take, in milliseconds. After this time, the completion's `signal` aborts, and the completion
+   * is handed over again. Default 60,000.
    */
   handlerTimeoutMs?: number;
   /** How many completions this process may hand over at the same time. Default 10. */
   handlerConcurrency?: number;
-  /** How many times a completion is handed over, at most. After that, it is a dead letter. Default 20. */
+  /**
+   * How many times a completion is handed over at most. If the handler fails every time, the completion becomes a dead
+   * letter. Default 20.
+   */
   maxAttempts?: number;
   /**
-   * The wait before a completion is handed over again, in milliseconds. It is rounded up to full seconds, and doubles
-   * each time. Default 1,000.
+   * The wait before a completion is handed over again for the first time, in milliseconds. It is rounded up to full
+   * seconds. Each further wait is twice as long. Default 1,000.
    */
   minRetryMs?: number;
   /**
@@ -81,8 +88,8 @@ export interface TrackerOptions {
    */
   maxRetryMs?: number;
   /**
-   * How long the tracker remembers jobs and links that have ended, in milliseconds. During this time, it recognises a
-   * repeated callback. Default 30 days.
+   * How long the tracker keeps jobs and links that have ended, in milliseconds. During this time, it recognises
+   * repeated callbacks about these jobs. Default 30 days.
    */
   retentionMs?: number;
   /** Receives log lines. They contain no ids of people, jobs or links. Default: the client's logger. */
@@ -123,7 +130,7 @@ export interface TrackerSettings {
 }
 
 const dayMs = 86_400_000;
-/** Ten years. This may be longer than a timer can run, because the database keeps the date. */
+/** Ten years. A timer cannot run so long, but none is needed, because the database stores the date. */
 const maxAgeMs = 3_650 * dayMs;
 
 const age = z.custom<number>(
@@ -133,13 +140,13 @@ const age = z.custom<number>(
   },
 );
 
-// The name of pg-boss's schema is five characters longer. PostgreSQL cuts names after 63 characters.
+// The name of pg-boss's schema is five characters longer, and PostgreSQL cuts names after 63 characters.
 const schemaName = z
   .string('must be a string')
   .check(
     z.regex(
       /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/,
-      'must be lower-case letters, digits and "_", at most 40, and not begin with a digit or "pg_"',
+      'must be 1 to 40 lower-case letters, digits or "_", and must not begin with a digit or "pg_"',
     ),
   );
 
@@ -192,8 +199,8 @@ const places = ['connectionString', 'pool', 'folder'] as const;
 /**
  * Checks the options of a tracker.
  *
- * @throws {HostedConfigError} when options are invalid. The error lists every problem, and has no part of a connection
- *   string.
+ * @throws {HostedConfigError} when options are invalid. The error lists every problem, and contains no part of a
+ *   connection string.
  */
 export function readOptions(options: unknown): TrackerSettings {
   const copied = check(copyOf(optionNames), options);
@@ -234,7 +241,7 @@ function placeOf({ connectionString, pool, folder }: Given): Place {
   return pool === undefined ? { folder: folder ?? '' } : { pool };
 }
 
-/** Finds conflicts between options. Each option may be of the wrong type. */
+/** Finds conflicts between options. The options are not checked yet, so each one may have the wrong type. */
 function findConflicts(given: Readonly<Record<string, unknown>>): readonly Issue[] {
   const issues: Issue[] = [];
   const named = places.filter((name) => given[name] !== undefined);

@@ -1,7 +1,7 @@
 /**
- * The packages that tracking is built on. Each package is loaded when it is needed. The user installs these packages.
- * If a package is missing, the error says how to install it. Only the used parts of each package are described here, so
- * that the types of a package need not be installed.
+ * The packages that tracking needs. The user installs these packages, and each one is loaded when it is needed. If a
+ * package is missing, the error says how to install it. The types here describe the used parts of each package, so that
+ * the package's own types need not be installed.
  *
  * @module
  */
@@ -106,7 +106,7 @@ export async function loadBoss(): Promise<BossModule> {
 /** Loads `pg`. */
 export async function loadPg(): Promise<{ readonly Pool: new (options: object) => OwnPool }> {
   const loaded = (await load('pg', () => import('pg' as string))) as { readonly default: object };
-  // `pg` is CommonJS, and some runtimes do not find the names of its exports.
+  // `pg` is CommonJS, and some runtimes do not find its named exports.
   return loaded.default as { readonly Pool: new (options: object) => OwnPool };
 }
 

@@ -12,7 +12,7 @@ import type { CheckedJob } from './input.js';
 import { kinds, states } from './schema.js';
 import type { DeadLetter, Json, TrackedJob, TrackerStats } from './types.js';
 
-/** Writes a job as a row of the statement `track`. */
+/** Writes a job as an input row of the statement `track`. */
 export function toTrackRow(key: string, { userId, jobId, context, linkRefId, deadline }: CheckedJob) {
   return {
     key,

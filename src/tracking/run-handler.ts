@@ -1,5 +1,5 @@
 /**
- * Runs one delivery. It fetches the current status of the job, calls the handler, and returns the result.
+ * Runs one delivery: fetches the current status of the job, calls the handler, and returns the result.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type { Completion, Json } from './types.js';
 /** The values that all deliveries of one process share. */
 export interface Handling<C extends Json> {
   readonly handler: (completion: Completion<C>) => void | Promise<void>;
-  /** Ends the running requests and handlers. */
+  /** Aborts the running requests and handlers. */
   readonly signal: AbortSignal;
 }
 
@@ -32,11 +32,11 @@ export interface Delivery {
 
 /** The times of a delivery. */
 export interface Plan {
-  /** How long, in ms, the request waits for the token bucket. Null if it may not be sent. */
+  /** How long, in ms, the request for the status waits for the token bucket. Null if the request may not be sent. */
   readonly waitMs: number | null;
   /**
-   * The latest time at which the handler may begin, by the monotonic clock. After it, another process may have the
-   * message.
+   * The latest time at which the handler may begin, by the monotonic clock. After this time, another process may
+   * deliver the message.
    */
   readonly beginBy: number;
 }
@@ -55,7 +55,8 @@ interface Failure {
 }
 
 /**
- * Creates the function that delivers one message. The function rejects if another process may have the message already.
+ * Creates the function that delivers one message. The function rejects if another process may already deliver the
+ * message.
  */
 export function createHandlerRunner<C extends Json>(
   { settings, report }: Context,
@@ -70,13 +71,13 @@ export function createHandlerRunner<C extends Json>(
     const delivery: Delivery = { message, row, key: String(row.key), attempt };
     const status = asksForStatus(row) ? await fetchStatus(row, waitMs) : null;
     if (asksForStatus(row) && status === null) return { is: 'again', delivery, message };
-    if (performance.now() > beginBy) throw new Error('its lease may be over');
+    if (performance.now() > beginBy) throw new Error('the lease of the message may have ended');
     return runHandler(delivery, status);
   }
 
   /**
-   * Fetches the current status. Returns null if the status cannot be fetched or the job is pending. The job is then
-   * followed again.
+   * Fetches the current status. Returns null if the status cannot be fetched or the job is pending. In both cases, the
+   * job is followed again.
    */
   async function fetchStatus(row: Row, waitMs: number | null): Promise<CompletedJob | null> {
     if (waitMs === null) return null;
@@ -103,7 +104,7 @@ export function createHandlerRunner<C extends Json>(
     let failure: Failure | null = null;
     const limit = setTimeout(() => {
       isLate = true;
-      ending.abort(new Error('the time of the handler is over'));
+      ending.abort(new Error('the handler took longer than "handlerTimeoutMs"'));
     }, settings.handlerTimeoutMs);
     const aborted = new Promise<never>((_, reject) => {
       ending.signal.addEventListener('abort', () => reject(ending.signal.reason));
@@ -111,7 +112,7 @@ export function createHandlerRunner<C extends Json>(
     aborted.catch(() => undefined);
     try {
       const completion = toCompletion<C>(delivery, status, ending.signal);
-      // A handler that ignores its signal may continue. The completion is still handed over again.
+      // A handler that ignores its signal may continue. Even then, the completion is handed over again.
       await Promise.race([Promise.resolve().then(() => handler(completion)), aborted]);
     } catch (thrown) {
       failure = isLate ? timedOut : describe(thrown);
@@ -125,7 +126,7 @@ export function createHandlerRunner<C extends Json>(
   }
 }
 
-/** Says whether a delivery asks for a status. */
+/** Says whether a delivery needs a request for the status. */
 export function asksForStatus(row: Row): boolean {
   return numberOf(row, 'outcome') === outcomes.completed;
 }
@@ -154,7 +155,7 @@ const timedOut: Failure = { name: 'TimeoutError', code: null };
 
 /**
  * Returns the part of an error that is stored. The error's message is not stored, because it may contain a person's
- * name. A code is a name made of letters, or a SQLSTATE.
+ * name. A code is stored if it is a SQLSTATE, or a single word such as `not_found`.
  */
 function describe(thrown: unknown): Failure {
   try {

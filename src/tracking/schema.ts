@@ -1,7 +1,8 @@
 /**
- * Creates the tables. A process that starts first checks which tables exist. It then changes only the missing ones,
- * under a lock. It does not use `create index if not exists`, because this locks the table before it checks. If another
- * transaction were open, the new process would wait for it, and every writer would wait for the new process.
+ * Creates the tables. At its start, a process checks whether the tables exist. If they are missing, it creates them
+ * under a lock. It does not use `create index if not exists`, because this statement locks the table before it checks
+ * whether the index exists. The statement would wait for every open transaction, and all other processes would wait for
+ * the statement.
  *
  * @module
  */
@@ -86,18 +87,18 @@ export function createTables(schema: string): readonly string[] {
   ];
 }
 
-/** The values that every process of a schema shares. */
+/** The values that all processes on a schema share. */
 export interface Fleet {
   /** Requests a second. */
   readonly rate: number;
-  /** The rate before this start, or null if it was the same. */
+  /** The stored rate before this start, or null if this start did not change it. */
   readonly rateBefore: number | null;
 }
 
 /**
- * Checks the tables, creates the missing ones, and writes the rate of this start.
+ * Checks the tables, creates them if they are missing, and stores the rate of this start.
  *
- * @throws {HostedStorageError} when the tables are newer, or when they are missing or older and may not be changed.
+ * @throws {HostedStorageError} when the tables are of another version, or when they are missing and may not be created.
  * @throws {HostedConfigError} when the tables belong to another environment or partner.
  */
 export async function openSchema(database: Database, settings: TrackerSettings): Promise<Fleet> {
@@ -114,13 +115,14 @@ export async function openSchema(database: Database, settings: TrackerSettings):
     const why = `the tables of schema "${schema}" belong to a newer version of this package: update the package here too`;
     throw new HostedStorageError('newer', why, { task: 'create a tracker' });
   }
-  if (found.version < currentVersion) throw notMigrated(`the tables of schema "${schema}" are older`);
+  if (found.version < currentVersion)
+    throw notMigrated(`the tables of schema "${schema}" belong to an older version of this package`);
   if (found.environment !== client.environment) {
     const message = `has the jobs of ${found.environment}: the jobs of ${client.environment} need another schema`;
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
   }
-  // With another partner, the same two ids name another person's job. A client that was not made by this package does
-  // not show its partner id.
+  // With another partner id, the same two ids can name another person's job. The partner id of a client is unknown if
+  // another copy of this package created the client.
   const partnerId = partnerIdOf(client);
   if (found.partnerId !== null && partnerId !== undefined && found.partnerId !== partnerId) {
     const message = 'has the jobs of another partner id: the jobs of this partner id need another schema';
@@ -133,7 +135,7 @@ export async function openSchema(database: Database, settings: TrackerSettings):
 }
 
 function notMigrated(why: string): HostedStorageError {
-  const how = 'start with "migrate", or run the SQL of docs/tracking.md';
+  const how = 'set "migrate" to true, or run the SQL of docs/tracking.md';
   return new HostedStorageError('not_migrated', `${why}: ${how}`, { task: 'create a tracker' });
 }
 
@@ -169,8 +171,8 @@ async function look(sql: Sql, schema: string): Promise<Found | null> {
 async function makeTables(database: Database, settings: TrackerSettings): Promise<Found> {
   const { schema, client } = settings;
   return database.transaction(async (inside) => {
-    // If two processes start at the same time, the second one waits and then finds the tables. The lock ends with the
-    // transaction, so no connection keeps it.
+    // If two processes start at the same time, the second process waits, and then finds the tables. The lock ends with
+    // the transaction, so no connection keeps it.
     await inside.run(`set local lock_timeout = '${lockMs}ms'`);
     await inside.run('select pg_advisory_xact_lock(hashtext($1))', [`hosted-client/tracking/${schema}`]);
     const found = await look(inside, schema);

@@ -1,6 +1,6 @@
 /**
- * Settles deliveries. The result of a delivery and the new state of its message are written in one transaction. So both
- * are stored, or neither is.
+ * Stores the results of deliveries. The result of a delivery and the new state of its message are written in one
+ * transaction, so they always agree.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { type HandOver, queues } from './hand-over.js';
 import type { BossMessage } from './peers.js';
 import type { Delivery, Settled } from './run-handler.js';
 
-/** Creates the batches that settle deliveries. `add` rejects if the database cannot be reached. */
+/** Creates the batches that store the results of deliveries. `add` rejects if the database cannot be reached. */
 export function createSettler({ database, statements, report }: Context, { boss }: HandOver): Batches<Settled> {
   return createBatches(settle);
 
@@ -32,7 +32,8 @@ export function createSettler({ database, statements, report }: Context, { boss 
         await inside.run(statements.followAgain, [JSON.stringify(rows), listKeys(again)]);
       }
       if (finished.length > 0) await boss.complete(queues.completions, finished.map(attemptOf), null, within);
-      // If the lease of a message has ended, another process delivers it. This process must not make it a dead letter.
+      // If the lease of a message has ended, another process delivers the message. Then this process must not turn the
+      // completion into a dead letter.
       dead = [];
       for (const item of failed) {
         const { affected } = await boss.fail(queues.completions, [attemptOf(item.message)], { ...item.error }, within);

@@ -1,8 +1,8 @@
 /**
- * The statements on the tables. All times come from the database, so the clocks of processes may differ. Times are
- * passed as milliseconds, because drivers read dates in different ways. Lists are passed as JSON, because every driver
- * sends JSON unchanged. Updates find their rows by `key = any(array)`. If an update only joined a list, the planner
- * might read the whole table.
+ * The SQL statements of the tracker. They use only the clock of the database, so the clocks of processes may differ.
+ * Times are passed as milliseconds, because drivers read dates in different ways. Lists are passed as JSON, because
+ * every driver sends JSON unchanged. Updates find their rows by `key = any(array)`. With only a join on the list,
+ * PostgreSQL might read the whole table.
  *
  * @module
  */
@@ -11,55 +11,58 @@ import type { TrackerSettings } from './options.js';
 import { kinds, outcomes, quote, states } from './schema.js';
 
 /**
- * How many jobs are kept that only callbacks have mentioned. A job no longer counts once the service knows it. The
- * oldest jobs are dropped.
+ * How many jobs are kept at most if only callbacks have mentioned them. The oldest of these jobs are deleted first.
+ * Jobs that the service knows are not counted.
  */
 export const maxToldJobs = 10_000;
 
 /**
- * How many seconds of requests deliveries may owe the token bucket. If they owe more, their jobs are followed again.
+ * How far deliveries may bring the token bucket below zero, in seconds of its rate. Beyond this limit, a completion is
+ * not delivered, and its job is followed again.
  */
 export const maxDebtSeconds = 5;
 
-/** The texts of all statements on a schema. */
+/** The SQL of all statements on a schema. */
 export type Statements = ReturnType<typeof createStatements>;
 
 const milliseconds = (time: string) => `(extract(epoch from ${time}) * 1000)::double precision`;
 const interval = (ms: number | string) => `(${ms} * interval '1 millisecond')`;
 const keysOf = (parameter: string) => `any(array(select jsonb_array_elements_text(${parameter}::text::jsonb)::uuid))`;
 
-/** Writes the statements on a schema. */
+/** Creates the SQL of all statements on a schema. */
 export function createStatements(settings: TrackerSettings) {
   const { schema, minDelayMs, maxDelayMs, backoffFactor, deadlineMs, unknownJobs, retentionMs } = settings;
   const tracked = `${quote(schema)}.tracked`;
   const fleet = `${quote(schema)}.fleet`;
-  // The token bucket holds the requests of a tenth of a second at most, so no second has many more requests than the
-  // rate. If the clock went back, as after a failover, the difference counts as time that has passed. Otherwise nothing
-  // would be asked until the clock is back at its old time.
+  // The token bucket has at most the tokens of a tenth of a second, so the requests of one second exceed the rate only
+  // slightly. If the database's clock goes back, for example after a failover, the difference counts as time that has
+  // passed. Otherwise no request could be sent until the clock reaches its old time again.
   const burst = 'greatest(1, f.rate / 10)';
   const refilled = `least(${burst}, f.tokens
       + abs(extract(epoch from clock_timestamp() - f.refilled_at))::double precision * f.rate)`;
   const heldUntil = (row: string) => `greatest(${row}.hold_until, ${row}.asked_until)`;
-  // If the planner expects many due rows, it may search the whole table for one of them. This subquery reads the first
-  // row of the index by date instead.
+  // If PostgreSQL expects many due rows, it may search the whole table for one of them. This subquery makes it read the
+  // first row of the index `tracked_due` instead.
   const firstDue = `(select t.due from ${tracked} t where t.due is not null order by t.due limit 1)`;
   const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
-  // Half of the delay is random, so that jobs that were tracked together do not stay together.
+  // Half of the delay is random, so that jobs that were tracked at the same time are polled at different times.
   const delay = `${interval(`least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, t.step)) * (0.5 + random() / 2)`)}`;
-  // These conditions say whether a callback makes a job followed or brings its look forward, and to which date.
+  // For the job of a callback: `isAdopted` says whether the job is followed from now on, `soonest` is the earliest date
+  // of its next poll, and `isBrought` says whether the next poll is moved to this date.
   const isAdopted = `(t.state = ${states.heard} and excluded.state = ${states.tracking})`;
   const soonest = `greatest(now(), coalesce(t.forced_at, '-infinity') + ${interval(minDelayMs)})`;
   const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
   // True if the service does not know the job and only callbacks have mentioned it.
   const isUnknown = (row: string) => `(not ${row}.is_proven and ${row}.last_error is not distinct from 'not_found')`;
-  // The link that a callback named, for a job that is tracked without a link. It is used only to count the job.
+  // The link that a callback named for a job that is tracked without a link. This link is used only to count the job.
   const toldLink = `case when t.link_ref_id is null then coalesce(t.told_link_ref_id, excluded.link_ref_id)
     else t.told_link_ref_id end`;
-  // Invented jobs are not counted. They would hide jobs that no callback has mentioned.
+  // Counts the known jobs of a link. Jobs that the service does not know are not counted: a callback may have invented
+  // them, and they would hide missing jobs.
   const jobsOf = (link: string) => `(select count(*) from ${tracked} j
       where j.link_ref_id = ${link} and j.kind = ${kinds.job} and not ${isUnknown('j')})::integer
       + (select count(*) from ${tracked} j where j.told_link_ref_id = ${link} and j.link_ref_id is null)::integer`;
-  // Says whether a link's job is followed if only callbacks have mentioned it, and with which context.
+  // Says whether a job that only callbacks have mentioned is followed, and with which context.
   const ownerOf = (linkKey: string) => `(select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
     from (select 1) one left join ${tracked} l
       on l.key = ${linkKey}::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))`;
@@ -67,8 +70,9 @@ export function createStatements(settings: TrackerSettings) {
 
   return {
     /**
-     * Tracks any number of jobs. A known job is not changed, unless only callbacks have mentioned it. The link of a
-     * callback is not signed, so the context could belong to another person's link.
+     * Tracks any number of jobs. A job that is already tracked is not changed. A job that only callbacks have mentioned
+     * gets the given context and link. The link in a callback is not signed, so its context could belong to another
+     * person.
      */
     track: `insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline)
 select j.key, ${kinds.job}, ${states.tracking}, j.user_id, j.job_id, j.link_ref_id, j.context::json, now(),
@@ -82,7 +86,10 @@ on conflict (key) do update set state = excluded.state, due = excluded.due, dead
   step = 0, attempts = 0, last_error = null, failure_name = null, failure_code = null, ended_at = null, outcome = null
 where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
 
-    /** Tracks a link, and its jobs that callbacks mentioned before. $1 key, $2 ref id, $3 context, $4 deadline */
+    /**
+     * Tracks a link, and follows the jobs of this link that callbacks have already mentioned. Parameters: $1 key,
+     * $2 ref id, $3 context, $4 deadline.
+     */
     trackLink: `with link as (
   insert into ${tracked} as t (key, kind, state, link_ref_id, context, due, deadline)
   values ($1::uuid, ${kinds.link}, ${states.tracking}, $2::text, $3::text::json, now(),
@@ -96,14 +103,19 @@ update ${tracked} t set state = ${states.tracking}, context = coalesce(
   due = now(), deadline = now() + ${interval(deadlineMs)}, step = 0
 where t.link_ref_id = $2::text and t.kind = ${kinds.job} and t.state = ${states.heard}`,
 
-    /** Follows the jobs that callbacks mentioned while their link was being tracked. $1 key of the link */
+    /**
+     * Follows the jobs of a link that callbacks mentioned while `trackLink` was running. Parameter: $1 key of the link.
+     */
     adopt: `update ${tracked} t set state = ${states.tracking}, context = l.context, due = now(),
   deadline = now() + ${interval(deadlineMs)}, step = 0
 from ${tracked} l
 where l.key = $1::uuid and t.link_ref_id = l.link_ref_id and t.kind = ${kinds.job} and t.state = ${states.heard}
   and not ${isUnknown('t')}`,
 
-    /** Forgets a job. Its row stays, so that its link does not count the job as missing. $1 key */
+    /**
+     * Stops tracking a job. Its row is kept, because otherwise the job would count as a missing job of its link.
+     * Parameter: $1 key.
+     */
     untrack: `update ${tracked} set state = ${states.untracked}, due = null, ended_at = now(), context = null, is_proven = true
 where key = $1::uuid and kind = ${kinds.job} and state in (${states.heard}, ${states.tracking}, ${states.handingOver}, ${states.dead})
 returning key`,
@@ -112,10 +124,11 @@ returning key`,
 from ${tracked} t where t.key = $1::uuid and t.kind = ${kinds.job} and t.state <> ${states.untracked}`,
 
     /**
-     * Stores a callback. $1 key, $2 user id, $3 job id, $4 ref id of its link or null, $5 key of that link or null. The
-     * job is looked at now, or after the shortest wait since the last look that a callback caused. If nothing would
-     * change, nothing is written. If too many jobs are kept that only callbacks have mentioned, the oldest are dropped.
-     * The returned row says whether the job had ended before.
+     * Stores a callback. The next poll of the job is due now, but at least `minDelayMs` after the last poll that a
+     * callback caused. If nothing would change, nothing is written. If there are more than `maxToldJobs` jobs that only
+     * callbacks have mentioned, the oldest of these jobs are deleted. The returned row says whether the job had already
+     * ended. Parameters: $1 key, $2 user id, $3 job id, $4 ref id of the job's link or null, $5 key of this link or
+     * null.
      */
     hear: `with before as (
   select 1 from ${tracked} where key = $1::uuid and ended_at is not null and state <> ${states.untracked}
@@ -143,9 +156,9 @@ where ${isBrought} or t.told_link_ref_id is distinct from ${toldLink}
 select exists (select from before) as has_ended`,
 
     /**
-     * Takes due rows, charges the token bucket for them, and sets the dates of their next looks. A process that dies
-     * after this statement leaves no lock behind. $1 how many at most. The first row has the state of the token bucket.
-     * All other rows are the taken ones.
+     * Takes due rows, takes one token for each row from the token bucket, and sets the dates of the next polls. A
+     * process that dies after this statement leaves no lock behind. The first row of the result describes the token
+     * bucket. All other rows of the result are the taken rows. Parameter: $1 the largest number of rows.
      */
     claim: `with f as materialized (
   select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst
@@ -191,7 +204,7 @@ select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.
   t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, t.is_last, t.known, t.has_heard
 from taken t`,
 
-    /** Stores the results of looks that end nothing. $1 JSON of rows, $2 keys */
+    /** Stores the results of polls of jobs and links that have not ended. Parameters: $1 JSON of rows, $2 keys. */
     note: `update ${tracked} t set last_error = n.last_error,
   is_proven = t.is_proven or (n.is_proven and t.link_ref_id is not distinct from n.link_ref_id),
   missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
@@ -200,14 +213,16 @@ from json_to_recordset($1::text::json)
   as n(key uuid, last_error text, is_proven boolean, link_ref_id text, missing_seen integer, missing_told integer, is_soon boolean)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
 
-    /** Stops following jobs that only callbacks have mentioned and that the service does not know. $1 keys */
+    /**
+     * Stops following jobs that only callbacks have mentioned and that the service does not know. Parameter: $1 keys.
+     */
     giveUp: `update ${tracked} set state = ${states.heard}, due = null, deadline = null, context = null, last_error = 'not_found'
 where key = ${keysOf('$1')} and state = ${states.tracking} and not is_proven`,
 
     /**
-     * Changes the link of a job whose callback named a wrong link. $1 key, $2 ref id or null, $3 key of that link or
-     * null. The job gets the context of its own link. If that link is not tracked, the job is treated as an unknown
-     * job.
+     * Changes the link of a job whose callback named a wrong link. The job gets the context of the right link. If the
+     * right link is not tracked, the option `unknownJobs` applies to the job. Parameters: $1 key, $2 ref id of the
+     * right link or null, $3 key of the right link or null.
      */
     relink: `update ${tracked} t set link_ref_id = $2::text, is_proven = o.follows, context = o.context,
   state = case when o.follows then t.state else ${states.heard} end,
@@ -217,8 +232,8 @@ where t.key = $1::uuid and t.state = ${states.tracking} and not t.is_proven
 returning t.state`,
 
     /**
-     * Ends jobs that are followed. If the link of a job has changed since the look, the job is not ended, because its
-     * context may have changed too. $1 keys, $2 outcome, $3 JSON of rows
+     * Ends jobs that are followed. If the link of a job has changed since the poll, the job is not ended, because its
+     * context may have changed too. Parameters: $1 keys, $2 outcome, $3 JSON of rows.
      */
     end: `update ${tracked} t set state = ${states.handingOver}, outcome = $2::smallint, due = null, ended_at = now(),
   is_proven = true
@@ -227,18 +242,18 @@ where t.key = e.key and t.key = ${keysOf('$1')} and t.state = ${states.tracking}
   and (t.is_proven or t.link_ref_id is not distinct from e.link_ref_id)
 returning t.key, t.attempts`,
 
-    /** Stores the error of the last look for jobs that end by their deadline. $1 JSON of rows, $2 keys */
+    /** Stores the error of the last poll for jobs that have expired. Parameters: $1 JSON of rows, $2 keys. */
     endErrors: `update ${tracked} t set last_error = n.last_error
 from json_to_recordset($1::text::json) as n(key uuid, last_error text)
 where t.key = n.key and t.key = ${keysOf('$2')}`,
 
-    /** Ends links, so that they are not looked at any more. $1 keys */
+    /** Ends links, so that they are not polled any more. Parameter: $1 keys. */
     endLinks: `update ${tracked} set state = ${states.done}, due = null, ended_at = now()
 where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracking}`,
 
     /**
-     * Adds a gap. $1 key, $2 key of the link, $3 how many jobs are missing, $4 how many of these callbacks have
-     * mentioned since.
+     * Adds a gap, which is the row of a completion `unheard`. Parameters: $1 key, $2 key of the link, $3 number of
+     * missing jobs, $4 number of those missing jobs that a later callback has mentioned.
      */
     addGap: `with reported as (
   update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_told = $4::integer where key = $2::uuid and missing < $3::integer
@@ -250,9 +265,10 @@ on conflict (key) do nothing
 returning key, attempts`,
 
     /**
-     * Reads the rows for deliveries, and charges the token bucket for their requests. $1 keys. If the token bucket is
-     * in debt, the requests are sent once the debt is paid. If the fleet is held or the debt is too large, nothing is
-     * charged, and `tokens` is null.
+     * Reads the rows of completions that will be delivered. For each request that their deliveries need, it takes one
+     * token from the token bucket. The result has the number of `tokens` that are left. If this number is below zero,
+     * the requests must wait until it would be zero again. During a pause or a problem of all jobs, and beyond
+     * `maxDebtSeconds`, no token is taken, and `tokens` is null. Parameter: $1 keys.
      */
     deliver: `with r as materialized (
   select ${identity}, t.outcome, t.attempts, t.missing, t.last_error
@@ -268,26 +284,27 @@ returning key, attempts`,
 select r.*, c.tokens, s.rate, coalesce(${firstDue} <= now(), false) as has_due
 from r cross join ${fleet} s left join charged c on true`,
 
-    /** Marks completions as handled. $1 keys */
+    /** Marks completions as handled. Parameter: $1 keys. */
     settle: `update ${tracked} set state = ${states.done}, ended_at = now()
 where key = ${keysOf('$1')} and state = ${states.handingOver}`,
 
-    /** Follows jobs again whose fresh status could not be fetched. $1 JSON of rows, $2 keys */
+    /** Follows a job again if its status could not be fetched for a delivery. Parameters: $1 JSON of rows, $2 keys. */
     followAgain: `update ${tracked} t set state = ${states.tracking}, outcome = null, ended_at = null, step = 1,
   attempts = n.attempts, due = now() + ${interval(minDelayMs)} * (0.5 + random() / 2),
   deadline = greatest(t.deadline, now() + ${interval(deadlineMs)})
 from json_to_recordset($1::text::json) as n(key uuid, attempts integer)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOver}`,
 
-    /** Makes completions dead letters. $1 JSON of rows, $2 keys */
+    /** Turns completions into dead letters. Parameters: $1 JSON of rows, $2 keys. */
     bury: `update ${tracked} t set state = ${states.dead}, ended_at = now(), attempts = n.attempts,
   failure_name = n.name, failure_code = n.code
 from json_to_recordset($1::text::json) as n(key uuid, attempts integer, name text, code text)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOver}`,
 
     /**
-     * Finds dead letters whose last worker died. Only pg-boss knows that they are dead letters. If a letter is older
-     * than the end of the job, it belongs to an earlier completion, and the job was untracked after that. $1 the queue
+     * Finds completions whose worker died during the last attempt, and turns them into dead letters. Until then, only
+     * pg-boss knows that they failed. A message that is older than the end of its job is ignored: it belongs to an
+     * earlier completion, and the job was untracked and tracked again. Parameter: $1 name of the queue.
      */
     findBuried: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = 'TimeoutError',
   attempts = t.attempts + coalesce(m.source_retry_count, 0) + 1
@@ -297,8 +314,8 @@ where m.name = $1 and m.state = 'created' and t.key = (m.data ->> 'key')::uuid a
 returning t.attempts`,
 
     /**
-     * Lists dead letters. $1 how many, $2 the last key seen or null. If that key is not a dead letter any more, the
-     * list begins with the oldest.
+     * Lists dead letters. If the key in $2 does not belong to a dead letter any more, the list begins with the oldest
+     * dead letter. Parameters: $1 how many at most, $2 key after which the list begins, or null.
      */
     deadLetters: `select ${identity}, t.attempts, ${milliseconds('t.ended_at')} as failed_at, t.failure_name, t.failure_code
 from ${tracked} t
@@ -306,15 +323,18 @@ where t.state = ${states.dead} and t.ended_at is not null and coalesce((t.ended_
   ((select a.ended_at from ${tracked} a where a.key = $2::uuid and a.state = ${states.dead}), $2::uuid), true)
 order by t.ended_at, t.key limit $1::integer`,
 
-    /** Marks dead letters to be handed over again. $1 keys, or null for all of them */
+    /**
+     * Turns dead letters into completions that are handed over again. Parameter: $1 keys, or null for all dead letters.
+     */
     revive: `update ${tracked} t set state = ${states.handingOver}, ended_at = now(), attempts = 0,
   failure_name = null, failure_code = null
 where t.state = ${states.dead} and t.ended_at is not null and ($1::text is null or t.key = ${keysOf("coalesce($1::text, '[]')")})
 returning t.key`,
 
     /**
-     * Finds completions whose message is missing. Nothing removes messages, but a completion without a message would be
-     * lost. $1 the queue, $2 for how long they have been handed over, in ms
+     * Finds completions whose message is missing. This is a safeguard: no message should be removed early, but a
+     * completion without a message would never be handed over. Parameters: $1 name of the queue, $2 lowest age of the
+     * completions in ms.
      */
     findOrphans: `select t.key, t.attempts from ${tracked} t
 where t.state = ${states.handingOver} and t.ended_at <= now() - ${interval('$2::double precision')} and not exists (
@@ -322,15 +342,18 @@ where t.state = ${states.handingOver} and t.ended_at <= now() - ${interval('$2::
   where m.name = $1 and m.state < 'completed' and (m.data ->> 'key')::uuid = t.key)
 order by t.ended_at limit 1000 for update of t skip locked`,
 
-    /** Stores the problem that stops the tracker from looking at jobs. $1 code */
+    /** Stores a problem that affects all jobs. Parameter: $1 code of the error. */
     problem: `update ${fleet} set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
   hold_until = greatest(hold_until, clock_timestamp() + ${interval(1_000)})`,
 
-    /** Removes the problem. Every process may go on, unless the service still asks for a pause. */
+    /** Removes the problem. All processes continue, unless a pause that the service has requested is not over yet. */
     recovered: `update ${fleet} set problem_code = null, problem_since = null, problem_looks = 0, hold_until = null
 where problem_code is not null`,
 
-    /** Stores that the service asks all processes to wait. $1 how long, in ms */
+    /**
+     * Stores a pause that the service has requested. It applies to all processes. Parameter: $1 length of the pause in
+     * ms.
+     */
     hold: `update ${fleet} set asked_until = greatest(asked_until, clock_timestamp() + ${interval('$1::double precision')})`,
 
     stats: `select f.requests_sent::double precision as requests_sent, f.problem_code,
@@ -344,12 +367,14 @@ from ${fleet} f, (select
   count(*) filter (where t.state = ${states.dead})::double precision as dead
   from ${tracked} t) c`,
 
-    /** Asks whether this process may do the housekeeping. One process may do it once a minute. */
+    /**
+     * Returns a row if this process must do the housekeeping now. Each minute, only one process does the housekeeping.
+     */
     keepHouse: `update ${fleet} set kept_at = now() where kept_at < now() - interval '1 minute' returning 1 as yes`,
 
     /**
      * Removes a batch of jobs and links that ended long ago. If a link is still followed, its jobs are not removed,
-     * because they are counted as known.
+     * because the link counts them as known jobs.
      */
     forget: `delete from ${tracked} where key = any(array(
   select t.key from ${tracked} t
@@ -358,7 +383,7 @@ from ${fleet} f, (select
       where l.link_ref_id = coalesce(t.link_ref_id, t.told_link_ref_id) and l.kind = ${kinds.link} and l.state = ${states.tracking})
   order by t.ended_at limit 500 for update skip locked)) returning 1 as gone`,
 
-    /** Removes a batch of jobs that callbacks mentioned and that were not tracked since. */
+    /** Removes a batch of jobs that callbacks mentioned more than `deadlineMs` ago, and that are not followed. */
     forgetHeard: `delete from ${tracked} where key = any(array(
   select t.key from ${tracked} t
   where not t.is_proven and t.state = ${states.heard} and t.told_at < now() - ${interval(deadlineMs)}

@@ -11,7 +11,7 @@ import { HostedError, nameClass, type Task } from '../errors/hosted-error.js';
  * - `unreachable`: the database does not respond, or it responds with an error. `cause.code` is the SQLSTATE or the
  *   code of the connection error.
  * - `locked`: another process, or another tracker of this process, uses the folder.
- * - `not_migrated`: the tables are missing or older.
+ * - `not_migrated`: the tables are missing, or belong to an older version of this package.
  * - `newer`: the tables belong to a newer version of this package.
  * - `peer_missing`: a package is not installed.
  */
@@ -35,15 +35,15 @@ export class HostedStorageError extends HostedError {
     this.reason = reason;
   }
 
-  /** Adds `reason` to the properties that every error shows. */
+  /** Returns the properties that every error shows, and `reason`. */
   override toJSON(): object {
     return { ...super.toJSON(), reason: this.reason };
   }
 }
 
 /**
- * Reads the `code` of a driver's error, or returns null if it does not look like a code. The driver's message is not
- * used, because it can contain values of a row.
+ * Returns the `code` of a driver's error, or null if it does not look like a code. The driver's message is not used,
+ * because it can contain values of a row.
  */
 export function codeOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null) return null;
@@ -56,13 +56,17 @@ export function codeOf(error: unknown): string | null {
 /** SQLSTATEs for a table, schema, column or function that does not exist. */
 const absent: ReadonlySet<string> = new Set(['42P01', '3F000', '42703', '42883']);
 
-/** Turns a driver's error into an error that shows nothing of a row. */
+/** Turns a driver's error into an error that contains no values of a row. */
 export function toStorageError(error: unknown, task?: Task): HostedStorageError {
   if (error instanceof HostedStorageError) return error;
   const given = { cause: error, ...(task && { task }) };
   const code = codeOf(error);
   if (code !== null && absent.has(code)) {
-    return new HostedStorageError('not_migrated', `its tables are missing (${code}): start it with "migrate"`, given);
+    return new HostedStorageError(
+      'not_migrated',
+      `its tables are missing (${code}): create the tracker with "migrate" set to true`,
+      given,
+    );
   }
   const why =
     code === null

@@ -1,5 +1,5 @@
 /**
- * The public face of a tracker.
+ * The public methods of a tracker.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, T
 /** Follows jobs until each one has ended. Hands over the completion of each job at least once. */
 export interface Tracker<C extends Json = Json> {
   /**
-   * Tracks one job or many jobs, in one statement. A job that is already tracked is not changed. If only callbacks have
-   * mentioned a job, the job gets this context and this link.
+   * Tracks one job or many jobs, in one statement. A job that is already tracked is not changed. A job that only
+   * callbacks have mentioned gets the context and the link of this call.
    *
-   * @param jobs - The jobs. Each has a context of your own.
+   * @param jobs - The jobs, each with your own context.
    * @param options - Your transaction, if the statement must be part of it.
    * @returns The keys of the jobs' completions, in the order of `jobs`.
    * @throws {HostedValidationError} when a job is invalid. The error lists every problem, and nothing is stored.
@@ -33,11 +33,11 @@ export interface Tracker<C extends Json = Json> {
     },
   ): Promise<readonly string[]>;
   /**
-   * Tracks the jobs of a link. Each job that a callback mentions gets the link's context. The link's own counters show
-   * jobs that no callback has mentioned. A link that is already tracked is not changed.
+   * Tracks the jobs of a link. Each job that a callback mentions gets the link's context. The link is polled too,
+   * because its counters show whether callbacks are missing. A link that is already tracked is not changed.
    *
    * @param refId - The reference id of the link.
-   * @param options - The context of the link's jobs, the date until which the link is looked at, and your transaction.
+   * @param options - The context of the link's jobs, the date until which the link is polled, and your transaction.
    * @throws {HostedValidationError} when the reference id or an option is invalid. The error lists every problem, and
    *   nothing is stored.
    * @throws {HostedStorageError} when the database cannot be used.
@@ -47,14 +47,14 @@ export interface Tracker<C extends Json = Json> {
     options?: {
       /** The context that the completions of the link's jobs get. JSON of at most 16 KiB. Default: null. */
       context?: C;
-      /** The date until which the link is looked at. Default: `deadlineMs` from now. */
+      /** The date until which the link is polled. Default: `deadlineMs` from now. */
       deadline?: Date;
       /** Your transaction. The statement runs in it. Default: a connection of the tracker. */
       db?: SqlRunner;
     },
   ): Promise<void>;
   /**
-   * Forgets a job. Its completion is not handed over any more, unless its handler already runs.
+   * Stops tracking a job. Its completion is not handed over any more, unless the handler is already running.
    *
    * @param job - Both ids.
    * @returns True if the tracker knew the job, and its completion was not handled yet.
@@ -70,14 +70,13 @@ export interface Tracker<C extends Json = Json> {
    */
   get(job: JobRef): Promise<TrackedJob<C> | null>;
   /**
-   * Verifies a callback, and brings the next look at its job forward. This takes one write and no request. A callback
-   * that is up to two days late is accepted too. `repeat` is true if the job had ended before.
+   * Verifies a callback, and makes the tracker poll its job soon. The method writes to the database once, and sends no
+   * request. A callback may be up to two days old. In the result, `repeat` is true if the job had already ended.
    *
    * @param body - The raw body of the request.
    * @param options - How large the body may be.
    * @returns The content of the callback. Its body is not signed, so the content is only a hint.
-   * @throws {HostedError} when `callbacks.receive` would throw it. The only difference is that a repeat is never an
-   *   error.
+   * @throws {HostedError} when the client's `callbacks.receive` would throw it, except that a repeat is never an error.
    * @throws {HostedStorageError} when the callback could not be stored. Respond with 503, so that the callback is
    *   redelivered.
    *
@@ -105,11 +104,11 @@ export interface Tracker<C extends Json = Json> {
     maxBytes?: number;
   }): (request: Request) => Promise<Response>;
   /**
-   * Starts the work in this process. From now on, this process looks at due jobs and hands over completions. It can be
-   * called once. A process that never calls it can still track jobs and receive callbacks.
+   * Starts the work in this process. From now on, this process polls due jobs and hands over completions. The method
+   * can be called only once. A process that never calls it can still track jobs and receive callbacks.
    *
    * @param handler - Handles a completion. If the handler rejects or takes too long, the completion is handed over
-   *   again under the same key. Another process may then hand it over.
+   *   again with the same key, and possibly by another process.
    * @throws {HostedConfigError} when it is called twice, or without a function.
    * @throws {HostedStorageError} when the database cannot be used.
    *
@@ -134,12 +133,12 @@ export interface Tracker<C extends Json = Json> {
     limit?: number;
     /**
      * The last key of the previous list. The new list begins after this key. Without a key, the list begins with the
-     * oldest dead letter. It also does so if the completion of this key was retried or untracked since.
+     * oldest dead letter. The same applies if the dead letter of this key was retried or untracked since.
      */
     after?: string;
   }): Promise<readonly DeadLetter<C>[]>;
   /**
-   * Hands dead letters over again, each under its old key. Each one may again be handed over `maxAttempts` times.
+   * Hands dead letters over again. Each one keeps its key, and may again be handed over `maxAttempts` times.
    *
    * @param keys - The keys of the dead letters, or `'all'`.
    * @returns How many dead letters are handed over again.

@@ -14,13 +14,13 @@ export interface SqlRunner {
    *
    * @param text - The statement, with `$1`, `$2`, … for the values.
    * @param values - The values.
-   * @returns The rows, as objects by column.
+   * @returns The rows. Each row is an object with one property per column.
    */
   query(
     text: string,
     values?: unknown[],
   ): Promise<{
-    /** Each row, as an object by column. */
+    /** The rows. Each row is an object with one property per column. */
     rows: unknown[];
   }>;
 }
@@ -70,11 +70,13 @@ export interface JobToTrack<C extends Json = Json> extends JobRef {
   context?: C;
   /** The reference id of the job's link, if it is known. */
   linkRefId?: string;
-  /** The date at which the tracker gives the job up. Default: `deadlineMs` from now. */
+  /** The date at which the job expires, if it has not ended before. Default: `deadlineMs` from now. */
   deadline?: Date;
 }
 
-/** The end of a job. It is handed over at least once, until the handler resolves. `outcome` says how the job ended. */
+/**
+ * The end of a job. It is handed over at least once, and again if the handler fails. `outcome` says how the job ended.
+ */
 export type Completion<C extends Json = Json> = {
   /**
    * The key of the completion. It is the same at every delivery, in every process, for ever. It is a UUID made from the
@@ -82,13 +84,13 @@ export type Completion<C extends Json = Json> = {
    * number of missing jobs.
    */
   readonly key: string;
-  /** The context that `track()` or `trackLink()` was given, or null if none was given. */
+  /** The context that was passed to `track()` or `trackLink()`, or null if none was passed. */
   readonly context: C | null;
   /** The reference id of the job's link, if it is known. */
   readonly linkRefId: string | null;
   /** The number of this delivery. The first delivery is 1. */
   readonly attempt: number;
-  /** Aborts when the handler's time is over, or when `stop()` waits no longer. */
+  /** Aborts when the handler takes longer than `handlerTimeoutMs`, or when `stop()` does not wait any longer. */
   readonly signal: AbortSignal;
 } & (
   | {
@@ -97,7 +99,7 @@ export type Completion<C extends Json = Json> = {
       /** Both ids of the job. */
       readonly job: JobRef;
       /**
-       * The status of the job. It was fetched and verified immediately before this delivery. Nothing of it is stored,
+       * The status of the job. It was fetched and verified immediately before this delivery. No part of it is stored,
        * and its image links are fresh.
        */
       readonly status: CompletedJob;
@@ -107,7 +109,7 @@ export type Completion<C extends Json = Json> = {
       readonly outcome: 'expired';
       /** Both ids of the job. */
       readonly job: JobRef;
-      /** The `code` of the error of the last look, or null if the job was pending at that look. */
+      /** The `code` of the error of the last poll, or null if the job was pending at the last poll. */
       readonly lastError: HostedErrorCode | null;
     }
   | {
@@ -116,8 +118,8 @@ export type Completion<C extends Json = Json> = {
       /** Always null. The tracker does not know which jobs are missing. */
       readonly job: null;
       /**
-       * How many jobs have been missing since the link was first tracked. If a late callback mentions a missing job,
-       * the job is not subtracted.
+       * How many jobs of this link have been missing so far. If a late callback mentions a missing job, the number does
+       * not decrease.
        */
       readonly missing: number;
     }
@@ -139,7 +141,7 @@ export interface DeadLetter<C extends Json = Json> {
   readonly error: {
     /** The error's `name`. */
     readonly name: string;
-    /** The error's `code`, or null if the error has no `code` that looks like one. */
+    /** The error's `code`. Null if it is missing, or if it does not look like a code. */
     readonly code: string | null;
   };
 }
@@ -150,19 +152,20 @@ export interface TrackedJob<C extends Json = Json> extends JobRef {
   readonly key: string;
   /**
    * The state of the job. `'heard'` means that a callback has mentioned the job, and that the job is not tracked yet.
-   * `'tracking'` means that the job is followed. `'handing_over'` means that the job has ended. `'done'` means that its
-   * completion was handled. `'dead'` means that its completion is a dead letter.
+   * `'tracking'` means that the job is followed. `'handing_over'` means that the job has ended, and that its completion
+   * is being handed over. `'done'` means that its completion was handled. `'dead'` means that its completion is a dead
+   * letter.
    */
   readonly state: 'heard' | 'tracking' | 'handing_over' | 'done' | 'dead';
   /** The context that the job was tracked with, or null if it has none. */
   readonly context: C | null;
-  /** How often the job was looked at. */
+  /** How often the job was polled. */
   readonly polls: number;
-  /** The date of the next look, or null if the job is not followed. */
+  /** The date of the next poll, or null if the job is not followed. */
   readonly nextPollAt: Date | null;
-  /** The date at which the job is given up, or null if the job is not followed. */
+  /** The date at which the job expires, or null if the job is not followed. */
   readonly deadline: Date | null;
-  /** The `code` of the error of the last look, or null if there was no error. */
+  /** The `code` of the error of the last poll, or null if there was no error. */
   readonly lastError: HostedErrorCode | null;
 }
 
@@ -172,9 +175,9 @@ export interface TrackerStats {
   readonly heard: number;
   /** Jobs that are followed. */
   readonly tracking: number;
-  /** Jobs and links whose next look is late. */
+  /** Jobs and links whose next poll is late. */
   readonly overdue: number;
-  /** How late the oldest of these looks is, in milliseconds. 0 if no look is late. */
+  /** How late the oldest of these polls is, in milliseconds. 0 if no poll is late. */
   readonly oldestOverdueMs: number;
   /** Completions that are being handed over. */
   readonly handingOver: number;
@@ -183,7 +186,8 @@ export interface TrackerStats {
   /** Requests that were sent since the schema was created. */
   readonly requestsSent: number;
   /**
-   * The problem that stops the tracker from looking at jobs. The cause is not in the jobs. Null if there is no problem.
+   * A problem that affects all jobs, such as a wrong key or an outage. During a problem, only one job at a time is
+   * polled. Null if there is no problem.
    */
   readonly problem: {
     /** The `code` of the error. */
@@ -196,11 +200,11 @@ export interface TrackerStats {
 /** An event of a tracker. It contains no ids of people, jobs or links. */
 export type TrackerEvent =
   | {
-      /** Due jobs were taken. */
+      /** Due jobs and links were taken to be polled. */
       type: 'batch';
-      /** How many jobs were taken. */
+      /** How many jobs and links were taken. */
       jobs: number;
-      /** How late the oldest of these jobs was taken, in milliseconds. */
+      /** How late the oldest of these jobs and links was taken, in milliseconds. */
       lateMs: number;
     }
   | {
@@ -226,7 +230,7 @@ export type TrackerEvent =
       attempts: number;
     }
   | {
-      /** A problem stops the tracker from looking at jobs. */
+      /** A problem that affects all jobs was found, such as a wrong key or an outage. */
       type: 'problem';
       /** The `code` of the error. */
       code: HostedErrorCode;

@@ -38,7 +38,7 @@ interface Work {
   readonly housekeeping: { stop(): Promise<void> };
 }
 
-/** How long, in ms, `stop()` waits for the database after all other work has ended. */
+/** How much longer, in ms, each of the three steps of `stop()` waits for the database. */
 const graceMs = 2_000;
 
 /** Creates a tracker on a database that is ready. */
@@ -46,7 +46,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   const { settings, database, statements } = context;
   const { environment } = settings.client;
   const ending = new AbortController();
-  // A process that runs no handlers needs this if it calls `retry()`.
+  // `retry()` needs this in a process that never calls `onCompletion()`.
   const loadHandOver = lazy(() => openHandOver(context, { works: false }));
   let isIdleNeeded = false;
   let beginning: Promise<void> | null = null;
@@ -84,7 +84,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     const keyed = await Promise.all(
       jobs.map(async (job) => ({ job, key: await createKey(environment, ['job', job.userId, job.jobId]) })),
     );
-    // If a job is listed twice, the first one counts, because one statement cannot write a row twice.
+    // If a job is listed twice, its first entry is used, because one statement cannot write a row twice.
     const rows = new Map(keyed.toReversed().map(({ key, job }) => [key, toTrackRow(key, job)]));
     if (rows.size > 0) {
       await sqlOf(db).run(statements.track, [JSON.stringify([...rows.values()])]);
@@ -180,8 +180,8 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   async function stop(timeoutMs: number): Promise<void> {
     const timer = setTimeout(() => ending.abort(new Error('the tracker stops')), timeoutMs);
-    // A statement has no signal. If the database does not respond or the pool has ended, `stop()` does not wait for the
-    // statement.
+    // A running statement cannot be aborted, and never ends if the database does not respond. So `stop()` waits for a
+    // limited time.
     await resolveWithin(timeoutMs + graceMs, drain());
     clearTimeout(timer);
     await resolveWithin(graceMs, Promise.all([work?.handOver.stop(), loadHandOver.value?.stop()]));

@@ -121,7 +121,7 @@ test.each<[string, readonly string[], Env, number, string]>([
   ],
   ['no partner', ['stats'], { HOSTED_PARTNER_ID: '' }, 2, '"HOSTED_PARTNER_ID" must be set'],
   ['a folder without a tracker', ['stats', '--folder', tmpdir()], {}, 2, '--folder must be a folder of a tracker'],
-  ['no schema', ['stats', '--schema', 'No; drop'], {}, 2, '--schema must be lower-case letters'],
+  ['no schema', ['stats', '--schema', 'No; drop'], {}, 2, '--schema must be 1 to 40 lower-case letters'],
   ['no key', ['retry'], {}, 2, 'KEY is missing: hosted-client tracking retry KEY, or --all'],
   ['a key and --all', ['retry', 'x', '--all'], {}, 2, 'KEY and --all are given: give one of them'],
   ['an empty key', ['retry', ''], {}, 2, 'KEY must not be empty'],
