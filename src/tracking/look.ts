@@ -136,7 +136,7 @@ function afterError(row: TakenRow, error: AnyHostedError): Found {
 
 /**
  * Compares the link's count of finished jobs with the number of known jobs. The difference is the number of missing
- * jobs. A callback may still be on its way, so a job counts as missing only if it is missing at two polls in a row, or
+ * jobs. A callback may still be on its way. So a job counts as missing only if it is missing at two polls in a row, or
  * at the last poll. The reported number never decreases: jobs that were reported and that a later callback has
  * mentioned are still counted.
  */

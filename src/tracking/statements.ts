@@ -47,8 +47,8 @@ export function createStatements(settings: TrackerSettings) {
   const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
   // Half of the delay is random, so that jobs that were tracked at the same time are polled at different times.
   const delay = `${interval(`least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, t.step)) * (0.5 + random() / 2)`)}`;
-  // For the job of a callback: `isAdopted` says whether the job is followed from now on, `soonest` is the earliest date
-  // of its next poll, and `isBrought` says whether the next poll is moved to this date.
+  // What a callback changes for its job: `isAdopted` says whether the job is followed from now on. `soonest` is the
+  // earliest date of the next poll. `isBrought` says whether the next poll is moved to this date.
   const isAdopted = `(t.state = ${states.heard} and excluded.state = ${states.tracking})`;
   const soonest = `greatest(now(), coalesce(t.forced_at, '-infinity') + ${interval(minDelayMs)})`;
   const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
