@@ -48,7 +48,7 @@ export interface AppSettings {
   readonly description: string | null;
 }
 
-/** Pages load nothing from other servers, have no inline script or style, and cannot be framed. */
+/** Pages load nothing from other servers, have no inline script or style, and cannot be shown in a frame. */
 const security = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -61,9 +61,10 @@ const security = secureHeaders({
     frameAncestors: ["'none'"],
   },
   xFrameOptions: 'DENY',
-  // With `no-referrer`, browsers would send `Origin: null` with the pages' own forms.
+  // With `no-referrer`, browsers would send `Origin: null` with the forms of these pages, and the sandbox would reject
+  // them.
   referrerPolicy: 'same-origin',
-  // The sandbox speaks http.
+  // The sandbox has no TLS, so browsers must not switch to https.
   strictTransportSecurity: false,
 });
 
@@ -84,7 +85,7 @@ export function createApp(settings: AppSettings): Hono {
   });
   app.notFound((c) =>
     c.req.path.startsWith('/control/')
-      ? c.json({ error: `No control has this method and address: ${c.req.method} ${c.req.path}` }, 404)
+      ? c.json({ error: `No control has this method and path: ${c.req.method} ${c.req.path}` }, 404)
       : page(c, <NotFoundPage />, 404),
   );
 
@@ -137,7 +138,10 @@ function addLinkPages(app: Hono, { simulation, running }: AppSettings): void {
   });
 }
 
-/** Reads the form of a link's page. If a script leaves out a field, only the ID type has a default. */
+/**
+ * Reads the form of a link's page. Consent and outcome are required. Without an ID type, the job gets the link's first
+ * ID type.
+ */
 function readForm(fields: URLSearchParams, { link }: FoundLink): { form: FormState; idType: WireIdType | null } {
   const [id, outcome, consent] = [fields.get('id'), fields.get('outcome'), fields.get('consent')];
   const idType = link.idTypes.find((entry) => idTypeValue(entry) === id) ?? null;
@@ -195,7 +199,7 @@ function addConsole(app: Hono, settings: AppSettings): void {
     const job = { userId: fields.get('userId') ?? '', jobId: fields.get('jobId') ?? '' };
     const stored = running.environments[environment].context().store.findJob(job);
     if (stored === undefined) return page(c, <NotFoundPage />, 404);
-    // A page that is older than the result still has the buttons.
+    // A page that was loaded before the result still has the buttons, so the job may be complete already.
     const outcome = fields.get('outcome') === 'approved' ? 'approved' : 'rejected';
     if (stored.outcome === null) simulation.complete(environment, job, outcome);
     return back(c, '/', jobRowId(environment, stored));
@@ -230,7 +234,7 @@ function jobsOf(running: RunningService, { environment, link }: FoundLink): read
   return running.environments[environment].context().store.jobsOf(link.refId);
 }
 
-/** Redirects to the page of the form, and to its row there. */
+/** Redirects to the page that sent the form, and on that page to a row. */
 function back(c: Context, otherwise: string, rowId: string): Response {
   const referrer = URL.parse(c.req.header('referer') ?? '');
   const isOwn = referrer !== null && isHttpUrl(referrer) && referrer.host === c.req.header('host');

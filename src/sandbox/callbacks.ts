@@ -13,18 +13,18 @@ import type { Delivery } from './post-callback.js';
 import type { SandboxCallback } from './types.js';
 import type { Work } from './work.js';
 
-/** The mistakes that can be made in a callback that is posted again. */
+/** The mistakes that `resend` can make in a callback. */
 export const variants = ['forged', 'stale', 'altered', 'unsigned'] as const;
 
 export type Variant = (typeof variants)[number];
 
-/** A callback as it is kept. */
+/** A callback, with the data to post it again or after a restart. */
 export interface KeptCallback {
   readonly view: MutableCallback;
-  /** The index of the result that it reports, among the results of its job. */
+  /** The index of the reported result in the results of the job. */
   readonly entry: number;
   readonly variant: Variant | null;
-  /** Whether it is posted again after a failure. */
+  /** Whether the callback is posted again after a failure. */
   readonly isRepeated: boolean;
   /** When the next delivery is planned, in ms since the epoch; null before the first delivery. */
   nextAt: number | null;
@@ -51,17 +51,19 @@ export interface CallbackSettings {
 }
 
 export interface Callbacks {
-  /** The latest callbacks, oldest first. It is always the same array. */
+  /** The latest callbacks, oldest first. The array is never replaced, so callers can keep it. */
   readonly list: readonly SandboxCallback[];
   /** Posts the callback of a job's result, after the job's earlier callbacks. Does nothing without a callback URL. */
   send(environment: Environment, job: JobRef, entry: number): void;
   /** Posts a callback again, once. */
   resend(id: number, variant: Variant | null): Promise<SandboxCallback>;
-  /** The state to save: the callbacks in the list, and the waiting ones. */
+  /** The state to save: the callbacks in the list, and the waiting callbacks that the list no longer has. */
   state(): { readonly lastId: number; readonly kept: readonly KeptCallback[] };
-  /** Restores a saved state. Callbacks that waited are posted. */
+  /** Restores a saved state, and continues to post its waiting callbacks, except those of `resend`. */
   restore(state: { readonly lastId: number; readonly kept: readonly KeptCallback[] }): void;
-  /** Removes all callbacks. No id is used twice. So a request for the callbacks after an id misses none. */
+  /**
+   * Removes all callbacks. Later callbacks get new ids, so `GET /control/callbacks?after=ID` never misses a callback.
+   */
   clear(): void;
 }
 
@@ -69,7 +71,7 @@ export interface Callbacks {
 export function createCallbacks(settings: CallbackSettings): Callbacks {
   const list: SandboxCallback[] = [];
   const known = new Map<number, KeptCallback>();
-  /** The waiting callbacks of each job. The first of them is being posted. */
+  /** The waiting callbacks of each job. The first callback of each queue is being posted. */
   const queues = new Map<string, KeptCallback[]>();
   let lastId = 0;
 
@@ -159,9 +161,9 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
       return await settings.post(kept.view.url, await settings.write(kept), signal);
     } catch {
       const { environment, job } = kept.view;
-      // Its job was deleted by the testing kit's own `reset`, or `Request` does not take its URL.
+      // Either `reset` of the testing kit has deleted the job, or `Request` rejects the callback URL.
       const isGone = settings.findJob(environment, job) === undefined;
-      const problem = isGone ? 'its job is no longer there' : 'its URL has a user name or password: remove it';
+      const problem = isGone ? 'the job was deleted' : 'the callback URL has a user name or password: remove it';
       return { status: null, problem, isAllowed: true };
     }
   }

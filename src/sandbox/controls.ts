@@ -21,7 +21,7 @@ import type { Sandbox, SandboxOutcome } from './types.js';
 const environment = choice<Environment>(environments, 'must be "sandbox" or "production"');
 const outcome = choice<SandboxOutcome>(outcomeNames, `must be one of ${outcomeNames.join(', ')}`);
 const operationNames = Object.keys(routes) as OperationName[];
-const variant = choice<Variant>(variants, 'must be forged, stale, altered or unsigned, or left out');
+const variant = choice<Variant>(variants, 'must be "forged", "stale", "altered" or "unsigned", or left out');
 const faultKinds: readonly MockFault['kind'][] = [
   'status',
   'network',
@@ -51,18 +51,16 @@ export const failNextInput = inputObject({
       kind: choice(faultKinds, `must be one of ${faultKinds.join(', ')}`),
       status: z.optional(integer(200, 599)),
       body: z.optional(z.unknown()),
-      // What a header may have: the service could not respond otherwise.
+      // With other characters in this header, the service could not send its response.
       retryAfter: z.optional(
-        z
-          .string('must be a string')
-          .check(z.regex(/^[\x20-\x7e]*$/, 'must have no line end and no character beyond ASCII')),
+        z.string('must be a string').check(z.regex(/^[\x20-\x7e]*$/, 'must contain only printable ASCII characters')),
       ),
     },
     'must be an object with a kind',
   ).check(
     z.refine(
       (fault) => fault.kind !== 'status' || fault.status !== undefined,
-      'of the kind "status" must have a status',
+      'must have a "status" if its kind is "status"',
     ),
   ),
   times: z.optional(integer(0, 1_000_000)),
@@ -71,7 +69,7 @@ export const failNextInput = inputObject({
 /**
  * Checks the input of a control.
  *
- * @throws {HostedValidationError} with every problem.
+ * @throws {HostedValidationError} when the input is invalid; the error names every problem.
  */
 export function checkInput<T>(schema: z.ZodMiniType<T>, given: unknown): T {
   const { data, issues } = check(schema, given);
@@ -111,7 +109,7 @@ export function createControls(sandbox: Sandbox): Hono {
     const input = checkInput(resendInput, parseBody(await c.req.text()));
     const id = Number(c.req.param('id'));
     if (!sandbox.callbacks.some((callback) => callback.id === id)) {
-      return c.json({ error: 'No callback of this id is remembered: see GET /control/callbacks' }, 404);
+      return c.json({ error: 'No callback has this id: see GET /control/callbacks' }, 404);
     }
     return c.json(await sandbox.resend(id, input.variant === undefined ? {} : { variant: input.variant }));
   });
@@ -129,15 +127,15 @@ export function createControls(sandbox: Sandbox): Hono {
   return app;
 }
 
-/** A body that is empty counts as `{}`. */
+/** Parses a JSON body. An empty body counts as `{}`. */
 function parseBody(text: string): unknown {
   return text.trim() === '' ? {} : (parseJson(text) ?? null);
 }
 
 /**
- * The entries after the one with this id.
+ * Returns the entries whose id is greater than `id`, or all entries without `id`.
  *
- * @throws {HostedValidationError} when it is not an id.
+ * @throws {HostedValidationError} when `id` is not an integer of 0 or more.
  */
 function after<T extends { readonly id: number }>(entries: readonly T[], id: string | undefined): readonly T[] {
   if (id === undefined) return entries;

@@ -8,9 +8,9 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Reads the description; null if it is not installed. */
+/** Reads the text of docs/openapi.yaml; null if the file is not installed. */
 export function readDescription(): string | null {
-  // The source and the build are at different depths below the package's folder.
+  // The source and the build are at different depths in the package, so this searches every folder above.
   for (let folder = dirname(fileURLToPath(import.meta.url)); dirname(folder) !== folder; folder = dirname(folder)) {
     const text = readText(join(folder, 'docs', 'openapi.yaml'));
     if (text !== null || readText(join(folder, 'package.json')) !== null) return text;

@@ -1,6 +1,6 @@
 /**
- * Finds out why a signature is not accepted. The sandbox knows the keys. So it can try the usual mistakes one after
- * another, and name the mistake that gives the received signature. No message has a key or a signature.
+ * Finds out why a signature is not accepted. The sandbox knows the keys, so it can compute the signature that each
+ * usual mistake gives, and compare it with the received signature. No message contains a key or a signature.
  *
  * @module
  */
@@ -19,12 +19,12 @@ export interface Diagnosis {
   readonly message: string;
 }
 
-/** Says whether a request is correctly signed. If not, it names the mistake. */
+/** Says whether a request is correctly signed, and names the mistake if it is not. */
 export async function diagnoseSignature(request: SignedRequest, facts: SigningFacts): Promise<Diagnosis> {
   const { body, operation, environment, nowMs } = request;
   const property = signaturePropertyOf(body, operation, facts.wire);
   for (const name of ['partner_id', 'timestamp', property]) {
-    if (body[name] === undefined) return found('missing', `Send "${name}": the request has none`);
+    if (body[name] === undefined) return found('missing', `Send "${name}": it is missing in the request`);
   }
   const partner = findPartnerProblem(body.partner_id, facts.partnerId);
   if (partner !== null) return partner;
@@ -35,7 +35,7 @@ export async function diagnoseSignature(request: SignedRequest, facts: SigningFa
   if (Math.abs(offMs) > authWindowMs) return found('stale', staleMessage(offMs));
 
   const signature = body[property];
-  if (typeof signature !== 'string') return found('encoding', `Send "${property}" as a string of base64`);
+  if (typeof signature !== 'string') return found('encoding', `Send "${property}" as a base64 string`);
   if (signature === (await facts.sign(environment, timestamp.signedText, facts.partnerId))) return genuine;
   return explain({ ...request, signature, property, timestamp }, facts);
 }
@@ -50,10 +50,7 @@ function findPartnerProblem(given: unknown, partnerId: string): Diagnosis | null
   if (given === partnerId) return null;
   const isNumber = typeof given === 'number' || (typeof given === 'string' && /^\d{1,15}$/.test(given));
   if (isNumber && /^\d{1,15}$/.test(partnerId) && Number(given) === Number(partnerId)) {
-    return found(
-      'leading_zeros',
-      `Send and sign "partner_id" as the string "${partnerId}", its leading zeros included`,
-    );
+    return found('leading_zeros', `Send and sign "partner_id" as the string "${partnerId}", with its leading zeros`);
   }
   return found('partner', `Send "partner_id" as the string "${partnerId}": the sandbox knows no other partner`);
 }
@@ -83,7 +80,7 @@ function staleMessage(offMs: number): string {
   return `Sign just before you send, and set the sender's clock: the timestamp is ${minutes} min ${direction} this machine's clock`;
 }
 
-/** Tries one mistake after another. */
+/** Finds the mistake that gives the received signature. */
 async function explain(request: WrongRequest, facts: SigningFacts): Promise<Diagnosis> {
   for (const { problem, message, candidates } of mistakesOf(request, facts)) {
     for (const candidate of await candidates(request, facts)) {
@@ -95,5 +92,5 @@ async function explain(request: WrongRequest, facts: SigningFacts): Promise<Diag
 
 function unknownMistake(environment: Environment): string {
   const text = `timestamp, partner id and "${assumedSignatureContext}"`;
-  return `Compare the key with that of the environment "${environment}", and sign ${text} as one text with it: none of the usual mistakes explains this signature`;
+  return `Check that the key is the key of the environment "${environment}", and sign ${text} as one text: none of the usual mistakes explains this signature`;
 }

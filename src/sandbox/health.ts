@@ -1,6 +1,6 @@
 /**
- * The response of `/health`. A program that starts a sandbox requests it first and often, so it loads no code of the
- * pages.
+ * The response of `/health`. Programs that start a sandbox request `/health` first, and often. So this response is
+ * created without the code of the pages.
  *
  * @module
  */

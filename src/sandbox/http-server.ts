@@ -1,7 +1,7 @@
 /**
- * A server for the responses of the testing kit and of the platform. The headers of a request are checked first. Then
- * its body is read, up to a limit. If no response can be created, for example because of a fault of the kit, the
- * connection is broken.
+ * A server that sends responses of the testing kit (`WrittenResponse`) and of the platform (`Response`). It checks the
+ * headers of a request, and then reads the body, up to a limit. If it gets no response to send, for example because a
+ * test has injected a fault, it breaks the connection.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export interface ReceivedRequest {
   readonly target: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
-  /** Aborts when the client has gone, or the server stops. */
+  /** Aborts when the client disconnects, or the server stops. */
   readonly signal: AbortSignal;
 }
 
@@ -27,7 +27,7 @@ export interface Site {
   /** The largest body that is read, in bytes. */
   readonly maxBodyBytes: number;
   check(message: IncomingMessage): Rejection | null;
-  /** Called with a body that is too large, which `respond` never sees. */
+  /** Called instead of `respond` when a body is too large. */
   onTooLarge?(rejection: Rejection): void;
   respond(request: ReceivedRequest): Promise<Response | WrittenResponse>;
 }
@@ -40,7 +40,7 @@ export interface HttpServer {
 
 /** Starts to listen. Rejects with the platform's error if it cannot listen. `createSite` is called with the port. */
 export function listen(at: { host: string; port: number }, createSite: (port: number) => Site): Promise<HttpServer> {
-  // Node does not check `Host`, because our own check rejects a request without it.
+  // Node's check of `Host` is off, because our own check rejects requests without this header.
   const server = http.createServer({ requireHostHeader: false, requestTimeout: 30_000 });
   return new Promise((resolve, reject) => {
     server.on('error', reject);
@@ -66,7 +66,7 @@ function close(server: Server): Promise<void> {
 async function serve(message: IncomingMessage, response: ServerResponse, site: Site, isWaiting = false): Promise<void> {
   const leaving = new AbortController();
   response.on('close', () => {
-    if (!response.writableFinished) leaving.abort(new Error('the client has gone'));
+    if (!response.writableFinished) leaving.abort(new Error('the client disconnected'));
   });
   // A broken connection is not an error of this server.
   response.on('error', () => undefined);
@@ -90,13 +90,13 @@ async function serve(message: IncomingMessage, response: ServerResponse, site: S
   }
 }
 
-/** Rejects a request. Its body is not read, so the connection is closed. */
+/** Rejects a request, and closes the connection, because the body was not read. */
 function reject(response: ServerResponse, { status, message }: Rejection): void {
   const headers = { 'content-type': 'application/json', connection: 'close', 'x-content-type-options': 'nosniff' };
   response.writeHead(status, headers).end(JSON.stringify({ error: message }));
 }
 
-/** Null if the body is larger than the limit. */
+/** Reads a body; null if it is larger than the limit. */
 async function readBody(message: IncomingMessage, maxBodyBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -139,7 +139,7 @@ async function stream(
   to.flushHeaders();
   const end = () => void reader.cancel();
   signal.addEventListener('abort', end);
-  // The client may have gone before the stream was there.
+  // The client may have disconnected before the stream was created.
   if (signal.aborted) end();
   for (let part = await reader.read(); !part.done; part = await reader.read()) to.write(part.value);
   signal.removeEventListener('abort', end);

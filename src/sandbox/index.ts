@@ -1,6 +1,6 @@
 /**
- * `hosted-client/sandbox`: the testing kit's service on a real port, with the page that an end user opens, callbacks
- * that are posted, and a console. For Node.
+ * `hosted-client/sandbox`: the testing kit's service on a real port, with the pages that end users open, a console, and
+ * callbacks. For Node.
  *
  * @module hosted-client/sandbox
  */

@@ -12,17 +12,15 @@ import { join, resolve } from 'node:path';
 import { canLockFiles, lockFile } from '../runtime/file-lock.js';
 import { createConfigError } from './options.js';
 
-/**
- * The delay, in ms, between a change and writing the state. Together with the writing, it is less than half a second.
- */
+/** The delay, in ms, between a change and the writing of the state. A change is on disk in less than half a second. */
 const writeAfterMs = 200;
 
 export interface Keeper {
-  /** The kept state; null if there was none. */
+  /** The text of the saved state; null if the folder had no state. */
   readonly kept: string | null;
-  /** Renames a state that cannot be used, and returns its new path. */
+  /** Renames the file of a state that cannot be read, and returns the new path. */
   setAside(): string;
-  /** Schedules the state to be written. */
+  /** Schedules the writing of the state. */
   changed(): void;
   /** Writes the state, and unlocks the folder. */
   close(): Promise<void>;
@@ -95,7 +93,7 @@ function readKept(file: string, path: string, unlock: () => void): string | null
   }
 }
 
-/** The real path is used, because a folder may have two names. */
+/** Creates the folder, and returns its real path, because a folder may have several paths. */
 function makeFolder(path: string): string {
   try {
     mkdirSync(path, { recursive: true });
@@ -106,7 +104,7 @@ function makeFolder(path: string): string {
   }
 }
 
-/** The lock ends with the process, so a killed process leaves no lock behind. */
+/** Locks the folder. The lock ends with the process, even if the process is killed. */
 function lockFolder(path: string): () => void {
   if (!canLockFiles()) {
     throw createConfigError({ path: 'folder', message: 'must be left out: this version of Node cannot lock a folder' });
@@ -116,7 +114,7 @@ function lockFolder(path: string): () => void {
     unlock = lockFile(join(path, 'sandbox.lock'));
   } catch (error) {
     if (!/not a database/.test(String(error))) throw createFolderError(path, error);
-    const problem = `must be a folder of a sandbox: delete "sandbox.lock" in ${path}, which is no lock`;
+    const problem = `must be a folder of a sandbox: delete "sandbox.lock" in ${path}, because it is not a lock`;
     throw createConfigError({ path: 'folder', message: problem });
   }
   if (unlock !== null) return unlock;

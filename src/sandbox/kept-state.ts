@@ -1,5 +1,5 @@
 /**
- * The state of a sandbox as it is written into its folder and read back.
+ * The state of a sandbox, in the form in which it is saved in the folder.
  *
  * @module
  */
@@ -20,23 +20,23 @@ export interface PendingReview {
   readonly environment: Environment;
   readonly job: { readonly userId: string; readonly jobId: string };
   readonly outcome: SandboxOutcome;
-  /** In ms since the epoch. */
+  /** When the review ends, in ms since the epoch. */
   readonly endsAt: number;
 }
 
-/** Everything that a restart brings back. */
+/** Everything that a sandbox restores after a restart. */
 export interface KeptState {
-  /** The state that the testing kit's service wrote. */
+  /** The state of the testing kit's service, as its `save` wrote it. */
   readonly service: string;
   readonly lastCallbackId: number;
   readonly callbacks: readonly KeptCallback[];
   readonly reviews: readonly PendingReview[];
-  /** When the page of a link was first opened, in ms since the epoch, by the key of the link. */
+  /** For each link, its key, and when its page was first opened, in ms since the epoch. */
   readonly opened: readonly (readonly [string, number])[];
-  /** When a job was confirmed, in the same way. */
+  /** For each job, its key, and when its final status was first fetched, in ms since the epoch. */
   readonly confirmed: readonly (readonly [string, number])[];
   readonly lastRequestId?: number | undefined;
-  /** How far the random numbers of `failureRate` have come. */
+  /** The position in the sequence of random numbers that `failureRate` uses. */
   readonly failures?: number | undefined;
 }
 

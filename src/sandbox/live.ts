@@ -5,9 +5,9 @@
  */
 
 export interface Live {
-  /** Notifies open pages soon. Several changes are sent as one event. */
+  /** Notifies open pages after a short delay, so that several changes become one event. */
   changed(): void;
-  /** A stream of `change` events. */
+  /** Opens a stream of `change` events for a page. */
   open(): Response;
   stop(): void;
 }

@@ -1,5 +1,5 @@
 /**
- * Finds out whether an address belongs to this machine.
+ * Finds out whether an IP address is a loopback address, which always belongs to this machine.
  *
  * @module
  */
@@ -10,7 +10,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** Whether an IP address is this machine's own. */
+/** Whether an IP address is a loopback address. */
 export function isLoopback(address: string): boolean {
   return loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }

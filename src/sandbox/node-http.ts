@@ -1,6 +1,6 @@
 /**
- * Node's HTTP module. `import 'node:http'` reads all exports of the module. For one of them, `WebSocket`, Node loads
- * its fetch. This takes 20 ms, and a sandbox does not need it for its first requests.
+ * Node's HTTP module. `import 'node:http'` would read every export of the module, and for the export `WebSocket`, Node
+ * would load its code for fetch. This takes 20 ms, and the first requests of a sandbox do not need this code.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The options of a sandbox, as checked.
+ * Checks the options of a sandbox.
  *
  * @module
  */
@@ -43,7 +43,7 @@ const pause = integer(0, maxTimerMs);
 const host = z
   .string('must be a string')
   .check(
-    z.refine((value) => toHost(value) !== null, 'must be a host name or an address, without scheme, port and path'),
+    z.refine((value) => toHost(value) !== null, 'must be a host name or an IP address, without scheme, port and path'),
   );
 const hostWithPort = z
   .string('must be a string')
@@ -84,7 +84,7 @@ const shape = {
   spelling: z.optional(choice(['table', 'sample', 'random'], 'must be "table", "sample" or "random"')),
   seed: z.optional(z.custom<number>(Number.isSafeInteger, 'must be an integer')),
   latencyMs: z.optional(pause),
-  apiKeys: z.optional(inputObject(byEnvironment, 'must be an object with keys by environment')),
+  apiKeys: z.optional(inputObject(byEnvironment, 'must be an object with the keys of the environments')),
   baseUrls: z.optional(
     inputObject({ sandbox: httpUrl, production: httpUrl }, 'must have the URLs of both environments'),
   ),
@@ -93,13 +93,13 @@ const shape = {
 
 const sandboxOptions = inputObject(shape);
 
-/** The defaults in ms: 1, 5, 25 and 120 seconds. */
+/** The default of `callbackRetriesMs`. */
 const defaultRetriesMs = [1_000, 5_000, 25_000, 120_000];
 
 /**
  * Checks the options of a sandbox.
  *
- * @throws {HostedConfigError} with every problem.
+ * @throws {HostedConfigError} when an option is invalid; the error names every problem.
  */
 export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
   const { data, issues } = check(sandboxOptions, options);
@@ -130,7 +130,9 @@ export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
   };
 }
 
-/** A host as URLs have it, an IPv6 address without its brackets; null where it is more or less than a host. */
+/**
+ * Writes a host as `URL` does, but without the brackets of an IPv6 address; null if the value is not exactly a host.
+ */
 function toHost(value: string): string | null {
   const name = value.replace(/^\[(.*)\]$/, '$1');
   const isIPv6 = isIP(name) === 6;

@@ -1,12 +1,12 @@
 /**
- * The outcomes that can be played, with their results.
+ * The outcomes that an end user can choose, with their results.
  *
  * @module
  */
 
 import type { SandboxOutcome } from './types.js';
 
-/** A result that is reported. If it has `success`, it completes the job. */
+/** A result that the service reports. A result with `success` completes the job. */
 export interface OutcomeResult {
   readonly code: string;
   readonly text: string;
@@ -17,7 +17,7 @@ export interface OutcomeResult {
 
 /** The results of an outcome. */
 export interface OutcomePlan {
-  /** Its name on the page and in the console. */
+  /** The name of the outcome on the link's page. */
   readonly title: string;
   readonly explanation: string;
   /** Reported at once. */

@@ -1,7 +1,6 @@
 /**
- * Posts one callback: to this machine, or to a host that is allowed. A name is looked up once, and the connection is
- * made to the address that was checked. With a second lookup, the name could mean this machine during the check, and
- * another machine for the connection.
+ * Posts one callback: to this machine, or to a host that is allowed. A host name is looked up only once, and the
+ * connection uses the address that was checked. A second lookup could give an address that was not checked.
  *
  * @module
  */
@@ -15,7 +14,7 @@ import { http } from './node-http.js';
 export interface Delivery {
   /** The HTTP status; null if there was no response. */
   readonly status: number | null;
-  /** Why it failed; null if it did not fail. */
+  /** Why the delivery failed; null if it did not fail. */
   readonly problem: string | null;
   /** Whether callbacks may be posted to this URL. */
   readonly isAllowed: boolean;
@@ -24,9 +23,12 @@ export interface Delivery {
 export interface Posting {
   readonly url: string;
   readonly body: string;
-  /** Other allowed names and addresses besides this machine's, in lower case. */
+  /** The names and IP addresses that are allowed besides this machine, in lower case. */
   readonly callbackHosts: readonly string[];
-  /** The sandbox's own port: a callback to it would act on the sandbox, and could cause further callbacks without end. */
+  /**
+   * The sandbox's own port. Callbacks to this port are not allowed, because they could cause further callbacks without
+   * end.
+   */
   readonly ownPort: number;
   readonly signal: AbortSignal;
 }
@@ -36,7 +38,7 @@ const timeoutMs = 10_000;
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 const lateProblem = 'no response within ten seconds';
 
-/** Why a connection was not made. */
+/** The error for a URL that callbacks may not be posted to. */
 class NotAllowedError extends Error {}
 
 /** Posts a callback; never rejects. Redirects are not followed. */
@@ -57,7 +59,7 @@ function post({ url, body, callbackHosts, ownPort, signal }: Posting): Promise<n
   const namesHost = callbackHosts.includes(host);
   const isOwnPort = Number(port || defaultPorts[protocol]) === ownPort;
   const isSelf = (address: string) => isOwnPort && isLoopback(address);
-  // Node does not call `lookup` for an IP address.
+  // Node does not call `lookup` for an IP address, so an IP address is checked here.
   if (isIP(host) !== 0 && !isAllowed(host)) return Promise.reject(createNotAllowed(host));
   if (isIP(host) !== 0 && isSelf(host)) return Promise.reject(createSelf());
   const { request: send } = protocol === 'https:' ? process.getBuiltinModule('node:https') : http;
@@ -65,7 +67,7 @@ function post({ url, body, callbackHosts, ownPort, signal }: Posting): Promise<n
     const request = send(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
-      // Each callback has a new connection, because a kept connection could lead to another address.
+      // Each callback gets a new connection, because the address of a reused connection would not be checked.
       agent: false,
       lookup: pinnedLookup({ isAllowed, isSelf, namesHost }),
     });
@@ -79,7 +81,7 @@ function post({ url, body, callbackHosts, ownPort, signal }: Posting): Promise<n
       reject(new Error('the connection was closed without a response'));
     });
     request.on('error', reject);
-    // Node reports the status 101 by this event alone.
+    // Node reports a response with status 101 only with this event.
     request.on('upgrade', ({ statusCode = 101 }, socket) => {
       resolve(statusCode);
       socket.destroy();
@@ -100,11 +102,12 @@ interface Judgement {
   readonly namesHost: boolean;
 }
 
-/** A lookup that gives only allowed addresses. It fails if there are none. */
+/** Creates a lookup that gives only allowed addresses. The lookup fails if no address is allowed. */
 function pinnedLookup({ isAllowed, isSelf, namesHost }: Judgement): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
-      // A name that cannot be resolved is not a name of this machine, so the callback is not posted again.
+      // A name that cannot be resolved does not belong to this machine. If it is not listed, the callback is not posted
+      // again.
       if (error !== null) return callback(namesHost ? error : createNotAllowed(hostname), '', 0);
       const allowed = found.filter(({ address }) => isAllowed(address));
       const [first] = allowed;
@@ -126,14 +129,14 @@ function createSelf(): NotAllowedError {
 
 function problemOf(status: number): string | null {
   if (status >= 200 && status < 300) return null;
-  if (status >= 300 && status < 400) return 'a redirect, which is not followed';
+  if (status >= 300 && status < 400) return 'the receiver responded with a redirect, which is not followed';
   return `the receiver responded with ${status}`;
 }
 
 function connectionProblem(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (message === lateProblem) return lateProblem;
-  if (code === 'ECONNREFUSED') return 'nothing listens there (ECONNREFUSED)';
+  if (code === 'ECONNREFUSED') return 'no server listens at the URL (ECONNREFUSED)';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `no such host (${code})`;
   return `the connection failed${code === undefined ? '' : ` (${code})`}`;
 }

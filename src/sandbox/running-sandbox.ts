@@ -29,24 +29,24 @@ import { createSimulation, type Simulation } from './simulation.js';
 import type { Sandbox, SandboxRequest } from './types.js';
 import { createWork } from './work.js';
 
-// This is loaded with the first callback, so that a sandbox starts fast.
+// The code that posts callbacks is loaded with the first callback, so that a sandbox starts fast.
 const loadPosting = lazy(() => import('./post-callback.js'));
 
 /** A sandbox whose server is about to listen. */
 export interface RunningSandbox {
   readonly site: Site;
-  /** The state, to be written into the folder. */
+  /** Returns the state to save, as JSON. */
   write(): string;
   complete(server: HttpServer): Sandbox;
 }
 
-/** The folder of the state, and the state at the start. */
+/** The folder, and the state that an earlier sandbox saved in it. */
 export interface Kept {
   readonly keeper: Keeper | null;
   readonly kept: KeptState | null;
 }
 
-/** Creates a sandbox for this port, with the kept state or empty. */
+/** Creates a sandbox for this port. It is empty, or has the saved state. */
 export function createRunningSandbox(settings: SandboxSettings, port: number, { keeper, kept }: Kept): RunningSandbox {
   const { host, keepRequests, seed } = settings;
   const origin = `http://${isAnyAddress(host) ? '127.0.0.1' : toHostName(host)}:${port}`;
@@ -109,7 +109,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
         simulation.confirm(request.environment, { userId: String(body.user_id), jobId: String(body.job_id) });
       }
       live.changed();
-      // Which of the next requests fails is part of the state.
+      // Each request takes a random number for `failureRate`, and the position in these numbers is part of the state.
       if (settings.failureRate > 0) keeper?.changed();
       tryCall(() => settings.onRequest?.(entry));
     },
@@ -214,7 +214,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
 function toWebRequest({ method, target, headers, body, signal }: ReceivedRequest, origin: string): Request {
   const own = Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []));
   const hasBody = method !== 'GET' && method !== 'HEAD';
-  // Only the path is used, because the target of a request may name another server.
+  // The target of a request may be a whole URL of another server, so it is used only if it is a path.
   const url = target.startsWith('/') ? origin + target : origin;
   const text = hasBody ? { body: new Uint8Array(body) } : {};
   return new Request(url, { method, headers: own as [string, string][], signal, ...text });
@@ -236,7 +236,7 @@ function checkVariant(variant: unknown): KeptCallback['variant'] {
   if (variant === undefined) return null;
   const known = variants.find((name) => name === variant);
   if (known !== undefined) return known;
-  const issues = [{ path: 'variant', message: 'must be forged, stale, altered or unsigned, or left out' }];
+  const issues = [{ path: 'variant', message: 'must be "forged", "stale", "altered" or "unsigned", or left out' }];
   throw new HostedValidationError(issues, { task: 'send a callback again' });
 }
 
@@ -261,7 +261,7 @@ function createSigningFacts({ service, wire }: RunningService): SigningFacts {
     apiKeys,
     async sign(environment, timestamp, partner) {
       if (apiKeys === null) {
-        // The client's signer signs for the service, too: Ed25519 always gives the same signature for a text.
+        // Ed25519 always gives the same signature for a text, so the client's signer gives the signature to expect.
         const { signer } = service[environment].clientOptions as { readonly signer?: Signer };
         return (await signer?.sign({ timestamp, partnerId: partner })) ?? '';
       }

@@ -1,5 +1,6 @@
 /**
- * Requests to the service. The testing kit handles them. They are remembered, with a verdict on their signature.
+ * Handles requests to the service. The testing kit creates the responses. The sandbox keeps a list of the requests,
+ * with a verdict on each signature.
  *
  * @module
  */
@@ -48,7 +49,7 @@ export function createServiceHandler({
     const startedAt = performance.now();
     const at = new Date();
     const { pathname: fullPath } = new URL(request.target, origin);
-    // Dots in a path may lead out of the environment.
+    // A path with `..` may lead out of the environment. Such a path becomes `/`, which no operation has.
     const path = fullPath.startsWith(`/${environment}/`) ? fullPath.slice(environment.length + 1) : '/';
     const { operation } = matchRoute(request.method, path, signing.wire);
     const text = request.body.toString();

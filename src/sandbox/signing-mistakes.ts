@@ -17,9 +17,9 @@ import type { SignatureProblem } from './types.js';
 export interface SigningFacts {
   readonly partnerId: string;
   readonly wire: Wire;
-  /** Gives the correct signature of a timestamp and a partner id, by the key of an environment. */
+  /** Creates the correct signature of a timestamp and a partner id, with the key of an environment. */
   sign(environment: Environment, timestamp: string, partnerId: string): Promise<string>;
-  /** The keys of HMAC; null with another scheme. For other schemes, fewer mistakes can be distinguished. */
+  /** The keys of HMAC; null with another scheme. Without these keys, fewer mistakes can be recognised. */
   readonly apiKeys: Readonly<Record<Environment, string>> | null;
 }
 
@@ -34,7 +34,7 @@ export interface SignedRequest {
 /** A request whose signature is wrong. */
 export interface WrongRequest extends SignedRequest {
   readonly signature: string;
-  /** The property that has the signature. */
+  /** The name of the property with the signature. */
   readonly property: string;
   readonly timestamp: ParsedTimestamp;
 }
@@ -43,7 +43,6 @@ export interface WrongRequest extends SignedRequest {
 export interface Mistake {
   readonly problem: SignatureProblem;
   readonly message: string;
-  /** The signatures that result from this mistake. */
   candidates(request: WrongRequest, facts: SigningFacts): Promise<Iterable<string>> | Iterable<string>;
 }
 
@@ -72,7 +71,7 @@ const order: readonly SignatureProblem[] = [
 const anyScheme: readonly Mistake[] = [
   {
     problem: 'leading_zeros',
-    message: 'Sign the partner id with its leading zeros: the signature is over the number without them',
+    message: 'Sign the partner id with its leading zeros: the signed text has the number without them',
     candidates: async ({ environment, timestamp }, { sign, partnerId }) => {
       const bare = partnerId.replace(/^0+/, '');
       return bare === partnerId ? [] : [await sign(environment, timestamp.signedText, bare)];
@@ -81,28 +80,28 @@ const anyScheme: readonly Mistake[] = [
   {
     problem: 'timestamp_text',
     message:
-      'Sign exactly the text that is sent as "timestamp": the signature is over another spelling of it, or another time',
+      'Sign exactly the text that is sent as "timestamp": the signed text has another spelling of the time, or another time',
     candidates: ({ environment, timestamp }, { sign, partnerId }) =>
       Promise.all(spellingsOf(timestamp).map((text) => sign(environment, text, partnerId))),
   },
   {
     problem: 'other_environment',
     message:
-      'Use the key of the environment that the request is sent to: this signature is by the key of the other one',
+      'Use the key of the environment that the request is sent to: this signature was made with the key of the other environment',
     candidates: async ({ environment, timestamp }, { sign, partnerId }) => [
       await sign(environment === 'sandbox' ? 'production' : 'sandbox', timestamp.signedText, partnerId),
     ],
   },
   {
     problem: 'unkeyed',
-    message: 'Sign with HMAC-SHA256 and the key: this is a hash that anyone can compute without the key',
+    message: 'Sign with HMAC-SHA256 and the key: this signature is a hash that anyone can compute without the key',
     candidates: ({ signature, timestamp: { signedText } }, { partnerId }) => {
       const texts = [`${Number(partnerId)}:${signedText}`, `${partnerId}:${signedText}`, textOf(signedText, partnerId)];
       const digests = texts.flatMap((text) => {
         const digest = createHash('sha256').update(text).digest();
         return [digest.toString('hex'), digest.toString('base64')];
       });
-      // The older scheme puts something encrypted before the digest.
+      // An older scheme sends encrypted bytes, "|" and the digest.
       const [, trailing] = signature.split('|');
       return trailing !== undefined && digests.includes(trailing) ? [signature] : digests;
     },
@@ -113,10 +112,13 @@ function textOf(timestamp: string, partnerId: string): string {
   return timestamp + partnerId + assumedSignatureContext;
 }
 
-/** The differences, in ms, between two readings of the clock, if one is signed and the other is sent. */
+/** The largest difference, in ms, between the signed time and the sent time of a sender that reads its clock twice. */
 const maxReadingGapMs = 250;
 
-/** Other texts that people sign for a time or for times close to it. */
+/**
+ * The texts that senders sign by mistake in place of the sent timestamp: other spellings of the time, and times close
+ * to it.
+ */
 function spellingsOf({ signedText, ms }: ParsedTimestamp): readonly string[] {
   const iso = new Date(ms).toISOString();
   const second = iso.slice(0, 19);
@@ -153,7 +155,7 @@ function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacF
   return [
     {
       problem: 'context',
-      message: `End the signed text with "${assumedSignatureContext}": this signature has something else there, or nothing`,
+      message: `End the signed text with "${assumedSignatureContext}": the text that was signed ends differently`,
       candidates: () => otherContexts(wire).map((context) => base64(signedText + partnerId + context)),
     },
     {
@@ -164,7 +166,7 @@ function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacF
     {
       problem: 'encoding',
       message:
-        'Send the 32 bytes of the signature as base64 with "+", "/" and "=": these are the right bytes in another form',
+        'Send the 32 bytes of the signature as base64 with "+", "/" and "=": the bytes are right, but their encoding is not',
       candidates: () => otherEncodings(hmac(text)),
     },
     {
@@ -175,7 +177,7 @@ function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacF
     {
       problem: 'key_decoded',
       message:
-        'Use the key unchanged, as text: for this signature, the key was first decoded from base64 or hex, or encoded in one of them',
+        'Use the key unchanged, as text: before this signature, the key was decoded from base64 or hex, or encoded as base64 or hex',
       candidates: () => decodedKeys(key).map((bytes) => base64(text, bytes)),
     },
     {
@@ -230,7 +232,7 @@ function paddedKeys(key: string): readonly string[] {
 function decodedKeys(key: string): readonly Buffer[] {
   const inner = key.trim();
   const decoded = [Buffer.from(inner, 'base64'), Buffer.from(inner, 'hex')];
-  // The opposite is tried, too: the key encoded once more.
+  // The key may also have been encoded once more.
   const encoded = [Buffer.from(Buffer.from(key).toString('base64')), Buffer.from(Buffer.from(key).toString('hex'))];
   return [...decoded.filter(({ length }) => length > 0), ...encoded];
 }

@@ -31,7 +31,7 @@ export interface SimulationSettings {
 export interface FoundLink {
   readonly environment: Environment;
   readonly link: StoredLink;
-  /** Why no job can start on it; null if one can. */
+  /** Why no job can start on the link; null if a job can start. */
   readonly closed: 'disabled' | 'expired' | 'used' | null;
 }
 
@@ -43,12 +43,12 @@ export interface Simulation {
   play(refId: string, outcome: SandboxOutcome, at: { environment: Environment; idType?: IdType | WireIdType }): JobRef;
   /** Completes a job at once, as a reviewer does. */
   complete(environment: Environment, job: JobRef, outcome: 'approved' | 'rejected'): void;
-  /** Remembers that the status of a job was fetched. */
+  /** Remembers that the final status of a job was fetched. */
   confirm(environment: Environment, job: JobRef): void;
   readonly opened: Map<string, number>;
   readonly confirmed: Map<string, number>;
   readonly reviews: Set<PendingReview>;
-  /** Continues reviews of a saved state. */
+  /** Continues the reviews of a saved state. */
   restore(reviews: readonly PendingReview[]): void;
   clear(): void;
 }
@@ -70,11 +70,11 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
     return null;
   }
 
-  /** Adds a result, and posts it. */
+  /** Adds a result to a job, and posts its callback. */
   function report(environment: Environment, job: JobRef, { success, ...result }: OutcomeResult): void {
     const { store } = contextOf(environment);
     const stored = store.findJob(job);
-    // The testing kit's own `reset` may have deleted it.
+    // `reset` of the testing kit may have deleted the job.
     if (stored === undefined) return;
     store.addResult(stored, result, success === undefined ? undefined : { success });
     callbacks.send(environment, job, stored.results.length);
@@ -119,7 +119,8 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
     },
     complete(environment, job, outcome) {
       for (const result of outcomes[outcome].now) report(environment, job, result);
-      // Reviews are cancelled after the callback has begun, because `idle` must not resolve between the two.
+      // Reviews are cancelled after the callback has begun. In the other order, there would be no work for a moment,
+      // and `idle` would resolve too early.
       for (const pending of reviews) if (isSame(pending, environment, job)) cancelReview(pending);
     },
     confirm(environment, job) {
@@ -159,7 +160,7 @@ function checkLink(context: ControlContext, refId: string, environment: Environm
 function chooseIdType({ idTypes }: StoredLink, chosen: IdType | WireIdType | undefined): WireIdType | null {
   const [first] = idTypes;
   if (chosen === undefined) return first ?? null;
-  if (!isRecord(chosen)) throw createPlayError('idType', 'must be an object with country and idType');
+  if (!isRecord(chosen)) throw createPlayError('idType', 'must be an object with "country" and "idType"');
   const name = 'idType' in chosen ? chosen.idType : chosen.id_type;
   const country = String(chosen.country).toUpperCase();
   const found = idTypes.find((entry) => entry.country === country && entry.id_type === name);

@@ -50,14 +50,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return running.site;
   };
   const server = await listenAt(settings, createSite, keeper);
-  if (running === null) throw new Error('the server did not ask for its site');
+  if (running === null) throw new Error('the server did not create its site');
   return (running as RunningSandbox).complete(server);
 }
 
 function warnOfHost(host: string): void {
   const address = host.replace(/^\[|\]$/g, '');
   if (host === 'localhost' || (isIP(address) !== 0 && isLoopback(address))) return;
-  const message = `The sandbox listens on ${host}: others on the network can use it, its test keys and its controls`;
+  const message = `The sandbox listens on ${host}: anyone on the network can use it and its controls, and read its test keys`;
   process.emitWarning(message, 'HostedSandboxWarning');
 }
 
@@ -91,7 +91,7 @@ async function listenAt(
     keeper?.release();
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') {
-      const message = `must be free, and ${port} on ${host} is in use: stop what listens there, or choose another (0 takes any)`;
+      const message = `must be a free port, and ${port} on ${host} is in use: stop the server that uses it, or choose another port (0 takes any)`;
       throw createConfigError({ path: 'port', message });
     }
     if (code === 'EACCES') {

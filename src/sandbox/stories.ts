@@ -1,6 +1,6 @@
 /**
- * Lists the events of a link, in order. Most are known from the service's data. Only the sandbox sees that a page was
- * opened, or that a result was fetched.
+ * Lists the events of a link, in order. The service's data has most events. Two kinds of events are recorded by the
+ * sandbox: a page was opened, and a result was fetched.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Environment } from '../options.js';
 import type { StoredJob, StoredLink } from '../testing/store.js';
 import type { SandboxCallback } from './types.js';
 
-/** One line of a story. */
+/** An event of a link. */
 export interface StoryEvent {
   readonly at: number;
   readonly title: string;

@@ -12,20 +12,23 @@ import type { MockService, MockServiceOptions } from '../testing/types.js';
 
 /** Options of {@link startSandbox}: the options of the testing kit's service, and options of the server. */
 export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
-  /** The base URLs that clients get, if they must not use the sandbox's own URLs. Example: the URLs of a proxy. */
+  /**
+   * The base URLs that clients use, such as the URLs of a proxy in front of the sandbox. Default: the sandbox's own
+   * URLs.
+   */
   baseUrls?: Readonly<Record<Environment, string>>;
-  /** The beginning of all links' URLs. Default: `/links` of the sandbox. */
+  /** The URL that the URLs of all links begin with. Default: `/links` of the sandbox. */
   linkBaseUrl?: string;
   /** The port; 0 takes any free port. If the port is in use, an error names it. Default 4085. */
   port?: number;
   /**
-   * The address to listen on. With any address but loopback, others on the network can use the sandbox, and a warning
-   * says so. Default `'127.0.0.1'`.
+   * The address to listen on. If it is not a loopback address, anyone on the network can use the sandbox, and a warning
+   * is emitted. Default `'127.0.0.1'`.
    */
   host?: string;
   /**
-   * Names that the header `Host` of a request may have besides `localhost`, `127.0.0.1` and `[::1]`, with a port or
-   * without. A request with any other `Host` gets 421. Default: none.
+   * More names for the header `Host` of requests, with or without a port. `localhost`, `127.0.0.1` and `[::1]` are
+   * always allowed. A request with any other `Host` gets 421. Default: none.
    */
   allowedHosts?: readonly string[];
   /**
@@ -33,20 +36,21 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    * resolve to this machine, or to a listed address. Default: none.
    */
   callbackHosts?: readonly string[];
-  /** The callback URL for links without one: absolute http(s). Default: nowhere. */
+  /** The callback URL of links that have none: absolute http(s). Default: the results of such links are not posted. */
   defaultCallbackUrl?: string;
   /** The pauses before a failed callback is posted again, in milliseconds. Default: 1, 5, 25 and 120 seconds. */
   callbackRetriesMs?: readonly number[];
   /** How long a review lasts, from "under review" to the final result, in milliseconds. Default 3,000. */
   reviewMs?: number;
-  /** The share of requests that get the status 503, from 0 to 1; `seed` decides which ones. Default 0. */
+  /** The share of requests that get the status 503, from 0 to 1; `seed` decides which requests. Default 0. */
   failureRate?: number;
   /** The folder in which links, jobs and callbacks are kept, so that they survive a restart. Default: only in memory. */
   folder?: string;
-  /** How many requests and callbacks are remembered: an integer of 0 or more. Default 1,000. */
+  /** The largest length of the lists `requests` and `callbacks`: an integer of 0 or more. Default 1,000. */
   keepRequests?: number;
   /**
-   * Receives every request to the service, after its response. Its errors are ignored.
+   * Called with every request to the service, after its response was created. Errors that this function throws are
+   * ignored.
    *
    * @param request - The request.
    */
@@ -57,10 +61,10 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
  * How a verification can end, with the result codes that the service reports:
  * - `'approved'`: 0810;
  * - `'rejected'`: 0811;
- * - `'review_approved'`: 0814 "under review", and 0810 after `reviewMs`;
- * - `'review_rejected'`: 0814, and 0816 after `reviewMs`;
- * - `'id_verified'`: 1012 with the data of the ID, and 0810;
- * - `'id_not_found'`: 1013, and 0811;
+ * - `'review_approved'`: 0814 "under review", then 0810 after `reviewMs`;
+ * - `'review_rejected'`: 0814 "under review", then 0816 after `reviewMs`;
+ * - `'id_verified'`: 1012 with the data of the ID, then 0810;
+ * - `'id_not_found'`: 1013, then 0811;
  * - `'never'`: no result; the job stays pending.
  */
 export type SandboxOutcome =
@@ -74,16 +78,20 @@ export type SandboxOutcome =
 
 /**
  * The mistake in a signature. Later versions may add values:
- * - `'missing'`: no partner id, timestamp or signature;
- * - `'partner'`: the id of another partner; `'leading_zeros'`: the leading zeros of the partner id were lost;
- * - `'stale'`: the timestamp is too far from now; `'timestamp_text'`: the signed timestamp differs from the sent one;
- * - `'other_environment'`: the key of the other environment;
- * - `'context'`: the end of the signed text is wrong; `'order'`: its parts are in another order; `'body_signed'`: the
- *   body was signed, too;
- * - `'encoding'`: the right bytes, but not in base64;
- * - `'key_whitespace'`: the key was read with white space or quotation marks; `'key_decoded'`: the key was decoded;
- * - `'unkeyed'`: a hash that needs no key;
- * - `'other'`: none of these.
+ * - `'missing'`: the request has no partner id, no timestamp or no signature;
+ * - `'partner'`: the request has the id of another partner;
+ * - `'leading_zeros'`: the partner id has lost its leading zeros;
+ * - `'stale'`: the timestamp is too far from now;
+ * - `'timestamp_text'`: the timestamp cannot be read, or another timestamp was signed than was sent;
+ * - `'other_environment'`: the key belongs to the other environment;
+ * - `'context'`: the end of the signed text is wrong;
+ * - `'order'`: the parts of the signed text are in another order;
+ * - `'body_signed'`: the signed text contains the body;
+ * - `'encoding'`: the bytes of the signature are right, but are not sent as base64;
+ * - `'key_whitespace'`: the key was used with white space or quotation marks around it;
+ * - `'key_decoded'`: the key was decoded or encoded before it was used;
+ * - `'unkeyed'`: the signature is a hash that was made without the key;
+ * - `'other'`: none of these mistakes explains the signature.
  */
 export type SignatureProblem =
   | 'missing'
@@ -102,13 +110,13 @@ export type SignatureProblem =
   | 'other'
   | (string & {});
 
-/** A request to the service. The sandbox remembers no body, no key and no signature. */
+/** A request to the service. The sandbox keeps no body, no key and no signature of a request. */
 export interface SandboxRequest {
-  /** Its number, from 1. */
+  /** The number of the request, from 1. */
   readonly id: number;
-  /** When it arrived. */
+  /** When the request arrived. */
   readonly at: Date;
-  /** The environment that it was sent to. */
+  /** The environment that the request was sent to. */
   readonly environment: Environment;
   /** The operation; null if no operation has this method and path. */
   readonly operation: OperationName | null;
@@ -116,13 +124,13 @@ export interface SandboxRequest {
   readonly method: string;
   /** The path below the environment's base URL. */
   readonly path: string;
-  /** The HTTP status of the response; 0 if there was none. */
+  /** The HTTP status of the response; 0 if there was no response. */
   readonly status: number;
-  /** How long it took to respond, in milliseconds. */
+  /** The time from request to response, in milliseconds. */
   readonly durationMs: number;
-  /** The verdict on its signature. */
+  /** The verdict on the signature. */
   readonly signature: {
-    /** Which mistake was made; null if the signature is right, or none is needed. */
+    /** The mistake in the signature; null if the signature is right, or not needed. */
     readonly problem: SignatureProblem | null;
     /** One sentence that says what to do. */
     readonly message: string;
@@ -131,61 +139,60 @@ export interface SandboxRequest {
 
 /** A callback and its deliveries. */
 export interface SandboxCallback {
-  /** Its number, from 1. */
+  /** The number of the callback, from 1. */
   readonly id: number;
-  /** The environment of its job. */
+  /** The environment of the job. */
   readonly environment: Environment;
-  /** Both ids of its job. */
+  /** Both ids of the job. */
   readonly job: JobRef;
   /** The reference id of the job's link; null for a job without a link. */
   readonly linkRefId: string | null;
-  /** The code of the result that it reports. */
+  /** The code of the reported result. */
   readonly resultCode: string;
-  /** The URL that it is posted to. */
+  /** The URL that the callback is posted to. */
   readonly url: string;
   /**
-   * `'waiting'`: it waits for its turn, a response or its next delivery. `'delivered'`: a delivery got a 2xx.
-   * `'gave_up'`: the last delivery failed. `'not_allowed'`: its URL is neither on this machine nor in `callbackHosts`.
+   * The progress of the callback:
+   * - `'waiting'`: a delivery is running or planned;
+   * - `'delivered'`: the receiver responded with a 2xx status;
+   * - `'gave_up'`: the last delivery failed, and no other delivery is planned;
+   * - `'not_allowed'`: the URL is neither on this machine nor in `callbackHosts`, or is the sandbox itself.
    */
   readonly state: 'waiting' | 'delivered' | 'gave_up' | 'not_allowed';
   /** Every delivery, oldest first. */
   readonly attempts: readonly {
-    /** When it began. */
+    /** When the delivery began. */
     readonly at: Date;
     /** The HTTP status; null if there was no response. */
     readonly status: number | null;
-    /** Why it failed; null if it did not fail. */
+    /** Why the delivery failed; null if it did not fail. */
     readonly problem: string | null;
-    /** How long it took, in milliseconds. */
+    /** How long the delivery took, in milliseconds. */
     readonly durationMs: number;
   }[];
 }
 
 /** A running sandbox. */
 export interface Sandbox {
-  /**
-   * The URL of the sandbox: `http://127.0.0.1:4085`, unless its options say otherwise. Its front page is the console.
-   */
+  /** The URL of the sandbox and of its console. With the default options, it is `http://127.0.0.1:4085`. */
   readonly origin: string;
   /** The base URL of each environment. */
   readonly baseUrls: Readonly<Record<Environment, string>>;
-  /**
-   * The testing kit's controls of the service, for the same links and jobs. They do not send callbacks automatically.
-   */
+  /** The testing kit's mock service, with the same links and jobs. Its controls do not send callbacks automatically. */
   readonly service: MockService;
-  /** The latest requests to both environments, oldest first: as many as `keepRequests` says. */
+  /** The latest requests to both environments, oldest first: at most `keepRequests`. */
   readonly requests: readonly SandboxRequest[];
-  /** The latest callbacks of both environments, oldest first: as many as `keepRequests` says. */
+  /** The latest callbacks of both environments, oldest first: at most `keepRequests`. */
   readonly callbacks: readonly SandboxCallback[];
   /**
-   * Gives the options of a client.
+   * Gives the options of a client of this sandbox.
    *
    * @param environment - The environment of the client. Default `'sandbox'`.
    * @returns Partner, environment, key, base URLs and `wire`.
    */
   clientOptions(environment?: Environment): HostedClientOptions;
   /**
-   * Does what an end user does on the link's page. Results follow, each with its callback.
+   * Plays an outcome on a link, as an end user does on the link's page. Each result of the job has a callback.
    *
    * @param refId - The reference id of the link.
    * @param outcome - How the verification ends.
@@ -200,22 +207,22 @@ export interface Sandbox {
     options?: {
       /** The environment of the link. Default `'sandbox'`. */
       environment?: Environment;
-      /** One of the link's ID types. Default: its first. */
+      /** One of the link's ID types. Default: the link's first one. */
       idType?: IdType;
     },
   ): Promise<JobRef>;
   /**
-   * Posts a callback again, once. It becomes a new callback in the list.
+   * Posts a callback again, once. The second callback is a new entry of `callbacks`.
    *
    * @param callbackId - The number of the callback.
-   * @param options - The mistake to make in it.
+   * @param options - The mistake to make in the new callback.
    * @returns The new callback, after its delivery.
    * @throws {HostedValidationError} when there is no such callback or variant.
    */
   resend(
     callbackId: number,
     options?: {
-      /** The mistake in it, as in `jobs.callback` of the testing kit. Default: nothing. */
+      /** The mistake in the new callback, as in `jobs.callback` of the testing kit. Default: no mistake. */
       variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
     },
   ): Promise<SandboxCallback>;
@@ -226,13 +233,13 @@ export interface Sandbox {
    */
   idle(): Promise<void>;
   /**
-   * Deletes links, jobs, callbacks, requests and faults, and restarts the seed.
+   * Deletes links, jobs, callbacks, requests and faults, and restarts the random numbers from `seed`.
    *
    * @returns Nothing, after all running work has ended.
    */
   reset(): Promise<void>;
   /**
-   * Stops the server. With a folder, the state is written, and the next sandbox of this folder continues with it.
+   * Stops the server. With the option `folder`, it also saves the state, for the next sandbox with this folder.
    *
    * @returns Nothing, after all timers and sockets have ended.
    */

@@ -1,6 +1,6 @@
 /**
- * The variables with which a client uses a sandbox, as lines for a shell. Most readers of `.env` files accept them,
- * too.
+ * Writes the environment variables of a client of a sandbox, as lines for a shell. Most programs that read `.env` files
+ * accept these lines, too.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Environment } from '../options.js';
 /** The URLs of a sandbox, and the key of a client. */
 export interface Connection {
   readonly partnerId: string;
-  /** Null if clients sign with Ed25519: variables for these keys are not printed. */
+  /** Null if clients sign with Ed25519: no variables are written for such keys. */
   readonly apiKey: string | null;
   readonly baseUrls: Readonly<Record<Environment, string>>;
 }
@@ -29,7 +29,7 @@ export function writeVariables({ partnerId, apiKey, baseUrls }: Connection): str
     .join('\n');
 }
 
-/** A word for a shell. It is in single quotes, unless it has only characters without a special meaning. */
+/** Writes a value for a shell: in single quotes if it has characters with a special meaning. */
 function quote(value: string): string {
   return /^[\w:/.-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

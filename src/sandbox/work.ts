@@ -7,9 +7,9 @@
 export interface Work {
   /** Aborts when the work must end. */
   readonly signal: AbortSignal;
-  /** Runs `act` after `ms`, unless the work ends or the returned function is called before. */
+  /** Runs `act` after `ms`. The returned function cancels it, and `stop` cancels it, too. */
   later(ms: number, act: () => void): () => void;
-  /** Counts `task` as under way until it settles; it must not reject. */
+  /** Counts `task` as under way until it settles. `task` must not reject. */
   run(task: Promise<void>): void;
   /** Resolves when no task and no timer is left. */
   idle(): Promise<void>;

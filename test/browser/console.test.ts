@@ -13,7 +13,7 @@ test('what happens appears without losing focus, selection, choice or scroll', a
   await sandbox.idle();
   const page = await openPage(browser);
   await page.goto(sandbox.origin);
-  await page.getByText('This page follows what happens.').waitFor();
+  await page.getByText('This page updates automatically.').waitFor();
   const choice = page.getByRole('combobox', { name: 'Variant of callback 1' });
   await choice.selectOption('stale');
   const job = page.locator('#jobs code').first();
@@ -78,7 +78,7 @@ test('a page says when the sandbox has stopped', async ({ browser }) => {
   const { sandbox } = await running();
   const page = await openPage(browser);
   await page.goto(sandbox.origin);
-  await page.getByText('This page follows what happens.').waitFor();
+  await page.getByText('This page updates automatically.').waitFor();
 
   await sandbox.stop();
 

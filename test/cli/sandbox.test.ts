@@ -19,7 +19,7 @@ test('sandbox prints addresses and keys ready to paste, and a line for each requ
 
   expect(pasted).toMatchObject({ HOSTED_PARTNER_ID: '085', HOSTED_ENVIRONMENT: 'sandbox' });
   expect(streams.stdout).toMatch(/^sandbox links\.create 200 \d+ ms$/m);
-  expect(streams.stdout).toMatch(/^sandbox links\.list 400 \d+ ms: Send "partner_id": the request has none$/m);
+  expect(streams.stdout).toMatch(/^sandbox links\.list 400 \d+ ms: Send "partner_id": it is missing in the request$/m);
   expect(await interrupt()).toBe(130);
   await expect(fetch(pasted.HOSTED_SANDBOX_BASE_URL ?? '')).rejects.toThrow();
 });
@@ -63,7 +63,7 @@ test('a port in use exits 1, and names it', async () => {
 
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(
-    new RegExp(`^Cannot start the sandbox: --port must be free, and ${port} on 127.0.0.1 is in use`),
+    new RegExp(`^Cannot start the sandbox: --port must be a free port, and ${port} on 127.0.0.1 is in use`),
   );
 });
 

@@ -111,7 +111,7 @@ test('where nothing listens, the attempt says so', async () => {
 
   expect(sandbox.callbacks[0]).toMatchObject({
     state: 'gave_up',
-    attempts: [{ status: null, problem: 'nothing listens there (ECONNREFUSED)' }],
+    attempts: [{ status: null, problem: 'no server listens at the URL (ECONNREFUSED)' }],
   });
 });
 
@@ -141,7 +141,7 @@ test('a redirect is not followed', async () => {
   expect(received.map(({ path }) => path)).toEqual(['/callbacks']);
   expect(sandbox.callbacks[0]).toMatchObject({
     state: 'gave_up',
-    attempts: [{ status: 302, problem: 'a redirect, which is not followed' }],
+    attempts: [{ status: 302, problem: 'the receiver responded with a redirect, which is not followed' }],
   });
 });
 
@@ -242,5 +242,5 @@ test('a callback URL with a password says why nothing is posted', async () => {
   await sandbox.play(refId, 'approved');
   await sandbox.idle();
 
-  expect(sandbox.callbacks[0]?.attempts[0]?.problem).toBe('its URL has a user name or password: remove it');
+  expect(sandbox.callbacks[0]?.attempts[0]?.problem).toBe('the callback URL has a user name or password: remove it');
 });

@@ -287,7 +287,7 @@ test.each(['http://partner.example:3000/', 'partner.example:3000', 'partner.exam
 
     expect(error).toBeInstanceOf(HostedConfigError);
     expect(error.issues).toEqual([
-      { path: 'callbackHosts[1]', message: 'must be a host name or an address, without scheme, port and path' },
+      { path: 'callbackHosts[1]', message: 'must be a host name or an IP address, without scheme, port and path' },
     ]);
   },
 );

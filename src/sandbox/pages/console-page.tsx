@@ -20,13 +20,13 @@ import {
 } from './console-rows.js';
 import { Layout } from './layout.js';
 
-/** How many links, jobs, requests and callbacks the front page shows. */
+/** How many entries of each list the front page shows at most. */
 export const mostShown = 50;
 
 export interface ConsoleView {
   readonly sandbox: Pick<Sandbox, 'baseUrls'>;
   readonly partnerId: string;
-  /** Null if the scheme has no such keys. */
+  /** Null with the scheme "ed25519", which has no API keys. */
   readonly apiKeys: Readonly<Record<Environment, string>> | null;
   readonly links: Latest<ShownLink>;
   readonly jobs: Latest<ShownJob>;

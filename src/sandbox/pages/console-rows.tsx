@@ -95,7 +95,7 @@ export function LinkActions({ link, closed }: Pick<ShownLink, 'link' | 'closed'>
   );
 }
 
-/** The id of a job's row; the job's own id may have blanks. */
+/** The id of a job's row. It uses the service's own id of the job, because `jobId` may contain blanks. */
 export function jobRowId(environment: Environment, { hostedJobId }: StoredJob): string {
   return `job-${hostedJobId}-${environment}`;
 }

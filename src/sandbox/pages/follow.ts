@@ -1,5 +1,5 @@
 /**
- * The script of the pages: it updates them, and keeps the reader's place, focus and selection.
+ * The script of the pages: it updates an open page, and keeps the reader's position, focus and selection.
  *
  * @module
  */
@@ -9,7 +9,7 @@ export function followScript(): string {
   return `(${follow})();\n`;
 }
 
-/** This function runs alone in the browser, so it must not use anything else from this module. */
+/** The browser gets only the text of this function, so the function must not use anything else from this module. */
 function follow(): void {
   const events = new EventSource('/events');
   const status = document.querySelector('[data-follow]');
@@ -38,15 +38,15 @@ function follow(): void {
       hold();
       if (document.title !== page.title) document.title = page.title;
     } catch {
-      // The sandbox has stopped: the event stream has an error.
+      // The sandbox has stopped. The `error` event of the stream shows a message.
     }
     isLoading = false;
     if (isOutdated) void load();
   }
 
   /**
-   * Keeps the focused element at its place on the screen. If no element has the focus, it keeps the first visible row.
-   * At the top of the page, new rows push the others down.
+   * Keeps the focused element at its position on the screen, or the first visible row if no visible element has the
+   * focus. At the top of the page, rows are not kept in place, so that the reader sees new rows.
    */
   function holdPlace(): () => void {
     const isInView = (element: Element): boolean => {
@@ -62,9 +62,9 @@ function follow(): void {
     };
   }
 
-  /** Makes an element equal to another one. Equal parts keep their nodes, so they also keep the focus. */
+  /** Makes `element` equal to `next`. Nodes that are in both are not replaced, so they keep the focus. */
   function patch(element: Element, next: Element): void {
-    // The reader's choices stay.
+    // Form fields are not updated, because they have the reader's choices.
     if (/^(?:input|select|textarea)$/i.test(element.tagName)) return;
     for (const { name } of [...element.attributes]) if (!next.hasAttribute(name)) element.removeAttribute(name);
     for (const { name, value } of next.attributes) {
@@ -93,7 +93,10 @@ function follow(): void {
     }
   }
 
-  /** The next node that represents `child`: one with the same id, or one of the same kind if `child` has no id. */
+  /**
+   * Finds the node to update for `child`: the next node with the same id or, if `child` has no id, the node `from` if
+   * it is of the same kind.
+   */
   function findSame(from: ChildNode | null, child: ChildNode): ChildNode | null {
     const id = child instanceof Element ? child.id : '';
     if (id === '') {
@@ -107,9 +110,11 @@ function follow(): void {
   }
 
   events.addEventListener('open', () => {
-    say('This page follows what happens.');
+    say('This page updates automatically.');
     void load();
   });
   events.addEventListener('change', () => void load());
-  events.addEventListener('error', () => say('The sandbox does not respond. This page goes on when it is back.'));
+  events.addEventListener('error', () =>
+    say('The sandbox does not respond. This page updates again when the sandbox is back.'),
+  );
 }

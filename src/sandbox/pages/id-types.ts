@@ -1,5 +1,5 @@
 /**
- * ID types as people read them.
+ * The names of ID types, for people.
  *
  * @module
  */
@@ -8,7 +8,9 @@ import type { WireIdType } from '../../testing/store.js';
 
 let countries: Intl.DisplayNames | null = null;
 
-/** The value of an ID type in a form. Each ID type has only one method (§2.1). */
+/**
+ * The value of an ID type in a form. It has no method, because each ID type of a country has only one method (§2.1).
+ */
 export function idTypeValue({ country, id_type: name }: WireIdType): string {
   return `${country}:${name}`;
 }
@@ -27,11 +29,11 @@ export function countryName(code: string): string {
 export function idTypeName({ id_type: name }: WireIdType): string {
   if (name === '') return 'Another document';
   const words = name.replaceAll('_', ' ').toLowerCase();
-  // Codes such as BVN are read letter by letter.
+  // Short names are abbreviations, such as BVN, and stay in capitals.
   return name.length <= 4 ? name : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Gives `Document verification` for `doc_verification`. */
+/** Gives `photo of the document` for `doc_verification`. An unknown method is returned unchanged. */
 export function methodName({ verification_method: method }: WireIdType): string {
   const names: Readonly<Record<string, string>> = {
     biometric_kyc: 'selfie and ID number',

@@ -10,7 +10,7 @@ export interface LayoutProps {
   readonly title: string;
   /** Whether the page updates itself. */
   readonly isLive?: boolean;
-  /** Narrow for end users, wide for the console. */
+  /** Whether the page is wide, as the pages of the console are. */
   readonly isWide?: boolean;
   readonly children: Child;
 }
@@ -46,12 +46,15 @@ export function Layout({ title, isLive = false, isWide = false, children }: Layo
   );
 }
 
-/** A state in words. The colour is not needed to understand it. */
+/** A state, in words and with a colour. The words are enough to understand the state. */
 export function Badge({ kind, children }: { kind: 'good' | 'bad' | 'wait' | 'plain'; children: Child }) {
   return <span class={`badge ${kind}`}>{children}</span>;
 }
 
-/** A time in UTC, with seconds. The date is shown, too, because a kept folder has events from earlier days. */
+/**
+ * A date and time in UTC, with seconds. The date is needed because a sandbox with a folder also has events of earlier
+ * days.
+ */
 export function Time({ at }: { at: number | Date }) {
   const iso = new Date(at).toISOString();
   return <time datetime={iso}>{`${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`}</time>;

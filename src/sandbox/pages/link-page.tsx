@@ -10,7 +10,7 @@ import { isOutcome, outcomeNames, outcomes } from '../outcomes.js';
 import { countryName, idTypeName, idTypeValue, methodName } from './id-types.js';
 import { Badge, Layout } from './layout.js';
 
-/** The values of a form that was sent, and the problems with them. */
+/** The values of a submitted form, and what is wrong with them. */
 export interface FormState {
   readonly idType: string | null;
   readonly outcome: string | null;
@@ -55,8 +55,8 @@ function Problems({ problems }: Pick<FormState, 'problems'>) {
 type Field = FormState['problems'][number]['field'];
 
 /**
- * The problem with a field, shown beside it. The list at the top of the page links to the field. The field's id is its
- * name.
+ * The problem of a field, shown with the field. The list of problems at the top of the page links to the field, so each
+ * field has its name as its id.
  */
 function Problem({ form, field }: { form: FormState; field: Field }) {
   const problem = form.problems.find((each) => each.field === field);
@@ -208,18 +208,18 @@ export function JobPage({ link, job }: { link: StoredLink; job: StoredJob }) {
 const closedTexts = {
   disabled: {
     title: 'This link was disabled',
-    text: 'It can no longer be used. Ask the company for a new link.',
-    developer: 'It was disabled with links.disable(), or in the console. Create another with links.create().',
+    text: 'The link can no longer be used. Ask the company for a new link.',
+    developer: 'The link was disabled with links.disable() or in the console. Create another link with links.create().',
   },
   expired: {
     title: 'This link has expired',
-    text: 'It was valid for a limited time. Ask the company for a new link.',
-    developer: 'The time of "expiresAt" has passed. Create another with links.create().',
+    text: 'The link was valid for a limited time. Ask the company for a new link.',
+    developer: 'The time in "expiresAt" has passed. Create another link with links.create().',
   },
   used: {
     title: 'This link was used',
-    text: 'It works once. If you did not finish, ask the company for a new link.',
-    developer: 'It is for a single use ("isSingleUse") and has a job. Create another with links.create().',
+    text: 'The link works only once. If you did not finish, ask the company for a new link.',
+    developer: 'The link is for a single use ("isSingleUse") and has a job. Create another link with links.create().',
   },
 } as const;
 
@@ -252,7 +252,7 @@ export function NotFoundPage() {
         <h2>For developers</h2>
         <p>
           The sandbox has no link with this reference id, and no page at this URL. If it was restarted without a folder,
-          its links are gone. Create another with links.create().
+          its links are gone. Create another link with links.create().
         </p>
         <p>
           <a href="/">See all links in the console</a>
@@ -262,7 +262,7 @@ export function NotFoundPage() {
   );
 }
 
-/** The page for a form that cannot be read, and for similar errors. */
+/** The page that says why a form was rejected. */
 export function ProblemPage({ title, message }: { title: string; message: string }) {
   return (
     <Layout title={title}>

@@ -1,5 +1,5 @@
 /**
- * The console's page of one link, with all that happened to it.
+ * The console's page of one link: its state, its jobs, and what happened to it.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The one stylesheet: one scale of type, one accent, light and dark.
+ * The stylesheet of all pages, in light and dark colours.
  *
  * @module
  */
