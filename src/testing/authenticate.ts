@@ -19,14 +19,14 @@ export interface AuthContext {
 }
 
 /**
- * A request with a timestamp further from now than this, in ms, is rejected. The documents show no limit, so this is
- * the client's.
+ * The largest accepted difference, in ms, between a request's timestamp and now. The documents show no limit, so this
+ * is the client's limit for responses.
  */
 export const authWindowMs = assumedMaxResponseAgeMs;
 
 /**
- * The property with the signature of a request. It is the one that the operation expects. If only the other one is
- * there, it is that one, because deployments differ (§4, §5).
+ * Finds the name of the property with a request's signature. The operation expects one name. If the request has only
+ * the other name, the other name is used, because deployments differ (§4, §5).
  */
 export function signaturePropertyOf(body: Body, operation: OperationName, wire: Wire): 'sec_key' | 'signature' {
   const expected = operation === 'jobs.status' ? wire.jobSignatureMember : 'signature';
@@ -34,7 +34,7 @@ export function signaturePropertyOf(body: Body, operation: OperationName, wire: 
   return body[expected] === undefined && body[other] !== undefined ? other : expected;
 }
 
-/** Says in the service's words why a request is not from the partner; null if it is. */
+/** Says in the service's words why a request is not authenticated; null if it is authenticated. */
 export async function findAuthProblem(body: Body, operation: OperationName, auth: AuthContext): Promise<string | null> {
   const { partnerId, wire, keys, now } = auth;
   const isJobStatus = operation === 'jobs.status';

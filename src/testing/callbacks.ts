@@ -18,29 +18,29 @@ export type CallbackOptions = NonNullable<Parameters<MockEnvironment['jobs']['ca
 export interface CallbackWriter {
   /** Writes the callback of one result, as a request to `url`. */
   write(job: StoredJob, url: string, options: CallbackOptions): Promise<Request>;
-  /** The callback of a result that was written before; null if there is none. */
+  /** The parts of the callback that was written for a result; null if no callback was written yet. */
   signedResultOf(result: StoredResult): SignedResult | null;
-  /** When the latest callback was signed; null if there is none. */
+  /** When the latest callback was signed, in ms since the epoch; null if no callback was written yet. */
   readonly lastSignedAt: number | null;
 }
 
 export interface CallbackWriterSettings {
   readonly keys: Keys;
   readonly spelling: JobSpelling;
-  /** The callbacks that another writer has written before. */
+  /** The callbacks of a saved state. */
   readonly saved?: SignedResults;
   now(): number;
-  /** Called when a callback is written for the first time. */
+  /** Called when the first callback of a result is written. */
   onChange(): void;
 }
 
-/** The callbacks that were written, and the latest signed time. */
+/** The callbacks that were written, by result, and the latest signed time. */
 export interface SignedResults {
   readonly results: readonly (readonly [StoredResult, SignedResult])[];
   readonly lastSignedAt: number | null;
 }
 
-/** The parts that stay the same when a result is redelivered. */
+/** The parts of a callback that stay the same when a result is redelivered. */
 export interface SignedResult {
   readonly properties: Readonly<Record<string, unknown>>;
   readonly signedAt: number;
@@ -54,8 +54,8 @@ export function createCallbackWriter({ keys, spelling, saved, now, onChange }: C
   function signResult(job: StoredJob, result: StoredResult): SignedResult {
     const known = signedResults.get(result);
     if (known !== undefined) return known;
-    // Each result has its own time. Results with the same time would have the same signature, because it covers only
-    // the time.
+    // Each result gets its own timestamp. With the same timestamp, two results would have the same signature, because a
+    // signature covers no other part of a callback.
     lastSignedAt = Math.max(now(), lastSignedAt + 1);
     const signedResult = { properties: writeEntry(job, result, spelling), signedAt: lastSignedAt };
     signedResults.set(result, signedResult);

@@ -8,7 +8,7 @@ import type { Clock } from '../runtime/clock.js';
 import { createDueQueue, type Due } from '../runtime/due-queue.js';
 import { isLoading } from '../runtime/lazy.js';
 
-/** Shows whether code that uses a test clock is idle. It counts the uses of the clock, and the running work. */
+/** Counts the uses of a test clock, and the running work. Idle code does not use the clock, and has no running work. */
 interface Activity {
   uses: number;
   running: number;
@@ -20,7 +20,7 @@ interface Timer extends Due {
 
 const activities = new WeakMap<Clock, Activity>();
 
-// Read when this module loads, so that a test runner's fake timers do not stop `advance`.
+// The timers are read when this module loads, so that `advance` also works with a test runner's fake timers.
 const { setTimeout: startTimer } = globalThis;
 const { setImmediate: afterThisTurn } = globalThis as { setImmediate?: (act: () => void) => unknown };
 
@@ -30,8 +30,8 @@ const idleTurns = 4;
 /**
  * Creates a clock that moves only when a test advances it. Use it to test code that waits.
  *
- * `advance(ms)` ends the due sleeps in order of time. After each sleep, it waits until the code after the sleep has run
- * (a request, a response, the next sleep). Then time moves on. A sleep of 0 ends at once.
+ * `advance(ms)` ends the sleeps that are due, in order of time. After each sleep, it waits until the code after the
+ * sleep has run, for example a request, its response and the next sleep. Then time moves on. A sleep of 0 ends at once.
  *
  * @param startMs - Milliseconds since the epoch. Default: the beginning of 2026.
  * @returns The clock. Give it to the client, and to the mock service if you use one.
@@ -81,7 +81,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
     await waitUntilIdle(activity);
     for (let dueMs = timers.nextDueAt(); dueMs !== null && dueMs <= targetMs; dueMs = timers.nextDueAt()) {
       nowMs = dueMs;
-      // Sleeps that are due at the same time end together: the code after one must not delay another.
+      // Sleeps that are due at the same time end together: the code after one sleep must not delay another sleep.
       while (timers.nextDueAt() === dueMs) timers.take()?.wake();
       await waitUntilIdle(activity);
     }
@@ -93,7 +93,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
     if (!(ms >= 0 && ms < Infinity)) {
       throw new RangeError(`Cannot advance the clock: "ms" must be a finite number of 0 or more, got ${ms}`);
     }
-    // Calls run one after another. Otherwise a second call would move time while the first one still waits.
+    // Calls run one after another. Otherwise a second call would move time while the first call still waits.
     advancing = advancing.then(() => moveTimeTo(nowMs + ms));
     await advancing;
   }
@@ -153,15 +153,15 @@ async function waitUntilIdle(activity: Activity): Promise<void> {
   let usesBefore = activity.uses;
   for (let idle = 0; idle < idleTurns; idle++) {
     await runReadyTasks();
-    // A client that loads code uses no clock, so it would look idle.
+    // While a client loads code, it does not use the clock, but it is not idle.
     if (isLoading() || activity.running > 0 || activity.uses !== usesBefore) idle = -1;
     usesBefore = activity.uses;
   }
 }
 
 /**
- * Gives all code that is ready the time to run. Web Crypto signs and verifies on other threads. To give that work time,
- * too, this function runs a small digest there, and waits for it.
+ * Waits until all code that is ready has run. Web Crypto signs and verifies on other threads, so this function also
+ * runs a small digest there, and waits for it.
  */
 async function runReadyTasks(): Promise<void> {
   await crypto.subtle.digest('SHA-256', new Uint8Array());

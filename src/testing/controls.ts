@@ -28,7 +28,7 @@ type JobControls = MockEnvironment['jobs'];
 export type JobStart = NonNullable<Parameters<JobControls['start']>[0]>;
 type Outcome = Parameters<JobControls['complete']>[1];
 
-/** The callback URL of links without one: the partner's default (§6). */
+/** The callback URL for links that have none: the partner's default (§6). */
 const defaultCallbackUrl = 'https://partner.hosted.test/callbacks';
 
 /** Creates the controls of links. `getContext` is called each time, because a reset replaces the context. */
@@ -91,7 +91,7 @@ export function startJob(
   const { store, ids } = context;
   const link = linkRefId === undefined ? undefined : store.findLink(linkRefId);
   if (linkRefId !== undefined && link === undefined) {
-    throw new Error('Cannot start a job: this environment has no link with that reference id');
+    throw new Error('Cannot start a job: this environment has no link with this reference id');
   }
   const closed = link === undefined ? null : closedStateOf(link, context);
   if (closed !== null) {
@@ -100,13 +100,16 @@ export function startJob(
   const linkUserId = link?.isSingleUse ? link.userId : undefined;
   const job = { userId: userId ?? linkUserId ?? ids.uuid(), jobId: jobId ?? ids.uuid() };
   if (store.findJob(job) !== undefined) {
-    throw new Error('Cannot start a job: this environment already has a job with that user id and job id');
+    throw new Error('Cannot start a job: this environment already has a job with this user id and job id');
   }
   store.addJob(job, { linkRefId: link?.refId ?? null, idType });
   return job;
 }
 
-/** Why no job can begin on a link; null if one can. §3 only says that links are disabled, expire, or are used once. */
+/**
+ * Says why no job can start on a link; null if a job can start. §3 only says that links are disabled, expire, or are
+ * used once.
+ */
 export function closedStateOf(
   link: StoredLink,
   { store, now }: Pick<ControlContext, 'store' | 'now'>,
@@ -117,9 +120,9 @@ export function closedStateOf(
   return link.isSingleUse === true && store.jobsOf(link.refId).length > 0 ? 'used' : null;
 }
 
-/** Says which link would be right if no job can begin on this one. */
+/** Writes the message for a link on which no job can start. */
 export function closedMessage(closed: keyof typeof closedTexts): string {
-  return `must be a link that is open, and this one ${closedTexts[closed]}`;
+  return `must be an open link, and this link ${closedTexts[closed]}`;
 }
 
 const closedTexts = {
@@ -131,7 +134,7 @@ const closedTexts = {
 function findJob(store: Store, job: JobRef): StoredJob {
   const stored = store.findJob(job);
   if (stored === undefined) {
-    throw new Error('Cannot find the job: this environment has no job with that user id and job id');
+    throw new Error('Cannot find the job: this environment has no job with this user id and job id');
   }
   return stored;
 }

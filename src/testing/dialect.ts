@@ -1,5 +1,5 @@
 /**
- * The spellings on the wire: the protocol's tables, its samples and deployments differ.
+ * Chooses how properties are spelled in responses: the protocol's tables, its samples and deployments differ.
  *
  * @module
  */
@@ -8,8 +8,8 @@ import type { Random } from './random.js';
 import type { MockServiceOptions } from './types.js';
 
 /**
- * Chooses one spelling of a property: the table's, the sample's, or another one that was seen. `undefined` leaves the
- * property out.
+ * Chooses the spelling of a property: as in the field table, as in the sample, or as seen in deployments. `undefined`
+ * leaves the property out.
  */
 export type Spell = <T>(table: T, sample: T, ...alsoSeen: T[]) => T;
 

@@ -42,7 +42,7 @@ export interface EnvironmentSettings {
 export interface RunningEnvironment {
   readonly environment: MockEnvironment<object>;
   handle(request: ServiceRequest): Promise<WrittenResponse>;
-  /** The context of the controls. A reset replaces it. */
+  /** The current context of the controls. A reset replaces the context. */
   context(): ControlContext;
   save(): SavedEnvironment;
   restore(saved: SavedEnvironment): void;
@@ -89,7 +89,7 @@ function createState(settings: EnvironmentSettings, given?: SavedEnvironment): E
   const saved = given && readEnvironment(given);
   const now = (): number => clock.now();
   const ids = createRandom(seed, `${name} ids`, saved?.ids);
-  // Spellings have a separate random sequence, so that they do not change ids.
+  // Spellings have their own sequence of random numbers, so that the option `spelling` does not change ids.
   const spelling = createRandom(seed, `${name} spelling`, saved?.spelling);
   const spell = createSpell(settings.spelling, spelling);
   const store = createStore({ linkBaseUrl: settings.linkBaseUrl, ids, now, onChange }, saved?.store);

@@ -12,7 +12,7 @@ import type { MockFault } from './types.js';
 /** The faults that have not happened yet: for each operation, in the order in which they were added. */
 export interface FaultQueue {
   add(operation: OperationName, fault: MockFault, times: number): void;
-  /** Takes the fault for the request that has just arrived; null if there is none. */
+  /** Returns the fault for a request that has just arrived, and counts it as used; null if there is no fault. */
   take(operation: OperationName): MockFault | null;
   /** The faults that have not happened yet. */
   all(): readonly ComingFault[];
@@ -74,7 +74,7 @@ function defaultBodyOf(status: number, operation: OperationName): object {
   return { error: `Rejected with status ${status}` };
 }
 
-/** How a response with this fault is signed. `usual` is the way to sign it without the fault. */
+/** Chooses how a response with this fault is signed. `usual` says how the response is signed without the fault. */
 export function chooseSigning(fault: MockFault | null, usual: Signing): Signing {
   if (fault?.kind === 'bad-signature') return 'forged';
   if (fault?.kind === 'stale-timestamp') return 'stale';

@@ -40,11 +40,11 @@ export interface ServerState {
   readonly context: RequestContext;
   readonly faults: FaultQueue;
   readonly requests: LogLine[];
-  /** How many lines the log holds. */
+  /** The largest number of lines in the log. */
   readonly keepRequests: number;
   readonly clock: Clock;
   readonly latencyMs: number;
-  /** The timestamps of the latest requests. No response is signed with one of them. */
+  /** The timestamps of the latest requests. A response gets another timestamp, unless the service echoes timestamps. */
   readonly requestTimes: RequestTimes;
   /** Gives the `x-request-id` of the next response. */
   nextRequestId(): string;
@@ -110,7 +110,7 @@ async function serve(request: ParsedRequest, { auth, context }: ServerState): Pr
   return runOperation(operation, { body, linkId }, context);
 }
 
-/** §4.5: responses of job status are signed. Responses of links are signed only by a fault. */
+/** Signs a response. Only responses of job status are signed (§4.5), unless a fault changes this. */
 function sign(data: ResponseData, request: ParsedRequest, server: ServerState): Promise<ResponseData> {
   const { auth, clock } = server;
   const { operation, body, fault } = request;
@@ -127,7 +127,10 @@ function sign(data: ResponseData, request: ParsedRequest, server: ServerState): 
   });
 }
 
-/** If the request has the property that was not expected, the response has this one, too. */
+/**
+ * Chooses the property for the signature of a response. If the request has its signature in the unexpected property,
+ * the response uses that property, too.
+ */
 function chooseSignatureProperty({ operation, body }: ParsedRequest, { auth, context }: ServerState): string {
   const spelled = context.spell('sec_key', 'signature');
   const given = isObject(body) ? signaturePropertyOf(body, operation, auth.wire) : auth.wire.jobSignatureMember;

@@ -35,7 +35,7 @@ export interface RequestContext {
 /** A request that the partner signed. */
 export interface AuthenticatedRequest {
   readonly body: Body;
-  /** The link's id in the path; empty if the operation's path has none. */
+  /** The link's id in the path; empty if the operation's path has no link id. */
   readonly linkId: string;
 }
 
@@ -71,7 +71,7 @@ function updateLink({ body, linkId }: AuthenticatedRequest, { store, spell, now 
   const link = store.findLink(linkId);
   if (link === undefined) return createUnknownLinkError();
   const changed = store.changeLink(link, {
-    // §3 shows no way to enable a link. So `false` leaves it disabled, and a second `true` keeps the first time.
+    // §3 shows no way to enable a link. So `false` has no effect, and a second `true` does not change the time.
     ...(body.is_disabled === true && link.disabledAt === null && { disabledAt: now() }),
     ...(body.id_types !== undefined && { idTypes: idTypesOf(body) }),
   });

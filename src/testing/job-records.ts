@@ -13,7 +13,7 @@ export interface JobSpelling {
   readonly spell: Spell;
 }
 
-/** The optional parts of a job's status that a request asks for (§4.5). */
+/** Which optional parts of a job's status are requested (§4.5). */
 export interface JobStatusParts {
   readonly imageLinks: boolean;
   readonly history: boolean;
@@ -32,7 +32,10 @@ export function writeJobStatus(job: StoredJob, parts: JobStatusParts, nowMs: num
   };
 }
 
-/** Before the first result, deployments respond with a string, or with few properties. §2.4 does not show this. */
+/**
+ * Writes the status of a job without a result. In deployments, `result` is then a string, or properties are missing.
+ * §2.4 does not show this.
+ */
 function writeWaiting(job: StoredJob, spell: Spell): object {
   return spell<object>(
     { ...writeIds(job), job_complete: false, job_success: false, code: '2314', result: 'No zip uploaded yet' },
@@ -49,7 +52,7 @@ function writeState(job: StoredJob, spelling: JobSpelling): object {
     job_complete: writeBoolean(job.outcome !== null, spell),
     job_success: writeBoolean(job.outcome?.success === true, spell),
     code: spell<string | number>('2302', '2302', 2302),
-    // §2.4: `result` is the final status, so a job under review has none.
+    // `result` is the final status (§2.4), so a job under review has no `result`.
     result: job.outcome === null ? spell(null, undefined, {}) : writeFinalResult(job, job.outcome.result, spelling),
   };
 }
@@ -63,7 +66,7 @@ function writeFinalResult(job: StoredJob, result: StoredResult, spelling: JobSpe
   };
 }
 
-/** Writes an entry of the history. The body of a callback is the same (§2.4, §6). */
+/** Writes an entry of the history. The body of a callback has the same properties (§2.4, §6). */
 export function writeEntry(job: StoredJob, result: StoredResult, spelling: JobSpelling): Record<string, unknown> {
   return {
     ...writeResult(result, job, spelling),
@@ -97,7 +100,7 @@ function writeResult(result: StoredResult, job: StoredJob, { brand, spell }: Job
     ...(result.type !== null && { ResultType: result.type }),
     [`${brand.charAt(0).toUpperCase()}${brand.slice(1)}JobID`]: job.hostedJobId,
     JSONVersion: spell<string | undefined>('1.0.0', '1.0.0', undefined),
-    // §2.4: in the table and the sample, a boolean and a number are strings.
+    // In the table and the sample of §2.4, this boolean and the number in the next line are strings.
     IsFinalResult: spell<string | boolean>(String(result.final), String(result.final), result.final),
     ConfidenceValue: spell<string | number>('99', '99', '99.000000', 99),
     // These fields were seen only in deployments.
@@ -120,7 +123,7 @@ function writeBoolean(value: boolean, spell: Spell): boolean | string {
   return spell<boolean | string>(value, value, String(value), String(value).toUpperCase());
 }
 
-/** Creates a URL that is valid for an hour, presigned in the form of object stores. */
+/** Creates a URL that is valid for an hour, in the form of an object store's presigned URL. */
 function createSelfieUrl(job: StoredJob, nowMs: number): string {
   const signedAt = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
   const signing = new URLSearchParams({

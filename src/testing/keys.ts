@@ -1,7 +1,7 @@
 /**
  * The keys of one environment. The service verifies requests with them, and signs its responses and callbacks
- * (docs/protocol.md §5). This file follows the protocol and does not use the client's signers, so that tests find a
- * mistake in either.
+ * (docs/protocol.md §5). This file follows the protocol and does not use the client's signers. So tests fail if one of
+ * the two has a mistake.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export interface Keys {
   verify(signature: string, timestamp: string): Promise<boolean>;
   /** Creates the service's signature of a timestamp. */
   sign(timestamp: string): Promise<string>;
-  /** Creates a signature of the same form, with a key that is not the service's. */
+  /** Creates a signature in the same form, but not with the service's key. */
   forge(timestamp: string): Promise<string>;
 }
 
@@ -32,7 +32,7 @@ const apiKeys: Readonly<Record<Environment | 'forger', string>> = {
   forger: 'forged-test-key',
 };
 
-/** A key pair. Its seed repeats one byte 32 times, which shows that it is not a secret. */
+/** A key pair. Its seed is one byte, repeated 32 times, so it is easy to see that the key is not a secret. */
 interface KeyPair {
   readonly seedByte: number;
   readonly publicKey: string;
@@ -64,14 +64,15 @@ export function createKeys(
 
 type MessageOf = (timestamp: string) => Uint8Array<ArrayBuffer>;
 
-/** Signs a message; base64. */
+/** Signs a message, and returns the signature in base64. */
 type Sign = (message: Uint8Array<ArrayBuffer>) => string | Promise<string>;
 
 /** Verifies the signature of a message. */
 type Verify = (message: Uint8Array<ArrayBuffer>, signature: Uint8Array<ArrayBuffer>) => boolean | Promise<boolean>;
 
-// Keys are imported at first use, because Workers allow no cryptography while a module is evaluated. If the platform
-// can sign synchronously, that is used: Web Crypto takes real time, and the fake timers of a test do not wait for it.
+// Keys are imported at first use, because Workers allow no cryptography while a module is evaluated. The platform's
+// synchronous functions are used if there are any: Web Crypto takes real time, and the fake timers of a test do not
+// wait for it.
 function createHmacKeys(apiKey: string, messageOf: MessageOf): Keys {
   const signer = lazy(async () => createHmacSign(apiKey));
   const forger = lazy(async () => createHmacSign(apiKeys.forger));
@@ -110,7 +111,7 @@ function byPlatform<T extends Sign | Verify>(create: (crypto: PlatformCrypto) =>
   const crypto = platformCrypto();
   try {
     const made = crypto && create(crypto);
-    // Some platforms throw only when it is used.
+    // Some platforms throw only when the function is called, so it is called here.
     void made?.(new Uint8Array(), new Uint8Array(64));
     return made;
   } catch {

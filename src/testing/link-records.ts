@@ -55,7 +55,10 @@ function writeIds(refId: string, spell: Spell): object {
   return spell<object>(both, both, { ref_id: refId }, { link_id: refId });
 }
 
-/** §2.2: the table has a string, the sample an array. All other fields are the same. */
+/**
+ * Writes the user of a link. In §2.2, the table has a string, and the sample has an array. The table and the sample do
+ * not differ in other fields.
+ */
 function writeUser(userId: string, spell: Spell): object {
   return spell<object>({ user_id: userId }, { user_ids: [userId] }, { user_id: userId, user_ids: [userId] });
 }

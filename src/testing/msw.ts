@@ -33,7 +33,8 @@ async function respond(service: MockService, request: Request): Promise<Response
   try {
     return await service.fetch(request);
   } catch {
-    // If a handler throws, msw responds with 500. An aborted request has already ended.
+    // If a handler throws, msw responds with 500, so this returns a network error. An aborted request has ended
+    // already, and does not receive the error.
     return HttpResponse.error();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Gives the client the code that it otherwise loads at first use. Loading takes real time, and a test with fake timers
- * would move its time on before loading has ended. The mock service itself uses none of them.
+ * Provides the parts of the client that are otherwise loaded at first use. Loading takes real time, and a test with
+ * fake timers would move its time on before loading has ended. The mock service itself does not use these parts.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { createPoller, waitForEach, watchJob } from '../jobs/waiting.js';
 import { provideModule } from '../runtime/lazy.js';
 import { createSigningKey, createVerifier } from '../signing/ed25519-keys.js';
 
-/** Provides every part that is loaded at first use. */
+/** Provides every part that the client loads at first use. */
 export function preload(): void {
   provideModule('ky', ky);
   provideModule('explanations', { explainFailure, explainRejection });

@@ -8,7 +8,7 @@
 export interface Random {
   /** The position in the sequence. A sequence that is created with this position continues from there. */
   readonly position: number;
-  /** A number from 0, and below 1. */
+  /** A number of 0 or more, and less than 1. */
   fraction(): number;
   /** Picks one of `choices`. */
   pick<T>(choices: readonly [T, ...T[]]): T;
@@ -18,7 +18,7 @@ export interface Random {
   uuid(): string;
 }
 
-/** Creates a sequence. Each `stream` of a seed has a different sequence. */
+/** Creates a sequence. With the same seed, each `stream` has a different sequence. */
 export function createRandom(seed: number, stream: string, position?: number): Random {
   let state = position ?? startOf(`${seed}/${stream}`);
   const next = (): number => {

@@ -14,12 +14,12 @@ export type Body = Readonly<Record<string, unknown>>;
 export interface PropertyRule {
   readonly property: string;
   readonly required: boolean;
-  /** Completes "must be …". */
+  /** The end of a message "… must be …". */
   readonly expected: string;
   accepts(value: unknown): boolean;
 }
 
-/** Says in the service's words what is wrong with a body; null if the body is right. Shows no value. */
+/** Says in the service's words what is wrong with a body; null if the body is right. The text contains no value. */
 export function findProblem(body: Body, rules: readonly PropertyRule[]): string | null {
   for (const { property, required, expected, accepts } of rules) {
     const value = body[property];
@@ -71,7 +71,10 @@ export function listLinksRules(firstPage: number): readonly PropertyRule[] {
   return [{ property: 'page', required: false, expected: `an integer of ${firstPage} or more`, accepts }];
 }
 
-/** §4.5. The documents do not show which properties are required. A job is identified by both ids. */
+/**
+ * §4.5. The documents do not show which properties are required. Both ids are required here, because they identify the
+ * job together.
+ */
 export function jobStatusRules(flags: Wire['jobFlags']): readonly PropertyRule[] {
   const accepts = (value: unknown) => value === 'true' || value === 'false';
   const flag = flags === 'string' ? { expected: '"true" or "false"', accepts } : boolean;

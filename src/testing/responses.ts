@@ -1,5 +1,5 @@
 /**
- * The data of responses, their signatures, and the HTTP responses that are made from them.
+ * Creates responses: their data, their signatures, and their HTTP form.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { writeJson } from '../runtime/prototype.js';
 import { writeTime } from './dialect.js';
 import type { Keys } from './keys.js';
 
-/** The parts of a response. A string body is sent unchanged, any other body as JSON. */
+/** The parts of a response. A string body is sent unchanged. Any other body is sent as JSON. */
 export interface ResponseData {
   readonly status: number;
   readonly body: unknown;
@@ -21,7 +21,7 @@ export type Signing = 'fresh' | 'stale' | 'forged' | 'timestamp alone' | 'not at
 
 export interface ResponseSigning {
   readonly keys: Keys;
-  /** The property for the signature. */
+  /** The name of the property for the signature. */
   readonly property: string;
   /** The timestamp of the request, as received. */
   readonly requestTimestamp: unknown;
@@ -31,7 +31,7 @@ export interface ResponseSigning {
   readonly nowMs: number;
 }
 
-/** How much older than a fresh signature a stale one is, in ms. */
+/** The age of a stale signature, in ms. */
 export const staleByMs = 3_600_000;
 
 /** Creates an error response, as deployments do: HTTP 400, a message and a code. */
@@ -56,8 +56,9 @@ export async function signResponse(data: ResponseData, how: Signing, signing: Re
   };
 }
 
-// Both sides have the same key, so the same timestamp gives the same signature. A genuine response would then look like
-// the request sent back. So no response has the time of a request, unless the service echoes it.
+// Both sides have the same key, so the same timestamp gives the same signature. The signature of a genuine response
+// could then be a copy of the request's signature. So a response never has the timestamp of a request, unless the
+// service echoes timestamps.
 function createTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: ResponseSigning): unknown {
   if (echoes && requestTimestamp !== undefined) return requestTimestamp;
   let ms = nowMs;
@@ -71,7 +72,7 @@ export interface RequestTimes {
   has(timestamp: string): boolean;
 }
 
-/** How many timestamps are remembered: more than any call has attempts. */
+/** How many timestamps are remembered. Every call has fewer attempts. */
 const maxRequestTimes = 1_000;
 
 /** Creates an empty set of timestamps. */
@@ -87,7 +88,7 @@ export function createRequestTimes(): RequestTimes {
   };
 }
 
-/** A response as it is written. It is plain data: the platform's `Response` takes 20 ms to load in Node. */
+/** A response as plain data. The platform's `Response` is not used, because it takes 20 ms to load in Node. */
 export interface WrittenResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -7,14 +7,14 @@
 import type { Wire } from '../protocol/assumptions.js';
 import { type OperationName, routes } from '../protocol/routes.js';
 
-/** The operation that a request is for. If there is none, the status of the error. */
+/** The operation that a request is for, or the status of the error if there is no such operation. */
 export type RouteMatch =
   | { readonly operation: OperationName; readonly linkId: string }
   | { readonly operation: null; readonly status: 404 | 405 };
 
 const operationNames = Object.keys(routes) as readonly OperationName[];
 
-/** Finds the operation of a method and a path. `linkId` is empty if the path has none. */
+/** Finds the operation of a method and a path. `linkId` is empty if the path has no link id. */
 export function matchRoute(method: string, pathname: string, wire: Wire): RouteMatch {
   const found = operationNames.flatMap((operation) => {
     const linkId = matchPath(routes[operation].path, pathname, wire);
@@ -25,7 +25,9 @@ export function matchRoute(method: string, pathname: string, wire: Wire): RouteM
   return { operation: null, status: found.length === 0 ? 404 : 405 };
 }
 
-/** The link's id in the path, empty if the template has none; null if the path does not match. */
+/**
+ * Returns the link's id in the path. It is empty if the template has no link id, and null if the path does not match.
+ */
 function matchPath(template: string, pathname: string, { brand, listMarker }: Wire): string | null {
   const expected = template.replace('{brand}', brand).replace('{list}', listMarker).split('/');
   const segments = pathname.split('/').map(decodeSegment);

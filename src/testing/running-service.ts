@@ -14,10 +14,10 @@ import { parseService } from './saved-state.js';
 import type { MockService, MockServiceOptions } from './types.js';
 import { toResponse } from './web-response.js';
 
-/** RFC 6761 §6.4: no host under .test exists. */
+/** No real host has a name under `.test` (RFC 6761 §6.4). */
 const defaultBaseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
 
-/** The service, and the functions that use the same links and jobs. */
+/** The service, and for each environment the functions that a server around it needs. */
 export interface RunningService {
   readonly service: MockService;
   readonly wire: Wire;
@@ -35,7 +35,7 @@ export function createRunningService(options: MockServiceOptions, onChange: () =
   const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
     const { signal: ownSignal, ...rest } = { ...shadowPollution(), signal: undefined, ...init };
     const signal = ownSignal === undefined && input instanceof Request ? input.signal : ownSignal;
-    // The signal is left out, because a Request listens to its signal until it is garbage-collected.
+    // The signal is left out, because a Request listens to its signal until the Request is garbage-collected.
     const request = new Request(input, rest);
     const { method, url } = request;
     const name = environments.find((known) => url.startsWith(`${baseUrls[known]}/`));
@@ -70,7 +70,7 @@ interface ServiceSettings {
   readonly wire: Wire;
   readonly pageSize: number;
   readonly keepRequests: number;
-  /** Without a slash at the end. */
+  /** The base URLs, without a slash at the end. */
   readonly baseUrls: Readonly<Record<Environment, string>>;
   readonly linkBaseUrl: string | undefined;
   readonly apiKeys: Partial<Record<Environment, string>>;

@@ -19,13 +19,13 @@ import type { MockFault } from './types.js';
 
 const text = z.string('must be a string');
 const number = z.custom<number>(Number.isFinite, 'must be a number');
-/** In ms since the epoch, and one that a `Date` can have. */
+/** A time in ms since the epoch, in the range of `Date`. */
 const time = z.custom<number>(isTime, 'must be a time');
 const maybeText = orNull(text);
 const maybeTime = orNull(time);
 const properties = z.custom<Readonly<Record<string, unknown>>>(isRecord, 'must be an object');
 
-/** Whether a value is a time in ms that a `Date` can have. */
+/** Whether a value is a time in ms since the epoch, in the range of `Date`. */
 export function isTime(value: unknown): value is number {
   return typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
 }
@@ -71,7 +71,7 @@ const job = inputObject({
   idType: orNull(idType),
   startedAt: time,
   results: list(result),
-  /** The final result, by its index. */
+  /** The index of the final result, and whether the job succeeded; null until the job is complete. */
   outcome: orNull(inputObject({ entry: number, success: flag })),
 });
 
@@ -100,9 +100,9 @@ export type SavedEnvironment = z.output<typeof environment>;
 export type SavedService = z.output<typeof service>;
 
 /**
- * Parses what `save` wrote.
+ * Parses a state that `save` wrote.
  *
- * @throws {HostedValidationError} when `save` did not write it.
+ * @throws {HostedValidationError} when `save` did not write the state.
  */
 export function parseService(state: unknown): SavedService {
   const task = 'restore the mock service' as const;
@@ -156,7 +156,7 @@ export interface ReadEnvironment extends Omit<EnvironmentParts, 'callbacks'> {
   readonly signed: SignedResults;
 }
 
-/** Reads what {@link writeEnvironment} wrote. */
+/** Reads an environment that {@link writeEnvironment} wrote. */
 export function readEnvironment(saved: SavedEnvironment): ReadEnvironment {
   const signed: (readonly [StoredState['jobs'][number]['results'][number], SignedResult])[] = [];
   const jobs = saved.jobs.map(({ results: savedResults, outcome, ...stored }) => {

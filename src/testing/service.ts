@@ -11,12 +11,12 @@ import { createRunningService } from './running-service.js';
 import type { MockClientOptions, MockEnvironment, MockService, MockServiceOptions } from './types.js';
 
 /**
- * Creates a complete service for tests, for clients that sign with Ed25519. Their options have a `signer` and no
- * `apiKey`.
+ * Creates a complete service for tests of clients that sign with Ed25519. The options of its clients have a `signer`
+ * and no `apiKey`.
  *
  * @param options - Partner, scheme, spelling and other options.
  * @returns The service, without links and jobs.
- * @throws {RangeError} when `pageSize` is not an integer of 1 or more.
+ * @throws {RangeError} when an option is out of its range, a URL is not absolute http(s), or `apiKeys` is given.
  *
  * @see §§2 to 7 and "What is not known" of docs/protocol.md
  */
@@ -43,11 +43,12 @@ export function createMockService(
 };
 /**
  * Creates a complete service for tests, without a network. It checks every request as the real service does, keeps
- * links and jobs, signs its responses and callbacks, and fails when a test asks it to.
+ * links and jobs, and signs its responses and callbacks. A test can make requests fail.
  *
- * Its URLs are `https://sandbox.hosted.test` and `https://production.hosted.test`, for partner `'085'` with the keys
- * `'sandbox-test-key'` and `'production-test-key'`. It works under the fake timers of vitest, jest and node:test;
- * {@link createTestClock} needs none. `examples/mock-preload.mjs` starts an unchanged program against it.
+ * By default, its URLs are `https://sandbox.hosted.test` and `https://production.hosted.test`. Its partner is `'085'`,
+ * with the keys `'sandbox-test-key'` and `'production-test-key'`. It works with the fake timers of vitest, jest and
+ * node:test. {@link createTestClock} needs no fake timers. `examples/mock-preload.mjs` starts an unchanged program that
+ * uses this service.
  *
  * @param options - Partner, scheme, spelling and so on. Every option has a default.
  * @returns The service, without links and jobs.

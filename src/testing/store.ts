@@ -14,7 +14,7 @@ export interface WireIdType {
   readonly verification_method: string;
 }
 
-/** The properties of a new link; null if the request has no such property. */
+/** The properties of a new link. A property is null if the request does not have it. */
 export interface LinkDraft {
   readonly name: string | null;
   readonly idTypes: readonly WireIdType[];
@@ -54,13 +54,16 @@ export interface StoredJob extends JobRef {
   /** The ID type that the end user chose; null if it is not known. */
   readonly idType: WireIdType | null;
   readonly startedAt: number;
-  /** Every result sent to the callback, oldest first. */
+  /** Every result so far, oldest first. */
   readonly results: readonly StoredResult[];
   /** Null until the job is complete. */
   readonly outcome: { readonly result: StoredResult; readonly success: boolean } | null;
 }
 
-/** The part of a store that is saved: everything that cannot be derived. */
+/**
+ * The part of a store that is saved. It leaves out the URLs of links, because a store creates them from the reference
+ * ids.
+ */
 export interface StoredState {
   readonly links: readonly Omit<StoredLink, 'url'>[];
   readonly jobs: readonly StoredJob[];
@@ -80,7 +83,7 @@ export interface Store {
   /** Every job in order of creation. */
   jobs(): readonly StoredJob[];
   addResult(job: StoredJob, result: Omit<StoredResult, 'at'>, outcome?: { success: boolean }): void;
-  /** All data, to be passed to another store. */
+  /** All data, for `createStore`. */
   state(): StoredState;
 }
 
@@ -92,7 +95,7 @@ export interface StoreSettings {
   onChange(): void;
 }
 
-/** Creates a store, empty or with the data of another one. */
+/** Creates a store. It is empty, or has the data of another store. */
 export function createStore({ linkBaseUrl, ids, now, onChange }: StoreSettings, saved?: StoredState): Store {
   const links = new Map<string, StoredLink>();
   const refIds: string[] = [];

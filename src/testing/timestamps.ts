@@ -6,7 +6,7 @@
 
 import type { Wire } from '../protocol/assumptions.js';
 
-/** A request's timestamp: as it is signed, and as a time. */
+/** A request's timestamp: the signed text, and the time in ms since the epoch. */
 export interface ParsedTimestamp {
   readonly signedText: string;
   readonly ms: number;

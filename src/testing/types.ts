@@ -20,34 +20,36 @@ export interface MockServiceOptions {
    * Options about details that the protocol does not show. The service uses them, and `clientOptions` contains them.
    */
   wire?: WireOptions;
-  /** Links on a page: an integer of 1 or more. Default 20. */
+  /** The number of links on a page: an integer of 1 or more. Default 20. */
   pageSize?: number;
   /**
-   * The number of the first page. It is not part of `clientOptions`. Default: `wire.firstPage` if that is a number,
-   * otherwise 1.
+   * The number of the first page. It is not part of `clientOptions`. Default: `wire.firstPage` if this option is a
+   * number, otherwise 1.
    */
   firstPage?: 0 | 1;
   /**
-   * How responses are spelled: as in the protocol's field tables, or as in its samples (`user_ids` in place of
-   * `user_id`, `signature` in place of `sec_key`, no `result` while the job is pending). `'random'` chooses for each
-   * property among both of these and other spellings that were seen. Default `'table'`.
+   * How responses are spelled. `'table'`: as in the protocol's field tables. `'sample'`: as in its samples (`user_ids`
+   * in place of `user_id`, `signature` in place of `sec_key`, no `result` while the job is pending). `'random'`: for
+   * each property, one of these two spellings or a spelling that was seen in deployments. Default `'table'`.
    */
   spelling?: 'table' | 'sample' | 'random';
   /** The seed of ids and of `spelling: 'random'`: the same seed gives the same values. Default 1. */
   seed?: number;
   /**
-   * How long the service waits before it responds, in milliseconds on `clock`. It acts on the request before the wait.
-   * So it has acted even if the client stops waiting. Default 0.
+   * How long the service waits before it responds, in milliseconds on `clock`. It acts on the request before it waits,
+   * so a request has its effect even if the client stops waiting. Default 0.
    */
   latencyMs?: number;
   /** The service's clock. Default: the platform's. */
   clock?: Clock;
   /**
-   * The base URL of each environment: absolute http(s). The URLs must differ. A path is kept. Default: URLs under
-   * `.test`. No real host has such a name.
+   * The base URL of each environment: absolute http(s), with or without a path. The URLs must differ. Default: URLs
+   * under `.test`. No real host has a name under `.test`.
    */
   baseUrls?: Readonly<Record<Environment, string>>;
-  /** The beginning of all links' URLs: a slash and the reference id follow. Default: a URL under `.test`. */
+  /**
+   * The URL that the URLs of all links begin with. A slash and the reference id follow. Default: a URL under `.test`.
+   */
   linkBaseUrl?: string;
   /** How many of the latest requests the log of each environment keeps: an integer of 0 or more. Default 1,000. */
   keepRequests?: number;
@@ -56,7 +58,7 @@ export interface MockServiceOptions {
 }
 
 /**
- * Options of a client of the mock service. Each may be overridden in a spread:
+ * Options of a client of the mock service. You can override each option after a spread:
  * `new HostedClient({ ...service.sandbox.clientOptions, apiKey: 'wrong' })`.
  *
  * @typeParam Name - The environment.
@@ -70,9 +72,9 @@ export interface MockClientOptions<Name extends Environment = Environment> {
   environment: Name;
   /** The base URLs of both environments. */
   baseUrls: Record<Environment, string>;
-  /** As given to the service. */
+  /** The option `wire` of the service. */
   wire?: WireOptions;
-  /** As given to the service. */
+  /** The option `clock` of the service. */
   clock?: Clock;
 }
 
@@ -93,10 +95,11 @@ export interface MockEnvironment<Options = MockClientOptions> {
    * Partner, environment, key, base URLs, `wire` and `clock` for a client of this environment. They contain no fetch:
    * add `fetch: service.fetch`, or use msw.
    *
-   * The values are the same in every process, so a program can read them from its environment variables. The partner is
-   * `'085'`, unless `partnerId` is given. With HMAC, `apiKey` is `'sandbox-test-key'` or `'production-test-key'`. With
-   * Ed25519 the secret keys are 32 bytes of 1 (sandbox) or 3 (production), and the service's public keys
-   * `gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=` and `ypOsFwUYcHHWe4PH/w7+gQjo7EUwV113JoeTM9vavnw=`, as `signer`.
+   * The default values are the same in every process, so a program can also read them from its environment variables.
+   * The partner is `'085'`. With HMAC, `apiKey` is `'sandbox-test-key'` or `'production-test-key'`. With Ed25519, there
+   * is a `signer` instead. Its secret key is 32 bytes of 1 (sandbox) or 3 (production). The service's public key is
+   * `gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=` (sandbox) or `ypOsFwUYcHHWe4PH/w7+gQjo7EUwV113JoeTM9vavnw=`
+   * (production).
    */
   readonly clientOptions: Options;
   /**
@@ -110,9 +113,12 @@ export interface MockEnvironment<Options = MockClientOptions> {
     body: unknown;
     /** The HTTP status of the response; 0 until it is known, or if there was no response. */
     status: number;
-    /** When it arrived, in milliseconds since the epoch, on the service's clock. */
+    /** When the request arrived, in milliseconds since the epoch, on the service's clock. */
     at: number;
-    /** Why the service rejected the request, in the service's words, or the fault that was injected. Otherwise null. */
+    /**
+     * Why the request failed: the reason in the service's words, or the fault that was injected. Null if it did not
+     * fail.
+     */
     problem: string | null;
   }[];
   /** Controls of links. */
@@ -126,17 +132,17 @@ export interface MockEnvironment<Options = MockClientOptions> {
     /**
      * Adds links, as if the partner had created them.
      *
-     * @param count - How many.
+     * @param count - The number of links.
      */
     seed(count: number): void;
   };
   /** Controls of jobs: what end users, reviewers and the service do. */
   readonly jobs: {
     /**
-     * Starts a job, like an end user who opens a link. Ids that are left out are generated, but the job of a single-use
-     * link gets the link's user id.
+     * Starts a job, as an end user does by opening a link. Ids that you leave out are generated, except the user id for
+     * a single-use link: the job then gets the link's user id.
      *
-     * @param job - Its ids, and the reference id of its link, if any.
+     * @param job - The ids of the job, and the reference id of its link. All of them are optional.
      * @returns Both ids of the job.
      * @throws {HostedValidationError} when the link is disabled or has expired, or when it is for a single use and was
      *   used.
@@ -149,7 +155,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
      */
     start(
       job?: Partial<JobRef> & {
-        /** The reference id of the link it comes from. Default: none. */
+        /** The reference id of the job's link. Default: no link. */
         linkRefId?: string;
       },
     ): JobRef;
@@ -196,10 +202,10 @@ export interface MockEnvironment<Options = MockClientOptions> {
     ): void;
     /**
      * Creates the signed callback of one of the job's results. It is a request to the link's callback URL. If the link
-     * has none, a fixed URL represents the account's default. A second callback of the same result has the same body,
-     * timestamp and signature, like a redelivery by the service. Variants:
-     * - `'forged'` is signed with a key that is not the service's,
-     * - `'stale'` is correctly signed, but for a time one hour before the genuine one,
+     * has no callback URL, a fixed URL replaces the account's default. A second callback of the same result has the
+     * same body, timestamp and signature, like a redelivery by the service. Variants:
+     * - `'forged'` is not signed with the service's key,
+     * - `'stale'` is correctly signed, but its timestamp is one hour too old,
      * - `'altered'` has another result, with the genuine timestamp and signature,
      * - `'unsigned'` has neither timestamp nor signature.
      *
@@ -216,17 +222,17 @@ export interface MockEnvironment<Options = MockClientOptions> {
         /** The mistake in the callback. Default: none. */
         variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
         /**
-         * The length, in bytes, of a property to add. Use it to test callbacks as large as those with images. Default:
-         * none.
+         * Adds a property of this length, in bytes. Use it to test callbacks that are as large as callbacks with images.
+         * Default: no such property.
          */
         padBytes?: number;
       },
     ): Promise<Request>;
     /**
-     * Delivers the callback of one of the job's results. `callback` creates it.
+     * Creates the callback of one of the job's results, as `callback` does, and delivers it.
      *
      * @param job - Both ids of the job.
-     * @param options - The function that receives it, the result to report, and the mistake in the callback.
+     * @param options - The function that receives the request, the result to report, and the mistake in the callback.
      * @returns The response.
      * @throws {Error} when there is no such job or result.
      *
@@ -238,15 +244,15 @@ export interface MockEnvironment<Options = MockClientOptions> {
     deliverCallback(
       job: JobRef,
       options?: {
-        /** Receives the request. Default: the platform's `fetch`, which posts it to its URL. */
+        /** Receives the request. Default: the platform's `fetch`, which posts the request to the callback URL. */
         to?: (request: Request) => Promise<Response>;
         /** The index of the result, from 0. Default: the latest. */
         entry?: number;
         /** The mistake in the callback, as in `callback`. Default: none. */
         variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
         /**
-         * The length, in bytes, of a property to add. Use it to test callbacks as large as those with images. Default:
-         * none.
+         * Adds a property of this length, in bytes. Use it to test callbacks that are as large as callbacks with images.
+         * Default: no such property.
          */
         padBytes?: number;
       },
@@ -256,8 +262,8 @@ export interface MockEnvironment<Options = MockClientOptions> {
    * Makes the next requests for an operation fail. If you call it several times, the faults happen one after another.
    *
    * @param operation - The operation of the requests.
-   * @param fault - The way in which they fail.
-   * @param times - How many requests, 0 or more. Default 1.
+   * @param fault - The way in which these requests fail.
+   * @param times - The number of requests that fail, 0 or more. Default 1.
    * @throws {RangeError} when `times` is negative.
    *
    * @example Two server errors
@@ -266,20 +272,21 @@ export interface MockEnvironment<Options = MockClientOptions> {
    * ```
    */
   failNext(operation: OperationName, fault: MockFault, times?: number): void;
-  /** Deletes links, jobs, requests and faults, and restarts the seed. */
+  /** Deletes links, jobs, requests and faults, and restarts the random numbers from `seed`. */
   reset(): void;
 }
 
 /**
- * A fault. `'status'`, `'network'` and `'stall'` happen before the service acts. The others happen after it has acted.
+ * A fault. `'status'`, `'network'` and `'stall'` happen before the service acts. The other faults happen after the
+ * service has acted.
  */
 export type MockFault =
   | {
-      /** Responds with another status. */
+      /** Responds with the given status. */
       kind: 'status';
       /** The HTTP status. */
       status: number;
-      /** The body. A string is sent unchanged, anything else as JSON. Default: an error of the service. */
+      /** The body. A string is sent unchanged. Any other value is sent as JSON. Default: an error of the service. */
       body?: unknown;
       /** The header `Retry-After`: seconds, or a date. Default: none. */
       retryAfter?: string;
@@ -301,7 +308,7 @@ export type MockFault =
       kind: 'html';
     }
   | {
-      /** Responds with a signature by another key. */
+      /** Responds with a signature that was made with another key. */
       kind: 'bad-signature';
     }
   | {
@@ -334,8 +341,8 @@ export interface MockService {
    * Replaces everything in this service with a saved state. The next ids and the callbacks of results are the same as
    * in the saved service. The URLs of links begin with this service's own `linkBaseUrl`.
    *
-   * @param state - The string that `save` returned. That service must have the same partner, seed and spelling.
-   * @throws {HostedValidationError} when `save` did not return it. The service then stays unchanged.
+   * @param state - The string that `save` returned. Both services must have the same partner, seed and spelling.
+   * @throws {HostedValidationError} when `save` did not return this string. The service then stays unchanged.
    *
    * @example Continue after another process stopped
    * ```ts

@@ -28,7 +28,7 @@ test('jobs.start() throws HostedValidationError for a disabled link', async () =
 
   expect(error).toBeInstanceOf(HostedValidationError);
   expect(error).toMatchObject({
-    message: 'Cannot start a job: "linkRefId" must be a link that is open, and this one is disabled',
+    message: 'Cannot start a job: "linkRefId" must be an open link, and this link is disabled',
     issues: [{ path: 'linkRefId' }],
   });
 });

@@ -46,8 +46,8 @@ test('mock.jobs.start() refuses a job there is already, and a link there is not'
   const { sandbox } = start();
   const job = sandbox.jobs.start();
 
-  expect(() => sandbox.jobs.start(job)).toThrow('already has a job with that user id and job id');
-  expect(() => sandbox.jobs.start({ linkRefId: 'none' })).toThrow('no link with that reference id');
+  expect(() => sandbox.jobs.start(job)).toThrow('already has a job with this user id and job id');
+  expect(() => sandbox.jobs.start({ linkRefId: 'none' })).toThrow('no link with this reference id');
   expect(sandbox.jobs.start({ ...job, userId: 'another' }).jobId).toBe(job.jobId);
 });
 
@@ -55,9 +55,9 @@ test('mock.jobs controls refuse a job there is not', async () => {
   const { sandbox } = start();
   const job = { userId: 'user-1', jobId: 'job-1' };
 
-  expect(() => sandbox.jobs.report(job, underReview)).toThrow('no job with that user id and job id');
-  expect(() => sandbox.jobs.complete(job, 'approved')).toThrow('no job with that user id and job id');
-  await expect(sandbox.jobs.callback(job)).rejects.toThrow('no job with that user id and job id');
+  expect(() => sandbox.jobs.report(job, underReview)).toThrow('no job with this user id and job id');
+  expect(() => sandbox.jobs.complete(job, 'approved')).toThrow('no job with this user id and job id');
+  await expect(sandbox.jobs.callback(job)).rejects.toThrow('no job with this user id and job id');
 });
 
 test('mock.jobs.complete() makes job status answer job_complete true with a signature of the service key', async () => {
