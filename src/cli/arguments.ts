@@ -9,12 +9,12 @@ import { findSimilarName } from '../validation/did-you-mean.js';
 
 /** A flag of a command. */
 export interface Flag {
-  /** The name of its value in the help: `URL`. A flag without a value name takes no value. */
+  /** The name of the flag's value in the help, such as `URL`. A flag without this name takes no value. */
   readonly value?: string;
   /** The help text of the flag. */
   readonly about: string;
   readonly isList?: boolean;
-  /** The allowed values; `kind` is not read then. */
+  /** The allowed values. A flag with `choices` needs no `kind`. */
   readonly choices?: readonly string[];
   readonly kind?: 'integer' | 'number' | 'url';
   readonly min?: number;
@@ -27,14 +27,14 @@ export type Flags = Readonly<Record<string, Flag>>;
 export interface Usage {
   /** `hosted-client links get` */
   readonly name: string;
-  /** The names of the arguments without a flag: `REF`; optional ones are in brackets: `[KEY]`. */
+  /** The names of the arguments without a flag, such as `REF`. Optional arguments are in brackets, such as `[KEY]`. */
   readonly positionals: readonly string[];
   readonly flags: Flags;
 }
 
 /** Arguments, as checked. */
 export interface Arguments {
-  /** The arguments without a flag. Only optional ones may be missing. */
+  /** The arguments without a flag. Only optional arguments may be missing. */
   readonly positionals: readonly string[];
   isSet(flag: string): boolean;
   text(flag: string): string | undefined;
@@ -56,7 +56,8 @@ export const commonFlags: Flags = {
 /**
  * Reads arguments.
  *
- * @throws {UsageError} that names the first wrong argument, and says what would be right.
+ * @throws {UsageError} when an argument is wrong. The error names the first wrong argument, and says what would be
+ *   right.
  */
 export function readArguments(given: readonly string[], { name, positionals, flags }: Usage): Arguments {
   const known: Flags = { ...flags, ...commonFlags };
@@ -121,7 +122,8 @@ function readFlag(option: Option, known: Flags, { name, values }: Target): void 
   values.set(option.name, [...kept, option.value]);
 }
 
-// `--port --json`: the value was forgotten. A value that begins with "--" can be given as `--name=--value`.
+// Whether a value is the next flag: in `--port --json`, the value of `--port` was forgotten. A value that begins with
+// "--" can be given as `--name=--value`.
 function isNextFlag(value: string, known: Flags): boolean {
   return value.startsWith('--') && Object.hasOwn(known, value.slice(2));
 }
@@ -157,7 +159,7 @@ const keyNames = ['api-key', 'apikey', 'key', 'secret', 'secret-key', 'signer', 
 
 function describeUnknownFlag(rawName: string, name: string, { name: command, known }: { name: string; known: Flags }) {
   if (keyNames.includes(name.toLowerCase())) {
-    return `${quote(rawName)} is not a flag: keys are read from the environment alone, from HOSTED_API_KEY`;
+    return `${quote(rawName)} is not a flag: keys are read only from the environment, from HOSTED_API_KEY`;
   }
   const similar = findSimilarName(name.replaceAll('-', '_'), Object.keys(known).map(toPlain));
   const right = Object.keys(known).find((each) => toPlain(each) === similar);
@@ -169,7 +171,7 @@ function toPlain(name: string): string {
   return name.replaceAll('-', '_');
 }
 
-/** Says which values are allowed, and which of them may have been meant. */
+/** Says which values are allowed, and suggests an allowed value that is similar to `value`. */
 export function describeChoice(value: string, choices: readonly string[]): string {
   const similar = findSimilarName(value, choices);
   const advice = similar === null ? '' : `: did you mean "${similar}"?`;

@@ -12,7 +12,7 @@ export interface Command {
   readonly name: string;
   /** One line for the help. */
   readonly about: string;
-  /** The names of the arguments without a flag: `REF`; optional ones are in brackets: `[KEY]`. */
+  /** The names of the arguments without a flag, such as `REF`. Optional arguments are in brackets, such as `[KEY]`. */
   readonly positionals: readonly string[];
   readonly flags: Flags;
   run(given: Arguments, context: Context): Promise<ExitCode>;

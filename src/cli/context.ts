@@ -1,6 +1,6 @@
 /**
- * The streams and variables of a command, and its exit code. No other file reads them from the process, so that a test
- * can run a command in its own process.
+ * The streams and variables that a command uses, and its exit code. Commands get them as arguments, and do not use
+ * `process`, so that tests can run commands without a new process.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { HostedClient, type HostedClientOptions } from '../index.js';
 import type { Clock } from '../runtime/clock.js';
 
-/** Where text is written: `process.stdout`, or a test's own. */
+/** A stream that text is written to: `process.stdout`, or the stream of a test. */
 export interface TextStream {
   readonly isTTY?: boolean;
   write(text: string): unknown;
@@ -17,11 +17,11 @@ export interface TextStream {
 /** The inputs of a command. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Writes the requested data: a table, or JSON. */
+  /** For the requested data: a table, or JSON. */
   readonly stdout: TextStream;
-  /** Messages and progress. */
+  /** For messages and progress. */
   readonly stderr: TextStream;
-  /** Undefined: the platform's. */
+  /** Default: the platform's clock. */
   readonly clock?: Clock;
   /** Aborts when the user interrupts. */
   readonly signal: AbortSignal;
@@ -30,10 +30,10 @@ export interface Context {
 /** The exit codes of the process. */
 export const exitCodes = {
   done: 0,
-  /** The service or the sandbox refused, or doctor found something. */
+  /** The service, the sandbox or this machine rejected something, or doctor found something wrong. */
   refused: 1,
   usage: 2,
-  /** The deadline of a wait passed. */
+  /** A job was not complete before the deadline. */
   incomplete: 3,
   unreachable: 4,
   interrupted: 130,
@@ -50,18 +50,18 @@ export function createClient(context: Context, options: Partial<HostedClientOpti
 
 const logLevels = ['debug', 'info', 'warn', 'off'];
 
-// `fromEnv` rejects an unknown level, and names it.
+// For an unknown level, no logger is created here, because `fromEnv` rejects the level, and names it.
 function createLog({ env, stderr }: Context): Pick<HostedClientOptions, 'logger'> {
   const level = logLevels.indexOf(env.HOSTED_LOG || 'warn');
   if (level < 0) return {};
   const from = (lowest: number) => (message: string, details?: object) => {
     if (level <= lowest) stderr.write(`${details === undefined ? message : `${message} ${JSON.stringify(details)}`}\n`);
   };
-  // The command itself says what failed.
+  // At the level "warn", errors are not logged, because the command itself says what failed.
   return { logger: { debug: from(0), info: from(1), warn: from(2), error: from(1) } };
 }
 
-/** The time by the given clock, in ms since the epoch. */
+/** Reads the clock of the context, in ms since the epoch. */
 export function nowOf({ clock }: Context): number {
   return (clock ?? Date).now();
 }

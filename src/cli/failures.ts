@@ -19,7 +19,7 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
-/** Writes what went wrong to stderr, and gives the code that the process ends with. */
+/** Writes to stderr what went wrong, and returns the exit code of the process. */
 export function reportFailure(error: unknown, context: Context): ExitCode {
   if (context.signal.aborted) return exitCodes.interrupted;
   const { code, lines } = describe(error);
@@ -37,7 +37,7 @@ function describe(error: unknown): Failure {
   if (error instanceof RefusedError) return { code: exitCodes.refused, lines: [error.message] };
   if (error instanceof UnreachableError) return { code: exitCodes.unreachable, lines: [error.message] };
   if (isHostedError(error)) return describeHosted(error);
-  // Its message is not shown: a path, or the text of a library's error, must not reach a script's log.
+  // The message of an unknown error is not shown, because a path or a library's text must not get into a script's log.
   return { code: exitCodes.refused, lines: [`Something unexpected failed (${nameOf(error)})`] };
 }
 
@@ -61,7 +61,7 @@ function describeHosted(error: AnyHostedError): Failure {
   }
 }
 
-/** The same message, with the names of flags and arguments. */
+/** Writes the same message, with the names of flags and arguments. */
 function describeInput({ message, issues, operation }: HostedValidationError): string {
   const task = message.slice(0, message.indexOf(':'));
   const isOfLink = operation?.startsWith('links.') === true;
@@ -90,7 +90,9 @@ function doctor(message: string): readonly string[] {
 }
 
 function adviceAboutVariables(message: string): readonly string[] {
-  return message.includes('"HOSTED_') ? ['"npx hosted-client sandbox" prints variables to try with'] : [];
+  return message.includes('"HOSTED_')
+    ? ['"npx hosted-client sandbox" starts a sandbox, and prints the variables for it']
+    : [];
 }
 
 function nameOf(error: unknown): string {

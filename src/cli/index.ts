@@ -20,13 +20,13 @@ const { env, stdout, stderr } = process;
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader such as `head` closes the pipe after the first lines.
   if (error.code === 'EPIPE') return interruption.abort(error);
-  // A full disk, for example. It may be known only after the command has ended.
+  // For example, the disk is full. The error may come after the command has ended, so the exit code is set at the exit.
   process.once('exit', () => {
     process.exitCode = exitCodes.refused;
   });
   writeLine(stderr, `The output is not complete (${error.code ?? 'no code'})`);
 });
-// The reader of messages may close its pipe: that ends no command.
+// If the reader of stderr closes the pipe, the command continues.
 stderr.on('error', () => undefined);
 
 // `process.exit` is not used: it would drop text that is still being written to a pipe.

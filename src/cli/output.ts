@@ -10,7 +10,7 @@ import type { Context, TextStream } from './context.js';
 
 /** Writes one JSON value in one line. */
 export function writeJsonLine({ stdout }: Context, value: unknown): void {
-  // JSON.stringify leaves C1 control characters as they are; some terminals obey them.
+  // JSON.stringify does not escape C1 control characters, and some terminals execute them.
   const text = JSON.stringify(value).replaceAll(/[\u007f-\u009f\u2028\u2029]/g, toEscape);
   stdout.write(`${text}\n`);
 }
@@ -34,7 +34,7 @@ export function writeFacts({ stdout }: Context, facts: Readonly<Record<string, u
 /** Writes rows in columns, below a header. */
 export function writeTable({ stdout }: Context, head: readonly string[], rows: readonly (readonly unknown[])[]): void {
   const texts = [head, ...rows.map((row) => row.map(toText))];
-  // Not `Math.max(...)`: a call takes no hundred thousands of arguments.
+  // `Math.max(...)` is not used, because a call cannot have hundreds of thousands of arguments.
   const widths = head.map((_, column) =>
     texts.reduce((width, row) => Math.max(width, [...(row[column] ?? '')].length), 0),
   );

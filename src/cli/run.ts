@@ -73,7 +73,7 @@ function findNamed(name: string): Command {
 function describeUnknown(word: string | undefined, names: readonly string[], group: string): string {
   const those = `${program} ${group}${names.join('|')}`;
   if (word === undefined) return `A command is missing: ${those}`;
-  // What follows "=" may be a key.
+  // The text after "=" may be a key, so it is not shown.
   const shown = word.startsWith('-') && word.includes('=') ? `${word.split('=', 1)[0]}=…` : word;
   const similar = findSimilarName(word, names);
   const advice = similar === null ? those : `did you mean "${program} ${group}${similar}"?`;

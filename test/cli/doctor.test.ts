@@ -204,7 +204,7 @@ test('an endpoint that accepts an unsigned callback is named first, and exits 1'
   expect(code).toBe(1);
   expect(states[0]).toEqual(['callback', 'wrong']);
   expect(report.findings[0]?.message).toContain(
-    `http://127.0.0.1:${port} accepts an unsigned callback (status 200): anyone can report a "passed"`,
+    `http://127.0.0.1:${port} accepts an unsigned callback (status 200): anyone can report a passed verification`,
   );
   // A rejection, of someone who is not there.
   expect(received[0]?.body).toMatchObject({
@@ -266,12 +266,12 @@ test('an endpoint with callbacks.handler() is well', async () => {
 });
 
 test.each([
-  [404, 'is it the URL that receives callbacks?'],
-  [413, 'it should reject them with 401, and for no other reason'],
-  [415, 'it should reject them with 401, and for no other reason'],
-  [429, 'it should reject them with 401, and for no other reason'],
-  [302, 'it must respond by itself: redirects are not followed'],
-  [500, 'it should reject them with 401, and not fail'],
+  [404, 'is this the URL that receives callbacks?'],
+  [413, 'the endpoint should reject such callbacks with 401, and not for another reason'],
+  [415, 'the endpoint should reject such callbacks with 401, and not for another reason'],
+  [429, 'the endpoint should reject such callbacks with 401, and not for another reason'],
+  [302, 'the endpoint must respond itself, because redirects are not followed'],
+  [500, 'the endpoint should reject such callbacks with 401, and not fail'],
 ])('an endpoint that responds with %i is not well', async (status, advice) => {
   const { env } = await well();
   const { url } = await receiving(status, status);

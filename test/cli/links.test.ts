@@ -89,7 +89,7 @@ test('links list prints a table, and with --json one array', async () => {
   expect(table.stdout.trim().split('\n')).toHaveLength(31);
   expect(JSON.parse(json.stdout)).toEqual(all);
   expect(JSON.parse(few.stdout)).toEqual(all.slice(0, 12));
-  expect(few.stderr).toBe('The first 12 of 30: see --limit\n');
+  expect(few.stderr).toBe('These are the first 12 of 30 links: see --limit\n');
 });
 
 test('links list of an account without links says so on stderr', async () => {
@@ -161,7 +161,7 @@ test.each([
   [['links', 'create'], '--company-name is missing: --company-name NAME'],
   [create.slice(0, 4), '--data-privacy-policy-url is missing: --data-privacy-policy-url URL'],
   [[...create, '--callback-url', 'partner'], '--callback-url must be an absolute http or https URL'],
-  [[...create, '--id-type', 'NG:BVN'], '--id-type must be COUNTRY:TYPE:METHOD, NG:BVN:biometric_kyc for example'],
+  [[...create, '--id-type', 'NG:BVN'], '--id-type must be COUNTRY:TYPE:METHOD, such as NG:BVN:biometric_kyc'],
   [[...create, '--id-type', 'NG:BVN:kyc'], 'Cannot create a link: --id-type must'],
   [[...create, '--expires-at', 'soon'], 'Cannot create a link: --expires-at must'],
   [

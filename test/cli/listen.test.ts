@@ -74,7 +74,7 @@ test('listen says that a callback is a repeat', async () => {
   const again = await sandbox.resend(1);
 
   expect(again.state).toBe('delivered');
-  expect(streams.stderr).toContain('repeat: it was received before');
+  expect(streams.stderr).toContain('repeat: this callback was received before');
   expect(events()).toHaveLength(1);
 });
 
@@ -162,7 +162,7 @@ test('a port in use exits 1, and names it', async () => {
   const { code, stderr } = await command(['listen', '--port', String(port)], { env: envOf(sandbox.clientOptions()) });
 
   expect(code).toBe(1);
-  expect(stderr).toBe(`Port ${port} is in use: stop what listens there, or see --port\n`);
+  expect(stderr).toBe(`Port ${port} is in use: stop the server that uses it, or choose another port with --port\n`);
 });
 
 test.each([

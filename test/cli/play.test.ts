@@ -53,14 +53,14 @@ test('a link that is not there exits 1, and is named', async () => {
   const { code, stderr } = await command(['play', 'none', 'approved'], { env });
 
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^The sandbox rejected it: REF must be the reference id of a link/);
+  expect(stderr).toMatch(/^The sandbox rejected the input: REF must be the reference id of a link/);
 });
 
 test('play exits 4 where no sandbox answers, and says how to start one', async () => {
   const { code, stderr } = await command(['play', 'ref', 'approved', '--origin', 'http://127.0.0.1:9']);
 
   expect(code).toBe(4);
-  expect(stderr).toBe('No sandbox responds at http://127.0.0.1:9: "npx hosted-client sandbox" starts one\n');
+  expect(stderr).toBe('No sandbox responds at http://127.0.0.1:9: "npx hosted-client sandbox" starts a sandbox\n');
 });
 
 test('play exits 1 where something else answers', async () => {

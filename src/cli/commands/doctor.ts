@@ -14,7 +14,7 @@ import { writeJsonLine, writeLine } from '../output.js';
 
 export const doctorCommand: Command = {
   name: 'doctor',
-  about: 'say what is wrong with an integration: variables, key, URL, clock, a signed call, callback endpoint',
+  about: 'check an integration: variables, key, URL, clock, a signed call, job status, callback endpoint',
   positionals: [],
   flags: {
     callback: {
@@ -37,13 +37,13 @@ async function examine(callback: string | undefined, context: Context): Promise<
   const findings = await examineService(context);
   if (callback === undefined) return findings;
   const endpoint = await checkEndpoint(callback, context);
-  // An endpoint that accepts forged callbacks is the worst finding.
+  // An endpoint that accepts forged callbacks is the worst problem, so it comes first.
   return endpoint.state === 'wrong' ? [endpoint, ...findings] : [...findings, endpoint];
 }
 
 async function examineService(context: Context): Promise<readonly Finding[]> {
   const { findings, client, addresses } = checkVariables(context);
-  if (addresses === null) return [...findings, skip('address', 'because its variable is not right')];
+  if (addresses === null) return [...findings, skip('address', 'because the variable with the URL is not right')];
   const reached = await checkAddress(addresses.links, context);
   const all = [...findings, ...reached];
   if (client === null) return [...all, skip('call', 'because the variables are not right')];

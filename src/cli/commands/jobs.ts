@@ -1,5 +1,5 @@
 /**
- * `jobs status|wait`: shows the status of a job. A table has ids, state and codes, and nothing else about the person.
+ * `jobs status|wait`: shows the status of a job. Tables show no data that was read from the person's ID.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const positionals = ['USER_ID', 'JOB_ID'];
 
 const detailFlags: Flags = {
   'image-links': { about: 'also request the URLs of images' },
-  history: { about: 'also request all results so far; with --json they include what was read from the ID' },
+  history: { about: 'also request all results so far; with --json, they include the data of the ID' },
 };
 
 const status: Command = {
@@ -37,7 +37,7 @@ const wait: Command = {
     ...detailFlags,
     deadline: {
       value: 'MS',
-      about: 'how long to wait at most; default 600000',
+      about: 'the longest time to wait, in milliseconds; default 600000',
       kind: 'integer',
       min: 1,
       max: 2_147_483_647,

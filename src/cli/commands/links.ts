@@ -12,7 +12,7 @@ import { writeFacts, writeJsonLine, writeLine, writeTable } from '../output.js';
 
 const idTypeFlag: Flag = {
   value: 'COUNTRY:TYPE:METHOD',
-  about: 'an ID that the link accepts, such as NG:BVN:biometric_kyc; repeat it for more',
+  about: 'an ID that the link accepts, such as NG:BVN:biometric_kyc; repeat the flag for more IDs',
   isList: true,
 };
 
@@ -23,13 +23,13 @@ const create: Command = {
   flags: {
     'company-name': { value: 'NAME', about: 'your name, as the end user sees it; required' },
     'data-privacy-policy-url': { value: 'URL', about: 'your privacy policy; required', kind: 'url' },
-    'callback-url': { value: 'URL', about: 'where results are posted', kind: 'url' },
+    'callback-url': { value: 'URL', about: 'the URL that results are posted to', kind: 'url' },
     name: { value: 'NAME', about: "the link's name, which only you see" },
     'id-type': idTypeFlag,
     'logo-url': { value: 'URL', about: 'your logo, a png or svg', kind: 'url' },
-    'single-use': { about: 'for one user, once' },
+    'single-use': { about: 'the link is for one user, and works once' },
     'user-id': { value: 'USER_ID', about: 'the user of a single-use link' },
-    'expires-at': { value: 'TIME', about: 'when it expires, such as 2026-12-31T00:00:00Z' },
+    'expires-at': { value: 'TIME', about: 'when the link expires, such as 2026-12-31T00:00:00Z' },
   },
   async run(given, context) {
     const link = readNewLink(given);
@@ -71,11 +71,9 @@ function readIdTypes(given: Arguments): readonly IdType[] | undefined {
     const first = text.indexOf(':');
     const last = text.lastIndexOf(':');
     if (first <= 0 || first === last || last === text.length - 1) {
-      throw new UsageError(
-        `--id-type must be COUNTRY:TYPE:METHOD, NG:BVN:biometric_kyc for example, got ${quote(text)}`,
-      );
+      throw new UsageError(`--id-type must be COUNTRY:TYPE:METHOD, such as NG:BVN:biometric_kyc, got ${quote(text)}`);
     }
-    // The kind of ID is in the middle. It may be empty, which means "others".
+    // The kind of ID is in the middle. An empty kind means "others".
     return {
       country: text.slice(0, first),
       idType: text.slice(first + 1, last),
@@ -131,7 +129,13 @@ const list: Command = {
   about: 'list links, in the order of the service',
   positionals: [],
   flags: {
-    limit: { value: 'N', about: `at most this many; default ${defaultLimit}`, kind: 'integer', min: 1, max: 1_000_000 },
+    limit: {
+      value: 'N',
+      about: `the largest number of links; default ${defaultLimit}`,
+      kind: 'integer',
+      min: 1,
+      max: 1_000_000,
+    },
   },
   async run(given, context) {
     const limit = given.number('limit') ?? defaultLimit;
@@ -139,7 +143,8 @@ const list: Command = {
     if (given.isSet('json')) writeJsonLine(context, links);
     else if (links.length > 0) writeRows(context, links);
     if (links.length === 0) writeLine(context.stderr, 'There are no links');
-    if (totalCount > links.length) writeLine(context.stderr, `The first ${links.length} of ${totalCount}: see --limit`);
+    if (totalCount > links.length)
+      writeLine(context.stderr, `These are the first ${links.length} of ${totalCount} links: see --limit`);
     return exitCodes.done;
   },
 };
@@ -166,7 +171,7 @@ const update: Command = {
   about: 'change the ID types that a link accepts, or disable it',
   positionals: ['REF'],
   flags: {
-    'id-type': { ...idTypeFlag, about: `${idTypeFlag.about}; together they replace the earlier ones` },
+    'id-type': { ...idTypeFlag, about: `${idTypeFlag.about}; these IDs replace all earlier IDs` },
     disabled: {
       value: 'true|false',
       about: 'true disables the link; false asks the service to enable it',

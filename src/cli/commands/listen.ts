@@ -19,7 +19,7 @@ const forwardTimeoutMs = 10_000;
 
 export const listenCommand: Command = {
   name: 'listen',
-  about: 'receive callbacks on this machine: verify them, say what is wrong, print them',
+  about: 'receive callbacks on this machine, verify them, and print them or say what is wrong',
   positionals: [],
   flags: {
     port: {
@@ -31,7 +31,7 @@ export const listenCommand: Command = {
     },
     forward: {
       value: 'URL',
-      about: 'post verified callbacks there, unchanged, and respond with the status from there',
+      about: 'post verified callbacks to this URL, unchanged, and respond with the status of its response',
       kind: 'url',
     },
   },
@@ -40,7 +40,7 @@ export const listenCommand: Command = {
     const say = (text: string) => writeLine(isJson ? context.stderr : context.stdout, `${timeOf(context)} ${text}`);
     const client = createClient(context, {
       onEvent(event) {
-        if (event.type === 'callback' && event.result === 'repeat') say('repeat: it was received before');
+        if (event.type === 'callback' && event.result === 'repeat') say('repeat: this callback was received before');
       },
     });
     const handle = createEndpoint(client, {
@@ -51,7 +51,7 @@ export const listenCommand: Command = {
     const server = await open(given.number('port') ?? defaultPort, {
       maxBodyBytes: defaultMaxBytes,
       check: () => null,
-      onTooLarge: ({ status }) => say(`responded with ${status}: it is larger than ${defaultMaxBytes} bytes`),
+      onTooLarge: ({ status }) => say(`responded with ${status}: the callback is larger than ${defaultMaxBytes} bytes`),
       async respond(request) {
         const response = await handle(request);
         if (forward === undefined || response.status !== 200) return response;
@@ -78,8 +78,11 @@ async function open(port: number, site: Site) {
     return await listen({ host: '127.0.0.1', port }, () => site);
   } catch (error) {
     const code: unknown = Object(error).code;
-    if (code === 'EADDRINUSE') throw new RefusedError(`Port ${port} is in use: stop what listens there, or see --port`);
-    if (code === 'EACCES') throw new RefusedError(`Port ${port} needs more rights: choose another with --port`);
+    if (code === 'EADDRINUSE')
+      throw new RefusedError(
+        `Port ${port} is in use: stop the server that uses it, or choose another port with --port`,
+      );
+    if (code === 'EACCES') throw new RefusedError(`Port ${port} needs more rights: choose another port with --port`);
     throw error;
   }
 }
@@ -109,7 +112,7 @@ function createEndpoint(client: HostedClient, { say, show }: Reporting): Respond
 }
 
 function describeProblem(error: unknown): string {
-  return isHostedError(error) ? error.message : 'it could not be handled';
+  return isHostedError(error) ? error.message : 'the callback could not be handled';
 }
 
 function toRow({ id, userId, jobId, linkId, entry }: ConfirmedEvent, { state }: JobStatus) {
@@ -128,7 +131,7 @@ interface Target {
   say(text: string): void;
 }
 
-// The sender gets the receiver's status. So it redelivers a callback that failed at the receiver.
+// The sender gets the receiver's status. So the sender redelivers a callback that failed at the receiver.
 async function passOn({ headers, body }: ReceivedRequest, { url, signal, say }: Target): Promise<Response> {
   const { origin } = new URL(url);
   try {

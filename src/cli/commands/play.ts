@@ -19,7 +19,8 @@ export const playCommand: Command = {
   flags: {
     origin: {
       value: 'URL',
-      about: 'the sandbox; default: the URL in the variables if it is on this machine, else http://127.0.0.1:4085',
+      about:
+        'the URL of the sandbox; default: the URL in the variables if it is on this machine, otherwise http://127.0.0.1:4085',
       kind: 'url',
     },
   },
@@ -39,7 +40,7 @@ export const playCommand: Command = {
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-// The variables may have the URL of the real service, which cannot play outcomes.
+// The URL in the variables is used only if it is on this machine, because the real service cannot play outcomes.
 function findOrigin({ env }: Context, environment: string): string {
   const given = env[`HOSTED_${environment.toUpperCase()}_BASE_URL`];
   const url = given === undefined ? null : URL.parse(given);
@@ -60,11 +61,11 @@ async function post(url: string, body: object, { signal }: Context) {
     });
     text = await response.text();
   } catch {
-    throw new UnreachableError(`No sandbox responds at ${origin}: "npx hosted-client sandbox" starts one`);
+    throw new UnreachableError(`No sandbox responds at ${origin}: "npx hosted-client sandbox" starts a sandbox`);
   }
   const job = response.status === 200 ? readJob(text) : null;
   if (job !== null) return job;
   const issues = readIssues(text);
-  if (issues !== null) throw new RefusedError(`The sandbox rejected it: ${issues}`);
+  if (issues !== null) throw new RefusedError(`The sandbox rejected the input: ${issues}`);
   throw new RefusedError(`The server at ${origin} is not a sandbox (status ${response.status}): see --origin`);
 }

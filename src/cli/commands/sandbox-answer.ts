@@ -7,7 +7,7 @@
 import type { JobRef } from '../../index.js';
 import { isRecord, parseJson } from '../../protocol/json.js';
 
-/** Reads both ids of a job; null if the text has none. */
+/** Reads both ids of a job; null if the response does not have them. */
 export function readJob(text: string): JobRef | null {
   const value = parseJson(text);
   if (!isRecord(value)) return null;
@@ -15,7 +15,7 @@ export function readJob(text: string): JobRef | null {
   return typeof userId === 'string' && typeof jobId === 'string' ? { userId, jobId } : null;
 }
 
-/** Reads what is wrong with the input, as one line; null if the text does not say it. */
+/** Reads the problems of the input, as one line; null if the response names no problem. */
 export function readIssues(text: string): string | null {
   const value = parseJson(text);
   const issues = isRecord(value) && Array.isArray(value.issues) ? value.issues : [];

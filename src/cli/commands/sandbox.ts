@@ -27,12 +27,12 @@ const optionsByFlag = {
   folder: 'folder',
 } as const satisfies Record<string, keyof SandboxOptions>;
 
-/** Options whose errors come from this machine, not from a wrong command line. */
+/** If one of these options has an error, the reason is this machine, not a wrong command line. */
 const ofThisMachine = ['port', 'host', 'folder'];
 
 export const sandboxCommand: Command = {
   name: 'sandbox',
-  about: 'the service on this machine, with the pages that end users open, callbacks and a console',
+  about: 'run a simulation of the service on this machine, with the pages that end users open, callbacks and a console',
   positionals: [],
   flags: {
     port: {
@@ -45,9 +45,9 @@ export const sandboxCommand: Command = {
     host: {
       value: 'HOST',
       about:
-        'the address to listen on; default 127.0.0.1; with another address, others on the network can use the sandbox',
+        'the address to listen on; default 127.0.0.1; with another address, anyone on the network can use the sandbox',
     },
-    seed: { value: 'N', about: 'the same seed and requests give the same ids and results', kind: 'integer' },
+    seed: { value: 'N', about: 'with the same seed, the same requests give the same ids and results', kind: 'integer' },
     spelling: {
       value: 'table|sample|random',
       about: 'how responses are spelled',
@@ -55,15 +55,15 @@ export const sandboxCommand: Command = {
     },
     'first-page': { value: '0|1', about: 'the number of the first page', choices: ['0', '1'] },
     latency: { value: 'MS', about: 'how long each response takes', kind: 'integer', min: 0, max: 2_147_483_647 },
-    'failure-rate': { value: 'P', about: 'the share of requests that get 503', kind: 'number', min: 0, max: 1 },
+    'failure-rate': { value: 'P', about: 'the share of requests that get status 503', kind: 'number', min: 0, max: 1 },
     'callback-url': {
       value: 'URL',
-      about: 'where the results of links without a callback URL are posted',
+      about: 'the URL that the results of links without a callback URL are posted to',
       kind: 'url',
     },
     'allow-callbacks': {
       value: 'HOST',
-      about: 'another host that callbacks may be posted to; repeat it for more',
+      about: 'another host that callbacks may be posted to; repeat the flag for more hosts',
       isList: true,
     },
     folder: { value: 'DIR', about: 'the folder for links, jobs and callbacks; default: only in memory' },
@@ -106,7 +106,7 @@ function readOptions(given: Arguments): SandboxOptions {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** The same error, with the names of flags. */
+/** Creates the same error, with the names of flags in place of options. */
 function toFlags({ issues }: HostedConfigError): Error {
   const flagOf = (path: string) => {
     const [option = ''] = path.split('[');
@@ -137,7 +137,7 @@ It is a simulation: it checks no identity, and its keys are test keys.
 
 ${writeVariables({ partnerId, apiKey: apiKeys.sandbox, baseUrls })}
 
-The key of its production: ${apiKeys.production}
+The key of the production environment: ${apiKeys.production}
 Ctrl+C stops it.
 
 `;

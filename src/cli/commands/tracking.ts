@@ -1,6 +1,6 @@
 /**
- * `tracking stats|dead-letters|retry`: looks at tracked jobs, and hands dead letters over again. It makes no tables,
- * follows no job and calls no handler.
+ * `tracking stats|dead-letters|retry`: looks at tracked jobs, and hands dead letters over again. These commands create
+ * no tables, follow no job and call no handler.
  *
  * @module
  */
@@ -18,13 +18,16 @@ import { writeFacts, writeJsonLine, writeLine, writeTable } from '../output.js';
 const defaultSchema = 'hosted_tracking';
 
 const placeFlags: Flags = {
-  schema: { value: 'NAME', about: `the schema of its tables; ${defaultSchema}` },
-  folder: { value: 'DIR', about: 'a folder that no process has open, in place of the database of DATABASE_URL' },
+  schema: { value: 'NAME', about: `the schema of the tracking tables; default ${defaultSchema}` },
+  folder: {
+    value: 'DIR',
+    about: 'a folder in place of the database in DATABASE_URL; no other process may have it open',
+  },
 };
 
 const stats: Command = {
   name: 'tracking stats',
-  about: 'count tracked jobs, over all processes; it reads the whole table',
+  about: 'count the tracked jobs of all processes; this reads the whole table',
   positionals: [],
   flags: placeFlags,
   async run(given, context) {
@@ -56,8 +59,14 @@ const deadLetters: Command = {
   positionals: [],
   flags: {
     ...placeFlags,
-    limit: { value: 'N', about: `at most this many; ${defaultLimit}`, kind: 'integer', min: 1, max: 10_000 },
-    after: { value: 'KEY', about: 'those after this key; without it, from the oldest' },
+    limit: {
+      value: 'N',
+      about: `the largest number of dead letters; default ${defaultLimit}`,
+      kind: 'integer',
+      min: 1,
+      max: 10_000,
+    },
+    after: { value: 'KEY', about: 'only the dead letters after this key; default: from the oldest' },
   },
   async run(given, context) {
     const after = given.text('after');
@@ -77,9 +86,9 @@ const deadLetters: Command = {
 
 const retry: Command = {
   name: 'tracking retry',
-  about: 'hand over one dead letter again, or with --all every one; the running processes call their handlers',
+  about: 'hand over one dead letter again, or all of them with --all; the running processes call the handlers',
   positionals: ['[KEY]'],
-  flags: { ...placeFlags, all: { about: 'every dead letter' } },
+  flags: { ...placeFlags, all: { about: 'hand over every dead letter' } },
   async run(given, context) {
     const [key] = given.positionals;
     const isAll = given.isSet('all');
@@ -94,7 +103,7 @@ const retry: Command = {
   },
 };
 
-/** Opens the existing tables, and closes them after the work. */
+/** Opens the existing tables, does the work, and closes the tables. */
 async function withTracker<T>(given: Arguments, context: Context, work: (tracker: Tracker) => Promise<T>): Promise<T> {
   const place = findPlace(given, context);
   const client = createClient(context);
@@ -113,7 +122,7 @@ async function withTracker<T>(given: Arguments, context: Context, work: (tracker
   }
 }
 
-// The URL may contain a password, so it is read only from the environment, and no part of it is ever written.
+// The URL may contain a password, so it is read only from the environment, and no part of it is ever printed.
 function findPlace(given: Arguments, { env }: Context): { connectionString: string } | { folder: string } {
   const folder = given.text('folder');
   if (folder !== undefined) {
@@ -137,7 +146,7 @@ function toFailure({ reason, message }: HostedStorageError, schema: string): Err
   );
 }
 
-/** The same error, with the names of flags. */
+/** Creates the same error, with the names of flags in place of options. */
 function toUsage({ issues }: HostedConfigError): UsageError {
   return new UsageError(issues.map(({ path, message }) => `--${path} ${message}`).join('; '));
 }

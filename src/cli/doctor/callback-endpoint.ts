@@ -1,6 +1,6 @@
 /**
- * Checks that a callback endpoint rejects callbacks without a valid signature. The callbacks that are sent report that
- * the verification of an invented user failed, so an endpoint that accepts them checks no signature.
+ * Checks that a callback endpoint rejects callbacks without a valid signature. It posts callbacks that report a failed
+ * verification of an invented user. An endpoint that accepts such a callback does not verify signatures.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export async function checkEndpoint(url: string, context: Context): Promise<Find
   const forged = { timestamp, signature: createSignature() };
   try {
     const unsignedStatus = await post(url, {}, context);
-    // Named although the next one may have no response.
+    // This is reported at once, because the next callback may get no response.
     if (isAccepted(unsignedStatus)) return createAccepted('an unsigned', unsignedStatus, origin);
     const forgedStatus = await post(url, forged, context);
     if (isAccepted(forgedStatus)) return createAccepted('a forged', forgedStatus, origin);
@@ -34,11 +34,14 @@ function isAccepted(status: number): boolean {
 }
 
 function createAccepted(kind: string, status: number, origin: string): Finding {
-  const message = `${origin} accepts ${kind} callback (status ${status}): anyone can report a "passed". Verify callbacks with callbacks.handler()`;
+  const message = `${origin} accepts ${kind} callback (status ${status}): anyone can report a passed verification. Verify callbacks with callbacks.handler()`;
   return { check: 'callback', state: 'wrong', message };
 }
 
-/** The statuses by which an endpoint may reject a signature; others say that it did not come to look at it. */
+/**
+ * The statuses with which an endpoint may reject a signature. Any other status says that the endpoint has not checked
+ * the signature.
+ */
 const rejecting = new Set([400, 401, 403, 422]);
 
 function judge(unsigned: number, forged: number, origin: string): Finding {
@@ -53,10 +56,10 @@ function judge(unsigned: number, forged: number, origin: string): Finding {
 }
 
 function adviceOf(status: number): string {
-  if (status === 404 || status === 405) return 'is it the URL that receives callbacks?';
-  if (status < 400) return 'it must respond by itself: redirects are not followed';
-  if (status >= 500) return 'it should reject them with 401, and not fail';
-  return 'it should reject them with 401, and for no other reason';
+  if (status === 404 || status === 405) return 'is this the URL that receives callbacks?';
+  if (status < 400) return 'the endpoint must respond itself, because redirects are not followed';
+  if (status >= 500) return 'the endpoint should reject such callbacks with 401, and not fail';
+  return 'the endpoint should reject such callbacks with 401, and not for another reason';
 }
 
 function createSignature(): string {

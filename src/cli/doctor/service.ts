@@ -1,5 +1,6 @@
 /**
- * Checks that the service can be reached, that its clock agrees with this one, and that it accepts signed calls.
+ * Checks that the service can be reached, that its clock agrees with this machine's clock, and that it accepts signed
+ * calls.
  *
  * @module
  */
@@ -10,12 +11,15 @@ import { type Context, nowOf } from '../context.js';
 import type { Finding } from './finding.js';
 import { toVariable } from './variables.js';
 
-/** The largest difference between the clocks, in ms, without a warning. `Date` has whole seconds. */
+/** The largest difference between the clocks, in ms, without a warning. The header `Date` has only whole seconds. */
 const unsuspiciousMs = 5_000;
-/** From this difference on, in ms, signatures are probably rejected as stale (assumed, as in `maxResponseAgeMs`). */
+/**
+ * With a difference of this many ms or more, signatures are probably rejected as stale (assumed, as in
+ * `maxResponseAgeMs`).
+ */
 const staleMs = 300_000;
 
-/** Checks that a server responds at a URL, and what its clock says. */
+/** Checks that a server responds at a URL, and compares its clock with this machine's clock. */
 export async function checkAddress(url: string, context: Context): Promise<readonly Finding[]> {
   const { origin } = new URL(url);
   const from = nowOf(context);
@@ -47,7 +51,7 @@ function checkClock(headers: Headers, { from, to }: { from: number; to: number }
   return { check: 'clock', state: Math.abs(offMs) >= staleMs ? 'wrong' : 'warning', message };
 }
 
-/** ` (ECONNREFUSED)`, if the platform names a reason. */
+/** Writes the reason, such as ` (ECONNREFUSED)`, if the platform names a reason. */
 function reasonOf(error: unknown): string {
   const cause: unknown = Object(error).cause;
   const code: unknown = Object(cause).code;
@@ -68,10 +72,10 @@ export async function checkCall(client: HostedClient, context: Context): Promise
   }
 }
 
-/** The id of no job. */
+/** An id that no job has. */
 const noOne = 'hosted-client-doctor';
 
-/** Asks for the status of a job that is not there. */
+/** Requests the status of a job that does not exist. */
 export async function checkJobStatus(client: HostedClient, context: Context): Promise<Finding> {
   const { env, signal } = context;
   try {
@@ -86,11 +90,12 @@ export async function checkJobStatus(client: HostedClient, context: Context): Pr
   return { check: 'job_status', state: 'well', message: 'the service accepted a request for a job status' };
 }
 
-/** `variable` has the URL that was called. */
+/** `variable` is the name of the variable with the URL. */
 function toFinding(check: Finding['check'], error: unknown, variable: string): Finding {
   if (!isHostedError(error)) return { check, state: 'wrong', message: 'failed for an unknown reason' };
   const isReached = error.code !== 'connection' && error.code !== 'timeout';
-  // Messages are written for programs, which have options; and what they advise is running already.
+  // The client's message names an option in place of the variable, and may advise to run doctor, which is running
+  // already.
   const message = error.message.replace(`; ${adviceToDiagnose}`, '').replaceAll('"baseUrls"', variable);
   return { check, state: isReached ? 'wrong' : 'unreachable', message };
 }

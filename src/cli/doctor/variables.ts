@@ -26,9 +26,9 @@ const keyNames = ['HOSTED_API_KEY', 'HOSTED_SECRET_KEY', 'HOSTED_SERVICE_PUBLIC_
 /** The result of checking the variables. */
 export interface Setup {
   readonly findings: readonly Finding[];
-  /** Null if no client can be created. */
+  /** The client; null if no client can be created. */
   readonly client: HostedClient | null;
-  /** Null if there is none, or it cannot be read. */
+  /** The URLs of the service; null if a URL is missing or invalid. */
   readonly addresses: Addresses | null;
 }
 
@@ -41,7 +41,7 @@ export interface Addresses {
 export function checkVariables(context: Context): Setup {
   const findings = [...findMisspelt(context), ...checkKeys(context), ...checkPartner(context)];
   try {
-    // Without retries: the first response is what is reported.
+    // The client does not retry, because doctor reports the first response.
     const client = createClient(context, { maxRetries: 0, timeoutMs: 15_000, totalTimeoutMs: 20_000 });
     const message = `set and well formed, for ${client.environment}`;
     return {
@@ -61,7 +61,7 @@ export function checkVariables(context: Context): Setup {
   }
 }
 
-/** Which variable gives an option. */
+/** Returns the name of the variable that sets an option. */
 export function toVariable(path: string, { env }: Context): string {
   const [option = '', environment = env.HOSTED_ENVIRONMENT || 'sandbox'] = path.split('.');
   const name = environment.toUpperCase();
