@@ -1,5 +1,5 @@
 /**
- * The body of a request as a framework passes it on: its bytes, or the value that a parser returned.
+ * Reads the body that a framework gives: bytes, or the value that a parser returned.
  *
  * @module
  */
@@ -18,8 +18,8 @@ export function rawBytesOf(body: unknown): Uint8Array | null {
 
 /**
  * Writes a parsed body as JSON again; returns null if JSON cannot hold it. The signature does not cover the body, so
- * whitespace and the order of properties do not matter. Changes by the parser stay: it may have rounded large numbers,
- * or turned strings into dates.
+ * whitespace and the order of properties do not matter. The parser's changes remain: for example, it may have rounded
+ * large numbers, or turned strings into dates.
  */
 export function rewriteParsed(body: unknown): Uint8Array | null {
   if (body === undefined) return null;

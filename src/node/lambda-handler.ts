@@ -13,12 +13,12 @@ import { assertHandler, createBrokenBody, createRequest, type GivenRequest } fro
  * Adapts a handler of callbacks to AWS Lambda. It reads the events of an HTTP API (payload 1.0 and 2.0), a REST API, a
  * function URL and a load balancer.
  *
- * The body may be text, base64, or an object that a middleware parsed. A load balancer accepts at most 1 MB, and
- * callbacks reach 1.5 MB.
+ * The body may be text, base64, or an object that a middleware parsed. A load balancer accepts at most 1 MB, but a
+ * callback can have 1.5 MB.
  *
- * @param handle - What `callbacks.handler` returns.
- * @returns A function from an event to status, headers and body. It never rejects: if `handle` does, the status is
- *   500.
+ * @param handle - The handler that `callbacks.handler` returns.
+ * @returns A function that takes an event and resolves with status, headers and body. It never rejects: if `handle`
+ *   rejects, the status is 500.
  * @throws {HostedConfigError} when `handle` is not a function.
  *
  * @example A function that receives callbacks
@@ -33,7 +33,7 @@ export function lambdaHandler(handle: (request: Request) => Promise<Response>): 
   statusCode: number;
   /** The headers, by name. */
   headers: Record<string, string>;
-  /** The body; empty for a handler of callbacks. */
+  /** The body; it is empty if `handle` comes from `callbacks.handler`. */
   body: string;
 }> {
   assertHandler(handle);
@@ -49,7 +49,7 @@ export function lambdaHandler(handle: (request: Request) => Promise<Response>): 
 
 function readEvent(event: unknown): GivenRequest {
   const context = read(event, 'requestContext');
-  // Payload 2.0 and function URLs have `requestContext.http`. All others have `httpMethod`.
+  // Payload 2.0 and function URLs have `requestContext.http`. All other events have `httpMethod`.
   const method = read(read(context, 'http'), 'method') ?? read(event, 'httpMethod') ?? read(context, 'httpMethod');
   return {
     method,
@@ -65,12 +65,12 @@ function bodyOf(body: unknown, isBase64: boolean): Uint8Array | ReadableStream<U
   return decoded ?? rawBytesOf(body) ?? rewriteParsed(body) ?? createBrokenBody();
 }
 
-// Some middlewares write it as a string.
+// Some middlewares write this flag as a string.
 function isTrue(flag: unknown): boolean {
   return flag === true || flag === 'true';
 }
 
-// Lenient, because gateways differ: base64 that is not canonical is decoded, too.
+// Base64 that is not canonical is decoded, too, because gateways differ.
 function decode(base64: string): Uint8Array | null {
   try {
     const binary = atob(base64);

@@ -25,7 +25,7 @@ export interface NodeRequest {
   readonly method?: string | undefined;
   /** Path and query. */
   readonly url?: string | undefined;
-  /** By name, in lower case. */
+  /** The headers, by name in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The parsed body, if a parser ran. */
   readonly body?: unknown;
@@ -41,17 +41,17 @@ export interface NodeRequest {
 export interface NodeResponse {
   /** The status to send. */
   statusCode: number;
-  /** Whether its headers were sent. */
+  /** Whether the headers were sent. */
   readonly headersSent: boolean;
   /** Whether the response was ended. */
   readonly writableEnded: boolean;
-  /** Whether the connection is gone. */
+  /** Whether the connection is closed. */
   readonly destroyed: boolean;
   /**
    * Sets a header.
    *
-   * @param name - Its name.
-   * @param value - Its value, or several.
+   * @param name - The name of the header.
+   * @param value - The value of the header, or a list of values.
    * @returns Anything.
    */
   setHeader(name: string, value: string | readonly string[]): unknown;
@@ -71,19 +71,21 @@ export interface NodeResponse {
 }
 
 /**
- * Adapts a handler of callbacks to `node:http`, `node:http2`, Express 4 and 5, Connect, Nest, and the raw pair of Fastify.
+ * Adapts a handler of callbacks to `node:http`, `node:http2`, Express 4 and 5, Connect, Nest, and Fastify's
+ * `request.raw` and `reply.raw`.
  *
  * The body may have any of these forms: `rawBody` (a string or bytes), `body` as bytes or a string, a stream that was
  * not read, or the object that a JSON parser returned. The signature does not cover the body, so `express.json()` may
- * run first: only numbers that are too large for JavaScript lose digits. Content type and the headers of gateways do
- * not matter. Callbacks reach 1.5 MB: set the `limit` of a parser that runs first to `'8mb'`, because `express.json()`
- * stops at 100 KB and Fastify at 1 MB, both before this function is called.
+ * run first. Only numbers that are too large for JavaScript then lose digits. Content type and the headers of gateways
+ * do not matter. Callbacks can have 1.5 MB, but `express.json()` rejects bodies of more than 100 KB, and Fastify bodies
+ * of more than 1 MB, before this function is called. So raise the limit of the parser, for example to `'8mb'`.
  *
- * If other code has read the body and did not keep it, the response is 503, and the handler's `onError` is called. A
- * body larger than `maxBytes` ends in 413, and the rest of it is read and dropped.
+ * If other code has read the body and did not keep it, the response is 503, and the handler's `onError` is called. If
+ * the body is larger than `maxBytes`, the response is 413, and the rest of the body is read and dropped.
  *
- * @param handle - What `callbacks.handler` returns.
- * @returns A function from a request and its response. It never rejects: if `handle` does, the response is 500.
+ * @param handle - The handler that `callbacks.handler` returns.
+ * @returns A function that takes a request and its response. It never rejects: if `handle` rejects, the response is
+ *   500.
  * @throws {HostedConfigError} when `handle` is not a function.
  *
  * @example Express, behind a parser of JSON
@@ -101,7 +103,7 @@ export function nodeHandler(
   assertHandler(handle);
   return async (request, response) => {
     const answer = await answerTo(request, handle);
-    // A failure here cannot be reported: the response is gone.
+    // An error here cannot be reported to the client, because there is no other response to send.
     await send(answer, response, readProperty(Object(request), 'httpVersionMajor') === 2).catch(() => undefined);
   };
 }
@@ -125,7 +127,7 @@ function bodyOf(request: NodeRequest): Uint8Array | ReadableStream<Uint8Array> {
   const raws = [rawBytesOf(readProperty(request, 'rawBody')), rawBytesOf(body)];
   const raw = raws.find((bytes) => bytes !== null && bytes.length > 0);
   if (raw) return raw;
-  // Where no parser ran, Express 4 has an empty object, and other code may have left an empty string.
+  // If no parser ran, `body` is an empty object in Express 4, and may be an empty string in other frameworks.
   const isBlank = body === undefined || body === null || raws[1] !== null || isEmptyObject(body);
   if (!isBlank) return rewriteParsed(body) ?? createBrokenBody();
   if (isUnread(request)) return streamOf(request);
@@ -154,7 +156,7 @@ function isUnread(request: object): request is NodeStream {
   return hasMethods(request, 'on', 'off', 'pause', 'resume') && readProperty(request, 'readableDidRead') !== true;
 }
 
-// The body is read by events. The iterator and `Readable.toWeb` destroy the connection when reading stops early, and
+// The body is read with events. The iterator and `Readable.toWeb` destroy the connection if reading stops early, and
 // then no response can be sent.
 function streamOf(source: NodeStream): ReadableStream<Uint8Array> {
   let stopListening: (() => void) | undefined;
@@ -181,7 +183,7 @@ function listen(source: NodeStream, controller: ReadableStreamDefaultController<
     [
       'data',
       (chunk) => {
-        // One chunk for each read. The rest waits in the connection.
+        // Each read gives one chunk. The other chunks wait in the connection.
         source.pause();
         const bytes = rawBytesOf(chunk);
         if (bytes === null) fail();
@@ -194,7 +196,7 @@ function listen(source: NodeStream, controller: ReadableStreamDefaultController<
   ];
   const stop = () => {
     for (const [event, listener] of listeners) source.off(event, listener);
-    // An error that comes later must not end the process.
+    // A later error of the request must not end the process.
     source.on('error', () => undefined);
   };
   for (const [event, listener] of listeners) source.on(event, listener);
@@ -205,13 +207,14 @@ function listen(source: NodeStream, controller: ReadableStreamDefaultController<
 
 async function send(answer: Response | null, response: NodeResponse, isHttp2: boolean): Promise<void> {
   const body = new Uint8Array((await answer?.arrayBuffer()) ?? []);
-  // Other code may have responded already, or the client may be gone.
+  // Other code may have responded already, or the client may have disconnected.
   if (response.headersSent || response.writableEnded || response.destroyed) return;
   response.statusCode = answer?.status ?? 500;
   for (const [name, value] of answer?.headers ?? []) {
     response.setHeader(name, name === 'set-cookie' ? (answer?.headers.getSetCookie() ?? value) : value);
   }
-  // RFC 9110 §15.5.9: the rest of a body that did not come in time is not waited for. HTTP/2 has no such header.
+  // After 408, the connection is closed, because the rest of the body is still missing (RFC 9110 §15.5.9). HTTP/2 has
+  // no header `connection`.
   if (answer?.status === 408 && !isHttp2) response.setHeader('connection', 'close');
   if (body.length > 0) response.end(body);
   else response.end();

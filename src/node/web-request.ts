@@ -1,5 +1,5 @@
 /**
- * Creates the web-standard request that a handler of callbacks takes, from a framework's own request.
+ * Turns a framework's own request into the web-standard request that a handler of callbacks takes.
  *
  * @module
  */
@@ -7,17 +7,17 @@
 import { HostedConfigError } from '../errors/errors.js';
 import { shadowPollution } from '../runtime/prototype.js';
 
-/** A handler of web-standard requests: what `callbacks.handler` returns. */
+/** A handler of web-standard requests, as `callbacks.handler` returns it. */
 export type WebHandler = (request: Request) => Promise<Response>;
 
 /**
  * Checks the handler when an adapter is created, before the first callback.
  *
- * @throws {HostedConfigError} when it is not a function.
+ * @throws {HostedConfigError} when `handle` is not a function.
  */
 export function assertHandler(handle: unknown): asserts handle is WebHandler {
   if (typeof handle === 'function') return;
-  const issues = [{ path: 'handle', message: 'must be a function: what callbacks.handler() returns' }];
+  const issues = [{ path: 'handle', message: 'must be the function that callbacks.handler() returns' }];
   throw new HostedConfigError(issues, { task: 'receive a callback' });
 }
 
@@ -26,13 +26,15 @@ export interface GivenRequest {
   readonly method: unknown;
   /** Path and query. */
   readonly path: unknown;
-  /** By name; a value may be a list. */
+  /** The headers, by name. A value may be a list. */
   readonly headers: Readonly<Record<string, unknown>>;
-  /** All bytes, or a stream of them. */
+  /** The bytes of the body, or a stream of these bytes. */
   readonly body: Uint8Array | ReadableStream<Uint8Array>;
 }
 
-/** Creates a web-standard request. What cannot be read becomes one whose body is broken: a handler reports it. */
+/**
+ * Creates a web-standard request. If `read` throws, the request gets a broken body, and the handler reports the error.
+ */
 export function createRequest(read: () => GivenRequest): Request {
   try {
     return toWebRequest(read());
@@ -50,7 +52,10 @@ function toWebRequest({ method, path, headers, body }: GivenRequest): Request {
   return new Request(toUrl(path), Object.assign(init, { body: stream, duplex: 'half' }));
 }
 
-/** Creates a body that cannot be read. Handlers report it and respond with 503, so that the callback is redelivered. */
+/**
+ * Creates a body that cannot be read. Handlers report the error and respond with 503, so that the callback is
+ * redelivered.
+ */
 export function createBrokenBody(): ReadableStream<Uint8Array> {
   return createStream((controller) => controller.error(new TypeError('the body was read before')));
 }
@@ -64,7 +69,7 @@ export function createStream(
   return new ReadableStream<Uint8Array>({ ...shadows, pull, cancel }, { ...shadows, highWaterMark: 0 });
 }
 
-// The body is a stream, because a request would copy bytes.
+// The body is a stream, because a Request would copy the bytes.
 function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   return createStream((controller) => {
     if (bytes.length > 0) controller.enqueue(bytes);
@@ -72,19 +77,19 @@ function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   });
 }
 
-// The platform's Request accepts no CONNECT and no TRACE; a handler accepts only POST, so GET replaces them.
+// The platform's Request accepts neither CONNECT nor TRACE. They become GET, which a handler rejects, too.
 function toMethod(method: unknown): string {
   const name = String(method).toUpperCase();
   return ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'].includes(name) ? name : 'GET';
 }
 
-// Clients and gateways choose host and scheme, so the URL does not use them.
+// The URL does not contain the host and scheme of the request, because clients and gateways choose them.
 function toUrl(path: unknown): string {
   const url = URL.parse(`http://localhost/${String(path ?? '').replace(/^\/+/, '')}`);
   return url?.href ?? 'http://localhost/';
 }
 
-/** Headers that describe the body as it was sent. Its length may have changed since then. */
+/** Headers that describe the body as it was sent. They are left out if a parser may have changed the body. */
 const ofTransfer = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
 
 function toHeaders(given: Readonly<Record<string, unknown>>, body: GivenRequest['body']): Headers {

@@ -341,7 +341,7 @@ test('something else than a handler is refused when the adapter is made', () => 
   const create = () => nodeHandler({ onEvent: () => undefined } as never);
 
   expect(create).toThrow(HostedConfigError);
-  expect(create).toThrow('Cannot receive a callback: "handle" must be a function: what callbacks.handler() returns');
+  expect(create).toThrow('Cannot receive a callback: "handle" must be the function that callbacks.handler() returns');
 });
 
 test('it takes the request and response of node:http and node:http2', () => {
