@@ -27,12 +27,13 @@ import { createMeasurements } from './measurements.js';
 import { callbackDescription, callDescription, type Description, waitDescription } from './spans.js';
 
 /**
- * Creates spans and metrics of calls, waits and callbacks, for every client in the process, including those created
- * before. The spans are children of the active span. Spans that begin within a call (by the instrumentation of the
- * platform's fetch) or within `onEvent` are children of its span. No attribute names a person, a job or a link.
+ * Creates spans and metrics of calls, waits and callbacks, for every client in the process, including clients that
+ * exist already. The spans are children of the active span. Spans that begin during a call (by the instrumentation of
+ * the platform's fetch) are children of the call's span, and spans that begin in `onEvent` are children of the
+ * callback's span. No attribute names a person, a job or a link.
  *
- * It needs `node:diagnostics_channel`: It works in Node, Bun, Deno, and Workers with `nodejs_compat`. On other
- * platforms it does nothing. Call it once, when the process starts.
+ * This works in Node, Bun, Deno, and Workers with `nodejs_compat`, because it needs `node:diagnostics_channel`. On
+ * other platforms, it does nothing. Call it once, when the process starts.
  *
  * @param options - The providers of spans and measurements.
  * @returns An object with `disable()`, which stops the instrumentation.
@@ -100,7 +101,7 @@ type Measure<Message> = (
   attributes: ReturnType<Description<Message>['measuredAttributes']>,
 ) => void;
 
-/** Creates a span for each message of a channel; returns a function that stops it. */
+/** Creates a span for each message of a channel. The returned function stops this. */
 function follow<Message extends TraceMessage>(
   name: ChannelName,
   tracer: Tracer,
@@ -109,7 +110,7 @@ function follow<Message extends TraceMessage>(
 ): () => void {
   const channel = openChannel(name);
   if (channel === null) return () => undefined;
-  // Weak: a wait that its caller abandons never ends.
+  // The map is weak, because a wait that its caller abandons never ends.
   const running = new WeakMap<object, { readonly span: Span; readonly startedAt: number }>();
   let runningCount = 0;
   let isEnabled = true;
@@ -128,7 +129,7 @@ function follow<Message extends TraceMessage>(
     running.set(message, { span, startedAt: performance.now() });
     runningCount += 1;
     const active = trace.setSpan(context.active(), span);
-    // A context manager does not show its store, so the store cannot be bound to the channel.
+    // `runInside` makes the span active. The channel cannot do this, because a context manager does not show its store.
     const before = message[runInside] ?? ((run: () => void) => run());
     message[runInside] = (run) => before(() => context.with(active, run));
   }

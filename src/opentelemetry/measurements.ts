@@ -8,7 +8,8 @@ import type { Attributes, Counter, Histogram, MeterProvider } from '@opentelemet
 import { version } from '../settings.js';
 
 /**
- * Records the metrics. Their instruments are created at first use. Before a provider is set, they would record nothing.
+ * Records the metrics. The instruments are created at first use: if they were created before a provider is set, they
+ * would record nothing.
  */
 export interface Measurements {
   recordCall(seconds: number, retries: number, attributes: Attributes): void;
@@ -16,7 +17,7 @@ export interface Measurements {
   recordCallback(seconds: number, attributes: Attributes): void;
 }
 
-/** Creates the measurements; `findProvider` is called when the first is recorded. */
+/** Creates the measurements. `findProvider` is called when the first measurement is recorded. */
 export function createMeasurements(findProvider: () => MeterProvider): Measurements {
   let made: Instruments | undefined;
   const instruments = () => {
@@ -59,12 +60,12 @@ function createInstruments(provider: MeterProvider): Instruments {
     meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } });
   return {
     callDuration: seconds('hosted.client.call.duration', 'Duration of calls, including retries and pauses', ofCalls),
-    retries: meter.createCounter('hosted.client.retries', { unit: '{retry}', description: 'Attempts after the first' }),
+    retries: meter.createCounter('hosted.client.retries', { unit: '{retry}', description: 'Retries of calls' }),
     waitDuration: seconds('hosted.client.wait.duration', 'Duration of waits for jobs', ofWaits),
     callbacks: meter.createCounter('hosted.client.callbacks', {
       unit: '{callback}',
       description: 'Deliveries of callbacks',
     }),
-    callbackDuration: seconds('hosted.client.callback.duration', 'Duration of handling deliveries', ofCalls),
+    callbackDuration: seconds('hosted.client.callback.duration', 'Duration of handling callbacks', ofCalls),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The names and attributes of spans and metrics. They follow OpenTelemetry's semantic conventions for HTTP clients and
- * messaging, where these define one. None names a person, a job or a link.
+ * The names and attributes of spans and metrics. If OpenTelemetry's semantic conventions for HTTP clients and messaging
+ * define a name, it is used here. No attribute names a person, a job or a link.
  *
  * @module
  */
@@ -18,9 +18,9 @@ export interface Description<Message> {
   startAttributes(message: Message): Attributes;
   /** The attributes that are known at the end. */
   endAttributes(message: Message): Attributes;
-  /** Whether its span has error status. */
+  /** Whether the span has error status. */
   isFailure(message: Message): boolean;
-  /** The attributes of its measurements. Each has only a few different values. */
+  /** The attributes of the measurements. Each attribute has only a few different values. */
   measuredAttributes(message: Message): Attributes;
 }
 
