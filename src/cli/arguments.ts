@@ -1,5 +1,5 @@
 /**
- * Reads the arguments of a command. An error names what is unknown or wrong, and says what would be right.
+ * Reads the arguments of a command. An error names the unknown or wrong argument, and says what would be right.
  *
  * @module
  */

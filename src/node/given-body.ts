@@ -17,9 +17,9 @@ export function rawBytesOf(body: unknown): Uint8Array | null {
 }
 
 /**
- * Writes a parsed body as JSON again; returns null if JSON cannot hold it. The signature does not cover the body, so
- * whitespace and the order of properties do not matter. The parser's changes remain: for example, it may have rounded
- * large numbers, or turned strings into dates.
+ * Writes a parsed body as JSON again; returns null if it cannot be written as JSON. The signature does not cover the
+ * body, so whitespace and the order of properties do not matter. The parser's changes remain: for example, it may have
+ * rounded large numbers, or turned strings into dates.
  */
 export function rewriteParsed(body: unknown): Uint8Array | null {
   if (body === undefined) return null;

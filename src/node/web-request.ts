@@ -77,7 +77,7 @@ function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   });
 }
 
-// The platform's Request accepts neither CONNECT nor TRACE. They become GET, which a handler rejects, too.
+// The platform's Request accepts neither CONNECT nor TRACE. These methods become GET, which a handler rejects, too.
 function toMethod(method: unknown): string {
   const name = String(method).toUpperCase();
   return ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'].includes(name) ? name : 'GET';

@@ -29,8 +29,8 @@ import { callbackDescription, callDescription, type Description, waitDescription
 /**
  * Creates spans and metrics of calls, waits and callbacks, for every client in the process, including clients that
  * exist already. The spans are children of the active span. Spans that begin during a call (by the instrumentation of
- * the platform's fetch) are children of the call's span, and spans that begin in `onEvent` are children of the
- * callback's span. No attribute names a person, a job or a link.
+ * the platform's fetch) are children of the call's span. Spans that begin in `onEvent` are children of the callback's
+ * span. No attribute names a person, a job or a link.
  *
  * This works in Node, Bun, Deno, and Workers with `nodejs_compat`, because it needs `node:diagnostics_channel`. On
  * other platforms, it does nothing. Call it once, when the process starts.

@@ -87,7 +87,8 @@ export const callbackDescription: Description<CallbackMessage> = {
     'messaging.operation.type': 'process',
   }),
   endAttributes: (message) => known({ ...deliveryOf(message), 'http.response.status_code': message.status }),
-  // As in the span of an HTTP server, 4xx is not an error, because anyone can post invalid callbacks.
+  // A 4xx status is not an error, because anyone can post invalid callbacks. The spans of HTTP servers follow the same
+  // rule.
   isFailure: ({ result }) => result === 'failed',
   measuredAttributes: (message) => known(deliveryOf(message)),
 };

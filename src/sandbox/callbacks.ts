@@ -42,7 +42,7 @@ export interface CallbackSettings {
   readonly defaultUrl: string | null;
   work(): Work;
   findJob(environment: Environment, job: JobRef): StoredJob | undefined;
-  /** The callback URL of a link; null if it has none. */
+  /** The callback URL of a link; null if the link has no callback URL. */
   urlOf(environment: Environment, linkRefId: string): string | null;
   /** The signed body of a callback. */
   write(callback: KeptCallback): Promise<string>;

@@ -133,7 +133,7 @@ function parseBody(text: string): unknown {
 }
 
 /**
- * Returns the entries whose id is greater than `id`, or all entries without `id`.
+ * Returns the entries whose id is greater than `id`. If `id` is undefined, returns all entries.
  *
  * @throws {HostedValidationError} when `id` is not an integer of 0 or more.
  */

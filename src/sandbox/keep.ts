@@ -1,7 +1,7 @@
 /**
- * Keeps a sandbox's state in a folder. The state is written shortly after each change, into a new file. This file then
- * replaces the old one. So if the process is killed, one of the two files is complete. Only one sandbox can use a
- * folder.
+ * Keeps a sandbox's state in a folder. Shortly after each change, the state is written into a new file, and the new
+ * file then replaces the old file. So one of the two files is complete even if the process is killed. Only one sandbox
+ * can use a folder.
  *
  * @module
  */

@@ -36,7 +36,7 @@ export interface SandboxSettings {
   readonly service: MockServiceOptions;
 }
 
-/** The port that a sandbox listens on if none is given. */
+/** The default port of a sandbox. */
 export const defaultPort = 4085;
 
 const pause = integer(0, maxTimerMs);

@@ -1,5 +1,5 @@
 /**
- * Decides which requests are accepted. Any page in a browser on this machine can send requests to a sandbox: the DNS
+ * Decides which requests are accepted. Any page in a browser on this machine can send requests to a sandbox. The DNS
  * can give 127.0.0.1 for the page's host name (DNS rebinding), and a form can be posted to any URL. So `Host` must be
  * the sandbox's own name, and a request that changes something must not come from a page of another origin.
  *

@@ -156,7 +156,7 @@ function checkLink(context: ControlContext, refId: string, environment: Environm
   throw createPlayError('refId', closedMessage(closed));
 }
 
-/** The chosen ID type of the link; its first one if none was chosen. */
+/** Finds the chosen ID type of a link. Without a choice, it is the link's first ID type. */
 function chooseIdType({ idTypes }: StoredLink, chosen: IdType | WireIdType | undefined): WireIdType | null {
   const [first] = idTypes;
   if (chosen === undefined) return first ?? null;

@@ -16,7 +16,7 @@ import type { Sandbox, SandboxOptions } from './types.js';
 
 /**
  * Starts a sandbox on this machine. It has both environments of the testing kit's service on one port, and the pages
- * that end users open. It posts callbacks. Its front page is a console.
+ * that end users open. It posts callbacks. The front page of the sandbox is a console.
  *
  * @param options - Port, folder and other options. Every option has a default.
  * @returns The sandbox, once it listens.

@@ -36,7 +36,10 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    * resolve to this machine, or to a listed address. Default: none.
    */
   callbackHosts?: readonly string[];
-  /** The callback URL of links that have none: absolute http(s). Default: the results of such links are not posted. */
+  /**
+   * The callback URL for links without a callback URL: absolute http(s). Default: the results of such links are not
+   * posted.
+   */
   defaultCallbackUrl?: string;
   /** The pauses before a failed callback is posted again, in milliseconds. Default: 1, 5, 25 and 120 seconds. */
   callbackRetriesMs?: readonly number[];

@@ -34,7 +34,7 @@ const idleTurns = 4;
  * sleep has run, for example a request, its response and the next sleep. Then time moves on. A sleep of 0 ends at once.
  *
  * @param startMs - Milliseconds since the epoch. Default: the beginning of 2026.
- * @returns The clock. Give it to the client, and to the mock service if you use one.
+ * @returns The clock. Give it to the client, and to the mock service if you use the mock service.
  *
  * @example Wait two minutes in no time
  * ```ts
@@ -53,7 +53,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
   /**
    * Moves time on. Resolves once the code that was waiting has run. Calls run one after another.
    *
-   * @param ms - By how much, in milliseconds.
+   * @param ms - How far time moves on, in milliseconds.
    * @throws {RangeError} when `ms` is not a finite number of 0 or more.
    */
   advance(ms: number): Promise<void>;

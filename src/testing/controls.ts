@@ -28,7 +28,7 @@ type JobControls = MockEnvironment['jobs'];
 export type JobStart = NonNullable<Parameters<JobControls['start']>[0]>;
 type Outcome = Parameters<JobControls['complete']>[1];
 
-/** The callback URL for links that have none: the partner's default (§6). */
+/** The callback URL for links without a callback URL: the partner's default (§6). */
 const defaultCallbackUrl = 'https://partner.hosted.test/callbacks';
 
 /** Creates the controls of links. `getContext` is called each time, because a reset replaces the context. */

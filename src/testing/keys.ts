@@ -1,7 +1,7 @@
 /**
- * The keys of one environment. The service verifies requests with them, and signs its responses and callbacks
- * (docs/protocol.md §5). This file follows the protocol and does not use the client's signers. So tests fail if one of
- * the two has a mistake.
+ * The keys of one environment. With these keys, the service verifies requests, and signs its responses and callbacks
+ * (docs/protocol.md §5). This file follows the protocol and does not use the client's signers. So tests fail if this
+ * file or a signer has a mistake.
  *
  * @module
  */
@@ -71,8 +71,8 @@ type Sign = (message: Uint8Array<ArrayBuffer>) => string | Promise<string>;
 type Verify = (message: Uint8Array<ArrayBuffer>, signature: Uint8Array<ArrayBuffer>) => boolean | Promise<boolean>;
 
 // Keys are imported at first use, because Workers allow no cryptography while a module is evaluated. The platform's
-// synchronous functions are used if there are any: Web Crypto takes real time, and the fake timers of a test do not
-// wait for it.
+// synchronous functions are used if the platform has them: Web Crypto takes real time, and the fake timers of a test do
+// not wait for it.
 function createHmacKeys(apiKey: string, messageOf: MessageOf): Keys {
   const signer = lazy(async () => createHmacSign(apiKey));
   const forger = lazy(async () => createHmacSign(apiKeys.forger));

@@ -14,7 +14,7 @@ export type Body = Readonly<Record<string, unknown>>;
 export interface PropertyRule {
   readonly property: string;
   readonly required: boolean;
-  /** The end of a message "… must be …". */
+  /** The text after "must be" in a message. */
   readonly expected: string;
   accepts(value: unknown): boolean;
 }

@@ -56,9 +56,9 @@ export async function signResponse(data: ResponseData, how: Signing, signing: Re
   };
 }
 
-// Both sides have the same key, so the same timestamp gives the same signature. The signature of a genuine response
-// could then be a copy of the request's signature. So a response never has the timestamp of a request, unless the
-// service echoes timestamps.
+// With HMAC, client and service have the same key, so the same timestamp gives the same signature. The signature of a
+// genuine response could then be a copy of the request's signature. So a response never has the timestamp of a request,
+// unless the service echoes timestamps.
 function createTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: ResponseSigning): unknown {
   if (echoes && requestTimestamp !== undefined) return requestTimestamp;
   let ms = nowMs;

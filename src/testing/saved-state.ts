@@ -59,7 +59,7 @@ const result = inputObject({
   text,
   type: maybeText,
   final: flag,
-  /** The callback that was created for this result; null if there is none yet. */
+  /** The callback that was created for this result; null before a callback was created. */
   signed: orNull(inputObject({ signedAt: time, properties })),
 });
 

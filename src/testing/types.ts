@@ -66,7 +66,7 @@ export interface MockServiceOptions {
 export interface MockClientOptions<Name extends Environment = Environment> {
   /** The partner that the service knows. */
   partnerId: string;
-  /** The key of this environment. With the scheme `'ed25519'` there is a `signer` instead. */
+  /** The key of this environment. With the scheme `'ed25519'`, there is a `signer` instead of `apiKey`. */
   apiKey: string;
   /** The environment. */
   environment: Name;
@@ -92,14 +92,14 @@ export interface MockEnvironment<Options = MockClientOptions> {
    */
   readonly baseUrl: string;
   /**
-   * Partner, environment, key, base URLs, `wire` and `clock` for a client of this environment. They contain no fetch:
-   * add `fetch: service.fetch`, or use msw.
+   * Partner, environment, key, base URLs, `wire` and `clock` for a client of this environment. The options contain no
+   * fetch: add `fetch: service.fetch`, or use msw.
    *
    * The default values are the same in every process, so a program can also read them from its environment variables.
    * The partner is `'085'`. With HMAC, `apiKey` is `'sandbox-test-key'` or `'production-test-key'`. With Ed25519, there
-   * is a `signer` instead. Its secret key is 32 bytes of 1 (sandbox) or 3 (production). The service's public key is
-   * `gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=` (sandbox) or `ypOsFwUYcHHWe4PH/w7+gQjo7EUwV113JoeTM9vavnw=`
-   * (production).
+   * is a `signer` instead of `apiKey`. Its secret key is 32 bytes with the value 1 (sandbox) or 3 (production). The
+   * service's public key is `gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=` (sandbox) or
+   * `ypOsFwUYcHHWe4PH/w7+gQjo7EUwV113JoeTM9vavnw=` (production).
    */
   readonly clientOptions: Options;
   /**
@@ -173,7 +173,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
         resultCode: string;
         /** The text of the result. */
         resultText: string;
-        /** The type. `'ID Verification'` adds the data of an ID. Default: left out. */
+        /** The type. `'ID Verification'` adds the data of an ID to the result. Default: left out. */
         resultType?: string;
         /** Whether the result is marked as final. Default `false`. */
         final?: boolean;
@@ -201,11 +201,11 @@ export interface MockEnvironment<Options = MockClientOptions> {
           },
     ): void;
     /**
-     * Creates the signed callback of one of the job's results. It is a request to the link's callback URL. If the link
-     * has no callback URL, a fixed URL replaces the account's default. A second callback of the same result has the
-     * same body, timestamp and signature, like a redelivery by the service. Variants:
+     * Creates the signed callback of one of the job's results. The callback is a request to the link's callback URL. If
+     * the link has no callback URL, a fixed URL replaces the account's default. A second callback of the same result
+     * has the same body, timestamp and signature, like a redelivery by the service. Variants:
      * - `'forged'` is not signed with the service's key,
-     * - `'stale'` is correctly signed, but its timestamp is one hour too old,
+     * - `'stale'` is correctly signed, but its timestamp is one hour earlier,
      * - `'altered'` has another result, with the genuine timestamp and signature,
      * - `'unsigned'` has neither timestamp nor signature.
      *

@@ -10,7 +10,7 @@ import type { Finding } from './finding.js';
 
 const noOne = 'hosted-client-doctor';
 
-/** Posts a callback without a signature, and one with random bytes as its signature. */
+/** Posts a callback without a signature, and then a callback with random bytes as its signature. */
 export async function checkEndpoint(url: string, context: Context): Promise<Finding> {
   const { origin } = new URL(url);
   const timestamp = new Date(nowOf(context)).toISOString();

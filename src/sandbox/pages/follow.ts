@@ -94,8 +94,8 @@ function follow(): void {
   }
 
   /**
-   * Finds the node to update for `child`: the next node with the same id or, if `child` has no id, the node `from` if
-   * it is of the same kind.
+   * Finds the node to update for `child`: the next node with the same id. For a `child` without an id, it is the node
+   * `from`, or null if `from` is of another kind.
    */
   function findSame(from: ChildNode | null, child: ChildNode): ChildNode | null {
     const id = child instanceof Element ? child.id : '';
