@@ -1,6 +1,7 @@
 /**
- * What a post costs that anybody can send: 8 MiB without a signature, in shapes that are dear to parse.
- * Run it with `npm run bench:door`; a number after it is how many MiB to send.
+ * Measures how long the callback handler takes to reject 8 MiB without a signature, which anyone can post. The
+ * shapes of these bodies are expensive to parse. Run it with `npm run bench:door`; a number after the command sets
+ * the MiB to send.
  */
 
 import { HostedClient } from 'hosted-client';

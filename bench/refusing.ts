@@ -1,11 +1,11 @@
 /**
- * What it costs to refuse a response of 8 MiB whose lists hold nothing of use: its time and memory
- * beside those of `JSON.parse` of the same text. Run it with `npm run bench:refusing`; the name of a
- * case after it runs that case alone.
+ * Measures the time and memory that the client needs to reject a response of 8 MiB with invalid lists, compared
+ * with `JSON.parse` of the same text. Run it with `npm run bench:refusing`; the name of a case after the command
+ * runs only that case.
  *
- * Time is that of the processor, measured in one process, in turns; beside it stands that of a bare call,
- * which reads the same body and parses it. Memory is the most that a fresh process held, above one
- * that has made a small call alone.
+ * Time is CPU time. The client, `JSON.parse` and a bare call take turns in one process; the bare call reads and
+ * parses the same body. Memory is the peak of a fresh process, minus the peak of a process that makes only a small
+ * call.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -19,7 +19,7 @@ import { median, rounded } from './statistics.ts';
 const bytesOfBody = 8 * 1024 * 1024;
 const rounds = 7;
 
-/** A response around one list, which is filled with the same entry again and again. */
+/** A response with one list, which repeats the same entry. */
 interface Case {
   readonly before: string;
   readonly entry: string;
@@ -30,7 +30,7 @@ interface Case {
 const longString = `"${'x'.repeat(1_000)}"`;
 const meta = '"meta":{"currentPage":1,"limit":20,"totalCount":1,"totalPages":1}';
 const link = '"link_url":"https://links.hosted.test/1","ref_id":"ref-1"';
-/** Each value in another spelling than the usual one. */
+/** A link whose values all have unusual spellings. */
 const unusualLink = {
   link: 'https://links.hosted.test/1',
   link_id: 1,
@@ -50,7 +50,7 @@ const unusualLink = {
   created_at: '2026-01-02T03:04:05.678Z',
   updated_at: '2026-01-02T03:04:05.678Z',
   expires_at: '2026-04-02T03:04:05.678Z',
-  // A page of more than 10,000 links is refused for that alone.
+  // This makes each link larger: the client rejects a page with more than 10,000 links before it checks them.
   flow: 'x'.repeat(400),
 };
 const result = {
@@ -89,7 +89,7 @@ function statusWith(before: string, entry: string, after: string): Case {
   return { before: `{${signed},${before}[`, entry, after: `]${after}}`, call: status };
 }
 
-/** Made only where one is run: a status is signed as of now. */
+/** The cases by name. Each case is created when it runs, because a status is signed with the current time. */
 const cases: Readonly<Record<string, () => Case>> = {
   'links of numbers': () => linksOf('1'),
   'links of empty objects': () => linksOf('{}'),
@@ -175,7 +175,7 @@ async function runCase(which: (typeof modes)[number], title: string): Promise<un
   const made = cases[title]?.();
   if (made === undefined) throw new Error(`there is no case "${title}"`);
   const bytes = bytesOf(made);
-  // What loads with the first call is no cost of this one.
+  // Modules that load with the first call do not count, so a first call loads them here.
   await refused(linksOf('1'), Buffer.from(`{"links":[1],${meta}}`));
   if (which === 'parse') JSON.parse(bytes.toString());
   if (which === 'call') await refused(made, bytes);
@@ -190,7 +190,7 @@ async function runCase(which: (typeof modes)[number], title: string): Promise<un
   return { parse: median(times.parse), bare: median(times.bare), call: median(times.call) } satisfies Times;
 }
 
-/** What each took, in ms. */
+/** The CPU time of each mode, in ms. */
 type Times = Readonly<Record<'parse' | 'bare' | 'call', number>>;
 
 async function timeOf(work: () => unknown): Promise<number> {
@@ -201,7 +201,7 @@ async function timeOf(work: () => unknown): Promise<number> {
   return (user + system) / 1_000;
 }
 
-/** Runs the call, which must be refused, by an error of a size that a log can take. */
+/** Runs the call, and asserts that the client rejects the response with a short error. */
 async function refused(made: Case, bytes: Uint8Array): Promise<void> {
   const client = new HostedClient({
     partnerId,
@@ -218,7 +218,7 @@ async function refused(made: Case, bytes: Uint8Array): Promise<void> {
   if (issues.length > 20 || (message ?? '').length > 2_000) throw new Error(`an error of ${issues.length} issues`);
 }
 
-/** As many entries as fit, outside of the heap. */
+/** Writes the response with as many entries as fit, into memory outside the heap. */
 function bytesOf({ before, entry, after }: Case): Buffer {
   const count = Math.floor((bytesOfBody - before.length - after.length - entry.length) / (entry.length + 1));
   const body = Buffer.alloc(before.length + count * (entry.length + 1) + entry.length + after.length, `${entry},`);
@@ -228,7 +228,7 @@ function bytesOf({ before, entry, after }: Case): Buffer {
   return body;
 }
 
-/** As it comes from a network: 64 KiB at a time. */
+/** Streams the body in chunks of 64 KiB, like a network. */
 function bodyOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream({

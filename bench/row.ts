@@ -1,43 +1,43 @@
-/** One line of the results: what each variant measured, and what is aimed at. */
+/** A row of the results: the figure of each variant, and the aims. */
 
 import { median, quantile, rounded, spread } from './statistics.ts';
 import type { Outcome } from './turns.ts';
 
 export interface Row {
   readonly what: string;
-  /** What the figures are: `× bare fetch`, `KB`. */
+  /** The unit of the figures, for example `× bare fetch` or `KB`. */
   readonly unit: string;
-  /** By the variant's name. */
+  /** The figures by the names of the variants. */
   readonly figures: Readonly<Record<string, Figure>>;
   readonly better?: 'lower' | 'higher';
-  /** What `ours` must reach: all of these. */
+  /** `ours` must reach all of these aims. */
   readonly aims?: readonly Aim[];
-  /** What would be better than asked for. */
+  /** A stricter aim that `ours` does not have to reach. */
   readonly beyond?: Aim;
-  /** What one of these is in absolute terms, or what else is to be known. */
+  /** An absolute value, or other information about the row. */
   readonly note?: string;
-  /** Whether it has its place in the chart: its figures are multiples of bare fetch. */
+  /** Whether the chart shows this row; its figures must be multiples of bare fetch. */
   readonly isCharted?: boolean;
 }
 
-/** What a variant measured, or why there is nothing. */
+/** The measured value of a variant, or the reason why it failed. */
 export type Figure = Measured | { readonly failed: string };
 
 interface Measured {
   readonly value: number;
-  /** How far a round usually is from it. */
+  /** The usual distance between a round and the value. */
   readonly spread?: number;
-  /** The value in each round, where rounds were counted. */
+  /** The value of each round, if there are several rounds. */
   readonly rounds?: readonly number[];
 }
 
-/** A bound, and what it is: `1.1 × floor`. */
+/** A bound, and its source, for example `1.1 × floor`. */
 export interface Aim {
   readonly bound: number;
   readonly of?: string;
 }
 
-/** What each variant measured, as multiples of what one of them did in the same round. */
+/** Divides the values of each variant by the values of the base variant in the same rounds. */
 export function ratios(
   outcomes: Readonly<Record<string, Outcome>>,
   name: string,
@@ -51,7 +51,7 @@ export function ratios(
   });
 }
 
-/** What each variant measured, as it is. */
+/** Returns the median of each variant, in the given unit. */
 export function medians(
   outcomes: Readonly<Record<string, Outcome>>,
   name: string,
@@ -63,7 +63,7 @@ export function medians(
   });
 }
 
-/** Makes a figure of what each variant measured; one that failed stays failed. */
+/** Makes a figure for each variant. A failed variant stays failed. */
 export function eachFigure(
   outcomes: Readonly<Record<string, Outcome>>,
   make: (figures: Readonly<Record<string, readonly number[]>>, variant: string) => Measured,
@@ -76,36 +76,36 @@ export function eachFigure(
   );
 }
 
-/** What a variant measured round by round; nothing where it failed. */
+/** Returns the values of a variant, one for each round, or an empty list if the variant failed. */
 export function roundsOf(outcome: Outcome | undefined, name: string): readonly number[] {
   return outcome && 'figures' in outcome ? (outcome.figures[name] ?? []) : [];
 }
 
-/** The value of a figure; NaN, which reaches no aim, where there is none. */
+/** Returns the value of a figure. Without a value it returns NaN, which reaches no aim. */
 export function valueIn(figure: Figure | undefined): number {
   return figure && 'value' in figure ? figure.value : Number.NaN;
 }
 
-/** Whether `ours` reaches these aims. */
+/** Says whether `ours` reaches all of these aims. */
 export function reaches({ figures, better }: Row, aims: readonly Aim[]): boolean {
   const ours = valueIn(figures.ours);
   return aims.every(({ bound }) => (better === 'higher' ? ours >= bound : ours <= bound));
 }
 
-/** `≤ 4.51 (stripe), ≤ 4.4 (1.1 × floor)` */
+/** Example: `≤ 4.51 (stripe), ≤ 4.4 (1.1 × floor)` */
 export function formatAims({ better }: Row, aims: readonly Aim[]): string {
   const sign = better === 'higher' ? '≥' : '≤';
   return aims.map(({ bound, of }) => `${sign} ${rounded(bound)}${of ? ` (${of})` : ''}`).join(', ');
 }
 
-/** `4.52 ± 0.11` */
+/** Example: `4.52 ± 0.11` */
 export function formatFigure(figure: Figure): string {
   if ('failed' in figure) return 'failed';
   const { value, spread: range = 0 } = figure;
   return range > 0 ? `${rounded(value)} ± ${Number(range.toPrecision(1))}` : String(rounded(value));
 }
 
-/** How `ours` compares with the build before it: told apart where three rounds of four agree. */
+/** Compares `ours` with the build before it. A difference counts if three quarters of the rounds show it. */
 export function formatChange({ figures: { ours, before }, better }: Row): string {
   if (!ours || !before || 'failed' in ours || 'failed' in before) return '';
   const rounds = ours.rounds?.map((value, round) => value / (before.rounds?.[round] ?? Number.NaN)) ?? [];
@@ -116,7 +116,7 @@ export function formatChange({ figures: { ours, before }, better }: Row): string
   return `${rounded(change)} × before (${verdict}${isWorse ? ', WORSE' : ''})`;
 }
 
-/** All of a row in one line, for the screen. */
+/** Formats a whole row as one line for the screen. */
 export function formatRow(row: Row): string {
   const { what, unit, figures, aims = [], note } = row;
   const verdict = aims.length > 0 ? `aim ${formatAims(row, aims)}: ${reaches(row, aims) ? 'reached' : 'MISSED'}` : '';

@@ -1,8 +1,8 @@
 /**
- * The bench: `npm run bench` measures everything in one run in which all variants take turns, and
- * writes `RESULTS.md` and `results.svg`. Names of measures after it (`npm run bench -- job list`)
- * measure only these, and `--against <folder of a build>` another build beside this one; then the
- * screen alone is written to. A variant that fails is named, and makes the run fail.
+ * The command `npm run bench` measures everything in one run, and writes `RESULTS.md` and `results.svg`. All
+ * variants take turns. `npm run bench -- job list` runs only the measures `job` and `list`, and
+ * `--against <folder of a build>` compares this build with another build. With either of these, the results are
+ * only printed. If a variant fails, the run names it and fails.
  */
 
 import { execFileSync } from 'node:child_process';

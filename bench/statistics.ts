@@ -1,16 +1,16 @@
-/** What many rounds say together. */
+/** Statistics over many rounds. */
 
-/** The middle value; NaN where there is none. */
+/** Returns the median, or NaN if there are no values. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** Half of the range that holds the middle half of the values: how far a round usually is from the median. */
+/** Returns half the range of the middle half of the values, as the usual distance from the median. */
 export function spread(values: readonly number[]): number {
   return (quantile(values, 0.75) - quantile(values, 0.25)) / 2;
 }
 
-/** The value that a share of the others lies below, between two of them where it must. */
+/** Returns the value below which a share (0 to 1) of the values lies, interpolated between two values if needed. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const place = (sorted.length - 1) * share;
@@ -19,7 +19,7 @@ export function quantile(values: readonly number[], share: number): number {
   return below + (above - below) * (place % 1);
 }
 
-/** Three digits are as many as a bench can tell. */
+/** Rounds to three digits, because further digits differ from run to run. */
 export function rounded(figure: number): number {
   return Math.abs(figure) >= 100 ? Math.round(figure) : Number(figure.toPrecision(3));
 }

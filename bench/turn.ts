@@ -1,8 +1,8 @@
-/** One process of a bench: prepares its block, and runs it each time its turn comes. */
+/** A process of the bench. It prepares its block, and runs the block at each of its turns. */
 
 import type { Block } from './blocks/block.ts';
 
-/** What the process reports: of preparing nothing, of a turn its figures, or why there are none. */
+/** A report of this process: the figures of a turn (none after preparing), or the reason for a failure. */
 export type Report = { readonly figures: Readonly<Record<string, number>> } | { readonly failed: string };
 
 const [name, settings = ''] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** Lets variants take turns, each in a process of its own: A B C … A B C …, each told to do its next block. */
+/** Lets the variants take turns (A B C, A B C, …), each in a separate process. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import type { WaitsSettings } from './blocks/waits.ts';
 import type { WalkSettings } from './blocks/walk.ts';
 import type { Report } from './turn.ts';
 
-/** What each kind of block is given, by the name of its file. */
+/** The settings of each block, by the name of its file. */
 interface Settings {
   readonly calls: CallsSettings;
   readonly walk: WalkSettings;
@@ -21,18 +21,18 @@ interface Settings {
   readonly sandbox: SandboxSettings;
 }
 
-/** A variant that takes part. */
+/** A variant that takes part in a measure. */
 export interface Participant extends BlockSettings {
   readonly name: string;
 }
 
-/** What a variant measured, round by round and by name, or why there is nothing. */
+/** The measurements of a variant by name, one value for each round, or the reason why the variant failed. */
 export type Outcome = { readonly figures: Readonly<Record<string, readonly number[]>> } | { readonly failed: string };
 
-/** A turn that takes longer than this, in ms, has failed. */
+/** The limit of one turn in ms. A longer turn has failed. */
 const turnLimitMs = 300_000;
 
-/** Runs so many rounds, and returns what each participant measured, by its name. */
+/** Runs all rounds, and returns the outcome of each participant by name. */
 export async function takeTurns<Name extends keyof Settings>({
   block,
   participants,
@@ -44,7 +44,7 @@ export async function takeTurns<Name extends keyof Settings>({
   participants: readonly Participant[];
   settings: (participant: Participant) => Settings[Name];
   rounds: number;
-  /** Rounds before these, for the compiler. */
+  /** The number of rounds before these that do not count: in them, the engine compiles the code. */
   warmUps?: number;
 }): Promise<Readonly<Record<string, Outcome>>> {
   const processes = [];

@@ -1,19 +1,19 @@
-/** Work that is measured in turns, in a process of its own. */
+/** What all blocks share. A block is the work that a variant does in one turn; it runs in a separate process. */
 
 import { setTimeout } from 'node:timers/promises';
 
-/** Does its part of a round, and returns what it measured, by name. */
+/** Runs one turn, and returns its measurements by name. */
 export type Block = () => Promise<Readonly<Record<string, number>>>;
 
-/** What every block is given. */
+/** The settings that every block gets. */
 export interface BlockSettings {
   /** The name of the variant. */
   readonly variant: string;
-  /** The folder of the build, where the variant is one. */
+  /** The folder of the build, if the variant is a build of this package. */
   readonly dist: string;
 }
 
-/** What a call costs, in µs: of the process's CPU, and on the wall. */
+/** Returns the cost of one call in µs: CPU time of the process, and elapsed time. */
 export async function measureCalls(times: number, call: () => Promise<unknown>) {
   const startedAt = performance.now();
   const before = process.cpuUsage();
@@ -24,10 +24,10 @@ export async function measureCalls(times: number, call: () => Promise<unknown>) 
   return { cpu: (user + system) / times, wall: wall / times, last };
 }
 
-/** The heap in use once what is garbage was collected, in bytes. */
+/** Collects garbage, and returns the heap still in use, in bytes. */
 export async function measureHeap(): Promise<number> {
   if (!globalThis.gc) throw new Error('Run it with --expose-gc');
-  // What is finalized after one round is collected in the next.
+  // One round is not enough: objects that are finalized after a round are collected in the next round.
   for (let round = 0; round < 3; round++) {
     await setTimeout(20);
     globalThis.gc();

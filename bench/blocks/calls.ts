@@ -1,4 +1,4 @@
-/** One call after the other, of one kind, to a service in memory or on loopback. */
+/** Makes calls of one kind, one after the other, to a service in memory or on loopback. */
 
 import { assertSigned, assertValue, kinds, proveCall } from '../service/proof.ts';
 import { createTarget } from '../service/target.ts';
@@ -7,9 +7,9 @@ import { type Block, type BlockSettings, measureCalls } from './block.ts';
 
 export interface CallsSettings {
   readonly kind: keyof typeof kinds;
-  /** The URL of the service; null: in memory. */
+  /** The URL of the service, or null if the service is in memory. */
   readonly url: string | null;
-  /** Calls a block. */
+  /** The number of calls in one turn. */
   readonly times: number;
 }
 
@@ -20,7 +20,7 @@ export async function prepare(settings: CallsSettings & BlockSettings): Promise<
   const variant = await createVariant(settings.variant, settings.dist, target);
   const call = settings.kind === 'status' ? variant.status : variant.list;
 
-  /** Makes the service respond, and returns what it does. */
+  /** Makes the service respond, and returns the response. */
   async function serve(): Promise<string> {
     if (url === null) {
       const response = kind.write();

@@ -1,4 +1,4 @@
-/** Very many calls held open at once, in memory: what each one holds and costs. */
+/** Keeps very many calls open at once, in memory, and measures the memory and CPU time of each call. */
 
 import { assertSigned, assertValue, kinds, proveCall } from '../service/proof.ts';
 import { createTarget } from '../service/target.ts';
@@ -16,7 +16,8 @@ export async function prepare({ variant: name, dist, calls }: InFlightSettings &
   let opened = Promise.resolve();
   const variant = await createVariant(name, dist, {
     ...target,
-    // Holds nothing of a request but its turn: what is measured is what the variant holds.
+    // This fetch records only the body of a request. The list is emptied before the heap is measured, so the measured
+    // memory belongs to the variant.
     fetch: (_url, init) => {
       target.sent.push(String(init?.body));
       return opened.then(respond);

@@ -1,4 +1,4 @@
-/** One walk over a million links in memory, a tenth of it in each turn. */
+/** Walks a million links in memory; each turn walks a tenth of them. */
 
 import { createPages } from '../service/fixtures.ts';
 import { assertLinks, assertSigned } from '../service/proof.ts';
@@ -7,7 +7,7 @@ import { createVariant } from '../variants/create-variant.ts';
 import { type Block, type BlockSettings, measureCalls, measureHeap } from './block.ts';
 
 const totalPages = 10_000;
-/** A tenth. */
+/** A tenth of all pages. */
 const pagesATurn = 1_000;
 
 export async function prepare({ variant: name, dist }: BlockSettings): Promise<Block> {
@@ -32,13 +32,14 @@ export async function prepare({ variant: name, dist }: BlockSettings): Promise<B
     assertLinks(last, { page: read, variant });
     if (variant.isWhole) assertSigned(target.sent, pagesATurn);
     last = [];
-    // Collecting garbage makes the engine forget what it has learnt: where it is not asked for, it is not done.
+    // Forced garbage collection makes the engine discard optimized code, so the block forces it only in the turns
+    // that measure the heap.
     const isEnd = read === pagesATurn || read === totalPages;
     return isEnd ? { cpu, heap: await measureHeap() } : { cpu };
   };
 }
 
-/** Every page that is asked for, in memory. */
+/** Responds to each request with the requested page, in memory. */
 function servePages(target: Target): Target {
   const pageOf = createPages({ totalPages });
   const fetch: Target['fetch'] = (input, init) => {

@@ -1,4 +1,4 @@
-/** Calls to the testing kit in memory, or to a sandbox on loopback; and what many calls leave in a sandbox. */
+/** Calls the testing kit in memory or a sandbox on loopback, and measures time or memory. */
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,7 +7,7 @@ import type { Sandbox } from 'hosted-client/sandbox';
 import { type Block, type BlockSettings, measureCalls, measureHeap } from './block.ts';
 
 export interface SandboxSettings {
-  /** Calls a block. */
+  /** The number of calls in one turn. */
   readonly times: number;
   readonly measures: 'wall' | 'memory';
 }

@@ -1,4 +1,4 @@
-/** Signing and verifying alone: HMAC-SHA256 and Ed25519, by a build, and by the bare platform. */
+/** Measures signing and verifying alone, with HMAC-SHA256 and with Ed25519, in a build and with `node:crypto`. */
 
 import { createHmac, createSecretKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import type { Signer } from 'hosted-client';

@@ -1,4 +1,4 @@
-/** Very many jobs that are waited for in one process: what a poll costs, and what a waiting job holds. */
+/** Waits for very many jobs in one process, and measures the CPU time of a poll and the memory of a waiting job. */
 
 import { job, pendingJobStatus } from '../service/fixtures.ts';
 import { createGate } from '../service/gate.ts';
@@ -9,9 +9,9 @@ import { type Block, type BlockSettings, measureHeap } from './block.ts';
 
 export interface WaitsSettings {
   readonly jobs: number;
-  /** Polls a turn. */
+  /** The number of polls in one turn. */
   readonly polls: number;
-  /** What is looked for: the CPU of polls while all jobs wait, or the heap once each was polled and waits again. */
+  /** `cpu`: the CPU time of polls while all jobs wait. `heap`: the heap after each job was polled and waits again. */
   readonly measures: 'cpu' | 'heap';
 }
 
@@ -23,14 +23,16 @@ export async function prepare(settings: WaitsSettings & BlockSettings): Promise<
   const gate = createGate();
   const target = createTarget(null);
   await proveBuild();
-  // Signed once, before all requests: one that is signed for the time of an earlier poll carries its signature.
+  // The response is signed once, before all requests. If it had the timestamp of a poll, it would have the signature
+  // of that poll, and the client would reject it.
   target.respondWith(pendingJobStatus());
   const fetch: Target['fetch'] = async (input, init) => {
     await gate.pass();
     return target.fetch(input, init);
   };
   const client = await createClient(dist, { ...target, fetch }, { maxResponseAgeMs: 24 * hourMs });
-  // What the first calls make the engine keep is not the waits'.
+  // The engine keeps memory after the first calls. These calls happen before the measurement, because this memory
+  // does not belong to the waits.
   for (let call = 0; call < 3_000; call++) await client.jobs.status(job);
   target.sent.length = 0;
 
@@ -70,7 +72,7 @@ export async function prepare(settings: WaitsSettings & BlockSettings): Promise<
       ...delays,
       maxDelayMs: delays.minDelayMs,
       deadlineMs: Number.POSITIVE_INFINITY,
-      // A poll may be held while others have their turns.
+      // A poll may be held while other variants take their turns.
       timeoutMs: 600_000,
       totalTimeoutMs: 600_000,
     };
@@ -90,7 +92,7 @@ export async function prepare(settings: WaitsSettings & BlockSettings): Promise<
       });
   }
 
-  /** Gives all jobs but one; then an hour passes, so that all are due, and the last one comes. */
+  /** Yields all jobs, but before the last one it moves the clocks an hour ahead, so that all polls are due. */
   async function* allButOneAtOnce(onBegun: () => void) {
     for (const next of jobs) {
       if (next === jobs.at(-1)) passHour();
@@ -108,7 +110,7 @@ export async function prepare(settings: WaitsSettings & BlockSettings): Promise<
   }
 }
 
-/** Sets this process's clocks ahead: waiting until a million waits have begun and are due would take too long. */
+/** Moves the clocks of this process an hour ahead, because a real hour would take too long. */
 function passHour(): void {
   for (const clock of [Date, performance]) {
     const now = clock.now.bind(clock);

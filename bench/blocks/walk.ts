@@ -1,4 +1,4 @@
-/** Walks of pages over loopback: one page after the other, and with pages on their way ahead. */
+/** Walks pages over loopback, once without and once with prefetched pages. */
 
 import { assertLinks, assertSigned } from '../service/proof.ts';
 import { createTarget } from '../service/target.ts';
@@ -6,9 +6,9 @@ import { createVariant } from '../variants/create-variant.ts';
 import type { Block, BlockSettings } from './block.ts';
 
 export interface WalkSettings {
-  /** The URL of the service, which is some way off. */
+  /** The URL of the service, which delays each response. */
   readonly url: string;
-  /** How many pages to walk with pages ahead, and how many without. */
+  /** How many pages to walk with prefetch (`ahead`), and how many without (`oneByOne`). */
   readonly pages: { readonly ahead: number; readonly oneByOne: number };
   readonly prefetch: number;
 }
@@ -23,7 +23,7 @@ export async function prepare({
   const target = createTarget(url);
   const variant = await createVariant(name, dist, target);
 
-  /** The time a page takes, in ms. */
+  /** Returns the time of one page, in ms. */
   async function walk(window: { prefetch: number; maxPages: number }): Promise<number> {
     target.sent.length = 0;
     const startedAt = performance.now();

@@ -1,4 +1,4 @@
-/** What the others do; their packages are installed only where the benches run. */
+/** The types of `peers.js`. The other packages are installed only for the benches. */
 
 /** Posts a body to a path, and returns the parsed JSON. */
 export type Post = (path: string, body: object) => Promise<unknown>;

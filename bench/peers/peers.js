@@ -1,6 +1,6 @@
-/** The same requests by what else one would pick. None of them signs, verifies or decodes. */
+/** The same requests with other packages. None of them signs, verifies or decodes. */
 
-/** By name: given a base URL and a fetch, how each posts a body to a path. A package is loaded when it is asked for. */
+/** The packages by name. Each entry loads its package, and returns a function that posts with `baseUrl` and `fetch`. */
 export const peers = {
   async ky(baseUrl, fetch) {
     const { default: ky } = await import('ky');
@@ -10,12 +10,12 @@ export const peers = {
     const { client, Jobs } = await loadStripe(baseUrl, fetch);
     return new Jobs(client).post;
   },
-  // As it comes: its own client over node:http, which takes no fetch.
+  // The default on Node: the package uses node:http and ignores `fetch`.
   async 'stripe, http'(baseUrl) {
     const { client, Jobs } = await loadStripe(baseUrl);
     return new Jobs(client).post;
   },
-  // Its way past the resources, which its users take for what has no method yet.
+  // `rawRequest` calls an endpoint for which the package has no method.
   async 'stripe, raw'(baseUrl, fetch) {
     const { client } = await loadStripe(baseUrl, fetch);
     return (path, body) => client.rawRequest('POST', path, body);
@@ -38,7 +38,7 @@ async function loadStripe(baseUrl, fetch) {
     protocol: protocol.slice(0, -1),
     ...(fetch && { httpClient: Stripe.createFetchHttpClient(fetch) }),
   });
-  // A resource's method, written as all of its own are.
+  // A method of a resource, written like the methods of the package.
   class Jobs extends Stripe.StripeResource {
     post = (path, body) => this._makeRequest('POST', path, body);
   }

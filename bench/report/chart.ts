@@ -1,4 +1,4 @@
-/** Draws the ratios beside the peers' as one SVG: bars in panels, readable on light and on dark. */
+/** Draws one SVG that compares the ratios of all variants as bars, for light and dark backgrounds. */
 
 import { formatAims, type Row, valueIn } from '../row.ts';
 import { rounded } from '../statistics.ts';
@@ -9,10 +9,10 @@ const headHeight = 112;
 const panel = { width: 392, gap: 28, head: 50, foot: 6, bar: 15, step: 22, label: 84 };
 const barsWidth = panel.width - panel.label - 48;
 
-/** What a variant does for its time, which is what its colour says. */
+/** The variants that sign, verify and decode: the chart gives them their own colours. */
 const whole = new Set(['ours', 'floor']);
 
-/** The chart of every row that has its place in it, two beside each other. */
+/** Draws a panel for each charted row, with two panels side by side. */
 export function drawChart(rows: readonly Row[]): string {
   const charted = rows.filter(({ isCharted }) => isCharted);
   const pairs = Array.from({ length: Math.ceil(charted.length / 2) }, (_, index) =>
@@ -42,7 +42,7 @@ export function drawChart(rows: readonly Row[]): string {
 </style>
 <rect class="page" width="${width}" height="${top}" rx="8"/>
 <text class="title" x="${margin}" y="36">What a call costs, as multiples of bare fetch + JSON.parse</text>
-<text class="quiet" x="${margin}" y="56">Less is better; the dotted line is bare fetch, and each panel has its own scale. Written by npm run bench.</text>
+<text class="quiet" x="${margin}" y="56">Less is better. The dotted line is bare fetch. Each panel has its own scale. Written by npm run bench.</text>
 ${drawLegend(margin, 72)}
 ${panels.join('\n')}
 </svg>
@@ -52,8 +52,8 @@ ${panels.join('\n')}
 function drawLegend(left: number, top: number): string {
   const entries = [
     ['ours', 'signs, verifies, decodes', 190],
-    ['floor', 'the same, the least it can cost with ky', 275],
-    ['', 'does not', 90],
+    ['floor', 'the same, at the lowest cost with ky', 275],
+    ['', 'does none of these', 135],
   ] as const;
   let x = left;
   const marks = entries.map(([kind, words, space]) => {
@@ -75,7 +75,7 @@ function heightOf({ figures }: Row): number {
 
 function drawPanel(row: Row, left: number, top: number): string {
   const names = namesOf(row);
-  // Of several aims the strictest; none where what it hangs on failed.
+  // If a row has several aims, the strictest one is drawn. An aim whose base failed is not a number, and is not drawn.
   const bounds = (row.aims ?? []).map((aim) => aim.bound).filter((bound) => Number.isFinite(bound));
   const bound = bounds.length > 0 ? Math.min(...bounds) : 0;
   const longest = Math.max(1, bound, ...names.map((name) => lengthOf(row, name)));
@@ -91,7 +91,7 @@ function drawPanel(row: Row, left: number, top: number): string {
       drawText(name, { x: zero - 8, y: y + panel.bar - 3, kind: isOurs ? 'ours' : '', anchor: 'end' }),
       drawBox(whole.has(name) ? name : '', { x: zero, y, width: end - zero, height: panel.bar }),
       drawText(formatLength(row, name), {
-        // The mark of the aim is not to be written over.
+        // The text starts to the right of the aim's mark, so that it does not cover the mark.
         x: (isOurs ? Math.max(end, toX(bound)) : end) + 7,
         y: y + panel.bar - 3,
         kind: isOurs ? 'ours' : 'quiet',
@@ -109,12 +109,12 @@ function drawPanel(row: Row, left: number, top: number): string {
   ].join('\n');
 }
 
-/** How long its bar is, in multiples of bare fetch: nothing for one that failed. */
+/** Returns the length of a variant's bar in multiples of bare fetch, or 0 if the variant failed. */
 function lengthOf({ figures }: Row, name: string): number {
   return valueIn(figures[name]) || 0;
 }
 
-/** Ours first, bare last, the others by what they cost. */
+/** Returns the variants: ours and the floor first, bare last, the others from the most to the least expensive. */
 function namesOf(row: Row): readonly string[] {
   const rank = (name: string) => (name === 'ours' ? -1 : name === 'floor' ? 0 : name === 'bare' ? 2 : 1);
   return Object.keys(row.figures).sort((a, b) => rank(a) - rank(b) || lengthOf(row, b) - lengthOf(row, a));

@@ -1,16 +1,16 @@
-/** Rows of the benches that stand apart, one line each. */
+/** Prints the results of `bench:door` and `bench:refusing`, one line for each. */
 
-/** One thing that was measured, against what is aimed at. */
+/** A measured value and its aim. */
 export interface Line {
   readonly what: string;
   readonly unit: string;
   readonly ours: number;
-  /** At most this. */
+  /** The highest value that reaches the aim. */
   readonly aim: number;
   readonly note?: string;
 }
 
-/** Prints what was measured, and whether it reaches its aim. */
+/** Prints each value, and whether it reaches its aim. */
 export function printLines(lines: readonly Line[]): void {
   for (const { what, unit, ours, aim, note } of lines) {
     const verdict = ours <= aim ? 'reached' : 'missed';

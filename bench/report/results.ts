@@ -1,4 +1,4 @@
-/** Writes what a whole run found as a page: what holds and what does not, and every figure of every variant. */
+/** Writes the results of a whole run as a page: which aims are reached or missed, and all figures of all variants. */
 
 import { cpus } from 'node:os';
 import { type Figure, formatAims, formatFigure, type Row, reaches } from '../row.ts';
@@ -8,13 +8,13 @@ export function writeResults(rows: readonly Row[]): string {
   const missed = aimed.filter((row) => !reaches(row, row.aims ?? [])).map(({ what }) => what);
   return `# What the client costs
 
-Written by \`npm run bench\` on ${describeMachine()}. Medians of one run in which all variants took turns, each in a process of its own, with half the range of the middle rounds; CPU of the client's process where nothing else is said. [README.md](README.md) says what each variant does, and where the time goes.
+Written by \`npm run bench\` on ${describeMachine()}. Each figure is the median of the rounds of one run. All variants took turns, each in a separate process. The number after ± is half the range of the middle half of the rounds. Times are CPU time of the client's process, unless the row says otherwise. [README.md](README.md) says what each variant does, and which part of a call needs how much time.
 
 ![CPU of a call and time to begin, as multiples of bare fetch, beside ky, stripe, openai and axios](results.svg)
 
-## What must hold
+## Aims
 
-${missed.length === 0 ? 'All of it holds.' : `Of ${aimed.length} aims ${missed.length} are missed: ${missed.join('; ')}.`}
+${missed.length === 0 ? 'All aims are reached.' : `Missed aims (${missed.length} of ${aimed.length}): ${missed.join('; ')}.`}
 ${listFailures(rows)}
 ${writeTable(
   ['', 'unit', 'ours', 'aim', '', 'beyond', ''],
@@ -45,7 +45,7 @@ ${writeTable(
 `;
 }
 
-/** Who failed, where and why: nobody is dropped. */
+/** Lists each failed variant with its row and the reason, so that no failure is hidden. */
 function listFailures(rows: readonly Row[]): string {
   const failures = rows.flatMap(({ what, figures }) =>
     Object.entries(figures).flatMap(([name, figure]) =>
@@ -55,7 +55,7 @@ function listFailures(rows: readonly Row[]): string {
   return failures.length === 0 ? '' : `\n${failures.join('\n')}\n`;
 }
 
-/** The variants in the order in which they took turns, ours first. */
+/** Returns the variants, ours first, then the others in the order of their turns. */
 function namesIn(rows: readonly Row[]): readonly string[] {
   return [...new Set(['ours', ...rows.flatMap(({ figures }) => Object.keys(figures))])];
 }

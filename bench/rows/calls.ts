@@ -1,4 +1,4 @@
-/** What a call costs beside bare fetch and the others: a job status and a list, in memory and over loopback. */
+/** Compares the cost of a job status and of a list with bare fetch and other packages, in memory and over loopback. */
 
 import type { CallsSettings } from '../blocks/calls.ts';
 import { medians, type Row, ratios, valueIn } from '../row.ts';
@@ -55,7 +55,7 @@ export async function listRows(context: Context): Promise<readonly Row[]> {
   return [{ ...list, aims: [{ bound: 1.3 }], beyond: { bound: 1.2 } }, listWall, { ...ascii, isCharted: false }];
 }
 
-/** The CPU of the process, and the time on the wall. */
+/** Returns two rows: CPU time of the process, and elapsed time. */
 async function callRows(
   context: Context,
   { what, names, settings }: { what: string; names: readonly string[]; settings: CallsSettings },

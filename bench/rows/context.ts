@@ -1,4 +1,4 @@
-/** What every measure is given, and which variants take part in it. */
+/** The context that every measure gets, and the variants that take part in a measure. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,22 +6,22 @@ import { fileURLToPath } from 'node:url';
 import type { Participant } from '../turns.ts';
 
 export interface Context {
-  /** The build that is measured. */
+  /** The folder of the measured build. */
   readonly dist: string;
-  /** A build to measure beside it, in the same run. */
+  /** The folder of a second build, measured in the same run for comparison, or null. */
   readonly against: string | null;
 }
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const peersFolder = fileURLToPath(new URL('../peers', import.meta.url));
 
-/** These and, where there is one, the build before; in this order they take turns. */
+/** Returns the named variants and the second build, if there is one, in the order of their turns. */
 export function participantsOf(names: readonly string[], { dist, against }: Context): readonly Participant[] {
   const participants = names.map((name) => ({ name, variant: name, dist }));
   return against === null ? participants : [...participants, { name: 'before', variant: 'before', dist: against }];
 }
 
-/** Starts the service on loopback, in a process of its own, for as long as `work` takes. */
+/** Starts the service on loopback in a separate process, runs `work`, and ends the process. */
 export async function withServer<T>(
   { latencyMs = 0, totalPages = 1 }: { latencyMs?: number; totalPages?: number },
   work: (url: string) => Promise<T>,

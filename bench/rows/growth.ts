@@ -1,4 +1,4 @@
-/** What it costs as it grows: very many waits in one process, and very many calls in flight. */
+/** Measures the cost of very many waits in one process, and of very many calls in flight. */
 
 import { eachFigure, medians, type Row, roundsOf, valueIn } from '../row.ts';
 import { median, rounded, spread } from '../statistics.ts';
@@ -49,7 +49,7 @@ function pollRatio(outcomes: Readonly<Record<string, Outcome>>, build: string) {
   return { value: median(own) / median(other), spread: spread(rounds), rounds };
 }
 
-/** Each job was polled once and holds its last status; the next poll is far off. */
+/** Measures the heap when each job was polled once and keeps its last status until the next poll. */
 async function waitingHeapRow(context: Context): Promise<Row> {
   const outcomes = await takeTurns({
     block: 'waits',

@@ -1,4 +1,4 @@
-/** What a sandbox costs: until a process responds, for a call over loopback, and in memory after many of them. */
+/** Measures how long a sandbox takes to start, the time of a call to it, and its memory after many calls. */
 
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
@@ -59,7 +59,7 @@ interface Facts {
   readonly apiKeys: { readonly sandbox: string };
 }
 
-/** From the start of the command to the end of its first response, in ms. */
+/** Returns the time from the start of the command to the end of its first response, in ms. */
 async function timeSandbox(dist: string, sendFirst: (facts: Facts) => Promise<void>): Promise<number> {
   const startedAt = performance.now();
   const args = [join(dist, 'cli/index.js'), 'sandbox', '--json', '--port', '0'];
@@ -90,7 +90,7 @@ const send = {
   page: ({ origin }: Facts) => sendOne(origin, 'GET', ''),
 };
 
-/** Not by fetch, which would take time to load here. */
+/** Sends with node:http, because loading fetch would add to the measured time. */
 async function sendOne(url: string, method: string, body: string): Promise<void> {
   const sent = request(url, { method, agent: false }).end(body);
   const [response] = await once(sent, 'response');
@@ -111,7 +111,7 @@ async function callRow(context: Context): Promise<Row> {
   };
 }
 
-/** The first 15,000 requests, and then as many again. */
+/** Measures how much the memory grows from 15,000 to 30,000 requests. */
 async function memoryRow(context: Context): Promise<Row> {
   const participants = participantsOf(['ours'], context);
   const settings = () => ({ times: 15_000, measures: 'memory' as const });

@@ -1,4 +1,4 @@
-/** What signing and verifying cost alone, beside the bare platform. */
+/** Compares the cost of signing and verifying alone with `node:crypto`. */
 
 import { medians, type Row, ratios, valueIn } from '../row.ts';
 import { rounded } from '../statistics.ts';

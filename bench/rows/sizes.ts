@@ -1,4 +1,4 @@
-/** What it takes in a bundle, minified and compressed, and on disk. */
+/** Measures the size of the package in a bundle (minified and compressed) and on disk. */
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -48,7 +48,7 @@ interface Chunk {
   readonly kilobytes: number;
 }
 
-/** As a bundler splits it that loads lazily what is imported lazily. */
+/** Bundles with one chunk for each lazy import. */
 async function bundleInChunks(dist: string): Promise<{ readonly chunks: readonly Chunk[] }> {
   const { outputFiles = [], metafile } = await build({
     ...common(allOf(dist)),
@@ -69,12 +69,12 @@ async function bundleInChunks(dist: string): Promise<{ readonly chunks: readonly
   return { chunks };
 }
 
-/** The package that fills most of a chunk, or the file of ours. */
+/** Names a chunk after the largest file in it: after its package, or after our source file. */
 function nameOf({ inputs }: Metafile['outputs'][string]): string {
   const [path = '<stdin>'] = Object.entries(inputs).sort(([, a], [, b]) => b.bytesInOutput - a.bytesInOutput)[0] ?? [];
   const installed = path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1];
   if (installed || path === '<stdin>') return installed ?? 'the entry';
-  // Bundles keep the path of each source as a comment.
+  // The files of `dist` have the path of each source file in a comment.
   const sources = [
     ...readFileSync(join(root, path), 'utf8').matchAll(/^\/\/ (?:.*node_modules\/([^/\n]+)|src\/(.+))/gm),
   ];
@@ -104,7 +104,7 @@ function allOf(dist: string): string {
   return `export * from ${JSON.stringify(join(dist, 'index.js'))}`;
 }
 
-/** With what it depends on. */
+/** Measures the installed size, including dependencies. */
 function installedRow(): Row {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'];
   const [packed] = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' })) as { unpackedSize: number }[];

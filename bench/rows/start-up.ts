@@ -1,4 +1,4 @@
-/** What it takes to begin: a process that imports and makes a first call, beside one with a bare fetch. */
+/** Compares a process that imports a package and makes a first call with a process that uses bare fetch. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,7 +41,7 @@ export async function startUpRows(context: Context): Promise<readonly Row[]> {
   ];
 }
 
-/** Programs whose `value` is the parsed response, or what was made of it. */
+/** Returns the programs. In each, `value` is the parsed or decoded response. */
 function firstCalls(url: string, { dist, against }: Context): Readonly<Record<string, string>> {
   const body = JSON.stringify({ partner_id: partnerId, user_id: job.userId, job_id: job.jobId });
   const { hostname, port } = new URL(url);
@@ -81,7 +81,7 @@ function entryOf(folder: string): string {
   return pathToFileURL(join(folder, 'index.js')).href;
 }
 
-/** Starts them all in every round, one after the other; what they took as whole processes, in ms. */
+/** Starts all programs one after the other in every round, and returns the times of whole processes, in ms. */
 async function timePrograms(programs: Readonly<Record<string, string>>): Promise<Readonly<Record<string, Outcome>>> {
   const outcomes = Object.fromEntries(
     Object.keys(programs).map((name) => [name, { figures: { wall: [] as number[], cpu: [] as number[] }, failed: '' }]),
@@ -116,7 +116,7 @@ const ending = `
 async function runProgram(program: string): Promise<{ wall: number; cpu: number }> {
   const startedAt = performance.now();
   const args = ['--input-type=module', '--eval', program + ending];
-  // Packages are looked for from where the process runs.
+  // Node resolves packages from the working directory of the process.
   const child = spawn(process.execPath, args, { cwd: peersFolder, stdio: ['ignore', 'pipe', 'inherit'] });
   const [cpu, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
   if (code !== 0) throw new Error(`A program ended with ${code}`);

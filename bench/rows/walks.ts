@@ -1,4 +1,4 @@
-/** What walks cost: pages that are some way off, with others on their way, and a million links in memory. */
+/** Measures walks with prefetch from a service that delays responses, and a walk over a million links in memory. */
 
 import { eachFigure, type Row, roundsOf, valueIn } from '../row.ts';
 import { median, rounded, spread } from '../statistics.ts';
@@ -44,7 +44,7 @@ export async function longWalkRows(context: Context): Promise<readonly Row[]> {
   ];
 }
 
-/** `bare 820, 790, 0.1 MB; ours …` */
+/** Example: `bare 820, 790, 0.1 MB; ours …` */
 function formatTenths(outcomes: Readonly<Record<string, Outcome>>): string {
   const told = Object.entries(outcomes).map(([variant, outcome]) => {
     const [cpu, heap] = [roundsOf(outcome, 'cpu'), roundsOf(outcome, 'heap')];

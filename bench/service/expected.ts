@@ -1,8 +1,8 @@
-/** What the fixtures mean, written by hand: what a variant that decodes must return. */
+/** The decoded values of the fixtures, written by hand. A variant that decodes must return exactly these. */
 
 import { job } from './fixtures.ts';
 
-/** The job status, as it is decoded. */
+/** The decoded job status. */
 export function expectedStatus(timestamp: string) {
   return {
     userId: job.userId,
@@ -49,7 +49,7 @@ export function expectedStatus(timestamp: string) {
   };
 }
 
-/** A page of links, as it is decoded. */
+/** A decoded page of links. */
 export function expectedPage({
   page,
   totalPages,

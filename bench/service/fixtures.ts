@@ -1,4 +1,4 @@
-/** What the service returns in the benches: a job status of 1 KB, and pages of 100 links of 97 KB. */
+/** The responses of the service in the benches: a job status of 1 KB, and pages of 97 KB with 100 links. */
 
 import { createHmac } from 'node:crypto';
 
@@ -7,17 +7,17 @@ export const apiKey = 'bench-key';
 export const job = { userId: 'e54e0e98-8b8c-4215-89f5-7f9ea42bf650', jobId: '52d0de86-be3b-4219-9e96-8195b0018944' };
 export const paths = { status: '/v1/job_status', list: '/v1/hosted/list' };
 
-/** The service's own scheme: `base64(HMAC-SHA256(key, timestamp + partner + 'sid_request'))`, by node:crypto. */
+/** Signs with the service's scheme and node:crypto: `base64(HMAC-SHA256(key, timestamp + partner + 'sid_request'))`. */
 export function signatureOf(timestamp: string, key: string = apiKey): string {
   return createHmac('sha256', key).update(`${timestamp}${partnerId}sid_request`).digest('base64');
 }
 
-/** When a response says it was signed: a second ago, so that it cannot equal a request's own signature. */
+/** Returns the time one second ago: a response with the time of the request would carry the request's signature. */
 function responseTimestamp(): string {
   return new Date(Date.now() - 1_000).toISOString();
 }
 
-/** A finished job, signed now; with another key, as a forger would sign it. */
+/** Writes the status of a completed job and signs it. A test of forged responses passes another key. */
 export function jobStatus(key?: string): string {
   const timestamp = responseTimestamp();
   return JSON.stringify({
@@ -50,13 +50,13 @@ export function jobStatus(key?: string): string {
   });
 }
 
-/** A job without a final status, signed now. */
+/** Writes the status of a pending job and signs it. */
 export function pendingJobStatus(): string {
   const timestamp = responseTimestamp();
   return JSON.stringify({ job_complete: false, signature: signatureOf(timestamp), timestamp });
 }
 
-/** Written over with the number of the page. */
+/** A placeholder, which the number of the page replaces. */
 const pageMark = 'PPPPP';
 
 /** A link of nearly a kilobyte. */
@@ -86,7 +86,7 @@ const link = (id: string, companyName: string) => ({
   disabled_at: null,
 });
 
-/** Writes pages: one company has a name beyond ASCII, as real accounts do, unless all of it must be ASCII. */
+/** Creates a function that writes pages. As in real accounts, one name is not ASCII, unless `ascii` is set. */
 export function createPages({ totalPages, ascii = false }: { totalPages: number; ascii?: boolean }) {
   const companyOf = (index: number) => (index === 50 && !ascii ? 'Ọjà Ltd' : 'Example Ltd');
   const links = Array.from({ length: 100 }, (_, index) => link(`link-${pageMark}-${index}`, companyOf(index)));
@@ -94,7 +94,7 @@ export function createPages({ totalPages, ascii = false }: { totalPages: number;
   const marks: number[] = [];
   for (let at = template.indexOf(pageMark); at >= 0; at = template.indexOf(pageMark, at + 1)) marks.push(at);
 
-  /** A page, with links of its own. Written so that it costs little in the process that is measured. */
+  /** Writes a page with different links from any other page. It is fast, because it runs in the measured process. */
   return (page: number): Uint8Array => {
     const meta = { currentPage: page, limit: 100, totalCount: totalPages * 100, totalPages };
     const bytes = Buffer.concat([template, Buffer.from(`${JSON.stringify(meta)}}`)]);

@@ -1,16 +1,16 @@
-/** Lets requests pass, or holds them. */
+/** A gate that holds requests until it is opened. */
 
 export interface Gate {
   /** Resolves when the request may pass. */
   pass(): Promise<void>;
-  /** Lets so many pass, those that are held first. */
+  /** Lets `count` requests pass; requests that are already held come first. */
   open(count?: number): void;
   close(): void;
-  /** How many are held. */
+  /** Returns the number of held requests. */
   held(): number;
 }
 
-/** A gate that is open. */
+/** Creates an open gate. */
 export function createGate(): Gate {
   let permits = Number.POSITIVE_INFINITY;
   let held: (() => void)[] = [];

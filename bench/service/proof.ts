@@ -1,4 +1,4 @@
-/** Holds a variant against the fixtures: no figure may come from leaving something out. */
+/** Proves that a variant does all the work that it claims, so that no figure is low because work is missing. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Variant } from '../variants/variant.ts';
@@ -6,14 +6,14 @@ import { expectedPage, expectedStatus } from './expected.ts';
 import { createPages, jobStatus, paths, signatureOf } from './fixtures.ts';
 import type { Target } from './target.ts';
 
-/** One of the two kinds of response. */
+/** A kind of response. */
 export interface Kind {
   readonly path: string;
-  /** What the service in memory responds now. */
+  /** Writes the response of the service in memory. */
   write(): string | Uint8Array;
-  /** The same, signed with another key. */
+  /** Writes the same response, signed with a wrong key. */
   forge(): string;
-  /** What a variant that decodes must return for a response. */
+  /** Returns the value that a variant must decode from a response. */
   decode(response: string): object;
 }
 
@@ -35,7 +35,7 @@ function pageKind({ ascii }: { ascii: boolean }): Kind {
   return {
     path: paths.list,
     write: () => write(1),
-    // A page need not be signed; one that is must be signed by the service.
+    // A page may come without a signature, but if it has one, the client verifies it.
     forge: () => {
       const timestamp = new Date(Date.now() - 1_000).toISOString();
       const page = JSON.parse(Buffer.from(write(1)).toString()) as object;
@@ -46,8 +46,8 @@ function pageKind({ ascii }: { ascii: boolean }): Kind {
 }
 
 /**
- * Makes one call, and asserts what it is timed for: the value is what the response says and, of a
- * variant that claims it, the request was signed, the value is decoded, and a forged response is
+ * Makes one call, and asserts that its value is that of the response. If the variant claims to sign, verify and
+ * decode, it also asserts that the request was signed, that the value is decoded, and that a forged response is
  * rejected.
  */
 export async function proveCall(
@@ -62,25 +62,25 @@ export async function proveCall(
   await assertRejected(call);
 }
 
-/** Asserts that a call returned the whole response: decoded, where the variant does that. */
+/** Asserts that a call returned the whole response, decoded if the variant decodes. */
 export function assertValue(
   value: unknown,
   { response, kind, variant }: { response: string; kind: Kind; variant: Variant },
 ): void {
   const expected = variant.isWhole ? kind.decode(response) : JSON.parse(response);
-  // A page has methods, and the others add properties of their own to what JSON.parse makes; neither is data.
+  // Methods of a page are not data. Some packages add properties that JSON does not have; JSON.stringify drops them.
   const actual = variant.isWhole ? pickData(value, Object.keys(expected)) : JSON.parse(JSON.stringify(value));
   if (!isDeepStrictEqual(actual, expected)) throw new Error('The value is not the one expected');
 }
 
-/** Asserts that these are all the links of a page of a walk: decoded, where the variant does that. */
+/** Asserts that these are all links of a page, decoded if the variant decodes. */
 export function assertLinks(links: readonly unknown[], { page, variant }: { page: number; variant: Variant }): void {
   const wire = JSON.parse(Buffer.from(pages.whole(page)).toString()) as { links: readonly unknown[] };
   const expected = variant.isWhole ? expectedPage({ page, totalPages: page }).links : wire.links;
   if (!isDeepStrictEqual(links, expected)) throw new Error(`The links of page ${page} are not the ones expected`);
 }
 
-/** Asserts that so many requests were sent, and each one signed. */
+/** Asserts that `count` requests were sent, and that each one is signed. */
 export function assertSigned(bodies: readonly string[], count: number): void {
   if (bodies.length !== count) throw new Error(`${bodies.length} requests were sent, and not ${count}`);
   for (const body of bodies) {

@@ -1,4 +1,4 @@
-/** The service on loopback, in a process of its own: so many ms away, with so many pages of links. */
+/** The service on loopback, in a separate process. Its arguments are the delay in ms and the number of pages. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +6,7 @@ import { createPages, jobStatus, paths } from './fixtures.ts';
 
 const latencyMs = Number(process.argv[2] ?? 0);
 const pageOf = createPages({ totalPages: Number(process.argv[3] ?? 1) });
-// Signed once: what is measured is the client, not this.
+// The status is signed only once, because the bench measures the client and not this server.
 const status = jobStatus();
 
 const server = createServer((request, response) => {

@@ -1,18 +1,18 @@
-/** Where a variant sends its requests: into this process, or over loopback; what it sends is kept. */
+/** The target of a variant's requests, in this process or on loopback. It records the requests. */
 
 export interface Target {
   readonly baseUrl: string;
   readonly fetch: typeof globalThis.fetch;
-  /** Bodies that were sent since this was last emptied. */
+  /** The bodies of the requests that were sent since this list was last emptied. */
   readonly sent: string[];
-  /** Every request gets this body, without a network; null: each goes to `baseUrl`. */
+  /** Sets the body of every response, without a network. With null, requests go to `baseUrl`. */
   respondWith(body: string | Uint8Array | null): void;
 }
 
 const utf8 = new TextEncoder();
 const headers = { 'content-type': 'application/json' };
 
-/** A target at a URL, or in memory where there is none. */
+/** Creates a target at a URL, or in memory if the URL is null. */
 export function createTarget(url: string | null): Target {
   const sent: string[] = [];
   let bytes: Uint8Array<ArrayBuffer> | null = null;

@@ -1,4 +1,4 @@
-/** The platform's timers, but back-off and the time between polls are cut to a millisecond; a sleep of 20 s and more is not. */
+/** A clock that shortens every sleep of less than 20 s to a millisecond, so that retries and polls do not wait. */
 export const hastyClock = {
   now: () => Date.now(),
   sleep: (ms: number, signal?: AbortSignal) =>

@@ -2,11 +2,11 @@
 
 import type { HostedClient } from 'hosted-client';
 
-/** What the calls are made with. */
+/** The clients and the signal that the calls use. */
 export interface World {
-  /** Its service responds in memory, and its waits are cut short. */
+  /** A client of the service in memory, with shortened waits. */
   readonly memory: HostedClient;
-  /** Talks to the loopback server, on the platform's own timers. */
+  /** A client of the server on loopback, with the platform's timers. */
   readonly loopback: HostedClient;
   readonly signal: AbortSignal;
 }
@@ -18,10 +18,10 @@ const newLink = {
   callbackUrl: 'https://partner.hosted.test/callback',
 };
 
-/** A name, and how to make the call. */
+/** The name of a call, and the function that makes the call. */
 export type Kind = readonly [name: string, call: (world: World) => Promise<unknown>];
 
-/** Taken in turn, to the service in memory. */
+/** Calls to the service in memory; the soak makes them in turn. */
 export const inMemory: readonly Kind[] = [
   ['create', ({ memory, signal }) => memory.links.create(newLink, { signal })],
   ['update', ({ memory, signal }) => memory.links.update('good', { idTypes: [] }, { signal })],
@@ -72,7 +72,7 @@ export const inMemory: readonly Kind[] = [
   ],
 ];
 
-/** Taken in turn, over loopback. */
+/** Calls to the server on loopback; the soak makes them in turn. */
 export const overLoopback: readonly Kind[] = [
   ['socket: create', ({ loopback, signal }) => loopback.links.create(newLink, { signal })],
   ['socket: status', ({ loopback, signal }) => loopback.jobs.status(job, { signal })],

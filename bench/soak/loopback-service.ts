@@ -1,4 +1,4 @@
-/** The service of a soak on loopback, which counts the connections to it. */
+/** The service of a soak on loopback. It counts its connections. */
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -9,12 +9,12 @@ export interface LoopbackService {
   readonly origin: string;
   open(): number;
   most(): number;
-  /** Resolves once no connection is open; idle ones are closed. */
+  /** Closes idle connections, and resolves when no connection is open. */
   quiet(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts it on a free port. */
+/** Starts the service on a free port. */
 export async function startLoopbackService(): Promise<LoopbackService> {
   const sockets = new Set<Socket>();
   let most = 0;
@@ -41,8 +41,8 @@ export async function startLoopbackService(): Promise<LoopbackService> {
       const patience = Date.now() + 5_000;
       while (sockets.size > 0 && Date.now() < patience) {
         server.closeIdleConnections();
-        // The platform connects for a request that is aborted meanwhile, and keeps the connection for
-        // another one. To the server such a connection is not idle: it has not begun.
+        // If a request is aborted while the platform connects, the platform keeps the connection for the next
+        // request. The server does not count this connection as idle, because it has received nothing.
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
         await new Promise((resolve) => setTimeout(resolve, 20));
       }

@@ -1,4 +1,4 @@
-/** The service of a soak within the process: the last part of the path says how it responds. */
+/** The service of a soak in memory. The last part of the path selects the response. */
 
 import { bodyFor, large, link, statuses } from './responses.ts';
 
@@ -11,7 +11,7 @@ export const memoryFetch: typeof globalThis.fetch = async (input, init) => {
   const name = path.split('/').at(-1) ?? '';
   const { signal } = init ?? {};
   const status = statuses[name];
-  // A response is never there at once: a call is then never over in one turn.
+  // Responds in a later turn of the event loop, like a network.
   await new Promise((resolve) => setImmediate(resolve));
   if (status) return Response.json({}, { status });
   switch (name) {

@@ -1,25 +1,25 @@
-/** What the service of a soak returns: links and statuses for good requests, and one fault for each name. */
+/** The responses of a soak's service: links and job statuses for valid requests, and faults by name. */
 
 import { createHmac } from 'node:crypto';
 
 export const partnerId = '085';
 export const apiKey = 'soak-key';
 
-// For an earlier time: one of this millisecond may equal the request's own signature.
+// Signs an earlier time: a response with the time of the request would carry the request's signature.
 function sign(record: object): object {
   const timestamp = new Date(Date.now() - 1_000).toISOString();
   const sec_key = createHmac('sha256', apiKey).update(`${timestamp}${partnerId}sid_request`).digest('base64');
   return { ...record, timestamp, sec_key };
 }
 
-/** What a call of a single link returns. */
+/** The response to a call about one link. */
 export const link = { link_url: 'https://links.hosted.test/1', ref_id: 'good', disabled_at: null, id_types: [] };
 const writePage = (number: number) => ({
   links: Array.from({ length: 5 }, (_, index) => ({ ...link, ref_id: `link-${number}-${index}` })),
   meta: { currentPage: number, limit: 5, totalCount: 50, totalPages: 10 },
 });
 
-/** The body of a good response. */
+/** Returns the body of a valid response. */
 export function bodyFor(path: string, body: { job_id?: string; page?: number }): object {
   if (path.endsWith('/job_status')) {
     const { job_id } = body;
@@ -28,7 +28,7 @@ export function bodyFor(path: string, body: { job_id?: string; page?: number }):
   return path.endsWith('/list') ? writePage(body.page ?? 1) : link;
 }
 
-/** By the last part of the path: error responses. */
+/** The statuses of error responses, by the last part of the path. */
 export const statuses: Readonly<Record<string, number>> = { '503': 503, '429': 429, '404': 404, '401': 401 };
-/** More than the clients accept. */
+/** A text that is longer than `maxResponseBytes`. */
 export const large = 'x'.repeat(256 * 1024);

@@ -1,11 +1,11 @@
 /**
- * 100,000 calls in one process, after which heap, handles, listeners and sockets must be what they were
- * before: `npm run soak`; a number after it is how many calls to make.
+ * The command `npm run soak` makes 100,000 calls in one process, and fails if heap, handles, listeners or sockets
+ * have grown afterwards. A number after the command sets the number of calls.
  */
 
 import { type Holdings, soak } from './soak.ts';
 
-/** How much more may be held afterwards. */
+/** The growth that is allowed for each. */
 const bounds = { heapBytes: 4 * 1024 * 1024, handles: 2, listeners: 0, sockets: 0 };
 
 const { gc } = globalThis;

@@ -1,6 +1,6 @@
 /**
- * What stays behind after very many calls in one process: successes, faults, aborts and waits in turn,
- * in memory and over loopback. A short form of it is one of the tests.
+ * Makes very many calls in one process, and measures what the process keeps afterwards. Successes, faults, aborts
+ * and waits take turns, in memory and over loopback. One of the tests runs a short soak.
  */
 
 import { getEventListeners } from 'node:events';
@@ -11,41 +11,41 @@ import { startLoopbackService } from './loopback-service.ts';
 import { memoryFetch } from './memory-service.ts';
 import { apiKey, partnerId } from './responses.ts';
 
-/** How much is done, and how. */
+/** The settings of a soak. */
 export interface Soak {
   readonly calls: number;
-  /** How many calls are under way at once. */
+  /** The number of calls that run at once. */
   readonly concurrency: number;
-  /** Collects garbage, where that can be asked for; without it the heap says little. */
+  /** Collects garbage, if the process allows it. Without it, `heapBytes` includes garbage. */
   readonly collect: () => void;
   /** Called now and then with the number of calls that have ended. */
   readonly onProgress?: (ended: number, heapBytes: number) => void;
 }
 
-/** What the process holds. */
+/** The resources that the process has in use. */
 export interface Holdings {
   readonly heapBytes: number;
-  /** Active resources of the process, by their kind. */
+  /** The number of active resources of the process, by kind. */
   readonly handles: Readonly<Record<string, number>>;
-  /** Listeners of the one signal that every call is given. */
+  /** The number of listeners on the signal that all calls share. */
   readonly listeners: number;
-  /** Connections that are open at the loopback server. */
+  /** The number of open connections to the loopback server. */
   readonly sockets: number;
 }
 
-/** What came of it. */
+/** The result of a soak. */
 export interface Soaked {
   readonly before: Holdings;
   readonly after: Holdings;
-  /** How often each kind of call ended in each way: `'a reset: connection'`. */
+  /** The number of calls by kind and end, for example `'a reset: connection'`. */
   readonly endings: Readonly<Record<string, number>>;
   readonly mostListeners: number;
   readonly mostSockets: number;
-  /** Names of the warnings of the process, such as that of too many listeners. */
+  /** The names of the warnings that the process emitted, for example about too many listeners. */
   readonly warnings: readonly string[];
 }
 
-/** Makes so many calls, and returns what the process held before and after. */
+/** Makes the calls, and returns the resources of the process before and after them. */
 export async function soak({ calls, concurrency, collect, onProgress }: Soak): Promise<Soaked> {
   const endings: Record<string, number> = {};
   const warnings: string[] = [];
@@ -87,7 +87,7 @@ export async function soak({ calls, concurrency, collect, onProgress }: Soak): P
   };
   const measureHoldings = async (): Promise<Holdings> => {
     await server.quiet();
-    // Twice: what is finalized in one round is collected in the next.
+    // One round is not enough: objects that are finalized in a round are collected in the next round.
     for (let round = 0; round < 2; round++) {
       await new Promise((resolve) => setTimeout(resolve, 50));
       collect();
@@ -99,7 +99,7 @@ export async function soak({ calls, concurrency, collect, onProgress }: Soak): P
   };
 
   try {
-    // Code is compiled and pools are filled by the first calls.
+    // The first calls compile code and fill pools, so they happen before the measurement.
     await makeCalls(Math.min(5_000, Math.ceil(calls / 4)), () => undefined);
     for (const ending of Object.keys(endings)) delete endings[ending];
     const before = await measureHoldings();

@@ -1,10 +1,10 @@
-/** Bare fetch and `JSON.parse`: what all others are multiples of. */
+/** Bare fetch and `JSON.parse`. The figures of all other variants are multiples of this variant. */
 
 import type { Target } from '../service/target.ts';
 
 const headers = { 'content-type': 'application/json' };
 
-/** Posts as anyone would with nothing installed. */
+/** Posts JSON without any package. */
 export function createPost({ baseUrl, fetch }: Target): (path: string, body: object) => Promise<unknown> {
   return async (path, body) => {
     const response = await fetch(baseUrl + path, { method: 'POST', headers, body: JSON.stringify(body) });

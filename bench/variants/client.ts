@@ -1,4 +1,4 @@
-/** A build of this package, as it comes: with no option that would make it quicker. */
+/** A build of this package with its default options. */
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,12 +7,12 @@ import { apiKey, job, partnerId } from '../service/fixtures.ts';
 import type { Target } from '../service/target.ts';
 import type { Variant } from './variant.ts';
 
-/** The package, as a build has it. */
+/** Loads the package from the folder of a build. */
 export async function loadBuild(dist: string): Promise<typeof import('hosted-client')> {
   return import(pathToFileURL(join(dist, 'index.js')).href);
 }
 
-/** A client of that build. */
+/** Creates a client with a build. */
 export async function createClient(
   dist: string,
   { baseUrl, fetch }: Target,
@@ -23,7 +23,7 @@ export async function createClient(
   return new HostedClient(given as HostedClientOptions);
 }
 
-/** The calls of that client. */
+/** Creates a variant that calls a build's client. */
 export async function clientVariant(dist: string, target: Target): Promise<Variant> {
   const client = await createClient(dist, target);
   return {

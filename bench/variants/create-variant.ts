@@ -1,12 +1,12 @@
-/** What is measured beside what, each loaded alone. */
+/** Creates a variant by name, and loads only the modules of this variant. */
 
 import type { Target } from '../service/target.ts';
 import { postingVariant, type Variant } from './variant.ts';
 
-/** `ours` and `before` are builds of this package, each in a folder of its own. */
+/** `ours` and `before` are builds of this package, each in its own folder. */
 const builds = ['ours', 'before'];
 
-/** Loads one variant, and nothing of the others. */
+/** Loads and creates one variant. */
 export async function createVariant(name: string, dist: string, target: Target): Promise<Variant> {
   if (builds.includes(name)) return (await import('./client.ts')).clientVariant(dist, target);
   if (name === 'floor') return (await import('./floor.ts')).floorVariant(target);

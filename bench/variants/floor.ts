@@ -1,7 +1,6 @@
 /**
- * The least that a job status can cost with ky: its call, an HMAC to sign, an HMAC to verify, and the
- * value put together by hand from a response that is taken as it comes. No input is checked, no time
- * limit kept, nothing retried, and no response read that differs from the fixture.
+ * The lowest cost of a job status with ky: the call, one HMAC to sign, one HMAC to verify, and a value that is built
+ * by hand. This variant has no checks, no time limits and no retries, and reads only the response of the fixture.
  */
 
 import { createHmac, createSecretKey } from 'node:crypto';
@@ -31,7 +30,7 @@ interface WireStatus {
   readonly image_links: { readonly selfie_image: string };
 }
 
-/** Asks for a job status and nothing else. */
+/** Creates the variant. It can only request a job status. */
 export function floorVariant(target: Target): Variant {
   const { baseUrl, fetch } = target;
   const key = createSecretKey(Buffer.from(apiKey));

@@ -1,10 +1,10 @@
-/** One interface over all that is measured, and the variants that only post. */
+/** The interface of all variants, and the variants that only post JSON. */
 
 import { job, partnerId, paths } from '../service/fixtures.ts';
 
-/** One way of asking the service. */
+/** A way to call the service. */
 export interface Variant {
-  /** Whether it signs each request, verifies the response, and decodes it into the full value. */
+  /** Whether the variant signs each request, verifies each response, and decodes the full value. */
   readonly isWhole: boolean;
   status(): Promise<unknown>;
   list(): Promise<unknown>;
@@ -13,12 +13,12 @@ export interface Variant {
 
 /** How to walk pages. */
 export interface Walk {
-  /** How many pages may be on their way ahead of the one being read. */
+  /** The number of pages to fetch ahead. */
   readonly prefetch: number;
   readonly maxPages: number;
 }
 
-/** What posts bodies, and returns parsed JSON. */
+/** Creates a variant from a function that posts a body and returns parsed JSON. */
 export function postingVariant(post: (path: string, body: object) => Promise<unknown>): Variant {
   const status = { partner_id: partnerId, user_id: job.userId, job_id: job.jobId, history: false, image_links: false };
   const fetchPage = (page?: number) => post(paths.list, { partner_id: partnerId, page }) as Promise<WirePage>;
@@ -35,7 +35,7 @@ interface WirePage {
   readonly meta: { readonly totalPages: number };
 }
 
-/** The least that a walk with a window can be: so many pages on their way, handed over in order. */
+/** Walks pages in order, and fetches `prefetch` pages ahead. This is the simplest walk with prefetch. */
 async function* walkPages(
   fetchPage: (page?: number) => Promise<WirePage>,
   { prefetch, maxPages }: Walk,

@@ -121,7 +121,7 @@ test('the results say what is missed, and who failed', () => {
     row({ ours: { value: 0.9 } }, { what: 'a walk', better: 'higher', aims: [{ bound: 0.85 }] }),
   ]);
 
-  expect(page).toContain('Of 3 aims 1 are missed: job status, <in memory>.');
+  expect(page).toContain('Missed aims (1 of 3): job status, <in memory>.');
   expect(page).toContain('- **axios failed** in job status, <in memory>: Error: no');
   expect(page).toContain('| **4.6 ± 0.1** | ≤ 4.5 (stripe) | **missed** |');
   expect(page).toContain('| **0.9** | ≥ 0.85 | reached |');
