@@ -1,4 +1,4 @@
-/** Asks for the status of a job, with everything there is to it. */
+/** Fetches the status of a job, with its history and image links. */
 
 import { env } from 'node:process';
 import { HostedClient } from 'hosted-client';

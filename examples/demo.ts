@@ -1,6 +1,6 @@
 /**
- * One story from a link to a verified result, on a service that lives in this process: no account,
- * no network. Run it with `npm run demo`.
+ * Shows every step from a new link to a verified result, with an in-memory service: it needs no account and no
+ * network. Run it with `npm run demo`.
  */
 
 import { stdout } from 'node:process';
@@ -99,7 +99,7 @@ function tell(text: string): void {
   stdout.write(`    ${text}\n`);
 }
 
-/** Runs one step of the story: a line that moves while it works, and one that stays when it is done. */
+/** Runs one step, and shows a line with its progress, then a line with its result. */
 async function step<T>(what: string, run: (progress: (text: string) => void) => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const line = createLine(what);
@@ -124,7 +124,7 @@ async function refusal(what: string, run: () => Promise<unknown>): Promise<Error
   );
 }
 
-// On a terminal the line turns and is written over; in a file each report stands for itself.
+// On a terminal, each progress report overwrites the line. In a file, each report is a new line.
 function createLine(what: string): { progress: (text: string) => void; clear: () => void } {
   if (!stdout.isTTY) return { progress: (text) => tell(text), clear: () => undefined };
   let turn = 0;

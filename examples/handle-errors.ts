@@ -1,4 +1,4 @@
-/** Tells a link that was not made from one that may have been. */
+/** Says after an error whether the link may exist, or certainly does not. */
 
 import { HostedClient, isHostedError } from 'hosted-client';
 

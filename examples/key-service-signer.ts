@@ -1,4 +1,4 @@
-/** A signer whose key never enters this process: a key service makes the MAC. */
+/** A signer for a key that never enters this process: a key service computes the signature (MAC). */
 
 import { timingSafeEqual } from 'node:crypto';
 import { env } from 'node:process';
@@ -11,31 +11,31 @@ export function keyServiceSigner(options: { url: string; token: string; timeoutM
         method: 'POST',
         headers: { authorization: `Bearer ${options.token}`, 'content-type': 'text/plain' },
         body: `${timestamp}${partnerId}sid_request`,
-        // Less than the client's own "timeoutMs", which signing counts towards.
+        // Set it lower than the client's "timeoutMs", because that limit includes signing.
         signal: AbortSignal.timeout(options.timeoutMs),
       });
       const mac = await response.text();
       if (response.ok && isMac(mac)) return mac;
       throw new Error(`it answered ${response.status}`);
     } catch (error) {
-      // The client shows nothing that a signer throws, since it may hold a key: tell it here.
+      // Log the error here: the client never shows the errors of a signer, because they may contain a key.
       console.error(`No MAC from the key service: ${error}`);
       throw error;
     }
   }
   return {
     name: 'key-service',
-    // Where this throws, nothing is sent: the call rejects with a HostedConfigError.
+    // If this throws, the client sends nothing, and the call rejects with a HostedConfigError.
     sign: macOf,
     async verify(signature, input) {
-      // Nobody gets to keep the key service busy with nonsense.
+      // Malformed signatures are rejected here, so that they do not cause calls to the key service.
       if (!isMac(signature)) return false;
       return timingSafeEqual(Buffer.from(signature), Buffer.from(await macOf(input)));
     },
   };
 }
 
-// 32 bytes as canonical base64: the last digit carries two bits that count.
+// 32 bytes as canonical base64. In the last digit, only four of the six bits are data, and the other two must be 0.
 function isMac(text: string): boolean {
   return /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(text);
 }

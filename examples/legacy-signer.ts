@@ -5,10 +5,10 @@ import { env } from 'node:process';
 import { HostedClient, type SignatureInput, type Signer } from 'hosted-client';
 
 /**
- * Partners hold the service's public key alone (PEM). A request carries the hash encrypted with it,
- * which the service decrypts; in an answer the hash went through the service's private key, and the
- * public one brings it back. So an answer proves the service; a request only that its sender has the
- * public key: keep that key as secret as an API key.
+ * A partner has only the service's public key (PEM). The client encrypts the hash of a request with this key. The
+ * service encrypts the hash of a response with its private key, and the client decrypts it with the public key. So
+ * a response proves that it came from the service. A request only proves that its sender has the public key: keep
+ * this key as secret as an API key.
  */
 export function legacySecKey(options: { servicePublicKey: string }): Signer {
   const key = { key: createPublicKey(options.servicePublicKey), padding: constants.RSA_PKCS1_PADDING };
@@ -21,13 +21,13 @@ export function legacySecKey(options: { servicePublicKey: string }): Signer {
     verify(signature, input) {
       const [encrypted = '', given = '', ...rest] = signature.split('|');
       const bytes = Buffer.from(encrypted, 'base64');
-      // Canonical base64 only. The hash alone proves nothing: anyone can compute it.
+      // Only canonical base64 is accepted. The hash alone proves nothing, because anyone can compute it.
       if (encrypted === '' || rest.length > 0 || bytes.toString('base64') !== encrypted) return false;
       const hash = Buffer.from(hashOf(input));
       try {
         return same(Buffer.from(given), hash) && same(publicDecrypt(key, bytes), hash);
       } catch {
-        return false; // No block of this key, or no padding where one belongs.
+        return false; // It was not encrypted with the service's key, or its padding is wrong.
       }
     },
   };
@@ -45,7 +45,7 @@ function same(one: Buffer, other: Buffer): boolean {
 
 const client = HostedClient.fromEnv({
   signer: legacySecKey({ servicePublicKey: env.HOSTED_LEGACY_PUBLIC_KEY ?? '' }),
-  // What services of that time were sent.
+  // The older service expects timestamps in this format.
   wire: { jobTimestampFormat: 'epoch-ms' },
 });
 

@@ -1,4 +1,4 @@
-/** Walks every link, fetching four pages ahead; then takes one page, and the next. */
+/** Walks all links with four pages of prefetch, then fetches the first page and the next one. */
 
 import { HostedClient } from 'hosted-client';
 

@@ -1,12 +1,12 @@
-/** Trusts the service's own certificate authority and no other: undici's own fetch, with an agent that knows it alone. */
+/** Trusts only the service's own certificate authority, with undici's fetch and an agent for this authority. */
 
 import { readFileSync } from 'node:fs';
 import { env } from 'node:process';
 import { type FetchInit, HostedClient } from 'hosted-client';
 import { Agent, fetch as undiciFetch } from 'undici';
 
-// In place of the authorities that the platform trusts: a certificate by one of those is refused. While the
-// service changes its authority, give both: ca: [oldAuthority, newAuthority].
+// This replaces the authorities that the platform trusts, so that their certificates are rejected. While the service
+// changes its authority, pass both: ca: [oldAuthority, newAuthority].
 const ca = readFileSync(env.HOSTED_CA_FILE ?? 'service-ca.pem');
 const dispatcher = new Agent({ connect: { ca } });
 

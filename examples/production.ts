@@ -1,4 +1,4 @@
-/** Production, by options rather than by the environment; one client serves the whole process. */
+/** A client for production, with options instead of environment variables. The whole process shares this client. */
 
 import { env } from 'node:process';
 import { HostedClient } from 'hosted-client';

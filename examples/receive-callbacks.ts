@@ -1,4 +1,4 @@
-/** A web-standard handler of callbacks: for Next as it is; with Hono, Workers, Bun and Deno give it to the route. */
+/** A web-standard handler of callbacks. Next calls this export; with Hono, Workers, Bun or Deno, pass it to a route. */
 
 import { HostedClient } from 'hosted-client';
 

@@ -1,4 +1,4 @@
-/** Callbacks with Express 5, behind the parser of JSON that the rest of the app uses. */
+/** Receives callbacks with Express 5. The JSON parser of the app runs first. */
 
 import express from 'express';
 import { HostedClient } from 'hosted-client';

@@ -1,19 +1,19 @@
-/** Keys change, and no callback is lost: the new key signs, what was signed with the old one is still verified. */
+/** Changes the key without losing callbacks: the new key signs, and signatures of the old key are still accepted. */
 
 import { env } from 'node:process';
 import { HostedClient, hmacSha256 } from 'hosted-client';
 
-// The service stops taking the old key at once; callbacks signed with it are still on their way.
-// 1. Have the new key made, put it into HOSTED_API_KEY and the old one into HOSTED_PREVIOUS_API_KEY,
-//    and restart. What fell in between was refused, both ways: make such calls again, and ask job
-//    status for the jobs that are still open (client.jobs.waitForAll).
-// 2. A day later, when nothing is delivered again any more, take HOSTED_PREVIOUS_API_KEY away. If the
-//    old key leaked, never put it there: job status tells what its callbacks would have told.
+// When the key changes, the service rejects the old key immediately, but may still deliver callbacks signed with it.
+// 1. Create the new key. Set HOSTED_API_KEY to the new key and HOSTED_PREVIOUS_API_KEY to the old key, and restart.
+//    Between these steps, calls and callbacks were rejected: make these calls again, and fetch the status of the
+//    jobs that are still pending (client.jobs.waitForAll).
+// 2. Remove HOSTED_PREVIOUS_API_KEY a day later, when the service no longer redelivers old callbacks. If the old key
+//    has leaked, never set HOSTED_PREVIOUS_API_KEY: fetch the status of the pending jobs instead.
 const keys = [env.HOSTED_API_KEY ?? '', env.HOSTED_PREVIOUS_API_KEY ?? ''].filter((key) => key !== '');
 
 const client = HostedClient.fromEnv({ signer: hmacSha256({ apiKey: keys }) });
 
-// Callbacks are verified by the client's signer: both keys count here too.
+// The handler verifies callbacks with the signer of the client, so it accepts both keys, too.
 export const POST = client.callbacks.handler({
   onEvent: (event, status) => {
     console.log(`result ${event.id}: the job is ${status.state}`);

@@ -1,4 +1,4 @@
-/** A guard against replays that several processes share, in SQLite; any store with transactions will do. */
+/** A replay guard in SQLite that several processes share. Any store with transactions works. */
 
 import { DatabaseSync } from 'node:sqlite';
 import { HostedClient, type ReplayGuard } from 'hosted-client';
@@ -26,7 +26,7 @@ export function sqliteReplayGuard(file: string): ReplayGuard {
         const known = find.get(key);
         if (known && known.body !== bodyDigest) return 'conflict';
         if (known?.state === 'handled') return 'repeat';
-        // A process that died in the middle of it holds a callback no longer than its lease.
+        // If a process dies while it handles a callback, the callback counts as new when the lease has ended.
         if (known?.state === 'busy' && Number(known.lease_ends) > now) return 'busy';
         put.run(key, bodyDigest, expiresAt.getTime(), leaseEndsAt.getTime());
         return 'new';

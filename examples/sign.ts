@@ -1,11 +1,11 @@
-/** The ways to sign: the service's own scheme with keys in rotation, Ed25519, or a signer of your own. */
+/** Three signers: the service's scheme with two keys for a rotation, Ed25519, and a signer of your own. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ed25519, HostedClient, hmacSha256, type Signer } from 'hosted-client';
 
 const baseUrls = { sandbox: 'https://sandbox.hosted.test' };
 
-// The first key signs; answers signed with either are believed.
+// The first key signs. Responses signed with either key are accepted.
 const rotating = hmacSha256({ apiKey: ['the-new-key', 'the-old-key'] });
 
 const keyPair = ed25519({
@@ -13,7 +13,7 @@ const keyPair = ed25519({
   servicePublicKey: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
 });
 
-// Stands for a key service: both methods may be asynchronous.
+// A signer that calls a key service could look like this: both methods may be asynchronous.
 const remote: Signer = {
   name: 'key-service',
   sign: async ({ timestamp, partnerId }) => mac(`${timestamp}${partnerId}sid_request`),

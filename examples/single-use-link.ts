@@ -1,4 +1,4 @@
-/** A single-use link for a user we know: whatever comes of it comes back under our own user id. */
+/** Creates a single-use link for a known user: its callbacks and jobs have the user id that we pass. */
 
 import { HostedClient } from 'hosted-client';
 
@@ -10,7 +10,7 @@ const { url, refId } = await client.links.create({
   callbackUrl: 'https://example.test/callbacks',
   idTypes: [{ country: 'NG', idType: 'PASSPORT', verificationMethod: 'biometric_kyc' }],
   isSingleUse: true,
-  // The same id each time tracks the same user. An opaque one of yours: no name, no address.
+  // Pass the same id each time for the same user. Use an opaque id, without a name or an email address.
   userId: 'user-7f3a',
   expiresAt: new Date(Date.now() + 24 * 60 * 60 * 1000),
 });

@@ -1,18 +1,18 @@
 /**
- * Tests your own code under jest 30, for files named `*.test.js`. Without a flag, with two lines in jest's
- * configuration, as jest alone cannot load ES modules:
+ * Tests your own code under jest 30, in files named `*.test.js`. jest alone cannot load ES modules. These two lines
+ * in jest's configuration are enough, and jest needs no flag:
  *
  *   transform: { '^.+\\.[cm]?[jt]sx?$': '@swc/jest' },
  *   transformIgnorePatterns: ['/node_modules/(?!hosted-client/)'],
  *
- * Or as ES modules, in a package with "type": "module": `node --experimental-vm-modules node_modules/jest/bin/jest.js`.
+ * In a package with "type": "module", run `node --experimental-vm-modules node_modules/jest/bin/jest.js` instead.
  */
 
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { HostedClient } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
 
-// What is tested: code of yours that is given its client.
+// The code under test: your own function, which gets the client as an argument.
 async function decide(client, job) {
   const { success } = await client.jobs.waitForCompletion(job);
   return success ? 'open' : 'closed';
@@ -70,7 +70,7 @@ test('a callback opens the account, and a forged one does not', async () => {
   expect([genuine.status, accounts.get(job.userId)]).toEqual([200, 'open']);
 });
 
-// The runner's own fake timers do as well as a test clock.
+// jest's fake timers work as well as a test clock.
 afterEach(() => {
   jest.useRealTimers();
 });

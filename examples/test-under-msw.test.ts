@@ -1,4 +1,4 @@
-/** The mock service under msw, which answers whatever the platform's fetch asks. */
+/** Tests with msw: it passes the requests of the platform's fetch to the mock service. */
 
 import { HostedClient } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';

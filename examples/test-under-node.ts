@@ -5,7 +5,7 @@ import { afterEach, mock, test } from 'node:test';
 import { HostedClient, type JobRef } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
 
-// What is tested: code of yours that is given its client.
+// The code under test: your own function, which gets the client as an argument.
 async function decide(client: HostedClient, job: JobRef): Promise<'open' | 'closed'> {
   const { success } = await client.jobs.waitForCompletion(job);
   return success ? 'open' : 'closed';
@@ -63,8 +63,8 @@ test('a callback opens the account, and a forged one does not', async () => {
   assert.deepEqual([genuine.status, accounts.get(job.userId)], [200, 'open']);
 });
 
-// The runner's own fake timers do as well as a test clock. A tick fires the timers that are set; what follows from
-// them, a request and its response, has to run before the next one.
+// The fake timers of node:test work as well as a test clock. A tick fires only the timers that are already set, so
+// the request and the response that follow must run before the next tick.
 afterEach(() => mock.timers.reset());
 
 async function pass(ms: number): Promise<void> {

@@ -1,4 +1,4 @@
-/** The whole story against a sandbox, on real ports: a link, its end user, the callback, the confirmed result. */
+/** Tests every step with a sandbox on real ports: the link, the end user, the callback and the confirmed result. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -8,7 +8,7 @@ import { HostedClient } from 'hosted-client';
 import { startSandbox } from 'hosted-client/sandbox';
 import { expect, test } from 'vitest';
 
-// What is tested: your server, which receives callbacks.
+// The code under test: your server, which receives callbacks.
 function createApp(client: HostedClient, accounts: Map<string, string>): express.Express {
   const handle = client.callbacks.handler({
     onEvent: (event, status) => {

@@ -1,10 +1,10 @@
-/** Tests code of your own that uses the client, without a network and without waiting. */
+/** Tests your own code that uses the client, without a network and without real delays. */
 
 import { HostedClient, type JobRef } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 
-// What is tested: code of yours that is given its client.
+// The code under test: your own function, which gets the client as an argument.
 async function decide(client: HostedClient, job: JobRef): Promise<'open' | 'closed'> {
   const { success } = await client.jobs.waitForCompletion(job);
   return success ? 'open' : 'closed';

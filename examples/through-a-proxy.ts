@@ -1,4 +1,4 @@
-/** Through a forward proxy: undici's own fetch, with an agent that reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+/** Sends calls through a forward proxy, with undici's fetch. Its agent reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
 
 import { type FetchInit, HostedClient } from 'hosted-client';
 import { EnvHttpProxyAgent, fetch as undiciFetch } from 'undici';

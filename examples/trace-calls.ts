@@ -1,4 +1,4 @@
-/** Spans of calls, waits and callbacks, and measurements, through OpenTelemetry; nothing in them names a person, a job or a link. */
+/** Reports spans and metrics of calls, waits and callbacks to OpenTelemetry, without ids of people, jobs or links. */
 
 import { HostedClient } from 'hosted-client';
 import { instrument } from 'hosted-client/opentelemetry';

@@ -1,4 +1,4 @@
-/** Tracks the jobs of a link in a folder, without a database to set up: one process, to try it with the sandbox. */
+/** Tracks the jobs of a link in a folder, without a database server: one process, for a first try with the sandbox. */
 
 import process, { env } from 'node:process';
 import express from 'express';

@@ -1,6 +1,7 @@
 /**
- * Jobs that survive deploys: a web server and any number of workers over one PostgreSQL. A row of a customer and the
- * job that is tracked for it are one transaction; the decision is written once, however often it is handed over.
+ * Tracks jobs across deploys, with a web server and any number of workers that share one PostgreSQL. A customer's row
+ * and the tracked job are written in one transaction. The decision is written once, even if the completion is handed
+ * over several times.
  *
  *     DATABASE_URL=… node track-jobs.ts web
  *     DATABASE_URL=… node track-jobs.ts worker      (as many as you like)
@@ -14,14 +15,14 @@ import { nodeHandler } from 'hosted-client/node';
 import { type Completion, createTracker, type Tracker } from 'hosted-client/tracking';
 import pg from 'pg';
 
-/** What comes back with each completion: an id of ours, nothing of a person. */
+/** The context that each completion brings back: our own id, and no personal data. */
 type Context = { customer: number };
 
 const pool = new pg.Pool({ connectionString: env.DATABASE_URL });
 // An idle connection that breaks is replaced. Without a listener, it would end the process.
 pool.on('error', (error) => console.error(`a connection broke: ${error.message}`));
 
-/** Both kinds of process have one; it makes its own tables beside these two. */
+/** Creates the tracker of a process, web server or worker. The tracker creates its own tables. */
 export async function open(): Promise<Tracker<Context>> {
   await pool.query(`create table if not exists customers (id integer primary key, verified boolean);
     create table if not exists handled (key uuid primary key)`);
@@ -56,7 +57,7 @@ export function createApp(tracker: Tracker<Context>): express.Express {
   return app;
 }
 
-/** A worker: at least once it is called for each job; the key makes its effect happen once. */
+/** Handles a completion in a worker. It may run several times for one job, but the key makes its effect happen once. */
 export async function decide(completion: Completion<Context>): Promise<void> {
   const verified = completion.outcome === 'completed' ? completion.status.success : null;
   const connection = await pool.connect();
@@ -80,7 +81,7 @@ export async function decide(completion: Completion<Context>): Promise<void> {
   }
 }
 
-/** Ends the pool; the tracker has stopped. */
+/** Ends the pool. Call it after the tracker has stopped. */
 export const close = () => pool.end();
 
 if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {

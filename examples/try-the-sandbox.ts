@@ -1,4 +1,4 @@
-/** A back end to try the sandbox with: it creates a link, and receives the callbacks of its results. */
+/** A back end for a first try of the sandbox: it creates a link, and receives the callbacks with its results. */
 
 import express from 'express';
 import { HostedClient } from 'hosted-client';

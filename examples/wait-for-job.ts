@@ -1,4 +1,4 @@
-/** Waits for a job; stopped before it ends, another process goes on with what was kept. */
+/** Waits for a job. If the process stops earlier, another process can continue with the stored ids. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { env } from 'node:process';

@@ -1,4 +1,4 @@
-/** Waits for many jobs at once, each with the row it belongs to. */
+/** Waits for many jobs at once. Each job is an object with its own row number. */
 
 import { env } from 'node:process';
 import { HostedClient } from 'hosted-client';

@@ -1,4 +1,4 @@
-/** Counts requests and failures, and logs what happens, without a name or a key in it. */
+/** Counts events, and logs calls without personal data or keys. */
 
 import { HostedClient } from 'hosted-client';
 

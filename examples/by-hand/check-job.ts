@@ -1,4 +1,4 @@
-/** How the signature of a job's status is usually compared by hand; docs/moving.md says what is wrong with it. */
+/** Typical hand-written code that compares the signature of a job status; docs/moving.md lists its mistakes. */
 
 import { post, sign } from './post.ts';
 

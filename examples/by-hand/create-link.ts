@@ -1,4 +1,4 @@
-/** How a link is usually created by hand; docs/moving.md says what is wrong with it. */
+/** Typical hand-written code that creates a link; docs/moving.md lists its mistakes. */
 
 import { post } from './post.ts';
 

@@ -1,4 +1,4 @@
-/** How all links are usually listed by hand; docs/moving.md says what is wrong with it. */
+/** Typical hand-written code that lists all links; docs/moving.md lists its mistakes. */
 
 import { post } from './post.ts';
 

@@ -1,4 +1,4 @@
-/** How a request is usually signed and posted by hand; docs/moving.md says what is wrong with it. */
+/** Typical hand-written code that signs and posts a request; docs/moving.md lists its mistakes. */
 
 import { createHmac } from 'node:crypto';
 import { env } from 'node:process';

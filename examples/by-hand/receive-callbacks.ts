@@ -1,9 +1,9 @@
-/** How callbacks are usually received by hand; docs/moving.md says what is wrong with it. */
+/** Typical hand-written code that receives callbacks; docs/moving.md lists its mistakes. */
 
 import express from 'express';
 import { sign } from './post.ts';
 
-/** Stands for the users of a database. */
+/** The users, in memory; a real program has a database. */
 export const verified: string[] = [];
 
 export const app = express();

@@ -1,4 +1,4 @@
-/** How calls are usually repeated by hand; docs/moving.md says what is wrong with it. */
+/** Typical hand-written code that retries calls; docs/moving.md lists its mistakes. */
 
 export async function retrying<T>(call: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {

@@ -1,4 +1,4 @@
-/** How a job is usually waited for by hand; docs/moving.md says what is wrong with it. */
+/** Typical hand-written code that waits for a job; docs/moving.md lists its mistakes. */
 
 import { checkJob } from './check-job.ts';
 
