@@ -2,7 +2,7 @@
  * The command `npm run bench` measures everything in one run, and writes `RESULTS.md` and `results.svg`. All
  * variants take turns. `npm run bench -- job list` runs only the measures `job` and `list`, and
  * `--against <folder of a build>` compares this build with another build. With either of these, the results are
- * only printed. If a variant fails, the run names it and fails.
+ * only printed. If a variant fails, the run prints its name and fails.
  */
 
 import { execFileSync } from 'node:child_process';

@@ -46,9 +46,8 @@ function pageKind({ ascii }: { ascii: boolean }): Kind {
 }
 
 /**
- * Makes one call, and asserts that its value is that of the response. If the variant claims to sign, verify and
- * decode, it also asserts that the request was signed, that the value is decoded, and that a forged response is
- * rejected.
+ * Makes one call, and asserts that it returns the whole response. If the variant claims to sign, verify and decode,
+ * three more assertions follow: the request is signed, the value is decoded, and a forged response is rejected.
  */
 export async function proveCall(
   { variant, call, kind, target }: { variant: Variant; call: () => Promise<unknown>; kind: Kind; target: Target },

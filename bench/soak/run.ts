@@ -5,7 +5,7 @@
 
 import { type Holdings, soak } from './soak.ts';
 
-/** The growth that is allowed for each. */
+/** The allowed growth of each value. */
 const bounds = { heapBytes: 4 * 1024 * 1024, handles: 2, listeners: 0, sockets: 0 };
 
 const { gc } = globalThis;
