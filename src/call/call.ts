@@ -9,10 +9,12 @@ import { addCallerFrames } from '../errors/caller-frames.js';
 import { HostedTimeoutError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { type Limits, withTimeout } from '../runtime/clock.js';
+import { findObserved } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
 import { type ApiPromise, type CallResult, createApiPromise } from './api-promise.js';
 import {
   type Attempt,
+  type CallTrace,
   factsOf,
   outcomeWithoutResponse,
   type PartOf,
@@ -70,16 +72,18 @@ function run<Input, WireResponse, Output>(
   given: Given,
 ): Promise<CallResult<Output>> {
   shared.telemetry.calls += 1;
-  const begun = { id: shared.telemetry.calls, shared, operation };
-  return traceCall(begun, (tracing) => {
+  const channel = findObserved('call');
+  const begun = { id: shared.telemetry.calls, shared, operation, attemptChannel: findObserved('attempt') };
+  const begin = (traced: CallTrace | null): Promise<CallResult<Output>> => {
     let call: RunningCall<Input, WireResponse, Output>;
     try {
-      call = beginCall({ ...begun, ...tracing }, given);
+      call = beginCall({ ...begun, traced }, given);
     } catch (error) {
       return Promise.reject(error);
     }
     return runAttempts(call, runAttempt);
-  });
+  };
+  return channel ? traceCall(channel, begun, begin) : begin(null);
 }
 
 async function runAttempt<Input, WireResponse, Output>(

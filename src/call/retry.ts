@@ -91,7 +91,7 @@ function beginAttempt<Call extends CallFacts>(call: Call, before: FailedAttempt 
   return {
     call,
     number: before ? before.failed.number + 1 : 1,
-    startedAt: settings.clock.elapsed(),
+    startedAt: before ? settings.clock.elapsed() : call.startedAt,
     offsetMs: skew.offsetMs,
     isResigned: before !== null && (before.isResigned || before.failed.isResigned),
     isUnsettled: before !== null && (before.failed.isUnsettled || before.failed.progress === 'sent'),

@@ -7,17 +7,8 @@
 
 import { isHostedError } from '../errors/errors.js';
 import type { OperationName } from '../protocol/routes.js';
-import {
-  completeMessage,
-  findObserved,
-  type TraceMessage,
-  type TracingChannel,
-  trace,
-} from '../runtime/tracing-channel.js';
+import { completeMessage, type TraceMessage, type TracingChannel, trace } from '../runtime/tracing-channel.js';
 import type { Attempt, CallFacts, CallOutcome, CallTrace } from './attempt.js';
-
-/** The parts of a call that subscribers of the tracing channels need. */
-type CallTracing = Pick<CallFacts, 'traced' | 'attemptChannel'>;
 
 /** A call, before its input is read. */
 type CallToTrace = Pick<CallFacts, 'id' | 'operation' | 'shared'>;
@@ -46,13 +37,14 @@ export interface AttemptMessage extends RequestMessage {
   readonly attempt: number;
 }
 
-/** Runs a call, and publishes it if its channel has a subscriber. */
-export function traceCall<T>(call: CallToTrace, run: (tracing: CallTracing) => Promise<T>): Promise<T> {
-  const channel = findObserved('call');
-  const attemptChannel = findObserved('attempt');
-  if (channel === null) return run({ traced: null, attemptChannel });
+/** Runs a call, and publishes it on the channel. `run` completes the trace that it receives. */
+export function traceCall<T>(
+  channel: TracingChannel,
+  call: CallToTrace,
+  run: (traced: CallTrace) => Promise<T>,
+): Promise<T> {
   const message: CallMessage = { ...describeRequest(call), attempts: 0 };
-  return trace(channel, message, () => run({ traced: message, attemptChannel }));
+  return trace(channel, message, () => run(message));
 }
 
 /** Runs an attempt, and publishes it on the channel. */

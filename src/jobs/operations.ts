@@ -99,7 +99,8 @@ function successIn(wire: unknown): boolean | null {
 // Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed
 // status is not checked, because it may have very few fields.
 function hasJobId(response: WireJobStatus): boolean {
-  return (toCode(response.job_id) ?? toCode(partnerParamsIn(response)?.job_id)) !== null;
+  const paramsJobId = partnerParamsIn(response)?.job_id;
+  return (toCode(response.job_id) ?? toCode(paramsJobId)) !== null;
 }
 
 function partnerParamsIn({ result }: WireJobStatus) {
