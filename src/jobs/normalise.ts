@@ -5,7 +5,9 @@
  * @module
  */
 
-import { extraOf, toBoolean, toCode, toDate, toNumber, toStrings, toUrl } from '../protocol/scalars.js';
+import { toDate } from '../protocol/date-time.js';
+import { toUrl } from '../protocol/http-url.js';
+import { extraOf, toBoolean, toCode, toNumber, toStrings } from '../protocol/scalars.js';
 import type { HistoryEntry, JobResult, JobStatus, PartnerParams } from './types.js';
 import {
   partnerParamsFields,

@@ -6,7 +6,9 @@
 
 import type { Decoded } from '../call/operation.js';
 import { type Issue, maxIssues } from '../errors/hosted-error.js';
-import { extraOf, toBoolean, toCode, toCount, toDate, toUrl } from '../protocol/scalars.js';
+import { toDate } from '../protocol/date-time.js';
+import { toUrl } from '../protocol/http-url.js';
+import { extraOf, toBoolean, toCode, toCount } from '../protocol/scalars.js';
 import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.js';
 import type { WireCreatedLink, WireIdType, WireLink, WireLinkPage, WireUpdatedLink } from './wire.js';
 import { linkFields } from './wire.js';

@@ -8,6 +8,11 @@
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:(Z)|([+-])(\d{2}):?(\d{2}))?$/i;
 
+/** A time on the wire; null for anything that is not a time, such as "Not Available". */
+export function toDate(wire: unknown): Date | null {
+  return typeof wire === 'string' ? parseDateTime(wire) : null;
+}
+
 /** What to do with a string without an offset. */
 export interface DateTimeOptions {
   /** `'utc'`: a string without an offset is read as UTC. `'required'`: a string without an offset gives null. */

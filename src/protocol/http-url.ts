@@ -17,6 +17,11 @@ const plainUrl = /^https?:\/\/(?:[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.)+[a-z]{2,}(?:\/
  */
 const longestPlainUrl = 2_048;
 
+/** A URL on the wire; null for anything that is not an absolute http(s) URL. */
+export function toUrl(wire: unknown): string | null {
+  return typeof wire === 'string' && isHttpUrl(wire) ? wire : null;
+}
+
 /** Whether a value is an absolute http(s) URL. */
 export function isHttpUrl(value: unknown): value is string | URL {
   if (value instanceof URL) return value.protocol === 'https:' || value.protocol === 'http:';

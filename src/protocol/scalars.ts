@@ -6,11 +6,9 @@
  */
 
 import * as z from 'zod/mini';
-import { parseDateTime } from './date-time.js';
-import { isHttpUrl } from './http-url.js';
 
 /**
- * A field that may have any value or be missing. A function such as {@link toDate} gives null if it cannot read the
+ * A field that may have any value or be missing. A function such as `toDate` gives null if it cannot read the
  * value.
  */
 export const wireAnything = z.optional(z.unknown());
@@ -90,16 +88,6 @@ export function toCount(wire: number | string | null | undefined): number {
 export function toNumber(wire: unknown): number | null {
   if (typeof wire === 'number') return Number.isFinite(wire) ? wire : null;
   return typeof wire === 'string' && /^-?\d{1,15}(?:\.\d+)?$/.test(wire) ? Number(wire) : null;
-}
-
-/** A time; null for anything else, such as "Not Available". */
-export function toDate(wire: unknown): Date | null {
-  return typeof wire === 'string' ? parseDateTime(wire) : null;
-}
-
-/** An http(s) URL; null for anything else. */
-export function toUrl(wire: unknown): string | null {
-  return typeof wire === 'string' && isHttpUrl(wire) ? wire : null;
 }
 
 /** A record in which every value is a string: other values are written as JSON, and null is left out. */
