@@ -45,12 +45,12 @@ export function readResponse<Input, WireResponse, Output>(
   const source = sourceOf(response, attempt, now);
   const { flaw } = response;
   if (flaw === 'redirect' || flaw === 'too_large') throw source.createUnusable(flaw);
-  const body = assertObject(flaw === 'not_utf8' ? undefined : json, source);
+  if (flaw === 'not_utf8' || properties === null) throw createNoObject(flaw ? undefined : json, source);
   const finish = (signedAt: Date | null): CallResult<Output> => {
     attempt.call.shared.noticeAge(signedAt, now);
-    return { data: decode(body, signedAt, { attempt, source }), response: infoOf(response, attempt) };
+    return { data: decode(properties, signedAt, { attempt, source }), response: infoOf(response, attempt) };
   };
-  const signedAt = verifyResponse(body, { attempt, now, source });
+  const signedAt = verifyResponse(properties, { attempt, now, source });
   return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
 }
 
@@ -118,9 +118,13 @@ function sourceOf(response: TransportResponse, { call, number }: Attempt, now: n
  * @throws {HostedResponseError} when the value is undefined (the body was not JSON) or not an object.
  */
 export function assertObject(json: unknown, source: Source): Properties {
-  if (json === undefined) throw source.createUnusable('malformed');
-  if (!isRecord(json)) throw source.createUnusable('shape', [{ path: '', message: 'must be an object' }]);
+  if (!isRecord(json)) throw createNoObject(json, source);
   return json;
+}
+
+function createNoObject(json: unknown, source: Source): HostedResponseError {
+  if (json === undefined) return source.createUnusable('malformed');
+  return source.createUnusable('shape', [{ path: '', message: 'must be an object' }]);
 }
 
 /** The input of verification. */

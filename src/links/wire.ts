@@ -7,7 +7,6 @@
 
 import * as z from 'zod/mini';
 import { assumedMaxEntries } from '../protocol/assumptions.js';
-import { isRecord } from '../protocol/json.js';
 import {
   isBooleanString,
   isCode,
@@ -124,7 +123,8 @@ const maxOrdinaryEntries = 2_000;
 // An object with a field `__proto__` is left to the schema, which drops this field: assigning it to a copy would set
 // the copy's prototype.
 function isPlain(value: unknown): value is Record<string, unknown> {
-  return isRecord(value) && !Object.hasOwn(value, '__proto__');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return !Object.hasOwn(value, '__proto__');
 }
 
 function isListOf(value: unknown, isOrdinary: (entry: unknown) => boolean): boolean {
