@@ -50,6 +50,19 @@ test.each([1, 2, 3, 7, 64, 1_000])('readBytes() puts chunks of %d bytes together
   expect([Buffer.from(bytes).equals(whole), isWhole]).toEqual([true, true]);
 });
 
+test('readBytes() mixes no bodies that are read at the same time, whatever their sizes', async () => {
+  const bodies = Array.from({ length: 200 }, (_, at) =>
+    Array.from({ length: 1 + (at % 5) }, (_, part) => new Uint8Array((at * 97 * (part + 1)) % 9_000).fill(at)),
+  );
+
+  const results = await Promise.all(bodies.map((chunks) => read(bodyOf(...chunks), 100_000)));
+
+  for (const [at, { bytes }] of results.entries()) {
+    const length = (bodies[at] ?? []).reduce((sum, chunk) => sum + chunk.length, 0);
+    expect(Buffer.from(bytes).equals(Buffer.alloc(length, at))).toBe(true);
+  }
+});
+
 test('readBytes() takes empty chunks for nothing, wherever they come', async () => {
   const empty = new Uint8Array();
 
@@ -151,10 +164,10 @@ test('readBytes() leaves no listener behind, however a body ends', async () => {
 
 test('readBytes() makes room for twice the bytes when it needs more, and for no more than the limit', async () => {
   const memoryOf = async (count: number, limit: number) =>
-    (await read(bodyOf(...Array.from({ length: count }, () => Uint8Array.of(1))), limit)).bytes.buffer.byteLength;
+    (await read(bodyOf(...Array.from({ length: count }, () => new Uint8Array(5_000))), limit)).bytes.buffer.byteLength;
 
-  expect(await memoryOf(5, 1_000_000)).toBe(8);
-  expect(await memoryOf(5, 6)).toBe(6);
+  expect(await memoryOf(5, 1_000_000)).toBe(40_000);
+  expect(await memoryOf(5, 30_000)).toBe(30_000);
 });
 
 // RFC 3629: 0xff is in no UTF-8.
