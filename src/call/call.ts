@@ -89,9 +89,11 @@ function run<Input, WireResponse, Output>(
 async function runAttempt<Input, WireResponse, Output>(
   attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
 ): Promise<CallResult<Output>> {
-  const response = await withTimeout(limitsOf(attempt), async (signal) =>
-    send(await signRequest(attempt), attempt, signal),
-  );
+  const response = await withTimeout(limitsOf(attempt), async (signal) => {
+    const request = signRequest(attempt);
+    // A value is not awaited, and a promise is not returned: both would take more turns of the engine's queue.
+    return await send(request instanceof Promise ? await request : request, attempt, signal);
+  });
   // This is a promise if reading has to wait, for example for the signer.
   const result = readResponse(response, attempt);
   if (!(result instanceof Promise)) return result;
