@@ -54,7 +54,7 @@ export interface ApiPromise<T> extends Promise<T> {
   withResponse(): Promise<{
     /** The call's value. */
     data: T;
-    /** The response that it was read from. */
+    /** The response that the value was read from. */
     response: ResponseInfo;
   }>;
 }
@@ -104,8 +104,8 @@ class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
   }
 
   withResponse(): Promise<{ data: T; response: ResponseInfo }> {
-    // Derived from this promise, not from `#result`: V8 follows a promise only if exactly one `then` or `await` uses
-    // it.
+    // `then` is called on this promise, and not on `#result`: V8 follows a promise only if exactly one `then` or
+    // `await` uses it.
     return this.then(() => this.#result);
   }
 }

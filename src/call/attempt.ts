@@ -85,7 +85,7 @@ export interface CallTrace {
   status: number | null;
   /** How many attempts were made. */
   attempts: number;
-  /** Null until the call has ended. */
+  /** How the call ended; null while it runs. */
   outcome: CallOutcome | null;
   /** The `code` of the error; null if the call succeeded or was aborted. */
   errorCode: string | null;
@@ -94,7 +94,7 @@ export interface CallTrace {
 /** One attempt of a call. */
 export interface Attempt<Call extends CallFacts = CallFacts> {
   readonly call: Call;
-  /** From 1. */
+  /** The number of the attempt in its call, from 1. */
   readonly number: number;
   /** When the attempt began, by the monotonic clock. */
   readonly startedAt: number;
@@ -112,7 +112,7 @@ export interface Attempt<Call extends CallFacts = CallFacts> {
   /** The time that the attempt is signed for; null until it is signed. */
   signedFor: SigningTime | null;
   progress: 'not sent' | 'sent' | 'answered';
-  /** The HTTP status of its response; null until there is a response. */
+  /** The HTTP status of the response; null until there is a response. */
   status: number | null;
 }
 

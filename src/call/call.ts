@@ -94,10 +94,11 @@ async function runAttempt<Input, WireResponse, Output>(
     // A value is not awaited, and a promise is not returned: both would take more turns of the engine's queue.
     return await send(request instanceof Promise ? await request : request, attempt, signal);
   });
-  // This is a promise if reading has to wait, for example for the signer.
+  // `result` is a promise if reading has to wait, for example for the signer.
   const result = readResponse(response, attempt);
   if (!(result instanceof Promise)) return result;
-  // If the signal or the time limit ends the attempt first, `result` may reject later. No other code would handle this.
+  // If the signal or the time limit ends the attempt first, `result` may reject later. Without this line, no code would
+  // handle that rejection.
   result.catch(() => undefined);
   return withTimeout(limitsOf(attempt, 'total'), () => result);
 }
@@ -121,7 +122,8 @@ function beginCall<Input, WireResponse, Output>(
       sent: sharedSignatures(part) ?? createSentSignatures(settings.maxResponseAgeMs),
     };
   } catch (error) {
-    // By default, an engine records so few stack frames that ours leave no room for the caller's.
+    // By default, an engine records only a few stack frames. The frames of this package would leave no room for the
+    // caller's frames.
     throw addCallerFrames(reportFailure(error, begun, null));
   }
 }
@@ -131,7 +133,7 @@ function sharedSignatures(part: PartOf | undefined) {
   return part && Object.hasOwn(part, 'sent') ? part.sent : undefined;
 }
 
-// The earlier of the two limits ends the attempt, so one timer is enough.
+// An attempt ends at `timeoutMs` or at `totalTimeoutMs`, whichever comes first. So one timer is enough.
 function limitsOf(attempt: Attempt, only?: 'total'): Limits {
   const { options, endsAt, shared } = attempt.call;
   const { clock, timeoutMs } = shared.settings;

@@ -1,7 +1,7 @@
 /**
- * The difference between the service's clock and this machine's. A `Date` header is not signed. So it is used only to
- * correct the time that we sign, and only after the service has rejected our authentication. This machine's own clock
- * decides whether a response is fresh.
+ * The difference between the service's clock and this machine's clock. A `Date` header is not signed. So it is used
+ * only to correct the time that we sign, and only after the service has rejected our authentication. This machine's own
+ * clock decides whether a response is fresh.
  *
  * @module
  */
@@ -15,7 +15,9 @@ import { parseHttpDate } from '../protocol/date-time.js';
 const longestRoundTripMs = 10_000;
 /** A difference of at most this many ms is not corrected, because signatures are expected to be valid for longer. */
 const tolerableMs = 60_000;
-/** The largest difference, in ms, that is corrected. No request is signed for a time further from now. */
+/**
+ * The largest difference, in ms, that is corrected. No request is signed for a time that is further from now than this.
+ */
 export const largestOffsetMs = 24 * 60 * 60 * 1000;
 
 /** When a response arrived, in ms since the epoch on this machine's clock, and how long it took. */
@@ -38,7 +40,7 @@ export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
   return skew;
 
   function learn(headers: Headers, { receivedAt, tookMs }: RoundTrip): boolean {
-    // Written with `!`, so that nothing is learned if `tookMs` is NaN.
+    // `!(… <= …)` instead of `>`: if `tookMs` is NaN, every comparison is false, and then nothing must be learned.
     if (mode === 'off' || !(tookMs <= longestRoundTripMs)) return false;
     // The best guess is that `Date` was written in the middle of the round trip.
     const ahead = measureAheadMs(headers, receivedAt - tookMs / 2);
@@ -71,7 +73,7 @@ function describeAhead(ms: number): string {
   return `this machine's clock is ${describeLength(Math.abs(ms))} ${ms > 0 ? 'behind' : 'ahead of'} the service's "Date"`;
 }
 
-// How far the service's clock is ahead of this machine's, in ms; null if a response has no usable `Date`.
+// How far the service's clock is ahead of this machine's clock, in ms; null if a response has no usable `Date`.
 function measureAheadMs(headers: Headers, now: number): number | null {
   // A response with `Age` comes from a cache, and its `Date` may be old.
   if (headers.get('age') !== null) return null;
@@ -101,7 +103,7 @@ export type AgeNotice = (signedAt: Date | null, now: number) => void;
 
 /**
  * Creates a function that receives the signed time of every verified response. If this time is further from now than
- * half of `maxResponseAgeMs`, the next response may be stale. The function then logs a warning, at most once an hour.
+ * half of `maxResponseAgeMs`, later responses may be stale. The function then logs a warning, at most once an hour.
  */
 export function createAgeNotice(
   { maxResponseAgeMs, clock }: { readonly maxResponseAgeMs: number | false; readonly clock: { elapsed(): number } },

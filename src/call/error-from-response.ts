@@ -100,7 +100,7 @@ export function createServiceError(
   }
 }
 
-/** The message about a web page in place of a response of the service. */
+/** The message if a web page was received in place of a response of the service. */
 export const webPage = 'it is a web page: check that "baseUrls" has the URL of the service';
 
 /** Whether a response is a web page. A gateway or another server may send a web page. */
@@ -125,7 +125,8 @@ export function requestIdIn(headers: Headers, sentSignatures: readonly string[])
 /** The length of each part of a signature. An id does not contain so many characters of a signature by coincidence. */
 const partLength = 8;
 
-// Searches the id for each part of the signature. Any 15 characters of a signature in a row contain a whole part.
+// Searches the id for each part of the signature. Any 15 consecutive characters of a signature contain at least one
+// whole part of 8, because the parts follow each other without a gap.
 function hasPartOf(id: string, signature: string): boolean {
   if (signature.length < partLength) return id === signature;
   const [text, secret] = [standardBase64(id), standardBase64(signature)];

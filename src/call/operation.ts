@@ -46,7 +46,10 @@ export interface DecodeContext {
   readonly signedAt: Date | null;
 }
 
-/** The public value, or the reason why there is none. Both forms have an own `reason`, so it is never inherited. */
+/**
+ * The public value, or the reason why there is none. In both cases, `reason` is an own property, so that a `reason` on
+ * `Object.prototype` is never read.
+ */
 export type Decoded<Output> =
   | { readonly value: Output; readonly reason: null }
   | { readonly reason: 'shape' | 'mismatch'; readonly issues: readonly Issue[] };

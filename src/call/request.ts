@@ -44,12 +44,13 @@ export function checkInput<Input>(
   const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
   if (input.data === undefined || call.data === undefined) throw fail([...input.issues, ...nameOptions(call.issues)]);
   const encoded = operation.encode(input.data, wire);
-  // The paths of §4.3 and §4.4 have the same shape. With the list marker as its id, a get would list all links.
+  // The paths of §4.3 and §4.4 have the same shape. If a get had the list marker as its link id, it would list all
+  // links.
   if (encoded.linkId === wire.listMarker) throw fail([{ path: 'refId', message: isMarker }]);
   return { input: input.data, encoded, options: call.data as CallOptions };
 }
 
-/** If the options are not an object, no property is wrong: the issue names `options`. */
+/** Names `options` in an issue without a path. The path is missing if the options are not an object. */
 function nameOptions(issues: readonly Issue[]): readonly Issue[] {
   return issues.map(({ path, message }) => ({ path: path || 'options', message }));
 }

@@ -84,7 +84,7 @@ function throwServiceError(
   return loadExplanations().then(explain, explain);
 }
 
-/** Creates the errors about what is being read: a response, or a callback. */
+/** Creates the errors about a response or a callback that is being read. */
 export interface Source {
   createUnusable(reason: UnusableReason, issues?: readonly Issue[]): HostedResponseError;
   createUntrusted(reason: SignatureReason): HostedSignatureError;

@@ -67,7 +67,8 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<FailedAtte
     delayMs,
     reason: error.code,
   });
-  // The next steps may fail, too. They only need to know whether this request may have had an effect.
+  // The pause and the start of the next attempt may fail, too. The outcome of the call then depends only on whether
+  // this request may have had an effect.
   failed.progress = mayHaveHadEffect(error) ? 'sent' : 'not sent';
   if (delayMs > 0 || !retry.isResigned) await pause(call, delayMs, error);
   return { ...retry, failed, error };
@@ -108,7 +109,7 @@ function mayHaveHadEffect({ outcome, code }: AnyHostedError): boolean {
   return outcome !== 'not_sent' && code !== 'rate_limit' && code !== 'authentication';
 }
 
-// The error of a failed clock or signer has no facts about the call, so they are added.
+// The error of a failed clock or signer has no facts about the call, so this function adds them.
 function completeError(caught: AnyHostedError, { operation }: EndedCall, attempt: Attempt | null): AnyHostedError {
   if (caught.code !== 'config' || caught.operation !== null) return caught;
   if (attempt === null) return new HostedConfigError(caught.issues, { operation: operation.name });
@@ -142,15 +143,16 @@ interface Retry {
 function chooseRetry(error: AnyHostedError, attempt: Attempt): Retry | null {
   const { endsAt, shared } = attempt.call;
   const retry = chooseNewSignature(error, attempt) ?? chooseRepeat(error, attempt);
-  // If the delay is longer than the rest of the call, the call fails now. A later timeout would hide the real error.
+  // If the delay is longer than the time that the call has left, the call fails now. A later timeout would hide the
+  // real error.
   if (retry === null || shared.settings.clock.elapsed() + retry.delayMs >= endsAt) return null;
   // A retry for a new signature takes no tokens, because the service did not fail. A call makes only one such retry.
   return retry.isResigned || shared.retryTokens.take() ? retry : null;
 }
 
-// A new signature helps in two cases. In the first, the service signed its response for the time of our request, so
-// both have the same signature. This can happen by accident, but not twice in a row. In the second, the service
-// rejected the time that we signed, and now the correct time is known.
+// A new signature helps in two cases. In the first case, the service signed its response for the time of our request,
+// so request and response have the same signature. This can happen by accident, but not with two requests one after the
+// other. In the second case, the service rejected the time that we signed, and now the correct time is known.
 function chooseNewSignature(error: AnyHostedError, attempt: Attempt): Retry | null {
   const { operation, part, shared } = attempt.call;
   if (attempt.isResigned || (isLast(attempt) && part === undefined)) return null;
@@ -163,8 +165,8 @@ function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
   if (isLast(attempt) || !error.retryable || isReflected(error)) return null;
   const longestMs = Math.min(backOff.longestMs, backOff.firstMs * 2 ** (attempt.number - 1));
   const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
-  // If the service asks for a long wait, the caller decides. An earlier request would be rejected, and a long sleep
-  // would look like a call that hangs.
+  // If the service asks for a long wait, the call fails, and the caller decides whether to wait. An earlier request
+  // would be rejected, and a long sleep would look like a call that hangs.
   if (retryAfterMs > assumedMaxRetryAfterMs) return null;
   const drawnMs = Math.floor(attempt.call.shared.random() * longestMs);
   return { delayMs: Math.max(drawnMs, retryAfterMs), isResigned: false };

@@ -1,6 +1,7 @@
 /**
- * The signatures that a call has sent, or all calls of a wait or of a confirmation. Both sides sign the same text with
- * one key, so a response with one of these signatures may be our own request sent back (docs/protocol.md §5).
+ * The signatures that one call has sent, or that all calls of one wait or one confirmation have sent. Both sides sign
+ * the same text with one key, so a response with one of these signatures may be our own request sent back
+ * (docs/protocol.md §5).
  *
  * @module
  */
@@ -39,7 +40,7 @@ export function rememberSent(
   // The list is in the order of sending, so all signatures after the first fresh one are fresh, too.
   while (maxAgeMs !== false) {
     const [oldest] = times;
-    // Written with `!`, so that nothing is forgotten if a clock gives NaN.
+    // `!(… > …)` instead of `<=`: with NaN, every comparison is false, and then nothing must be forgotten.
     // Stryker disable next-line ConditionalExpression: with undefined the difference is NaN; the check is there for the types
     if (oldest === undefined || !(now - oldest > maxAgeMs)) break;
     sent.forgottenUntil = Math.max(sent.forgottenUntil, oldest);
@@ -63,8 +64,9 @@ export function wasSentRespelled({ signatures }: SentSignatures, signature: unkn
   return signatures.some((own) => !differInFirst(own, signature) && canonicalForm(own) === canonicalForm(signature));
 }
 
-// Nearly all different signatures differ in their first characters. Letters and digits are the same in every spelling,
-// except for upper and lower case. They are tested before `toLowerCase`, because it turns U+212A into a `k`.
+// Different signatures nearly always differ in the first character. Letters and digits are the same in every spelling,
+// except for upper and lower case. `alphanumeric` is tested before `toLowerCase`, because `toLowerCase` turns U+212A
+// into a `k`.
 // Stryker disable next-line BlockStatement: this only saves comparing the whole text
 function differInFirst(one: string, other: string): boolean {
   // Stryker disable next-line ArrayDeclaration,MethodExpression: this only saves comparing the whole text

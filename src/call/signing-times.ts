@@ -12,7 +12,7 @@ import { largestOffsetMs } from './clock-skew.js';
 
 /** A time that a request is signed for, in ms. */
 export interface SigningTime {
-  /** Since the epoch, on this machine's clock. */
+  /** The time since the epoch, by this machine's clock. */
   readonly time: number;
   /** How far the time is ahead of now; negative if it is in the past. */
   readonly leadMs: number;
@@ -24,7 +24,7 @@ export interface SigningTime {
 
 /** The times that the requests of one client are signed for. */
 export interface SigningTimes {
-  /** How long to wait, in ms, until the service signs for a later time than that of its last response. */
+  /** How long to wait after a collision, in ms. The service then signs for a later time. */
   readonly passingMs: number;
   /**
    * Gives the time for a request at `now`. `isPoll` is true for the polls of a wait, whose signatures are remembered
@@ -33,7 +33,7 @@ export interface SigningTimes {
   next(now: number, isPoll: boolean): SigningTime;
   /**
    * Gives the time for a request that is sent again, {@link passingMs} after a collision. `collided` is the time for
-   * which both the request and its response were signed. Later requests get another planned lead, too.
+   * which both the request and its response were signed. The planned lead of later requests may change, too.
    */
   nextAfterCollision(collided: SigningTime, now: number, isPoll: boolean): SigningTime;
 }
@@ -58,8 +58,9 @@ const ignoredStepMs = 300_000;
 /** After a collision, requests are signed for a time this many ms before now. */
 const backMs = 1_000;
 /**
- * If two leads differ by at least this, in ms, only one can collide: all responses of a service take about the same
- * time.
+ * A request collides if the timestamp of its response is exactly `leadMs` ahead of the time when the request was made.
+ * The responses of a service are always about equally far ahead. So if two leads differ by at least this, in ms, only
+ * one of them can collide.
  */
 const minDistanceMs = 250;
 
@@ -87,8 +88,8 @@ function createMilliseconds(): SigningTimes {
       const at = Math.floor(now);
       // A collision at the planned lead could happen again with every request, so the planned lead changes.
       if (collided.leadMs === collided.plannedLeadMs) plannedLeadMs = collided.plannedLeadMs === 0 ? -backMs : 0;
-      // The request can use a time before the collision: the service now signs only for later times. No other request
-      // has a time between the last two.
+      // The request can use a time before the collision: the service now signs only for later times. A time between
+      // `lastButOne` and `last` is free, because no other request has a time between these two.
       const before = Math.max(Math.min(at - backMs, collided.time - 1), lastButOne + 1);
       if (last === collided.time && before < collided.time) return { time: before, leadMs: before - at, plannedLeadMs };
       const free = Math.max(at + plannedLeadMs, last + 1);
@@ -101,14 +102,15 @@ function createMilliseconds(): SigningTimes {
   };
 }
 
-/** The leads of requests with timestamps in whole seconds, in ms. Each collision switches to the other lead. */
+/** The leads, in ms, of requests whose timestamps are in whole seconds. Each collision switches to the other lead. */
 const secondsLeadMs = { first: -2_000, other: -5_000 };
 /** Polls with timestamps in whole seconds are signed for multiples of this, in ms. */
 const pollStepMs = 10_000;
 
 // Nearly every response is signed for the current second, so requests use an earlier second. If the service's clock is
 // some seconds behind, its responses could have the second of an earlier poll, again and again. So polls are signed
-// only for multiples of ten seconds. After a collision, the service signs for a later second, which no poll has used.
+// only for multiples of ten seconds. After a collision, the poll is sent again one second later. Its response is then
+// signed for a second that is not such a multiple, so no poll has used this second.
 function createSeconds(): SigningTimes {
   let plannedLeadMs = secondsLeadMs.first;
   return {

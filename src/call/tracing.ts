@@ -24,7 +24,7 @@ export interface RequestMessage extends TraceMessage {
   readonly route: string;
   /** The HTTP status of the last response; null if there is none. */
   status: number | null;
-  /** Null until the call or attempt has ended. */
+  /** How the call or attempt ended; null while it runs. */
   outcome: CallOutcome | null;
 }
 

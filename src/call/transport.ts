@@ -77,9 +77,9 @@ function fetchWith(
   };
   // ky is not used while `Object.prototype` is polluted, because ky would read options and hooks from it.
   if (Object.keys(shadows).length > 0) return fetchOnce();
-  // ky only sends. The call itself retries and limits time, because each attempt needs its own signature, the sleep for
-  // `Retry-After` must end at the deadline, and callers can pass a clock. `fetchOnce` ignores the Request that ky
-  // passes to it: not every fetch accepts a Request, for example undici's own fetch.
+  // ky only sends. The call itself makes the retries and keeps the time limits, for three reasons: each attempt needs
+  // its own signature, the sleep for `Retry-After` must end at the deadline, and callers can pass a clock. `fetchOnce`
+  // ignores the Request that ky passes to it: not every fetch accepts a Request, for example undici's own fetch.
   return ky(url, {
     method,
     redirect: 'manual',
@@ -119,7 +119,7 @@ const notLoaded: Failure = {
   why: 'the code that sends requests could not be loaded',
 };
 
-// Used if `explanations.ts` cannot be loaded.
+// The failure that is reported if `explanations.ts` cannot be loaded.
 const unexplained: Failure = { reason: null, isNotSent: false, isLasting: false, why: 'the connection broke' };
 
 function createConnectionError(
