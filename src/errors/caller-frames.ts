@@ -2,8 +2,8 @@
  * Adds the caller's own functions to the stack of an error. Most errors are created in a timer or after a response,
  * when the caller's functions are no longer on the stack. V8 (Node, Deno, Workers) can list the async functions that
  * wait for the running code. This works only if each promise on the way to the caller has exactly one `then` or
- * `await`. So the stack is captured again in code from which such promises lead to the caller. This costs nothing if a
- * call succeeds.
+ * `await`. So the stack is captured again, in code from which only such promises lead to the caller. This costs nothing
+ * if a call succeeds.
  *
  * @module
  */
@@ -12,7 +12,8 @@ import { HostedError } from './hosted-error.js';
 
 /**
  * Captures the stack of an error of this package again, and returns the error. Any other value is returned unchanged.
- * In Bun, the error keeps its old stack: its engine (JSC) does not follow promises, so a new capture would lose frames.
+ * In Bun, the error keeps its old stack: Bun's engine (JSC) does not follow promises, so a new capture would lose
+ * frames.
  */
 export function addCallerFrames<T>(error: T): T {
   if (!(error instanceof HostedError) || 'Bun' in globalThis) return error;
@@ -36,7 +37,7 @@ function setLimit(limit: unknown): void {
   Reflect.set(Error, 'stackTraceLimit', limit);
 }
 
-/** Not every engine has this function. */
+/** `Error` with V8's function that captures stacks. Not every engine has this function. */
 interface Capturing extends Pick<ErrorConstructor, 'prototype'> {
   captureStackTrace?(error: object, below: unknown): void;
   readonly stackTraceLimit?: unknown;

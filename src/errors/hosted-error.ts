@@ -77,7 +77,7 @@ const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as t
  * signature, no body and no personal data. Inspection with hidden properties shows nothing more.
  */
 export abstract class HostedError extends Error {
-  /** A word for the kind of error. Versions and minification do not change it. */
+  /** A word for the kind of error. It is the same in every version, and in minified code. */
   abstract readonly code: string;
   /** The operation that failed; null if no operation was running. */
   readonly operation: OperationName | null;
@@ -132,8 +132,8 @@ export abstract class HostedError extends Error {
 
 /**
  * Gives the errors of a class their `name`, also in minified code. The name is on the prototype, because the stack is
- * written before an error's fields are set. The name is set by `defineProperty`, because `Error.prototype` may be
- * frozen.
+ * written before an error's fields are set. `defineProperty` sets the name, because an assignment would fail if
+ * `Error.prototype` is frozen.
  */
 export function nameClass(errorClass: { readonly prototype: HostedError }, name: string): void {
   Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true });

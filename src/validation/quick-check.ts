@@ -208,7 +208,8 @@ const decides = ({ rule }: { rule: Rule }) => rule.kinds !== (absent | present);
 function recordRule({ shape, keepsOthers }: { shape: z.core.$ZodShape; keepsOthers: boolean }): Rule {
   // Stryker disable next-line MethodExpression: a field that may have any value need not be checked
   const fields = Object.entries(shape)
-    // Every object inherits a property with such a name, so the field never looks absent. The schema must decide.
+    // Every object inherits a property with a name such as `toString`, so a field with this name never looks absent.
+    // The schema must decide.
     .map(([name, schema]) => ({ name, rule: name in Object.prototype ? unknownRule : ruleOf(schema) }))
     .filter(decides);
 
@@ -223,8 +224,8 @@ function recordRule({ shape, keepsOthers }: { shape: z.core.$ZodShape; keepsOthe
   return { ...composite, accepts };
 }
 
-// The first form that accepts a value decides the result. So a form is used only if no form before it may change
-// values.
+// The first form that accepts a value decides the result. So the quick check uses a form only if no form before it may
+// change values.
 function unionRule(forms: readonly Rule[]): Rule {
   const last = forms.findIndex(({ changes }) => changes);
   const tried = last < 0 ? forms : forms.slice(0, last + 1);
@@ -256,7 +257,7 @@ function testsOf(schema: z.core.$ZodType): readonly QuickCheck[] | null {
 function testOf({ check, fn, format, pattern }: CheckDef): QuickCheck | null {
   // Only `true` counts. An asynchronous check returns a promise, which is truthy.
   if (check === 'custom' && fn) return (value) => fn(value) === true;
-  // An expression with the flag g or y keeps its position between calls, so its result may change.
+  // A regular expression with the flag g or y keeps its position between calls, so its result may change.
   if (format === 'regex' && pattern && !/[gy]/.test(pattern.flags)) return (value) => pattern.test(value as string);
   return null;
 }

@@ -1,6 +1,6 @@
 /**
  * Schemas of lists, of records, and of values with several forms. They stop after {@link maxIssues} issues. zod's own
- * schemas keep every issue and copy every entry, so a body of a few megabytes needed gigabytes of memory.
+ * schemas keep every issue and copy every entry, so a body of a few megabytes would need gigabytes of memory.
  *
  * @module
  */
