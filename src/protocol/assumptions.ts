@@ -35,8 +35,8 @@ export interface WireOptions {
   timestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /**
    * How the timestamp of a job status request is written. A Unix timestamp is sent as a number, and signed as its
-   * decimal digits. With `'epoch-s'` (whole seconds), requests are signed for a time two to five seconds ago. The polls
-   * of a wait are signed for a time up to ten seconds before that. Default `'iso'`.
+   * decimal digits. With `'epoch-s'` (whole seconds), requests are signed for a time two to five seconds ago. For the
+   * polls of a wait, this time is then rounded down to a multiple of ten seconds. Default `'iso'`.
    */
   jobTimestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /** The name of the field with the signature of a job status request. Default `'sec_key'`. */
@@ -76,7 +76,8 @@ export const assumedWire: Wire = {
 
 /**
  * §§2, 4.4 and 8 do not show the size limits of lists: links on a page, results in a history, ID types and users of a
- * link. One partner sends 1,349 ID types for a link. A longer list is rejected before any of its entries is checked.
+ * link. One partner sends 1,349 ID types for a link. A list with more entries than its limit here is rejected before
+ * any entry is checked.
  */
 export const assumedMaxEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
 
@@ -89,12 +90,15 @@ export const assumedMaxResponseAgeMs = 300_000;
 /** §6 does not show how late a callback may be. */
 export const assumedMaxCallbackAgeMs = 300_000;
 
-/** §6 does not show how late a callback may be. If job status confirms it, two days are accepted (in ms). */
+/**
+ * §6 does not show how late a callback may be. If job status confirms a callback, the callback may be up to two days
+ * late (in ms).
+ */
 export const assumedMaxHintAgeMs = 2 * 24 * 60 * 60 * 1000;
 
 /**
- * §6 does not show how many jobs end at the same time. Callbacks with one signed timestamp may be about `perTime` jobs,
- * or about `perSecond` jobs if the timestamp is in whole seconds.
+ * §6 does not show how many jobs end at the same time. Callbacks with the same signed timestamp may name at most
+ * `perTime` different jobs, or at most `perSecond` if the timestamp is in whole seconds.
  */
 export const assumedMaxJobs = { perTime: 8, perSecond: 1_000 };
 
@@ -130,7 +134,10 @@ export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
   'jobs.status': true,
 };
 
-/** §7 does not show which statuses besides 200 occur. A call is retried after these statuses. */
+/**
+ * §7 does not show which statuses besides 200 occur. After a status in this set, a call is retried if its operation may
+ * run twice (`assumedRepeatable`), and if no service code gives the response another meaning.
+ */
 export const assumedTransientStatuses: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
 /** §7: what a service code means, in the response of any operation. */
