@@ -45,7 +45,7 @@ export function parseDateTime(text: string, options: DateTimeOptions = { offset:
 }
 
 /**
- * Parses `2026-01-02T03:04:05.678Z`, the form of nearly every time in a response. It reads the digits by index, because
+ * Parses `2026-01-02T03:04:05.678Z`, the form of nearly every time in a response. The digits are read by index, because
  * a regular expression would be much slower.
  *
  * @returns the time in ms since the epoch; NaN for any other string, which the regular expression then parses.
@@ -62,7 +62,10 @@ function twoAt(text: string, at: number): number {
   return digitAt(text, at) * 10 + digitAt(text, at + 1);
 }
 
-/** Reads the digit at an index. Any other character gives a negative number that makes every sum with it negative. */
+/**
+ * Reads the digit at an index. Any other character gives a large negative number, so that every sum with it is
+ * negative, too.
+ */
 function digitAt(text: string, at: number): number {
   const digit = text.charCodeAt(at) - 48;
   return digit >= 0 && digit <= 9 ? digit : -1_000_000;
@@ -86,13 +89,16 @@ export function parseHttpDate(text: string): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-/** How a date begins if {@link parseDateTime} cannot read it. The rest of the string does not matter. */
+/**
+ * The beginnings of dates, also in forms that {@link parseDateTime} cannot read. The rest of the string does not
+ * matter.
+ */
 const dateLike: readonly RegExp[] = [
   // 2026-01-02, 2026/1/2
   /^(?<year>\d{4})(?<mark>[-/.])(?<month>\d{1,2})\k<mark>(?<day>\d{1,2})(?=$|[TZ ,+-])/,
   // 20260102
   /^(?<year>\d{4})(?<month>\d{2})(?<day>\d{2})(?=$|[TZ ])/,
-  // 2/1/2026, 02.01.2026: the day may come first, or the month, if the calendar has such a day
+  // 2/1/2026, 02.01.2026: the first number may be the day or the month. The calendar must have the day.
   /^(?<day>\d{1,2})(?<mark>[-/.])(?<month>\d{1,2})\k<mark>(?<year>\d{4})(?=$|[T ,])/,
   /^(?<month>\d{1,2})(?<mark>[-/.])(?<day>\d{1,2})\k<mark>(?<year>\d{4})(?=$|[T ,])/,
   // Fri, 02 Jan 2026; 2-January-2026

@@ -8,8 +8,8 @@
 import * as z from 'zod/mini';
 
 /**
- * A field that may have any value or be missing. A function such as `toDate` gives null if it cannot read the
- * value.
+ * A field that may have any value or be missing. A function such as `toDate` then reads the value, and gives null if
+ * this fails.
  */
 export const wireAnything = z.optional(z.unknown());
 
@@ -106,10 +106,10 @@ function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Re
 }
 
 /**
- * The fields that the clean value does not have, unchanged. There are two kinds. A field is unknown if its name is in
- * neither `named` nor `read`. A field could not be parsed if the service sent a value, but the clean value in `read` is
- * null. Without its wire value, such a field would look like a field that was not sent. `read` has the names of the
- * wire.
+ * The fields that the clean value does not have, unchanged. There are two kinds: unknown fields, and fields that could
+ * not be parsed. A field is unknown if its name is in neither `named` nor `read`. A field could not be parsed if the
+ * service sent a value, but the clean value in `read` is null. Without its wire value, such a field would look like a
+ * field that was not sent. The properties of `read` have the names of the wire.
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,

@@ -46,7 +46,7 @@ function isCorrect(backend: Ed25519Backend): boolean {
     const isRight = encodeBase64(key.publicKey) === publicKey && encodeBase64(signed) === signature;
     return isRight && verifies(Uint8Array.of(0x72), signed) === true && verifies(Uint8Array.of(0x73), signed) === false;
   } catch {
-    // The platform does not have the curve, or only a part of it.
+    // The platform does not have the curve, or it lacks some of the functions.
   }
   return false;
 }

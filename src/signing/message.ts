@@ -7,7 +7,7 @@
 import type { Wire } from '../protocol/assumptions.js';
 import type { SignatureInput } from './signer.js';
 
-/** Joins timestamp, partner id and context to the signed text. The signed text does not contain the body. */
+/** Creates the signed text: timestamp, partner id and context, one after the other. It does not contain the body. */
 export function toSignedText({ timestamp, partnerId }: SignatureInput, context: string): string {
   return timestamp + partnerId + context;
 }

@@ -10,8 +10,8 @@ export interface SignatureInput {
   readonly partnerId: string;
   /**
    * The timestamp exactly as it is sent or received, with every character unchanged. A timestamp that is sent as a
-   * number is given as its digits. If the timestamp of a response is a number, `verify` is called with its digits, and
-   * if they do not match, with its ISO 8601 form.
+   * number is given as its digits. If the timestamp of a response is a number, `verify` is called with its digits. If
+   * the signature does not match, `verify` is called again, with the ISO 8601 form of the number.
    */
   readonly timestamp: string;
 }

@@ -12,8 +12,8 @@ const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
 const fieldPrime = 2n ** 255n - 19n;
 
 /**
- * One of the two y coordinates of the points of order 8: four times such a point is (0, -1). The other y coordinate is
- * the negative of this one.
+ * One of the two y coordinates of the points of order 8. Multiplied by four, such a point gives (0, -1). The other y
+ * coordinate is the negative of this one.
  */
 const orderEightY = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
 
@@ -38,7 +38,7 @@ export function isStrictPublicKey(publicKey: Uint8Array): boolean {
   return publicKey.length === 32 && y < fieldPrime && !smallOrderY.has(y);
 }
 
-/** Whether a signature has 64 bytes, S < L, and an R not of small order. */
+/** Whether a signature has 64 bytes, S < L, and an R that is not of small order. */
 export function isStrictSignature(signature: Uint8Array): boolean {
   if (signature.length !== 64) return false;
   return toLittleEndianNumber(signature.subarray(32)) < groupOrder && !smallOrderY.has(yOf(signature.subarray(0, 32)));

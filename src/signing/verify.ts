@@ -26,7 +26,7 @@ export type Verdict =
   | {
       readonly isVerified: true;
       readonly signedAt: Date | null;
-      /** The timestamp in the form that was signed. The property `timestamp` may have another form. */
+      /** The timestamp in the form that was signed. In the response, `timestamp` may have another form. */
       readonly timestamp: string;
     }
   | { readonly isVerified: false; readonly reason: SignatureReason | 'signer threw' };
@@ -97,7 +97,7 @@ function checkAge(timestamp: unknown, signed: string, { now, maxAgeMs }: Verific
   const signedAt = timeOf(timestamp);
   if (maxAgeMs !== false) {
     if (signedAt === null) return { isVerified: false, reason: 'malformed' };
-    // Written with `!`, so that NaN counts as stale.
+    // `!(… <= …)` instead of `>`: with NaN, every comparison is false, and NaN must count as stale.
     if (!(Math.abs(now - signedAt.getTime()) <= maxAgeMs)) return { isVerified: false, reason: 'stale' };
   }
   return { isVerified: true, signedAt, timestamp: signed };
