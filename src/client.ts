@@ -52,7 +52,7 @@ export class HostedClient {
 
   // Private, so that inspecting, spreading or serialising a client never shows a key.
   readonly #start: () => Started;
-  /** Undefined if the options were checked when the client was created. */
+  /** The options of a lazy client; undefined for a client whose options were checked when it was created. */
   readonly #lazy: LazyOptions | undefined;
 
   /**
@@ -90,7 +90,7 @@ export class HostedClient {
    * - `HOSTED_PARTNER_ID`;
    * - `HOSTED_API_KEY`, or for Ed25519 `HOSTED_SECRET_KEY` and `HOSTED_SERVICE_PUBLIC_KEY`;
    * - `HOSTED_ENVIRONMENT`: `sandbox` (the default) or `production`;
-   * - `HOSTED_SANDBOX_BASE_URL` and `HOSTED_PRODUCTION_BASE_URL`: only the URL of the environment is required;
+   * - `HOSTED_SANDBOX_BASE_URL` and `HOSTED_PRODUCTION_BASE_URL`: only the URL of the chosen environment is required;
    * - `HOSTED_SANDBOX_JOB_STATUS_BASE_URL` and `HOSTED_PRODUCTION_JOB_STATUS_BASE_URL`: optional, for job status only;
    * - `HOSTED_LOG`: what the console shows if there is no `logger`. `debug` shows everything, `info` shows warnings,
    *   retries and calls that failed, `warn` (the default) shows warnings, and `off` shows nothing.

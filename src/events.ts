@@ -1,6 +1,6 @@
 /**
- * The reports of a client about its running calls: events for metrics and traces, and the same facts as log lines.
- * Nothing here names a person, a job, a link or a key.
+ * The reports of a client about its running calls: events for metrics and traces, and the same facts as log lines. No
+ * report names a person, a job, a link or a key.
  *
  * @module
  */
@@ -35,7 +35,7 @@ export interface Logger {
    * also receives at most one line a minute with the number of rejected callbacks.
    *
    * @param message - What happened.
-   * @param details - Not given so far.
+   * @param details - This version never passes it.
    */
   warn(message: string, details?: object): void;
   /**
@@ -139,8 +139,8 @@ export type HostedEvent =
       /** A handler responded to a callback. */
       type: 'callback';
       /**
-       * `'accepted'`: it was passed to `onEvent`. `'repeat'`: it had been passed to `onEvent` before. `'refused'`: the
-       * response was a 4xx. `'failed'`: the response was a 5xx.
+       * `'accepted'`: the callback was passed to `onEvent`. `'repeat'`: the callback had been passed to `onEvent`
+       * before. `'refused'`: the response was a 4xx. `'failed'`: the response was a 5xx.
        */
       result: 'accepted' | 'repeat' | 'refused' | 'failed';
       /** A short code that says why the callback was rejected or failed; null otherwise. */
@@ -165,7 +165,7 @@ function createReport(listener: Report | undefined, logger: Logger | undefined):
 
 /** Reports events, and counts calls. */
 export interface Telemetry {
-  /** Null if there is no listener and no logger, so that no event is created. */
+  /** Reports an event. Null if there is no listener and no logger, so that no event is created. */
   readonly report: Report | null;
   /** Writes a log line about something that works but is likely a mistake. */
   readonly warn: (message: string) => void;

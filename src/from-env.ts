@@ -17,7 +17,7 @@ import { flag, inputObject } from './validation/input.js';
 
 /** The source of the variables, and when they are read. */
 export interface Source {
-  /** If undefined, the variables of the process are read. */
+  /** The variables, by name. If undefined, the variables of the process are read. */
   readonly env?: object | undefined;
   readonly lazy?: boolean | undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * The options of a client and of a call, as given. `settings.ts` has them as checked.
+ * The options of a client and of a call, as the caller gives them. `settings.ts` has the checked options.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export type HostedClientOptions = CommonOptions &
  * @inline
  */
 interface ApiKeyOption {
-  /** The key of the chosen environment. It is short for `signer: hmacSha256({ apiKey })`. */
+  /** The key of the chosen environment. This option is short for `signer: hmacSha256({ apiKey })`. */
   apiKey: string;
   /** Must not be given together with `apiKey`. */
   signer?: undefined;
@@ -116,10 +116,10 @@ interface CommonOptions {
    */
   maxRetries?: number;
   /**
-   * A custom fetch: the fetch of the platform or of undici, or your own. It receives the URL as a string, and method,
-   * headers, body, `redirect` and signal. It must reject only when the request itself fails. If it throws after
-   * sending, for example in a logging call, the client may conclude that nothing was sent, and send the request again.
-   * Default: the platform's `fetch`, looked up at each call.
+   * A custom fetch: the fetch of the platform or of undici, or your own. It receives the URL as a string, and an object
+   * with method, headers, body, `redirect` and signal. It must reject only when the request itself fails. If it throws
+   * after sending, for example in a logging call, the client may conclude that nothing was sent, and send the request
+   * again. Default: the platform's `fetch`, looked up at each call.
    *
    * @param url - The URL.
    * @param init - The request.
@@ -132,10 +132,10 @@ interface CommonOptions {
    */
   clock?: Clock;
   /**
-   * Whether the client corrects the time that it signs. With `'auto'`, it does so if the service rejects the signature,
-   * and the `Date` of this response differs from `clock` by more than a minute and at most a day. The call is then
-   * retried once, and later requests are also signed for the service's time. With `'off'`, the time is never corrected.
-   * In both cases, only `clock` decides the age of responses. Default `'auto'`.
+   * Whether the client corrects the time that it signs. With `'auto'`, the client corrects the time if the service
+   * rejects the signature, and the `Date` of this response differs from `clock` by more than a minute and at most a
+   * day. The call is then retried once, and later requests are also signed for the service's time. With `'off'`, the
+   * time is never corrected. In both cases, only `clock` decides the age of responses. Default `'auto'`.
    */
   clockSkew?: 'auto' | 'off';
   /**
@@ -163,7 +163,7 @@ interface CommonOptions {
    * @param event - What happened.
    */
   onEvent?: (event: HostedEvent) => void;
-  /** Appended to the `user-agent` header: a single line of ASCII. Default: nothing. */
+  /** A string to append to the `user-agent` header: a single line of ASCII. Default: nothing. */
   userAgentSuffix?: string;
 }
 
@@ -189,7 +189,7 @@ export interface FetchResponse {
   readonly ok: boolean;
   /** Whether a redirect was followed. If true, the response is rejected. */
   readonly redirected: boolean;
-  /** `'opaqueredirect'` is rejected. */
+  /** The type of the response. A response of type `'opaqueredirect'` is rejected. */
   readonly type: string;
   /** The URL that responded. */
   readonly url: string;

@@ -33,7 +33,7 @@ export interface Settings {
   readonly environment: Environment;
   /** The other environments that have a base URL. */
   readonly otherEnvironments: readonly Environment[];
-  /** Without a slash at the end. */
+  /** The base URLs, without a slash at the end. */
   readonly baseUrls: Readonly<Record<'links' | 'jobs', string>>;
   readonly defaultCallbackUrl: string | undefined;
   readonly timeoutMs: number;
@@ -282,8 +282,8 @@ function returnsTime(clock: Clock): boolean {
   }
 }
 
-// A clock may fail after the check of the options, so every time is checked. With NaN, every comparison is false: a
-// deadline would never be reached, and no response would be too old.
+// A clock may fail after the check of the options, so the result of each `now()` is checked. With NaN, every comparison
+// is false: a deadline would never be reached, and no response would be too old.
 function createFiniteNow(clock: Clock): () => number {
   return () => {
     const now = clock.now();
