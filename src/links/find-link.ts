@@ -105,7 +105,9 @@ const mustBeDated =
 const mustBeInOrder =
   'must be in the order of their dates, or on at most "maxPages" pages: otherwise, the link may be on a page that was not read';
 
-/** The order of a list by its links' dates, because §4.4 does not name an order; null if the dates show none. */
+/**
+ * The order of a list: §4.4 does not name an order, so the dates of the links decide. Null if the dates show no order.
+ */
 type Order = 'newest first' | 'oldest first' | 'mixed' | null;
 
 /** Two links that were created within this time, in ms, may be listed in the wrong order. */
@@ -121,7 +123,8 @@ function orderOf(links: readonly Link[]): Order {
     fall = Math.max(fall, -step);
   }
   if (rise === 0 && fall === 0) return null;
-  // A step against the order is tolerated only up to `swappedMs`, and only up to a tenth of the longest step.
+  // A step is the time between two neighbouring links. A step against the order is tolerated only up to `swappedMs`,
+  // and only up to a tenth of the longest step.
   if (Math.min(rise, fall) > Math.min(swappedMs, Math.max(rise, fall) / 10)) return 'mixed';
   return fall > rise ? 'newest first' : 'oldest first';
 }
@@ -141,7 +144,7 @@ function isBefore(createdAt: Date | null, limit: Date | undefined): boolean {
   return createdAt !== null && limit !== undefined && createdAt.getTime() < limit.getTime() - swappedMs;
 }
 
-// If the service writes whole seconds, the link may have been created up to 999 ms later.
+// If the service writes whole seconds, the link may have been created up to 999 ms after `createdAt`.
 function isAtOrAfter(createdAt: Date, limit: Date): boolean {
   const time = createdAt.getTime();
   return (time % 1_000 === 0 ? time + 999 : time) >= limit.getTime();

@@ -10,8 +10,8 @@ import type { Links } from './links.js';
 import { createFirstPage } from './paging.js';
 
 /**
- * Creates a namespace that gets the real namespace from `start` with each call. If `start` throws, the call rejects
- * with the error.
+ * Creates a namespace. Each call of its methods gets the real namespace from `start`. If `start` throws, the call
+ * rejects with the error.
  */
 export function createLazyLinks(start: () => Links): Links {
   return {
@@ -27,8 +27,8 @@ export function createLazyLinks(start: () => Links): Links {
         return createLinkList({ options: undefined, firstPage: createFirstPage('auto'), fetch });
       }
     },
-    // `await` keeps the caller in the stack of an error about an invalid query. Without it, V8 would follow the promise
-    // one turn later, after this error is thrown.
+    // `await` keeps the caller in the stack of an error about an invalid query. Without `await`, V8 would connect the
+    // two promises one turn later, when the error has already been thrown.
     find: async (...given) => await start().find(...given),
   };
 }

@@ -32,9 +32,9 @@ export interface ListOptions extends CallOptions {
  * applies to each page.
  *
  * If links are created during the iteration, a link that was already read can appear again on the next page. This
- * duplicate is dropped, so a page can be empty. A link that appears again after more than one page is not noticed. A
- * `HostedResponseError` (`paging`) is thrown when pages do not advance, or when their numbering changes during an
- * iteration.
+ * duplicate is dropped, so a page can be empty. If a link appears again after more than one page, the iteration yields
+ * it twice. A `HostedResponseError` (`paging`) is thrown when pages do not advance, or when their numbering changes
+ * during an iteration.
  *
  * @example Every link
  * ```ts
@@ -135,7 +135,7 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
     const first = isShared ? fetchOwnPage(stop) : fetchSharedPage();
     isShared = true;
     try {
-      // Rejects if the options are invalid, before they are used below.
+      // If the options are invalid, `first` rejects, before the options are used below.
       await first;
       yield* walkPages({
         fetch: (number, ending) => fetch(() => ({ page: number }), { ...call, signal: ending }),

@@ -46,12 +46,12 @@ export interface Links {
    * });
    * ```
    *
-   * @see §4.1 of docs/protocol.md, and "What is not known" there on whether create may run twice
+   * @see docs/protocol.md: §4.1, and the row about operations that may run twice in "What is not known"
    */
   create(link: NewLink, options?: CallOptions): ApiPromise<CreatedLink>;
 
   /**
-   * Changes a link: disables it, or replaces its ID types. Retried automatically.
+   * Changes a link: disables it, or replaces its ID types. The request is retried automatically.
    *
    * @param refId - The link's reference id.
    * @param changes - At least one change; `idTypes` replaces the whole list.
@@ -59,8 +59,8 @@ export interface Links {
    * @returns The link's URL, ID types and state after the change.
    * @throws {HostedValidationError} when there is no change, or a change is invalid; nothing was sent.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
-   * @throws {HostedResponseError} when the response is about another link, or does not confirm with a date
-   *   that the link is disabled (`mismatch`).
+   * @throws {HostedResponseError} when the response is about another link (`mismatch`). After a change with
+   *   `isDisabled: true`, also when the response does not confirm with a date that the link is disabled (`mismatch`).
    *
    * @example Add an ID type
    * ```ts
@@ -93,7 +93,7 @@ export interface Links {
   disable(refId: string, options?: CallOptions): ApiPromise<UpdatedLink>;
 
   /**
-   * Fetches one link. Retried automatically.
+   * Fetches one link. The request is retried automatically.
    *
    * @param refId - The link's reference id: letters, digits, `_` and `-`, and not the list marker.
    * @param options - Options for this call only.
@@ -113,10 +113,11 @@ export interface Links {
   get(refId: string, options?: CallOptions): ApiPromise<Link>;
 
   /**
-   * Lists links. Await the list for one page, or iterate it for every link. Nothing is sent before that.
+   * Lists links. Await the list for one page, or iterate it for every link. Nothing is sent before the first await or
+   * iteration.
    *
-   * @param options - The first page to read, how many pages to read and to fetch ahead, and the options of every call.
-   *   `totalTimeoutMs` applies to each page.
+   * @param options - The first page to read, how many pages to read and to fetch ahead, and the options that every call
+   *   takes. `totalTimeoutMs` applies to each page.
    * @returns The list. Errors are thrown when you await or iterate it.
    * @throws {HostedValidationError} when `page`, `prefetch` or `maxPages` is out of range.
    * @throws {HostedResponseError} when the pages do not advance (`paging`).
@@ -138,17 +139,19 @@ export interface Links {
    * link may be on a page that was not read.
    *
    * @param query - At least one criterion. Values are compared exactly, and a link must match all of them.
-   *   `createdAfter` is inclusive, and is compared with times of the service's clock: pass a time one minute before the
-   *   create began. Use `createdAfter` if several links have the same name or user id.
-   * @param options - How many pages to read, and the options of any call. `totalTimeoutMs` applies to each page.
+   *   `createdAfter` is inclusive, and is compared with times of the service's clock. This clock may differ from yours,
+   *   so pass a time one minute before the create began. Use `createdAfter` if several links have the same name or user
+   *   id.
+   * @param options - How many pages to read, and the options that every call takes. `totalTimeoutMs` applies to each
+   *   page.
    * @returns The newest link that matches, or null.
-   * @throws {HostedValidationError} when there is no criterion, or an invalid one; nothing was sent.
+   * @throws {HostedValidationError} when no criterion is given, or a criterion is invalid; nothing was sent.
    * @throws {HostedResponseError} when the pages do not show whether the link exists. The reason is `shape` if
-   *   `createdAfter` is given, and a link that matches otherwise has no readable date. The reason is `paging` if the
-   *   links are not in
-   *   the order of their dates and there are more pages than `maxPages`, or if the pages do not advance.
+   *   `createdAfter` is given, and a link that matches the other criteria has no readable date. The reason is `paging`
+   *   if the links are not in the order of their dates and there are more pages than `maxPages`, or if the pages do not
+   *   advance.
    *
-   * @example Before creating it again
+   * @example Look for a link before creating it again
    * ```ts
    * const begun = new Date();
    * try {
@@ -161,7 +164,7 @@ export interface Links {
    * }
    * ```
    *
-   * @see §4.4 of docs/protocol.md, and "What is not known" there on the order of the list
+   * @see docs/protocol.md: §4.4, and the row about the order of links in "What is not known"
    */
   find(
     query: {

@@ -74,8 +74,8 @@ const reservedFields: ReadonlySet<string> = new Set([
   '__proto__',
 ]);
 
-// §4.3 and §4.4 have paths of the same shape: an id that is empty, is `..` or has a slash would reach another
-// operation. An id that equals the list marker is rejected in `call/`, where the marker is known.
+// An id is a part of the request's path (§4.2, §4.3), so an id that is empty, is `..` or has a slash would reach
+// another operation. An id that equals the list marker is rejected in `call/`, where the marker is known.
 const linkId = z
   .string('must be a string')
   .check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"'));
@@ -144,8 +144,8 @@ export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink
   decode: (response, { refId, isDisabled }) => {
     const issues = findMismatches(response, refId);
     if (issues.length > 0) return { reason: 'mismatch', issues };
-    // §3: disabling sets `disabled_at`. To be safe, a link that is read counts as disabled with any `disabled_at`. But
-    // in the response to a disable, only a date proves success: the strings "false" and "null" do not.
+    // §3: disabling sets `disabled_at`. To be safe, a link with any `disabled_at` is reported as disabled. But in the
+    // response to a request that disables a link, only a date proves success: the strings "false" and "null" do not.
     if (isDisabled && !(typeof response.disabled_at === 'string' && couldBeDate(response.disabled_at))) {
       return {
         reason: 'mismatch',

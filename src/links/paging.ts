@@ -1,6 +1,7 @@
 /**
- * Walks pages (docs/protocol.md §2.3, §4.4). It decides which page comes next. The number of the first page and the
- * size of a page are not known in advance. It sends no requests: it is given a function that fetches a page.
+ * Walks pages (docs/protocol.md §2.3, §4.4). This module decides which page comes next. The number of the first page
+ * and the size of a page are not known in advance. This module sends no requests: its caller passes a function that
+ * fetches a page.
  *
  * @module
  */

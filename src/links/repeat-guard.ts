@@ -13,7 +13,7 @@ export interface SeenPages {
   readonly count: number;
   /** The reference ids of the last page that was not empty. */
   readonly refIds: ReadonlySet<string>;
-  /** How many pages in a row had no new links. */
+  /** How many pages have followed the last page with new links. */
   readonly pagesWithoutNew: number;
   /** How many of the pages in `pagesWithoutNew` were not empty: all their links were repeated. */
   readonly repeats: number;
@@ -41,7 +41,7 @@ export interface ComparedPage {
   readonly problem: string | null;
 }
 
-/** How many pages in a row may have no new links. */
+/** How many consecutive pages may have no new links. */
 const maxPagesWithoutNew = 10;
 /** How often a page with a single link may be repeated. */
 const maxCheckpointRepeats = 3;
@@ -75,11 +75,13 @@ export function comparePage(
   return { newLinks, seen, problem: findProblem() };
 
   function findProblem(): string | null {
-    // If as many links are created as a page has, all links of the page move to the next page. A single repetition can
-    // be a coincidence. Two in a row, or one on the last page, mean that the service does not advance.
+    // If as many links are created as a page has, all links of a page move to the next page. So one repeated page can
+    // be a coincidence. Two repeated pages without a new link between them, or a repeated last page, mean that the
+    // service does not advance.
     const isWhole = isRepeat && links.length >= before.refIds.size;
     if (repeats > 1 || (isWhole && isLast)) return 'must not be the same links as on the page before';
-    // New links may move a single link to a later page again, but this is unlikely to happen many times.
+    // If a page has a single link, new links may move this link to a later page again, but this is unlikely to happen
+    // many times.
     if (isCheckpoint && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats)) {
       return 'must not be the same links as on an earlier page';
     }

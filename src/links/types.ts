@@ -73,7 +73,10 @@ export type LinkChanges =
        * again.
        */
       isDisabled: boolean;
-      /** Replaces the whole list. Entries may be passed as the service sent them. An empty list is sent, too. */
+      /**
+       * Replaces the whole list. Entries may be passed as the service sent them. The client also sends an empty list,
+       * but the protocol does not show what the service does with it.
+       */
       idTypes?: readonly IdType[];
     }
   | {
@@ -82,7 +85,10 @@ export type LinkChanges =
        * again.
        */
       isDisabled?: boolean;
-      /** Replaces the whole list. Entries may be passed as the service sent them. An empty list is sent, too. */
+      /**
+       * Replaces the whole list. Entries may be passed as the service sent them. The client also sends an empty list,
+       * but the protocol does not show what the service does with it.
+       */
       idTypes: readonly IdType[];
     };
 
@@ -96,7 +102,7 @@ export interface UpdatedLink {
   readonly idTypes: readonly IdType[];
   /** When the link was disabled; null while the link is active, or if `disabled_at` is not a readable date. */
   readonly disabledAt: Date | null;
-  /** Disabled when the service sends any `disabled_at`, even if the value is not a date. */
+  /** `'disabled'` if the service sends a `disabled_at`, even if the value is not a date. */
   readonly state: 'active' | 'disabled';
 }
 
@@ -142,7 +148,7 @@ export interface Link {
   };
   /** The partner's name, as shown to the end user. */
   readonly companyName: string | null;
-  /** The partner id, unchanged. */
+  /** The partner id that the service sent. */
   readonly partnerId: string | null;
   /** When the link was created; null if there is no readable date. An unreadable date is in `extra`. */
   readonly createdAt: Date | null;
@@ -158,7 +164,7 @@ export interface Link {
    * `extra`.
    */
   readonly disabledAt: Date | null;
-  /** Disabled when the service sends any `disabled_at`, even if the value is not a date. */
+  /** `'disabled'` if the service sends a `disabled_at`, even if the value is not a date. */
   readonly state: 'active' | 'disabled';
   /**
    * Fields that this package does not know, and dates and URLs that it cannot read. They are unchanged, and have the
@@ -191,7 +197,7 @@ export interface LinkPage {
    * Fetches the page that follows. Each call sends a request.
    *
    * @param options - Options for this call only. An option that is left out is taken from the call of `list`.
-   * @returns The page; null after the last one, without a request.
+   * @returns The next page. After the last page, the result is null, and no request is sent.
    * @throws {HostedResponseError} when the pages do not advance (`paging`).
    *
    * @example The first page and the next
@@ -201,7 +207,7 @@ export interface LinkPage {
    * console.log(page.links.length, next?.links.length ?? 0);
    * ```
    *
-   * @see §2.3 and §4.4 of docs/protocol.md, and "What is not known" there on the first page
+   * @see docs/protocol.md: §2.3, §4.4, and the row about the first page in "What is not known"
    */
   nextPage(options?: CallOptions): Promise<LinkPage | null>;
 }

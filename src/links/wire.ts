@@ -80,8 +80,8 @@ export type WireCreatedLink = z.infer<typeof wireCreatedLink>;
 export type WireUpdatedLink = z.infer<typeof wireUpdatedLink>;
 export type WireLinkPage = z.infer<typeof wireLinkPage>;
 
-// The quick checks of a page's entries (`validation/quick-check.ts` says what a quick check is). Only pages are
-// large, so their checks are written field by field: checks that are derived from a schema take five times as long.
+// The quick checks of a page's entries (`validation/quick-check.ts` says what a quick check is). Pages are large, and
+// checks that are derived from a schema take five times as long. So these checks are written field by field.
 
 /**
  * Whether a link is accepted unchanged. Times and three of the URLs are not checked here: an unreadable value becomes
@@ -117,7 +117,9 @@ export function isOrdinaryIdType(entry: unknown): boolean {
   );
 }
 
-/** Longer lists are left to the schema, which limits the length. */
+/**
+ * The length of the longest list that a quick check accepts. The schema checks longer lists, and limits their length.
+ */
 const maxOrdinaryEntries = 2_000;
 
 // An object with a field `__proto__` is left to the schema, which drops this field: assigning it to a copy would set
