@@ -24,11 +24,12 @@ import { readWaitOptions, type WaitOptions } from './wait-options.js';
 /** Verification jobs (docs/protocol.md §2.4, §4.5). */
 export interface Jobs {
   /**
-   * Fetches a job's status and verifies its signature. Retried automatically.
+   * Fetches a job's status and verifies its signature. The request is retried automatically.
    *
    * @param query - Both ids of the job, and whether to request image links and history.
    * @param options - Options for this call only.
-   * @returns The status: pending, succeeded or failed. A person who was not verified is a result, not an error.
+   * @returns The status: pending, succeeded or failed. If the person was not verified, the status is failed, and no
+   *   error is thrown.
    * @throws {HostedValidationError} when an id is blank or not a string; nothing was sent.
    * @throws {HostedNotFoundError} when the service knows no such job (code 2304).
    * @throws {HostedAuthenticationError} when partner id and key do not belong together (2305).
@@ -41,7 +42,7 @@ export interface Jobs {
    * if (status.complete) console.log(status.success);
    * ```
    *
-   * @see §4.5 and §5 of docs/protocol.md, and "What is not known" there on the spelling of flags and signature
+   * @see docs/protocol.md: §4.5, §5, and the rows about flags and signature of job status in "What is not known"
    */
   status(query: JobQuery, options?: CallOptions): ApiPromise<JobStatus>;
 
@@ -69,8 +70,7 @@ export interface Jobs {
   watch(job: JobRef, options?: WaitOptions): AsyncIterable<JobStatus>;
 
   /**
-   * Waits until a job has a final status. A person who was not verified is a result, not an error: read
-   * `success`.
+   * Waits until a job has a final status. If the person was not verified, no error is thrown: read `success`.
    *
    * @param job - Both ids of the job. To continue later, also in another process, you need only these ids.
    * @param options - When to poll and for how long; the defaults wait ten minutes.

@@ -9,8 +9,8 @@ import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import type { Jobs } from './jobs.js';
 
 /**
- * Creates a namespace that gets the real namespace from `start` with each call. If `start` throws, the call rejects
- * with the error.
+ * Creates a namespace. Each call of its methods gets the real namespace from `start`. If `start` throws, the call
+ * rejects with the error.
  */
 export function createLazyJobs(start: () => Jobs): Jobs {
   return {
@@ -25,7 +25,7 @@ function throwWhenIterated<T>(begin: () => AsyncIterable<T>): AsyncIterable<T> {
   try {
     return begin();
   } catch (error) {
-    // biome-ignore lint/correctness/useYield: there is nothing to yield, and an iteration must throw all the same.
+    // biome-ignore lint/correctness/useYield: there is nothing to yield, but the iteration must throw.
     return createAbortableIterable<T>(async function* () {
       throw error;
     });

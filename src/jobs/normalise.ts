@@ -96,7 +96,7 @@ function resultOf(wire: WireJobStatus['result'], idField: string): JobResult | n
 
 function historyOf(wire: WireJobStatus['history'], idField: string): readonly HistoryEntry[] | null {
   if (wire === undefined || wire === null) return null;
-  // In a checked record, a known field is undefined if it is missing, and only then: JSON has no undefined.
+  // In a checked record, a known field is undefined only if it is missing, because JSON has no undefined.
   const entries = Array.isArray(wire) ? wire : hasOnly(undefined, wire) ? [] : [wire];
   return entries.map((entry) => historyEntryOf(entry, idField));
 }

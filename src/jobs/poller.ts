@@ -41,7 +41,7 @@ export interface Wait<J = unknown> extends JobRef, Due {
   lastStatus: PendingJob | null;
   /** The signatures that all polls have sent; null before the first poll. */
   sent: SentSignatures | null;
-  /** Null if the channel has no subscriber, or if the wait has ended. */
+  /** The trace of the wait. Null if its tracing channel has no subscriber, or if the wait has ended. */
   trace: WaitTrace | null;
 }
 
@@ -85,14 +85,15 @@ export interface Poller {
   leave(wait: Wait): void;
 }
 
-/** The minimum time limit of a poll, in ms. A poll at the deadline itself could not be sent without this time. */
+/** The minimum time limit of a poll, in ms. Without this minimum, a poll at the deadline would time out at once. */
 const minPollMs = 25;
 /** The last poll begins at most this long before the deadline, in ms, even if the service is slower. */
 const maxLeadMs = 10_000;
 
 export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   const { fetchStatus, random, telemetry, createSent } = polling;
-  // Times are whole milliseconds: the JavaScript engine would store each fraction outside the record, in 16 more bytes.
+  // Times are whole milliseconds: the JavaScript engine would store a number with a fraction outside the record, in 16
+  // more bytes.
   const elapsed = () => Math.floor(polling.elapsed());
   const pollLimitMs = plan.call.totalTimeoutMs ?? polling.totalTimeoutMs;
 
@@ -244,7 +245,7 @@ function idsOf({ userId, jobId }: Wait): JobRef {
 /** Whether the same poll may succeed later (docs/protocol.md §7). */
 function isTransient(error: AnyHostedError, wasFound: boolean): boolean {
   switch (error.code) {
-    // For example, a gateway may respond with an HTML page and status 200.
+    // A response that is not JSON may come from a gateway, for example an HTML page with status 200.
     case 'response':
       return error.reason === 'malformed';
     // The signature was not fresh, but the next response may have a new signature.

@@ -48,7 +48,7 @@ export interface JobResult {
   readonly resultCode: string | null;
   /** The result in words, for people. */
   readonly resultText: string | null;
-  /** Who decided: usually `SAIA`. */
+  /** Who decided on the result: usually `SAIA`. */
   readonly resultType: string | null;
   /** The service's own id of the job. */
   readonly hostedJobId: string | null;

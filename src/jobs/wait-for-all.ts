@@ -24,13 +24,13 @@ export type WaitEntry<J extends JobRef> =
       job: J;
       /** The job's final status. */
       status: CompletedJob;
-      /** There is none. */
+      /** There is no error. */
       error?: undefined;
     }
   | {
       /** The caller's own object. */
       job: J;
-      /** There is none. */
+      /** There is no status. */
       status?: undefined;
       /** Why the wait for the job ended without a final status. */
       error: HostedError;

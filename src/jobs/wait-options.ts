@@ -61,8 +61,9 @@ export interface WaitOptions extends CallOptions {
    */
   notFoundGraceMs?: number;
   /**
-   * How many transient errors in a row are tolerated. These are transient: broken connections, timeouts, 429, server
-   * errors, a response that is not JSON or is stale, and a gateway's 404 for a job that was found before. Default 3.
+   * How many consecutive transient errors are tolerated. The transient errors are: broken connections, timeouts, 429,
+   * server errors, a response that is not JSON, a signature that is not fresh, and a gateway's 404 for a job that was
+   * found before. Default 3.
    */
   maxConsecutiveErrors?: number;
   /** Requests image links with every poll. Default `false`. */

@@ -22,7 +22,10 @@ export interface WaitMessage extends TraceMessage {
   readonly operation: OperationName;
   /** How many polls were made. */
   polls: number;
-  /** `'ok'` if there is a final status, succeeded or failed; null until the wait has ended. */
+  /**
+   * `'ok'` after a final status, succeeded or failed; `'aborted'` after an abort; otherwise the outcome of the error.
+   * Null until the wait has ended.
+   */
   outcome: 'ok' | Outcome | 'aborted' | null;
 }
 
@@ -30,7 +33,7 @@ export interface WaitTrace extends Trace {
   readonly message: WaitMessage;
 }
 
-/** Begins to trace a wait; null if the channel has no subscriber. */
+/** Begins to trace a wait, and returns the trace; null if the tracing channel has no subscriber. */
 export function beginWaitTrace(callId: number): WaitTrace | null {
   const channel = findObserved('wait');
   if (channel === null) return null;

@@ -30,7 +30,7 @@ export async function* watchJob(
   try {
     for (;;) {
       const { status, error, over } = await withSignals([signal, stop], async (combined) => {
-        // The delay counts from the last poll. So if the caller reads slowly, polls do not become rarer.
+        // The delay counts from the last poll, so it includes the time in which the caller handled the last status.
         for (let delayMs = msUntilDue(); delayMs > 0; delayMs = msUntilDue()) await clock.sleep(delayMs, combined);
         combined.throwIfAborted();
         return poller.poll(wait, combined);
