@@ -33,8 +33,8 @@ export interface Callbacks {
    * not cover the body: treat the body as a hint, and call `confirm`.
    *
    * While another delivery of the callback is being handled, `receive` rejects with a `retryable` error. In this case,
-   * respond with 503, so that the service redelivers the callback. The callback counts as new again after five minutes
-   * (in a handler, after `leaseMs`), because the process that handled it may have died.
+   * respond with 503, so that the service redelivers the callback. If the handling has not ended after five minutes (in
+   * a handler, after `leaseMs`), the callback counts as new again, because the process that handled it may have died.
    *
    * After `receive`, the callback counts as handled, also in handlers with `confirm: false`. If your code may fail to
    * handle the callback, use `handler`: after a failure, the next delivery counts as new.
@@ -78,10 +78,11 @@ export interface Callbacks {
    *   the callback is being handled; the confirmation failed or exceeds a limit; the callback is marked as final, but
    *   its job is still pending; or the replay guard, the signer or the connection failed.
    *
-   * `onEvent` gets each result of the job's history once for each state of the job, even if the result is redelivered
-   * with a new signature. Each process remembers the latest 10,000 results for each `replayGuard`; the guard itself
-   * remembers callbacks by their signed time. So if a result is redelivered with a new signature, another process may
-   * pass the result on again, with the same `event.id`.
+   * `onEvent` gets each result of the job's history only once, even if the service redelivers the result with a new
+   * signature. `onEvent` gets the same result again only if the job's state has changed since then. Each process
+   * remembers the latest 10,000 results for each `replayGuard`; the guard itself remembers callbacks by their signed
+   * time. So if a result is redelivered with a new signature, another process may pass the result on again, with the
+   * same `event.id`.
    *
    * After a response with 500 or 503, the next delivery counts as new. `onError` is called for every delivery whose
    * response is not 200.
@@ -157,8 +158,8 @@ export interface Callbacks {
   ): (request: Request) => Promise<Response>;
 
   /**
-   * Fetches the verified status, with history, of a callback's job, because the callback's signature does not cover its
-   * body. Like `jobs.status`, `confirm` retries the request; a handler does not.
+   * Fetches the verified status of a callback's job, with history, because the callback's signature does not cover its
+   * body. Like `jobs.status`, `confirm` retries the request; a handler does not retry it.
    *
    * @param event - The callback. Its `userId` and `jobId` identify the job.
    * @param options - Options for this call only.

@@ -1,6 +1,6 @@
 /**
- * Confirms a callback by job status. The event contains only data from the verified response. The callback only selects
- * one of the job's results (docs/protocol.md §6).
+ * Confirms a callback by job status. In the event that `onEvent` gets, the result comes from the verified response, and
+ * the ids are the requested ids. The callback only selects one of the job's results (docs/protocol.md §6).
  *
  * @module
  */
@@ -55,7 +55,7 @@ function isInterim({ entry: { isFinal, resultCode } }: CallbackEvent): boolean {
 
 async function findEntry(event: CallbackEvent, history: readonly HistoryEntry[]): Promise<HistoryEntry | null> {
   const { hostedJobId, resultCode } = event.entry;
-  // The event's id covers both fields, so an entry with other values cannot have this id.
+  // The event's id covers `hostedJobId` and `resultCode`, so an entry with other values cannot have this id.
   const similar = history.filter((entry) => entry.hostedJobId === hostedJobId && entry.resultCode === resultCode);
   const ids = await Promise.all(similar.map((entry) => resultId(event, entry)));
   // Takes the last entry if a result is in the history twice.

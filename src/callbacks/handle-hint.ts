@@ -143,7 +143,8 @@ async function hintOf({ event, timestamp, bodyDigest }: VerifiedCallback, { sett
   };
 }
 
-// Twelve digits in a row are a Unix timestamp in milliseconds: a date never has so many.
+// A timestamp is not in whole seconds if its seconds have a fraction, or if it has twelve consecutive digits: only a
+// Unix timestamp in milliseconds has so many.
 function isInSeconds(timestamp: string): boolean {
   return !/\.\d|\d{12}/.test(timestamp);
 }

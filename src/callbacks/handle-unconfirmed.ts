@@ -57,7 +57,7 @@ export async function runOnEvent(
   return { status: 200, result: 'accepted' };
 }
 
-/** Creates the error for a callback that is not handled now, but can be when it is redelivered. */
+/** Creates the error for a callback that is not handled now, but can be handled when it is redelivered. */
 export function createBusyError(why = 'another delivery of the same callback is being handled'): HostedSignatureError {
   const facts = { ...callbackFacts, retryable: true };
   return new HostedSignatureError('replayed', facts, `${why}; the callback has to be redelivered later`);

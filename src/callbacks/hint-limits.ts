@@ -15,7 +15,7 @@ export interface Hint {
   readonly bodyDigest: string;
   /** The replay guard. Handlers with the same guard share the memory of handled callbacks. */
   readonly guard: object;
-  /** How many different jobs callbacks with this timestamp may name. */
+  /** How many different jobs may be named by callbacks with this timestamp. */
   readonly maxJobs: number;
   /** How long the handling of the hint may take, in ms. */
   readonly leaseMs: number;
@@ -61,7 +61,7 @@ const maxBodiesInGuard = 16;
 interface HintedJob {
   /** When the last request was sent, by the monotonic clock. */
   requestedAt: number;
-  /** The permit in use. `busyBody` and `busyUntil` belong to it. */
+  /** The permit in use; null if there is none. `busyBody` and `busyUntil` belong to it. */
   holder: Permit | null;
   busyBody: string;
   busyUntil: number;

@@ -13,8 +13,9 @@ import type { HandlerOptions } from './types.js';
 import { createHandler } from './web-handler.js';
 
 /**
- * Creates a namespace that gets the real namespace from `start` with each call. A handler gets the real handler with
- * its first delivery. If `start` throws, a call rejects, and a handler reports the error and responds with 503.
+ * Creates a namespace. Each call of its methods gets the real namespace from `start`, but a handler gets the real
+ * handler with its first delivery. If `start` throws, the call rejects, and a handler reports the error and responds
+ * with 503.
  */
 export function createLazyCallbacks(start: () => Callbacks, telemetry: Telemetry): Callbacks {
   const clock = createPlatformClock();

@@ -46,7 +46,7 @@ const receiveOptions = inputObject({
   maxAgeMs: z.optional(z.union([choice([false]), duration], 'must be an integer of milliseconds, or false')),
   maxBytes: z.optional(integer(1, maxBodyLimit)),
   replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
-  // For handlers only.
+  // The options below are for handlers only.
   bodyTimeoutMs: z.optional(duration),
   leaseMs: z.optional(duration),
   maxConfirmations: z.optional(integer(1)),

@@ -38,7 +38,11 @@ export interface VerifiedCallback {
 
 /** The largest body, in bytes, that is parsed without a scan. */
 const smallBytes = 64 * 1024;
-/** A callback is remembered for this many ms after it is no longer fresh, because verifying takes time. */
+/**
+ * A callback is remembered for this many ms after it is no longer fresh. Freshness is checked before the signature is
+ * verified, and the replay guard is asked afterwards. So a copy that was still fresh at the check may reach the guard a
+ * little later.
+ */
 const maxVerifyingMs = 60_000;
 /** How many characters an id may have. Real ids have fewer than 100. */
 const maxIdCharacters = 1_024;
@@ -132,7 +136,7 @@ async function verifyAndParse(
   const verified = await verify(scanned);
   const properties = assertObject(parseJson(text), callbackSource);
   const parsed = pairOf(properties);
-  // From now on, only the parsed body is used. If its pair differs from the scanned pair, it was not verified.
+  // From now on, only the parsed body is used. If its pair differs from the scanned pair, its pair was not verified.
   if (!pairNames.every((name) => parsed[name] === scanned[name])) throw callbackSource.createUnusable('malformed');
   return { properties, verified };
 }

@@ -1,6 +1,6 @@
 /**
- * The replay guard in memory, with a bounded size. Each call looks at only a few entries, because anyone can post
- * callbacks.
+ * The replay guard in memory, with a bounded size. Each call looks at only a few entries: anyone can post callbacks,
+ * and many callbacks must not make the guard slow.
  *
  * @module
  */

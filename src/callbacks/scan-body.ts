@@ -1,8 +1,8 @@
 /**
  * Scans the bytes of a large body once, before it is parsed: anyone can post to a callback URL, and `JSON.parse` of 8
  * MiB can take a second. The scan rejects bodies that cannot be a callback. It finds the pair of timestamp and
- * signature. This pair is verified before the body is parsed. Invalid JSON may pass the scan, so the pair of the parsed
- * body is compared with the scanned pair later.
+ * signature. This pair is verified before the body is parsed. The scan is not a full JSON parser, so the pair of the
+ * parsed body is compared with the scanned pair later.
  *
  * @module
  */
@@ -51,7 +51,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
   const start = skipBlanks(bytes, skipMark(bytes));
   if (bytes[start] !== openBrace) return null;
   const pair: Record<string, unknown> = Object.create(null);
-  // The closing brackets of the open lists and objects. The last entry closes the innermost.
+  // The closing brackets of the open lists and objects. The last entry closes the innermost list or object.
   const ends: number[] = [closeBrace];
   let values = 1;
   // Whether the innermost list or object is empty so far.
@@ -137,7 +137,7 @@ const strideBytes = 64;
 /** The index after a string's closing quote; null if there is none. */
 function skipString(bytes: Uint8Array, from: number): number | null {
   // Most strings have no escapes, and `indexOf` is ten times faster than a loop. But in a string full of escaped
-  // quotes, `indexOf` would be called for every second byte.
+  // quotes, `indexOf` would be called for every second byte. So after an escaped quote, a loop reads the next bytes.
   let at = from + 1;
   for (;;) {
     const end = bytes.indexOf(quote, at);

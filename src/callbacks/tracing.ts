@@ -9,7 +9,7 @@ import type { Delivery } from './reports.js';
 
 /** The message of the channel `hosted-client:callback`. */
 export interface CallbackMessage extends TraceMessage {
-  /** Null until the delivery was handled. */
+  /** The result of the delivery; null until the delivery was handled. */
   result: Delivery['result'] | null;
   /** The HTTP status of our response; null until the delivery was handled. */
   status: number | null;

@@ -42,9 +42,9 @@ export interface ConfirmedEvent extends Omit<CallbackEvent, 'entry'> {
   /** The reference id of the job's link, from `entry`. */
   readonly linkId: string | null;
   /**
-   * The result of this callback, from the verified history. It has the callback's `id`. If no result has this id, it is
-   * the only result with the callback's `hostedJobId` and `resultCode`. If there is no such result, or more than one,
-   * `entry` is null: then use `status`.
+   * The result of this callback: the result in the verified history that has the callback's `id`. If no result has this
+   * id, `entry` is the only result with the callback's `hostedJobId` and `resultCode`. If there is no such result, or
+   * more than one, `entry` is null: then use `status`.
    */
   readonly entry: HistoryEntry | null;
 }
@@ -72,19 +72,19 @@ export interface HandlerOptions extends ReceiveOptions {
    */
   leaseMs?: number;
   /**
-   * How many confirmations may run at once, in all handlers of the client together. Default 10. Up to 1,000 more wait,
-   * each for at most 10 seconds; after that, the response is 503.
+   * How many confirmations may run at once, in all handlers of the client together. Default 10. Up to 1,000 more
+   * confirmations may wait, each for at most 10 seconds; otherwise, the response is 503.
    */
   maxConfirmations?: number;
   /**
-   * How many different jobs callbacks with the same signed timestamp may be about, if job status confirms the
-   * callbacks. A callback about one more job gets a 503 response. Default 8, or 1,000 if the timestamp is written in
-   * whole seconds.
+   * How many different jobs may be named by callbacks with the same signed timestamp, if job status confirms the
+   * callbacks. A callback that names one more job gets a 503 response. Default 8, or 1,000 if the timestamp is written
+   * in whole seconds.
    */
   maxJobsPerSignature?: number;
   /**
-   * How far the timestamp of a callback may be in the past or future, in milliseconds, if job status confirms it.
-   * Default 172,800,000, which is two days. A callback outside this range is rejected.
+   * How far the timestamp of a callback may be in the past or future, in milliseconds, if job status confirms the
+   * callback. Default 172,800,000, which is two days. A callback outside this range is rejected.
    */
   maxHintAgeMs?: number;
   /**
