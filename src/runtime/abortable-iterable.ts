@@ -45,8 +45,8 @@ function iterate<T>(
             throw error;
           },
         );
-        // Both functions are passed on without a wrapper: V8 follows them from promise to promise, to find the caller's
-        // frames.
+        // `resolve` and `reject` are passed on without a wrapper: V8 follows them from promise to promise, to find the
+        // caller's frames.
         step.then(resolve, reject);
       }),
     // A generator's own `return()` would wait until its pending sleep or request ends.

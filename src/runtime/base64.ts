@@ -11,8 +11,8 @@ export function encodeBase64(bytes: Uint8Array): string {
 }
 
 /**
- * Decodes canonical base64; null for anything else, for example with blanks, without padding, or with unused bits that
- * are set.
+ * Decodes canonical base64; null for any other string, for example one with blanks, without padding, or with unused
+ * bits that are set.
  */
 export function decodeBase64(base64: string): Uint8Array | null {
   if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return null;

@@ -9,7 +9,8 @@ interface Platform {
 }
 
 /**
- * The module; null if the platform has none. It is looked up by name, because bundlers would try to bundle an import.
+ * A built-in module; null if the platform does not have it. It is looked up by name, because bundlers would try to
+ * bundle an import.
  */
 export function builtinModule(name: string, { process }: Platform = globalThis as Platform): unknown {
   try {

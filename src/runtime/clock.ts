@@ -36,18 +36,18 @@ export const maxTimerMs = 2 ** 31 - 1;
 /** A clock with timers and a monotonic count. */
 export interface WaitingClock extends Required<Clock> {
   /**
-   * Milliseconds since the clock was created; never goes back. Durations and deadlines use it, because the
+   * Milliseconds since the clock was created; this number never decreases. Durations and deadlines use it, because the
    * time of day may be changed while they run.
    */
   elapsed(): number;
   /**
-   * Calls `onTimeout` after `ms`, at most {@link maxTimerMs}; returns a function that cancels the timer. If reading the
-   * clock fails at that time, `onTimeout` receives the error.
+   * Calls `onTimeout` after `ms` milliseconds (at most {@link maxTimerMs}), and returns a function that cancels the
+   * timer. If the clock cannot be read when the timer fires, `onTimeout` receives the error.
    */
   setTimer(ms: number, onTimeout: (failure?: unknown) => void): () => void;
 }
 
-/** Creates the platform's clock; durations use its monotonic clock. */
+/** Creates a clock with the platform's time and timers. Durations use the platform's monotonic clock. */
 export function createPlatformClock(): WaitingClock {
   // The clock is looked up for each reading, so that a test runner's fake timers are used.
   const stopwatch = createStopwatch(() => globalThis.performance?.now() ?? Date.now());

@@ -12,13 +12,13 @@ export interface ConnectionFailure {
   /** The platform's error code; null if it is not a known code. */
   readonly reason: string | null;
   /**
-   * Deno's message, which names the step that failed, because Deno has no codes; otherwise null. It may contain any
-   * text, so it must not be shown.
+   * Deno's error message, if it names the step that failed; otherwise null. Deno has no error codes. The message may
+   * contain any text, so it must not be shown.
    */
   readonly step: string | null;
   /** Whether the service cannot have seen the request. */
   readonly isNotSent: boolean;
-  /** Whether the next request would fail in the same way, as with an invalid certificate. */
+  /** Whether the next request would fail in the same way, for example because of an invalid certificate. */
   readonly isLasting: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A priority queue by due time. It is a binary heap, because there may be a million entries, and most are removed
- * before they are due.
+ * A priority queue by due time. It is a binary heap: even with a million entries, an entry is added or removed in a few
+ * steps.
  *
  * @module
  */

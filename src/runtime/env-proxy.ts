@@ -1,8 +1,8 @@
 /**
  * Detects whether the platform's fetch would send plain http through a proxy named in environment variables. Deno and
- * Bun always use such a proxy. Node uses it only if configured. The runtimes read `NO_PROXY` differently. An exception
- * in `NO_PROXY` counts only if tests have shown that the runtime applies it. Otherwise, the proxy could read a
- * request's signature.
+ * Bun always use such a proxy. Node uses it only with `--use-env-proxy` or `NODE_USE_ENV_PROXY=1`. The runtimes read
+ * `NO_PROXY` differently. An exception in `NO_PROXY` counts only if tests have shown that the runtime applies it. If an
+ * exception counted but the runtime did not apply it, the proxy could read a request's signature.
  *
  * @module
  */
@@ -48,7 +48,7 @@ function isExcepted({ hostname, port }: URL, { runtime, read }: ProcessFacts): b
   return excepted === '*' || entries.includes(hostname) || entries.includes(`${hostname}:${port || '80'}`);
 }
 
-/** Reads the facts of this process; null if there is none. */
+/** Reads the facts of this process; null if the platform has no `process`. */
 export function readProcessFacts(): ProcessFacts | null {
   const { process, Deno, Bun } = globalThis as Globals;
   const env = process?.env;

@@ -15,7 +15,7 @@ export interface Lazy<T> {
 let loading = 0;
 
 /** Caches the first value that `create` resolves with. A failure is not cached: the next caller tries again. */
-// Lets bundlers drop unused values.
+// With the annotation below, bundlers can drop unused values.
 // @__NO_SIDE_EFFECTS__
 export function lazy<T>(create: () => Promise<T>): Lazy<T> {
   let promise: Promise<T> | undefined;

@@ -7,7 +7,7 @@
 
 import { builtinModule } from './builtin-module.js';
 
-/** A key object. */
+/** A key of Node's crypto module. */
 export interface PlatformKey {
   export(options: { format: 'jwk' }): { readonly x: string };
 }
@@ -18,7 +18,7 @@ interface Hash {
   (algorithm: 'sha256', data: Uint8Array, as: 'base64' | 'latin1'): string;
 }
 
-/** The functions of Node's crypto module that are used. */
+/** The functions of Node's crypto module that this package uses. */
 export interface PlatformCrypto {
   createSecretKey(key: Uint8Array): PlatformKey;
   createPrivateKey(key: { key: Uint8Array; format: 'der'; type: 'pkcs8' }): PlatformKey;

@@ -110,7 +110,7 @@ function isForeign(name: string): boolean {
  * Writes JSON. A `toJSON` of a class is used; a `toJSON` that other code has put on all objects or arrays is ignored.
  */
 export function writeJson(value: unknown): string {
-  // `Array.prototype` inherits a `toJSON` of `Object.prototype`, so this check finds both.
+  // `Array.prototype` inherits a `toJSON` of `Object.prototype`, so this check finds a `toJSON` on either prototype.
   return JSON.stringify(value, 'toJSON' in Array.prototype ? ignorePollutedToJson : undefined);
 }
 

@@ -17,8 +17,8 @@ export async function sha256Hex(data: string | Uint8Array): Promise<string> {
   return toHex(await digest(bytes));
 }
 
-// An example of FIPS 180 tests the platform's function: a platform may have only a part of the module, or functions
-// that throw.
+// An example of FIPS 180 tests the platform's function: a platform may have only a part of Node's crypto module, or
+// functions that throw.
 const known = { text: 'abc', digest: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' };
 
 /**

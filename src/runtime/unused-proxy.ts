@@ -1,5 +1,6 @@
 /**
- * Finds a proxy that is set in environment variables but not used. Node's fetch uses such a proxy only if configured.
+ * Finds a proxy that is set in environment variables but not used. Node's fetch uses such a proxy only with
+ * `--use-env-proxy` or `NODE_USE_ENV_PROXY=1`.
  *
  * @module
  */
