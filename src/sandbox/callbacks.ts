@@ -18,7 +18,7 @@ export const variants = ['forged', 'stale', 'altered', 'unsigned'] as const;
 
 export type Variant = (typeof variants)[number];
 
-/** A callback, with the data to post it again or after a restart. */
+/** A callback, with the data that is needed to post it again, even after a restart. */
 export interface KeptCallback {
   readonly view: MutableCallback;
   /** The index of the reported result in the results of the job. */
@@ -55,14 +55,15 @@ export interface Callbacks {
   readonly list: readonly SandboxCallback[];
   /** Posts the callback of a job's result, after the job's earlier callbacks. Does nothing without a callback URL. */
   send(environment: Environment, job: JobRef, entry: number): void;
-  /** Posts a callback again, once. */
+  /** Posts a callback again, as a new callback with only one delivery. */
   resend(id: number, variant: Variant | null): Promise<SandboxCallback>;
   /** The state to save: the callbacks in the list, and the waiting callbacks that the list no longer has. */
   state(): { readonly lastId: number; readonly kept: readonly KeptCallback[] };
-  /** Restores a saved state, and continues to post its waiting callbacks, except those of `resend`. */
+  /** Restores a saved state, and posts its waiting callbacks, except callbacks that `resend` created. */
   restore(state: { readonly lastId: number; readonly kept: readonly KeptCallback[] }): void;
   /**
-   * Removes all callbacks. Later callbacks get new ids, so `GET /control/callbacks?after=ID` never misses a callback.
+   * Removes all callbacks. Later callbacks get higher ids, so `GET /control/callbacks?after=ID` never misses a
+   * callback.
    */
   clear(): void;
 }

@@ -51,7 +51,7 @@ export const failNextInput = inputObject({
       kind: choice(faultKinds, `must be one of ${faultKinds.join(', ')}`),
       status: z.optional(integer(200, 599)),
       body: z.optional(z.unknown()),
-      // With other characters in this header, the service could not send its response.
+      // Node cannot send a header that contains, for example, a line end.
       retryAfter: z.optional(
         z.string('must be a string').check(z.regex(/^[\x20-\x7e]*$/, 'must contain only printable ASCII characters')),
       ),

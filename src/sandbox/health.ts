@@ -1,6 +1,6 @@
 /**
- * The response of `/health`. Programs that start a sandbox request `/health` first, and often. So this response is
- * created without the code of the pages.
+ * The response of `/health`. A program that waits for a sandbox to start requests `/health` repeatedly. So this
+ * response does not use the code of the pages, which takes time to load.
  *
  * @module
  */

@@ -93,7 +93,7 @@ function readKept(file: string, path: string, unlock: () => void): string | null
   }
 }
 
-/** Creates the folder, and returns its real path, because a folder may have several paths. */
+/** Creates the folder, and returns its real path, so that all paths of a folder lead to the same lock. */
 function makeFolder(path: string): string {
   try {
     mkdirSync(path, { recursive: true });

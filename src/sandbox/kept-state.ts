@@ -31,9 +31,9 @@ export interface KeptState {
   readonly lastCallbackId: number;
   readonly callbacks: readonly KeptCallback[];
   readonly reviews: readonly PendingReview[];
-  /** For each link, its key, and when its page was first opened, in ms since the epoch. */
+  /** The key of each link, and the time when the link's page was first opened, in ms since the epoch. */
   readonly opened: readonly (readonly [string, number])[];
-  /** For each job, its key, and when its final status was first fetched, in ms since the epoch. */
+  /** The key of each job, and the time when the job's final status was first fetched, in ms since the epoch. */
   readonly confirmed: readonly (readonly [string, number])[];
   readonly lastRequestId?: number | undefined;
   /** The position in the sequence of random numbers that `failureRate` uses. */

@@ -21,7 +21,7 @@ import type { SandboxOptions, SandboxRequest } from './types.js';
 export interface SandboxSettings {
   readonly port: number;
   readonly host: string;
-  /** In lower case. */
+  /** The allowed names for the header `Host`, in lower case. */
   readonly allowedHosts: readonly string[];
   readonly callbackHosts: readonly string[];
   readonly defaultCallbackUrl: string | null;

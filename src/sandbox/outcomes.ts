@@ -20,9 +20,9 @@ export interface OutcomePlan {
   /** The name of the outcome on the link's page. */
   readonly title: string;
   readonly explanation: string;
-  /** Reported at once. */
+  /** The results that are reported at once. */
   readonly now: readonly OutcomeResult[];
-  /** Reported after the review. */
+  /** The results that are reported after the review. */
   readonly afterReview: readonly OutcomeResult[];
 }
 

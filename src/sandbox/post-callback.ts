@@ -106,8 +106,9 @@ interface Judgement {
 function pinnedLookup({ isAllowed, isSelf, namesHost }: Judgement): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
-      // A name that cannot be resolved does not belong to this machine. If it is not listed, the callback is not posted
-      // again.
+      // A name that cannot be resolved does not belong to this machine. If `callbackHosts` does not have the name, the
+      // callback is not allowed, so it is not posted again. If `callbackHosts` has the name, this is an ordinary
+      // connection error, and the callback may be posted again.
       if (error !== null) return callback(namesHost ? error : createNotAllowed(hostname), '', 0);
       const allowed = found.filter(({ address }) => isAllowed(address));
       const [first] = allowed;

@@ -32,7 +32,7 @@ import { createWork } from './work.js';
 // The code that posts callbacks is loaded with the first callback, so that a sandbox starts fast.
 const loadPosting = lazy(() => import('./post-callback.js'));
 
-/** A sandbox whose server is about to listen. */
+/** A sandbox that does not have its server yet. `complete` adds the server. */
 export interface RunningSandbox {
   readonly site: Site;
   /** Returns the state to save, as JSON. */

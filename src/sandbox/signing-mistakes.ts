@@ -112,7 +112,10 @@ function textOf(timestamp: string, partnerId: string): string {
   return timestamp + partnerId + assumedSignatureContext;
 }
 
-/** The largest difference, in ms, between the signed time and the sent time of a sender that reads its clock twice. */
+/**
+ * Some senders read their clock twice, so that the signed time differs from the sent time. The mistake is found if the
+ * difference is at most this many ms.
+ */
 const maxReadingGapMs = 250;
 
 /**
@@ -177,7 +180,7 @@ function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacF
     {
       problem: 'key_decoded',
       message:
-        'Use the key unchanged, as text: before this signature, the key was decoded from base64 or hex, or encoded as base64 or hex',
+        'Use the key unchanged, as text: the key of this signature was decoded from base64 or hex, or encoded as base64 or hex',
       candidates: () => decodedKeys(key).map((bytes) => base64(text, bytes)),
     },
     {

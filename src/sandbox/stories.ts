@@ -1,6 +1,6 @@
 /**
- * Lists the events of a link, in order. The service's data has most events. Two kinds of events are recorded by the
- * sandbox: a page was opened, and a result was fetched.
+ * Lists the events of a link, in order. Most events are in the service's data. The sandbox itself records two kinds of
+ * events: a page was opened, and a result was fetched.
  *
  * @module
  */

@@ -32,8 +32,9 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    */
   allowedHosts?: readonly string[];
   /**
-   * Hosts that callbacks may be posted to besides this machine: names or IP addresses. A name that is not listed must
-   * resolve to this machine, or to a listed address. Default: none.
+   * Hosts that callbacks may be posted to besides this machine: names or IP addresses. Callbacks are also posted to a
+   * name that is not in this list, but only if the name resolves to this machine or to a listed IP address. Default:
+   * none.
    */
   callbackHosts?: readonly string[];
   /**
@@ -85,7 +86,7 @@ export type SandboxOutcome =
  * - `'partner'`: the request has the id of another partner;
  * - `'leading_zeros'`: the partner id has lost its leading zeros;
  * - `'stale'`: the timestamp is too far from now;
- * - `'timestamp_text'`: the timestamp cannot be read, or another timestamp was signed than was sent;
+ * - `'timestamp_text'`: the timestamp cannot be read, or the signed timestamp is not the sent timestamp;
  * - `'other_environment'`: the key belongs to the other environment;
  * - `'context'`: the end of the signed text is wrong;
  * - `'order'`: the parts of the signed text are in another order;
@@ -159,7 +160,7 @@ export interface SandboxCallback {
    * - `'waiting'`: a delivery is running or planned;
    * - `'delivered'`: the receiver responded with a 2xx status;
    * - `'gave_up'`: the last delivery failed, and no other delivery is planned;
-   * - `'not_allowed'`: the URL is neither on this machine nor in `callbackHosts`, or is the sandbox itself.
+   * - `'not_allowed'`: the URL is the sandbox itself, or the URL's host is neither this machine nor in `callbackHosts`.
    */
   readonly state: 'waiting' | 'delivered' | 'gave_up' | 'not_allowed';
   /** Every delivery, oldest first. */
@@ -181,7 +182,7 @@ export interface Sandbox {
   readonly origin: string;
   /** The base URL of each environment. */
   readonly baseUrls: Readonly<Record<Environment, string>>;
-  /** The testing kit's mock service, with the same links and jobs. Its controls do not send callbacks automatically. */
+  /** The testing kit's service with the sandbox's links and jobs. Its controls do not send callbacks automatically. */
   readonly service: MockService;
   /** The latest requests to both environments, oldest first: at most `keepRequests`. */
   readonly requests: readonly SandboxRequest[];
@@ -195,7 +196,8 @@ export interface Sandbox {
    */
   clientOptions(environment?: Environment): HostedClientOptions;
   /**
-   * Plays an outcome on a link, as an end user does on the link's page. Each result of the job has a callback.
+   * Plays an outcome on a link, as an end user does on the link's page. If there is a callback URL, the sandbox posts a
+   * callback for each result of the job.
    *
    * @param refId - The reference id of the link.
    * @param outcome - How the verification ends.
@@ -215,7 +217,7 @@ export interface Sandbox {
     },
   ): Promise<JobRef>;
   /**
-   * Posts a callback again, once. The second callback is a new entry of `callbacks`.
+   * Posts a callback again. The new callback is a new entry of `callbacks`, and has only one delivery.
    *
    * @param callbackId - The number of the callback.
    * @param options - The mistake to make in the new callback.

@@ -45,8 +45,8 @@ function follow(): void {
   }
 
   /**
-   * Keeps the focused element at its position on the screen, or the first visible row if no visible element has the
-   * focus. At the top of the page, rows are not kept in place, so that the reader sees new rows.
+   * Keeps one element at its position on the screen: the focused element, or the first visible row if no visible
+   * element has the focus. At the top of the page, rows are not kept in place, so that the reader sees new rows.
    */
   function holdPlace(): () => void {
     const isInView = (element: Element): boolean => {
@@ -62,7 +62,7 @@ function follow(): void {
     };
   }
 
-  /** Makes `element` equal to `next`. Nodes that are in both are not replaced, so they keep the focus. */
+  /** Makes `element` equal to `next`. Nodes that are in both elements are not replaced, so they keep the focus. */
   function patch(element: Element, next: Element): void {
     // Form fields are not updated, because they have the reader's choices.
     if (/^(?:input|select|textarea)$/i.test(element.tagName)) return;

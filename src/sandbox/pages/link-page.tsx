@@ -172,7 +172,7 @@ export function stateOf({ results, outcome }: StoredJob): {
       text: 'Your identity could not be verified. The company will tell you what to do.',
     };
   if (results.length > 0)
-    return { kind: 'wait', title: 'Under review', text: 'A person checks it now. This page will show the result.' };
+    return { kind: 'wait', title: 'Under review', text: 'A person reviews your data. This page will show the result.' };
   return {
     kind: 'wait',
     title: 'Pending',

@@ -50,7 +50,7 @@ export const style = `
   }
 }
 *, *::before, *::after { box-sizing: border-box; }
-/* The script holds the reader's place: two would pull at it. */
+/* The script keeps the reader's position, so the browser must not do it, too. */
 html { overflow-anchor: none; -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body {
   margin: 0;
