@@ -19,8 +19,8 @@ export interface AuthContext {
 }
 
 /**
- * The largest accepted difference, in ms, between a request's timestamp and now. The documents show no limit, so this
- * is the client's limit for responses.
+ * The largest accepted difference, in ms, between a request's timestamp and now. The documents show no limit, so the
+ * service uses the limit that the client has for responses.
  */
 export const authWindowMs = assumedMaxResponseAgeMs;
 

@@ -34,7 +34,7 @@ export interface CallbackWriterSettings {
   onChange(): void;
 }
 
-/** The callbacks that were written, by result, and the latest signed time. */
+/** For each result, the callback that was written for it. Also the time when the latest callback was signed. */
 export interface SignedResults {
   readonly results: readonly (readonly [StoredResult, SignedResult])[];
   readonly lastSignedAt: number | null;

@@ -20,11 +20,12 @@ interface Timer extends Due {
 
 const activities = new WeakMap<Clock, Activity>();
 
-// The timers are read when this module loads, so that `advance` also works with a test runner's fake timers.
+// The platform's timers are read when this module loads. So `advance` also works if a test runner later replaces them
+// with fake timers.
 const { setTimeout: startTimer } = globalThis;
 const { setImmediate: afterThisTurn } = globalThis as { setImmediate?: (act: () => void) => unknown };
 
-/** How many event-loop turns in a row must be idle before time moves on. */
+/** How many consecutive event-loop turns must be idle before time moves on. */
 const idleTurns = 4;
 
 /**

@@ -83,7 +83,7 @@ interface EnvironmentState {
   save(): SavedEnvironment;
 }
 
-/** Creates everything that a reset replaces, empty or with the saved state. */
+/** Creates everything that a reset replaces. It is empty, or has the saved state. */
 function createState(settings: EnvironmentSettings, given?: SavedEnvironment): EnvironmentState {
   const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs, keepRequests, onChange } = settings;
   const saved = given && readEnvironment(given);

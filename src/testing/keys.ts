@@ -22,7 +22,7 @@ export interface Keys {
   verify(signature: string, timestamp: string): Promise<boolean>;
   /** Creates the service's signature of a timestamp. */
   sign(timestamp: string): Promise<string>;
-  /** Creates a signature in the same form, but not with the service's key. */
+  /** Creates a signature that looks like a signature of the service, but was made with another key. */
   forge(timestamp: string): Promise<string>;
 }
 
@@ -105,13 +105,15 @@ function createEd25519Keys(environment: Environment, messageOf: MessageOf): Keys
 }
 
 /**
- * Calls `create` with the platform's own module. Returns null if the platform does not have the module or the function.
+ * Calls `create` with Node's crypto module. Returns null if the platform does not have the module, or if `create` or
+ * the function that it returns throws.
  */
 function byPlatform<T extends Sign | Verify>(create: (crypto: PlatformCrypto) => T): T | null {
   const crypto = platformCrypto();
   try {
     const made = crypto && create(crypto);
-    // Some platforms throw only when the function is called, so it is called here.
+    // On some platforms, `create` succeeds, and only the function that it returns throws. So this function is called
+    // once here.
     void made?.(new Uint8Array(), new Uint8Array(64));
     return made;
   } catch {

@@ -56,9 +56,9 @@ export async function signResponse(data: ResponseData, how: Signing, signing: Re
   };
 }
 
-// With HMAC, client and service have the same key, so the same timestamp gives the same signature. The signature of a
-// genuine response could then be a copy of the request's signature. So a response never has the timestamp of a request,
-// unless the service echoes timestamps.
+// With HMAC, client and service have the same key, so the same timestamp gives the same signature. A client rejects a
+// response that has the signature of the request. So a response never has the timestamp of a request, unless the
+// service echoes timestamps.
 function createTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: ResponseSigning): unknown {
   if (echoes && requestTimestamp !== undefined) return requestTimestamp;
   let ms = nowMs;
@@ -72,7 +72,7 @@ export interface RequestTimes {
   has(timestamp: string): boolean;
 }
 
-/** How many timestamps are remembered. Every call has fewer attempts. */
+/** How many timestamps are remembered. A call never sends this many requests. */
 const maxRequestTimes = 1_000;
 
 /** Creates an empty set of timestamps. */

@@ -56,7 +56,8 @@ export function createRunningService(options: MockServiceOptions, onChange: () =
       const saved = parseService(state);
       for (const name of environments) running[name].restore(saved[name]);
     },
-    // The options of a client depend on its environment and on the scheme. Only the overloads know these types.
+    // The options of a client depend on its environment and on the scheme. Only the overloads of `createMockService`
+    // have these types, so a cast is needed here.
   } as MockService;
   return { service, wire: settings.wire, environments: running };
 }

@@ -30,7 +30,8 @@ export function isTime(value: unknown): value is number {
   return typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
 }
 
-// zod's own schemas for numbers, lists, records and null are not used, because they would make the main entry larger.
+// zod's own schemas for numbers, lists, records and null are not used. The build puts all used parts of zod into a file
+// that the main entry loads, so these schemas would make that file larger.
 function orNull<T>(schema: z.ZodMiniType<T>): z.ZodMiniType<T | null> {
   return z.union([choice([null]), schema]);
 }

@@ -47,8 +47,8 @@ export function createMockService(
  *
  * By default, its URLs are `https://sandbox.hosted.test` and `https://production.hosted.test`. Its partner is `'085'`,
  * with the keys `'sandbox-test-key'` and `'production-test-key'`. It works with the fake timers of vitest, jest and
- * node:test. {@link createTestClock} needs no fake timers. `examples/mock-preload.mjs` starts an unchanged program that
- * uses this service.
+ * node:test. Without fake timers, a test can use the clock of {@link createTestClock}. With
+ * `examples/mock-preload.mjs`, a program uses this service without any change to its code.
  *
  * @param options - Partner, scheme, spelling and so on. Every option has a default.
  * @returns The service, without links and jobs.

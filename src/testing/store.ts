@@ -56,7 +56,7 @@ export interface StoredJob extends JobRef {
   readonly startedAt: number;
   /** Every result so far, oldest first. */
   readonly results: readonly StoredResult[];
-  /** Null until the job is complete. */
+  /** The final result, and whether the job succeeded; null until the job is complete. */
   readonly outcome: { readonly result: StoredResult; readonly success: boolean } | null;
 }
 

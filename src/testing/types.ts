@@ -23,8 +23,8 @@ export interface MockServiceOptions {
   /** The number of links on a page: an integer of 1 or more. Default 20. */
   pageSize?: number;
   /**
-   * The number of the first page. It is not part of `clientOptions`. Default: `wire.firstPage` if this option is a
-   * number, otherwise 1.
+   * The number of the first page. It is not part of `clientOptions`. Default: the value of `wire.firstPage` if this
+   * value is 0 or 1, otherwise 1.
    */
   firstPage?: 0 | 1;
   /**
@@ -40,7 +40,7 @@ export interface MockServiceOptions {
    * so a request has its effect even if the client stops waiting. Default 0.
    */
   latencyMs?: number;
-  /** The service's clock. Default: the platform's. */
+  /** The service's clock. Default: the platform's clock. */
   clock?: Clock;
   /**
    * The base URL of each environment: absolute http(s), with or without a path. The URLs must differ. Default: URLs
@@ -79,7 +79,7 @@ export interface MockClientOptions<Name extends Environment = Environment> {
 }
 
 /**
- * One environment of the service, with a key, links and jobs of its own.
+ * One environment of the service, with its own key, links and jobs.
  *
  * @typeParam Options - The options of its clients.
  *
@@ -103,8 +103,8 @@ export interface MockEnvironment<Options = MockClientOptions> {
    */
   readonly clientOptions: Options;
   /**
-   * The latest requests for any of the five operations, in order of arrival. `keepRequests` limits their number. To
-   * empty the list, set its length to 0.
+   * The latest requests for any of the five operations, in order of arrival. `keepRequests` limits their number. A test
+   * may empty the list. In TypeScript, this needs a cast: `(requests as unknown[]).length = 0`.
    */
   readonly requests: readonly {
     /** The operation. */
@@ -173,7 +173,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
         resultCode: string;
         /** The text of the result. */
         resultText: string;
-        /** The type. `'ID Verification'` adds the data of an ID to the result. Default: left out. */
+        /** The type. `'ID Verification'` adds the data of an ID to the result. Default: no type. */
         resultType?: string;
         /** Whether the result is marked as final. Default `false`. */
         final?: boolean;
@@ -202,8 +202,8 @@ export interface MockEnvironment<Options = MockClientOptions> {
     ): void;
     /**
      * Creates the signed callback of one of the job's results. The callback is a request to the link's callback URL. If
-     * the link has no callback URL, a fixed URL replaces the account's default. A second callback of the same result
-     * has the same body, timestamp and signature, like a redelivery by the service. Variants:
+     * the link has no callback URL, the request is to a fixed URL, in place of the account's default. A second callback
+     * of the same result has the same body, timestamp and signature, like a redelivery by the service. Variants:
      * - `'forged'` is not signed with the service's key,
      * - `'stale'` is correctly signed, but its timestamp is one hour earlier,
      * - `'altered'` has another result, with the genuine timestamp and signature,
@@ -217,7 +217,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
     callback(
       job: JobRef,
       options?: {
-        /** The index of the result, from 0. Default: the latest. */
+        /** The index of the result, from 0. Default: the latest result. */
         entry?: number;
         /** The mistake in the callback. Default: none. */
         variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
@@ -246,7 +246,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
       options?: {
         /** Receives the request. Default: the platform's `fetch`, which posts the request to the callback URL. */
         to?: (request: Request) => Promise<Response>;
-        /** The index of the result, from 0. Default: the latest. */
+        /** The index of the result, from 0. Default: the latest result. */
         entry?: number;
         /** The mistake in the callback, as in `callback`. Default: none. */
         variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
