@@ -25,14 +25,14 @@ export type Flags = Readonly<Record<string, Flag>>;
 
 /** The arguments and flags that a command accepts. */
 export interface Usage {
-  /** `hosted-client links get` */
+  /** The program and the words of the command, such as `hosted-client links get`. */
   readonly name: string;
   /** The names of the arguments without a flag, such as `REF`. Optional arguments are in brackets, such as `[KEY]`. */
   readonly positionals: readonly string[];
   readonly flags: Flags;
 }
 
-/** Arguments, as checked. */
+/** The checked arguments and flags of a command line. */
 export interface Arguments {
   /** The arguments without a flag. Only optional arguments may be missing. */
   readonly positionals: readonly string[];

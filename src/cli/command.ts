@@ -8,9 +8,9 @@ import type { Arguments, Flags } from './arguments.js';
 import type { Context, ExitCode } from './context.js';
 
 export interface Command {
-  /** `links get` */
+  /** The words of the command, such as `links get`. */
   readonly name: string;
-  /** One line for the help. */
+  /** The help text of the command, in one line. */
   readonly about: string;
   /** The names of the arguments without a flag, such as `REF`. Optional arguments are in brackets, such as `[KEY]`. */
   readonly positionals: readonly string[];

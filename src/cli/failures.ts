@@ -61,7 +61,7 @@ function describeHosted(error: AnyHostedError): Failure {
   }
 }
 
-/** Writes the same message, with the names of flags and arguments. */
+/** Writes the error's message, with the names of flags and arguments in place of the names of properties. */
 function describeInput({ message, issues, operation }: HostedValidationError): string {
   const task = message.slice(0, message.indexOf(':'));
   const isOfLink = operation?.startsWith('links.') === true;

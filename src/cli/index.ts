@@ -20,7 +20,8 @@ const { env, stdout, stderr } = process;
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader such as `head` closes the pipe after the first lines.
   if (error.code === 'EPIPE') return interruption.abort(error);
-  // For example, the disk is full. The error may come after the command has ended, so the exit code is set at the exit.
+  // Any other error, for example because the disk is full, may come after the command has ended. So the exit code is
+  // set when the process exits.
   process.once('exit', () => {
     process.exitCode = exitCodes.refused;
   });

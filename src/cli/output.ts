@@ -46,7 +46,7 @@ export function writeTable({ stdout }: Context, head: readonly string[], rows: r
 
 function toText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
-  // People do not need more than seconds.
+  // Milliseconds are left out, because people do not need them.
   if (value instanceof Date) return value.toISOString().replace(/\.\d{3}Z$/, 'Z');
   return toSafeText(String(value));
 }

@@ -87,7 +87,8 @@ function describeProgram(): string {
 ${toColumns(rows)}
 
 Partner, key and URLs are read from the environment: HOSTED_PARTNER_ID, HOSTED_API_KEY, HOSTED_ENVIRONMENT,
-HOSTED_SANDBOX_BASE_URL, HOSTED_PRODUCTION_BASE_URL; the database of tracking: DATABASE_URL. "${program} COMMAND --help" lists the flags of a command.
+HOSTED_SANDBOX_BASE_URL, HOSTED_PRODUCTION_BASE_URL. The URL of the tracking database is read from DATABASE_URL.
+"${program} COMMAND --help" lists the flags of a command.
 
 Exit codes: 0 done, and doctor found nothing wrong; 1 rejected, or doctor found something wrong; 2 wrong usage;
 3 not complete in time; 4 no response from the server; 130 interrupted.`;

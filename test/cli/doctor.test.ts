@@ -267,9 +267,9 @@ test('an endpoint with callbacks.handler() is well', async () => {
 
 test.each([
   [404, 'is this the URL that receives callbacks?'],
-  [413, 'the endpoint should reject such callbacks with 401, and not for another reason'],
-  [415, 'the endpoint should reject such callbacks with 401, and not for another reason'],
-  [429, 'the endpoint should reject such callbacks with 401, and not for another reason'],
+  [413, 'the endpoint should reject such callbacks because of their signature, with 401'],
+  [415, 'the endpoint should reject such callbacks because of their signature, with 401'],
+  [429, 'the endpoint should reject such callbacks because of their signature, with 401'],
   [302, 'the endpoint must respond itself, because redirects are not followed'],
   [500, 'the endpoint should reject such callbacks with 401, and not fail'],
 ])('an endpoint that responds with %i is not well', async (status, advice) => {

@@ -106,7 +106,7 @@ function readOptions(given: Arguments): SandboxOptions {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** Creates the same error, with the names of flags in place of options. */
+/** Creates an error with the same problems, but names flags in place of options. */
 function toFlags({ issues }: HostedConfigError): Error {
   const flagOf = (path: string) => {
     const [option = ''] = path.split('[');

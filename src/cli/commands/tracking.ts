@@ -146,7 +146,7 @@ function toFailure({ reason, message }: HostedStorageError, schema: string): Err
   );
 }
 
-/** Creates the same error, with the names of flags in place of options. */
+/** Creates an error with the same problems, but names flags in place of options. */
 function toUsage({ issues }: HostedConfigError): UsageError {
   return new UsageError(issues.map(({ path, message }) => `--${path} ${message}`).join('; '));
 }

@@ -17,7 +17,7 @@ export async function checkEndpoint(url: string, context: Context): Promise<Find
   const forged = { timestamp, signature: createSignature() };
   try {
     const unsignedStatus = await post(url, {}, context);
-    // This is reported at once, because the next callback may get no response.
+    // An accepted callback is reported at once, because the next callback may get no response.
     if (isAccepted(unsignedStatus)) return createAccepted('an unsigned', unsignedStatus, origin);
     const forgedStatus = await post(url, forged, context);
     if (isAccepted(forgedStatus)) return createAccepted('a forged', forgedStatus, origin);
@@ -59,7 +59,7 @@ function adviceOf(status: number): string {
   if (status === 404 || status === 405) return 'is this the URL that receives callbacks?';
   if (status < 400) return 'the endpoint must respond itself, because redirects are not followed';
   if (status >= 500) return 'the endpoint should reject such callbacks with 401, and not fail';
-  return 'the endpoint should reject such callbacks with 401, and not for another reason';
+  return 'the endpoint should reject such callbacks because of their signature, with 401';
 }
 
 function createSignature(): string {

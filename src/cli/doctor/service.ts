@@ -11,7 +11,10 @@ import { type Context, nowOf } from '../context.js';
 import type { Finding } from './finding.js';
 import { toVariable } from './variables.js';
 
-/** The largest difference between the clocks, in ms, without a warning. The header `Date` has only whole seconds. */
+/**
+ * The largest difference between the clocks, in ms, without a warning. A small difference says nothing, because the
+ * header `Date` has only whole seconds.
+ */
 const unsuspiciousMs = 5_000;
 /**
  * With a difference of this many ms or more, signatures are probably rejected as stale (assumed, as in
