@@ -77,8 +77,8 @@ export interface NodeResponse {
  * The body may have any of these forms: `rawBody` (a string or bytes), `body` as bytes or a string, a stream that was
  * not read, or the object that a JSON parser returned. The signature does not cover the body, so `express.json()` may
  * run first. Only numbers that are too large for JavaScript then lose digits. Content type and the headers of gateways
- * do not matter. Callbacks can have 1.5 MB, but `express.json()` rejects bodies of more than 100 KB, and Fastify bodies
- * of more than 1 MB, before this function is called. So raise the limit of the parser, for example to `'8mb'`.
+ * do not matter. Callbacks can have 1.5 MB, but before this function is called, `express.json()` rejects bodies of more
+ * than 100 KB, and Fastify rejects bodies of more than 1 MB. So raise the limit of the parser, for example to `'8mb'`.
  *
  * If other code has read the body and did not keep it, the response is 503, and the handler's `onError` is called. If
  * the body is larger than `maxBytes`, the response is 413, and the rest of the body is read and dropped.
@@ -103,7 +103,7 @@ export function nodeHandler(
   assertHandler(handle);
   return async (request, response) => {
     const answer = await answerTo(request, handle);
-    // An error here cannot be reported to the client, because there is no other response to send.
+    // If sending fails, the error is ignored, because no other response can be sent.
     await send(answer, response, readProperty(Object(request), 'httpVersionMajor') === 2).catch(() => undefined);
   };
 }
