@@ -28,9 +28,9 @@ import { callbackDescription, callDescription, type Description, waitDescription
 
 /**
  * Creates spans and metrics of calls, waits and callbacks, for every client in the process, including clients that
- * exist already. The spans are children of the active span. Spans that begin during a call (by the instrumentation of
- * the platform's fetch) are children of the call's span. Spans that begin in `onEvent` are children of the callback's
- * span. No attribute names a person, a job or a link.
+ * exist already. The spans are children of the active span. Spans that begin during a call (for example, spans of the
+ * instrumentation of fetch) are children of the call's span. Spans that begin in `onEvent` are children of the
+ * callback's span. No attribute names a person, a job or a link.
  *
  * This works in Node, Bun, Deno, and Workers with `nodejs_compat`, because it needs `node:diagnostics_channel`. On
  * other platforms, it does nothing. Call it once, when the process starts.
@@ -101,7 +101,7 @@ type Measure<Message> = (
   attributes: ReturnType<Description<Message>['measuredAttributes']>,
 ) => void;
 
-/** Creates a span for each message of a channel. The returned function stops this. */
+/** Creates a span for each message of a channel, until the returned function is called. */
 function follow<Message extends TraceMessage>(
   name: ChannelName,
   tracer: Tracer,
@@ -129,7 +129,8 @@ function follow<Message extends TraceMessage>(
     running.set(message, { span, startedAt: performance.now() });
     runningCount += 1;
     const active = trace.setSpan(context.active(), span);
-    // `runInside` makes the span active. The channel cannot do this, because a context manager does not show its store.
+    // `runInside` makes the span active. The channel cannot do this: for that, it would need the store of the context
+    // manager (an `AsyncLocalStorage`), and the context manager does not give access to its store.
     const before = message[runInside] ?? ((run: () => void) => run());
     message[runInside] = (run) => before(() => context.with(active, run));
   }

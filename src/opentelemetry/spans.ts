@@ -31,7 +31,7 @@ function known(attributes: Readonly<Record<string, string | number | null | unde
   );
 }
 
-/** Calls. */
+/** How calls become spans and measurements. */
 export const callDescription: Description<CallMessage> = {
   kind: SpanKind.CLIENT,
   name: ({ operation }) => `hosted ${operation}`,
@@ -63,7 +63,7 @@ function serverOf({ origin }: CallMessage) {
   return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'http:' ? 80 : 443) };
 }
 
-/** Waits. */
+/** How waits become spans and measurements. */
 export const waitDescription: Description<WaitMessage> = {
   kind: SpanKind.INTERNAL,
   name: () => 'hosted jobs.wait',
@@ -77,7 +77,7 @@ function waitResultOf({ outcome, errorCode }: WaitMessage) {
   return { 'hosted.outcome': outcome, 'error.type': errorCode };
 }
 
-/** Deliveries of callbacks. */
+/** How deliveries of callbacks become spans and measurements. */
 export const callbackDescription: Description<CallbackMessage> = {
   kind: SpanKind.CONSUMER,
   name: () => 'hosted callback',
