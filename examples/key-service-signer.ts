@@ -11,7 +11,7 @@ export function keyServiceSigner(options: { url: string; token: string; timeoutM
         method: 'POST',
         headers: { authorization: `Bearer ${options.token}`, 'content-type': 'text/plain' },
         body: `${timestamp}${partnerId}sid_request`,
-        // Set it lower than the client's "timeoutMs", because that limit includes signing.
+        // Set this limit lower than the client's "timeoutMs", which includes the time to sign.
         signal: AbortSignal.timeout(options.timeoutMs),
       });
       const mac = await response.text();

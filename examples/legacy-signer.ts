@@ -27,7 +27,7 @@ export function legacySecKey(options: { servicePublicKey: string }): Signer {
       try {
         return same(Buffer.from(given), hash) && same(publicDecrypt(key, bytes), hash);
       } catch {
-        return false; // It was not encrypted with the service's key, or its padding is wrong.
+        return false; // The hash was not encrypted with the service's private key, or its padding is wrong.
       }
     },
   };

@@ -5,8 +5,8 @@ import { env } from 'node:process';
 import { type FetchInit, HostedClient } from 'hosted-client';
 import { Agent, fetch as undiciFetch } from 'undici';
 
-// This replaces the authorities that the platform trusts, so that their certificates are rejected. While the service
-// changes its authority, pass both: ca: [oldAuthority, newAuthority].
+// Only this authority is trusted: certificates from the authorities that the platform trusts are rejected. While the
+// service changes its authority, pass both: ca: [oldAuthority, newAuthority].
 const ca = readFileSync(env.HOSTED_CA_FILE ?? 'service-ca.pem');
 const dispatcher = new Agent({ connect: { ca } });
 

@@ -1,4 +1,7 @@
-/** A web-standard handler of callbacks. Next calls this export; with Hono, Workers, Bun or Deno, pass it to a route. */
+/**
+ * A web-standard handler of callbacks. In a route file of Next.js, this export is the whole route. With Hono, Workers,
+ * Bun or Deno, pass the handler to a route.
+ */
 
 import { HostedClient } from 'hosted-client';
 
@@ -6,7 +9,7 @@ const client = HostedClient.fromEnv();
 
 export const POST = client.callbacks.handler({
   onEvent: async (event, status) => {
-    // Runs once for each callback; when it rejects, the service delivers again.
+    // This function runs once for each callback. If it rejects, the service delivers the callback again.
     console.log(`result ${event.id}: the job is ${status.state}`);
   },
   onError: (error, { phase, status }) => {

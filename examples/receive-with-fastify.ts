@@ -1,4 +1,4 @@
-/** Callbacks with Fastify 5, with the parser of JSON that the rest of the app uses. */
+/** Callbacks with Fastify 5: the app's own JSON parser runs first, and the handler takes the parsed body. */
 
 import fastify from 'fastify';
 import { HostedClient } from 'hosted-client';
@@ -18,7 +18,7 @@ const handle = nodeHandler(
 export const app = fastify({ bodyLimit: 8 * 1024 * 1024 });
 
 app.post('/callbacks', async (request, reply) => {
-  // The handler responds by itself.
+  // The handler sends the response, so Fastify must not send one.
   reply.hijack();
   await handle(Object.assign(request.raw, { body: request.body }), reply.raw);
 });

@@ -1,4 +1,4 @@
-/** Callbacks on AWS Lambda: an HTTP API (payload 1.0 and 2.0), a REST API, or a function URL. */
+/** Callbacks on AWS Lambda, through an HTTP API (payload 1.0 or 2.0), a REST API, or a function URL. */
 
 import { HostedClient } from 'hosted-client';
 import { lambdaHandler } from 'hosted-client/node';

@@ -3,7 +3,7 @@
 import { type FetchInit, HostedClient } from 'hosted-client';
 import { EnvHttpProxyAgent, fetch as undiciFetch } from 'undici';
 
-// For one proxy that you name yourself: new ProxyAgent({ uri, token }).
+// To name one proxy in the code instead, use new ProxyAgent({ uri, token }).
 const dispatcher = new EnvHttpProxyAgent();
 
 const proxied = (url: string, init: FetchInit) => undiciFetch(url, { ...init, dispatcher });

@@ -3,7 +3,8 @@
 import { HostedClient } from 'hosted-client';
 import { instrument } from 'hosted-client/opentelemetry';
 
-// Once per process. Spans are children of the active span, and the spans of the platform's fetch are children of ours.
+// Call this once per process. The client's spans are children of the active span, and the spans of the platform's
+// fetch are children of the client's spans.
 const { disable } = instrument();
 
 const client = HostedClient.fromEnv();

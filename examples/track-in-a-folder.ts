@@ -8,7 +8,7 @@ import { createTracker } from 'hosted-client/tracking';
 
 const client = HostedClient.fromEnv();
 
-// With PostgreSQL: { client, connectionString }, and any number of processes.
+// With PostgreSQL, pass { client, connectionString }. Then any number of processes can track jobs.
 export const tracker = await createTracker({ client, folder: env.JOBS_FOLDER ?? 'jobs' });
 
 await tracker.onCompletion((completion) => {

@@ -1,5 +1,5 @@
 /**
- * Tracks jobs across deploys, with a web server and any number of workers that share one PostgreSQL. A customer's row
+ * Tracks jobs across deploys, with a web server and any number of workers that share one database. A customer's row
  * and the tracked job are written in one transaction. The decision is written once, even if the completion is handed
  * over several times.
  *
@@ -19,7 +19,7 @@ import pg from 'pg';
 type Context = { customer: number };
 
 const pool = new pg.Pool({ connectionString: env.DATABASE_URL });
-// An idle connection that breaks is replaced. Without a listener, it would end the process.
+// An idle connection that breaks is replaced. Without a listener, its error would end the process.
 pool.on('error', (error) => console.error(`a connection broke: ${error.message}`));
 
 /** Creates the tracker of a process, web server or worker. The tracker creates its own tables. */

@@ -17,7 +17,7 @@ export class Verifications {
     this.receive = nodeHandler(
       client.callbacks.handler({
         onEvent: async (event, status) => {
-          // Runs once for each callback; when it rejects, the service delivers again.
+          // This function runs once for each callback. If it rejects, the service delivers the callback again.
           console.log(`result ${event.id}: the job is ${status.state}`);
         },
       }),

@@ -12,7 +12,7 @@ export const queue = new Queue<JobRef>('verifications', {
   defaultJobOptions: {
     attempts: 20,
     backoff: { type: 'exponential', delay: 1_000 },
-    // While a job is kept, no other job with its id is added.
+    // While the queue keeps a completed job, it adds no other job with the same id.
     removeOnComplete: { age: 7 * 24 * 3600 },
   },
 });

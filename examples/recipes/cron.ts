@@ -1,4 +1,4 @@
-/** A cron script, where no callback can reach you: waits for the jobs whose ids are stored. */
+/** A cron script for a back end that callbacks cannot reach: it waits for the jobs whose ids are stored. */
 
 import { env } from 'node:process';
 import { HostedClient, type JobRef } from 'hosted-client';

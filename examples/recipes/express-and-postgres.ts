@@ -20,7 +20,7 @@ await db.query(`
 
 const handle = client.callbacks.handler({
   onEvent: async (event, status) => {
-    // An interim result: the final one has its own callback.
+    // This is an interim result. The final result has its own callback.
     if (!status.complete) return;
     // A result that is delivered again has the same id.
     await db.query(

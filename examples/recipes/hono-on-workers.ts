@@ -18,7 +18,7 @@ function createHandler(env: Bindings) {
   });
 }
 
-// Created once: the client remembers which callbacks it has seen.
+// The handler is created only once, because its client remembers which callbacks it has seen.
 let handle: ReturnType<typeof createHandler> | undefined;
 
 const app = new Hono<{ Bindings: Bindings }>();

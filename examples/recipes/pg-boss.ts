@@ -10,7 +10,7 @@ export const boss = new PgBoss(env.DATABASE_URL ?? '');
 boss.on('error', console.error);
 await boss.start();
 await boss.createQueue('verifications', {
-  // One job at a time for each `singletonKey`.
+  // The queue has at most one unfinished job for each `singletonKey`.
   policy: 'exclusive',
   retryLimit: 20,
   retryBackoff: true,

@@ -1,4 +1,4 @@
-/** Next: callbacks by a route handler on Node. */
+/** Next: a route handler on Node receives callbacks. */
 
 import { client } from '@/lib/hosted';
 

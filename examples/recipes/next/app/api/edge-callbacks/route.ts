@@ -1,4 +1,4 @@
-/** Next: callbacks by a route handler on Edge. */
+/** Next: a route handler on Edge receives callbacks. */
 
 import { client } from '@/lib/hosted';
 
