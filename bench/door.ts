@@ -24,11 +24,11 @@ const shapes: Readonly<Record<string, string>> = {
   'lists in lists': fill('{"a":', '[', '', bytes / 2) + fill('', ']', '}', bytes / 2),
   'objects in objects': fill('', '{"a":', '1', bytes / 2) + '}'.repeat(Math.floor(bytes / 2 / 5)),
   'different names': `{${Array.from({ length: Math.floor(bytes / 14) }, (_, index) => `"k${index}":1`).join()}}`,
-  'one name': fill('{', '"a":1,', '"a":1}'),
-  'the names of a pair': fill('{', '"signature":1,', '"timestamp":1}'),
-  'names and nothing else': fill('{', '""', '}'),
-  'names after names': fill('{', '"a"', '}'),
-  'strings behind a signature': fill('{"signature":', '"x" ', '}'),
+  'the same name': fill('{', '"a":1,', '"a":1}'),
+  'the names "signature" and "timestamp"': fill('{', '"signature":1,', '"timestamp":1}'),
+  'empty names without values': fill('{', '""', '}'),
+  'names without values': fill('{', '"a"', '}'),
+  'strings after "signature"': fill('{"signature":', '"x" ', '}'),
   colons: fill('{', ':', '}'),
   'short strings': fill('{"a":[', '"b",', '"b"]}'),
   'one long string': fill('{"a":"', 'A', '"}'),
@@ -37,13 +37,13 @@ const shapes: Readonly<Record<string, string>> = {
   'one string of three-byte characters': fill('{"a":"', '李', '"}', bytes / 3),
   'one long number': fill('{"a":', '1', '}'),
   'one long name': fill('{"', 'n', '":1}'),
-  'blanks before': fill('', ' ', '{}'),
-  'blanks within': fill('{', '\n', '}'),
-  'blanks behind': fill('{}', ' ', ''),
-  'nothing but blanks': fill('', ' ', ''),
-  'no end': fill('{"a":"', 'A', ''),
+  'spaces before an object': fill('', ' ', '{}'),
+  'line ends in an object': fill('{', '\n', '}'),
+  'spaces after an object': fill('{}', ' ', ''),
+  'only spaces': fill('', ' ', ''),
+  'a string without an end': fill('{"a":"', 'A', ''),
   'a list': fill('[', '1,', '1]'),
-  'images, unsigned': fill('{"PartnerParams":{"user_id":"u","job_id":"j"},"Photo":"', 'A', '"}'),
+  'an image, without a signature': fill('{"PartnerParams":{"user_id":"u","job_id":"j"},"Photo":"', 'A', '"}'),
 };
 
 let worstParse = 0;
@@ -60,11 +60,11 @@ for (const [shape, body] of Object.entries(shapes)) {
 
 printLines([
   {
-    what: `unsigned posts of ${bytes / 1024 / 1024} MiB, the dearest of ${figures.length} shapes`,
-    unit: 'of the time that JSON.parse takes for the worst of them',
+    what: `unsigned posts of ${bytes / 1024 / 1024} MiB, the slowest rejection of ${figures.length} shapes`,
+    unit: '× the slowest JSON.parse of these shapes',
     ours: rounded(worstRefusal / worstParse),
     aim: 0.2,
-    note: `ms of JSON.parse → ms until it is refused, reading included: ${figures.join(' · ')}`,
+    note: `ms of JSON.parse → ms until the handler rejects the post, including reading: ${figures.join(' · ')}`,
   },
 ]);
 
@@ -97,6 +97,6 @@ async function refuse(text: string): Promise<number> {
   const startedAt = performance.now();
   const { status } = await handle(request);
   const ms = performance.now() - startedAt;
-  if (status !== 400 && status !== 401) throw new Error(`answered ${status}`);
+  if (status !== 400 && status !== 401) throw new Error(`Expected status 400 or 401, got ${status}`);
   return ms;
 }

@@ -93,7 +93,7 @@ function statusWith(before: string, entry: string, after: string): Case {
 const cases: Readonly<Record<string, () => Case>> = {
   'links of numbers': () => linksOf('1'),
   'links of empty objects': () => linksOf('{}'),
-  'links of nothing': () => linksOf('null'),
+  'links of null': () => linksOf('null'),
   'links of strings': () => linksOf('"x"'),
   'links of lists': () => linksOf('[]'),
   'links of long strings': () => linksOf(longString),
@@ -101,13 +101,13 @@ const cases: Readonly<Record<string, () => Case>> = {
   'links in an unusual spelling, the last one wrong': () => linksThenWrong(JSON.stringify(unusualLink)),
   'links with a "__proto__", the last one wrong': () =>
     linksThenWrong(`{${link},"__proto__":{},"flow":"${'x'.repeat(900)}"}`),
-  'a page of one link with ID types of numbers': () => ({
+  'a page with one link, whose ID types are numbers': () => ({
     before: `{"links":[{${link},"id_types":[`,
     entry: '1',
     after: `]}],${meta}}`,
     call: list,
   }),
-  'a list for the place of a page': () => ({ before: '{"links":[],"meta":[', entry: '1', after: ']}', call: list }),
+  'a "meta" that is a list': () => ({ before: '{"links":[],"meta":[', entry: '1', after: ']}', call: list }),
   'ID types of numbers': () => linkWith('id_types', '1'),
   'ID types of empty objects': () => linkWith('id_types', '{}'),
   'ID types with a wrong country': () => linkWith('id_types', '{"country":5}'),
@@ -126,7 +126,7 @@ const cases: Readonly<Record<string, () => Case>> = {
   'actions that are a list': () => statusWith('"result":{"Actions":', '1', '}'),
   'partner params that are a list': () => statusWith('"result":{"PartnerParams":', '1', '}'),
   'image links that are a list': () => statusWith('"image_links":', '{}', ''),
-  'a history of one whose actions are a list': () => statusWith('"history":[{"Actions":', '1', '}]'),
+  'a history with one result, whose actions are a list': () => statusWith('"history":[{"Actions":', '1', '}]'),
 };
 
 const modes = ['time', 'idle', 'parse', 'call'] as const;
@@ -146,18 +146,18 @@ function runAll(only: string): void {
     const [above, aboveCalling] = [(parsing ?? 0) - (idle ?? 0), (calling ?? 0) - (idle ?? 0)];
     rows.push(
       {
-        what: `refusing ${title}, time`,
+        what: `rejecting ${title}, CPU time`,
         unit: '× JSON.parse',
         ours: rounded(call / parse),
         aim: 2,
-        note: `${rounded(call)} and ${rounded(parse)} ms; ${rounded(call / bare)} × a bare call of ${rounded(bare)} ms`,
+        note: `client ${rounded(call)} ms, JSON.parse ${rounded(parse)} ms; ${rounded(call / bare)} × a bare call (${rounded(bare)} ms)`,
       },
       {
-        what: `refusing ${title}, memory`,
+        what: `rejecting ${title}, memory`,
         unit: '× JSON.parse',
         ours: rounded(aboveCalling / above),
         aim: 1.5,
-        note: `${rounded(aboveCalling)} and ${rounded(above)} MB above ${rounded(idle ?? 0)} MB`,
+        note: `client ${rounded(aboveCalling)} MB, JSON.parse ${rounded(above)} MB; both above ${rounded(idle ?? 0)} MB`,
       },
     );
   }
@@ -173,7 +173,7 @@ function runChild(which: (typeof modes)[number], title: string): unknown {
 
 async function runCase(which: (typeof modes)[number], title: string): Promise<unknown> {
   const made = cases[title]?.();
-  if (made === undefined) throw new Error(`there is no case "${title}"`);
+  if (made === undefined) throw new Error(`There is no case "${title}"`);
   const bytes = bytesOf(made);
   // Modules that load with the first call do not count, so a first call loads them here.
   await refused(linksOf('1'), Buffer.from(`{"links":[1],${meta}}`));
@@ -214,8 +214,9 @@ async function refused(made: Case, bytes: Uint8Array): Promise<void> {
     (thrown: unknown) => thrown,
   );
   const { code, issues = [], message } = (error ?? {}) as { code?: string; issues?: unknown[]; message?: string };
-  if (code !== 'response') throw new Error(`expected a refusal of ${made.before}…, got ${code ?? String(error)}`);
-  if (issues.length > 20 || (message ?? '').length > 2_000) throw new Error(`an error of ${issues.length} issues`);
+  if (code !== 'response') throw new Error(`The client must reject ${made.before}…, got ${code ?? String(error)}`);
+  if (issues.length > 20 || (message ?? '').length > 2_000)
+    throw new Error(`The error is too long: it has ${issues.length} issues`);
 }
 
 /** Writes the response with as many entries as fit, into memory outside the heap. */

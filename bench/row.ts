@@ -111,7 +111,7 @@ export function formatChange({ figures: { ours, before }, better }: Row): string
   const rounds = ours.rounds?.map((value, round) => value / (before.rounds?.[round] ?? Number.NaN)) ?? [];
   const change = ours.value / before.value;
   const [low, high] = rounds.length > 1 ? [quantile(rounds, 0.25), quantile(rounds, 0.75)] : [change, change];
-  const verdict = low > 1 ? 'more' : high < 1 ? 'less' : 'not told apart';
+  const verdict = low > 1 ? 'more' : high < 1 ? 'less' : 'no clear difference';
   const isWorse = verdict === (better === 'higher' ? 'less' : 'more');
   return `${rounded(change)} × before (${verdict}${isWorse ? ', WORSE' : ''})`;
 }

@@ -1,8 +1,8 @@
 /**
  * The command `npm run bench` measures everything in one run, and writes `RESULTS.md` and `results.svg`. All
  * variants take turns. `npm run bench -- job list` runs only the measures `job` and `list`, and
- * `--against <folder of a build>` compares this build with another build. With either of these, the results are
- * only printed. If a variant fails, the run prints its name and fails.
+ * `--against <folder of a build>` compares this build with another build. With names of measures or `--against`, the
+ * results are only printed. If a variant fails, the run prints its name and fails.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -37,7 +37,7 @@ const measures: Readonly<Record<string, (context: Context) => Promise<readonly R
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { against: { type: 'string' } } });
 const unknown = positionals.filter((name) => !measures[name]);
 if (unknown.length > 0)
-  throw new Error(`No measure is named ${unknown}; there are ${Object.keys(measures).join(', ')}`);
+  throw new Error(`There is no measure ${unknown}; the measures are ${Object.keys(measures).join(', ')}`);
 const against = values.against === undefined ? null : resolve(values.against);
 if (against !== null && !existsSync(join(against, 'index.js'))) throw new Error(`There is no build in ${against}`);
 

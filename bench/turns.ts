@@ -44,7 +44,7 @@ export async function takeTurns<Name extends keyof Settings>({
   participants: readonly Participant[];
   settings: (participant: Participant) => Settings[Name];
   rounds: number;
-  /** The number of rounds before these that do not count: in them, the engine compiles the code. */
+  /** How many additional rounds come first. They do not count, because the engine compiles the code during them. */
   warmUps?: number;
 }): Promise<Readonly<Record<string, Outcome>>> {
   const processes = [];

@@ -16,8 +16,8 @@ export async function prepare({ variant: name, dist, calls }: InFlightSettings &
   let opened = Promise.resolve();
   const variant = await createVariant(name, dist, {
     ...target,
-    // This fetch records only the body of a request. The list is emptied before the heap is measured, so the measured
-    // memory belongs to the variant.
+    // This fetch records only the body of a request. The list of bodies is emptied before the heap is measured, so the
+    // measured memory belongs to the variant.
     fetch: (_url, init) => {
       target.sent.push(String(init?.body));
       return opened.then(respond);

@@ -31,8 +31,8 @@ export async function prepare(settings: WaitsSettings & BlockSettings): Promise<
     return target.fetch(input, init);
   };
   const client = await createClient(dist, { ...target, fetch }, { maxResponseAgeMs: 24 * hourMs });
-  // The engine keeps memory after the first calls. These calls happen before the measurement, because this memory
-  // does not belong to the waits.
+  // After the first calls, the engine keeps some memory, which does not belong to the waits. So these calls are made
+  // before the measurement.
   for (let call = 0; call < 3_000; call++) await client.jobs.status(job);
   target.sent.length = 0;
 
@@ -72,7 +72,7 @@ export async function prepare(settings: WaitsSettings & BlockSettings): Promise<
       ...delays,
       maxDelayMs: delays.minDelayMs,
       deadlineMs: Number.POSITIVE_INFINITY,
-      // A poll may be held while other variants take their turns.
+      // The timeouts are long, because the gate may hold a poll while other variants take their turns.
       timeoutMs: 600_000,
       totalTimeoutMs: 600_000,
     };
@@ -80,7 +80,8 @@ export async function prepare(settings: WaitsSettings & BlockSettings): Promise<
       ...options,
       onPoll({ status, error }) {
         polled += 1;
-        if (status?.state !== 'pending' || !status.signedAt) failure ??= error ?? new Error('A poll told nothing');
+        if (status?.state !== 'pending' || !status.signedAt)
+          failure ??= error ?? new Error('A poll returned no signed pending status');
         notify();
       },
     });
@@ -92,7 +93,7 @@ export async function prepare(settings: WaitsSettings & BlockSettings): Promise<
       });
   }
 
-  /** Yields all jobs, but before the last one it moves the clocks an hour ahead, so that all polls are due. */
+  /** Yields all jobs. Before the last job, it moves the clocks an hour ahead, so that the first polls are due. */
   async function* allButOneAtOnce(onBegun: () => void) {
     for (const next of jobs) {
       if (next === jobs.at(-1)) passHour();

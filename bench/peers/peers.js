@@ -10,7 +10,7 @@ export const peers = {
     const { client, Jobs } = await loadStripe(baseUrl, fetch);
     return new Jobs(client).post;
   },
-  // The default on Node: the package uses node:http and ignores `fetch`.
+  // stripe's default on Node. The package uses node:http and ignores `fetch`.
   async 'stripe, http'(baseUrl) {
     const { client, Jobs } = await loadStripe(baseUrl);
     return new Jobs(client).post;

@@ -48,7 +48,7 @@ export async function listRows(context: Context): Promise<readonly Row[]> {
     settings,
   });
   const [ascii] = await callRows(context, {
-    what: 'list of 100 links, all of it ASCII',
+    what: 'list of 100 links, only ASCII',
     names: ['bare', 'ours'],
     settings: { ...settings, kind: 'ascii-list' },
   });
@@ -66,6 +66,6 @@ async function callRows(
   const unit = '× bare fetch';
   return [
     { what, unit, figures: ratios(outcomes, 'cpu'), note: note('cpu'), isCharted: true },
-    { what: `${what}, on the wall`, unit, figures: ratios(outcomes, 'wall'), note: note('wall') },
+    { what: `${what}, elapsed time`, unit, figures: ratios(outcomes, 'wall'), note: note('wall') },
   ];
 }

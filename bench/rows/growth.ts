@@ -29,11 +29,11 @@ export async function waitRows(context: Context): Promise<readonly Row[]> {
   const micros = [many, few].map((jobs) => rounded(median(roundsOf(outcomes[nameOf('ours', jobs)], 'cpu'))));
   return [
     {
-      what: '1,000,000 waits: CPU of a poll',
-      unit: '× that at 10,000',
+      what: '1,000,000 waits: CPU time of a poll',
+      unit: '× the CPU time with 10,000 waits',
       figures,
       aims: [{ bound: 1.15 }],
-      note: `${micros.join(' and ')} µs`,
+      note: `${micros.join(' µs, with 10,000 waits ')} µs`,
     },
     await waitingHeapRow(context),
   ];
@@ -49,7 +49,7 @@ function pollRatio(outcomes: Readonly<Record<string, Outcome>>, build: string) {
   return { value: median(own) / median(other), spread: spread(rounds), rounds };
 }
 
-/** Measures the heap when each job was polled once and keeps its last status until the next poll. */
+/** Measures the heap after each job was polled once. A waiting job keeps its last status until the next poll. */
 async function waitingHeapRow(context: Context): Promise<Row> {
   const outcomes = await takeTurns({
     block: 'waits',
@@ -76,11 +76,11 @@ export async function inFlightRows(context: Context): Promise<readonly Row[]> {
   const cpu = medians(outcomes, 'cpu');
   return [
     {
-      what: '10,000 calls in flight: heap of one',
+      what: '10,000 calls in flight: heap of a call',
       unit: 'KB',
       figures: eachFigure(outcomes, ({ heap = [] }) => ({ value: median(heap) / kilobyte })),
       aims: [{ bound: 9 }],
-      note: `CPU of one: bare ${rounded(valueIn(cpu.bare))} µs, ours ${rounded(valueIn(cpu.ours))} µs`,
+      note: `CPU time of a call: bare ${rounded(valueIn(cpu.bare))} µs, ours ${rounded(valueIn(cpu.ours))} µs`,
     },
   ];
 }

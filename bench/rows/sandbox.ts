@@ -38,7 +38,7 @@ async function firstResponseRows({ dist, against }: Context): Promise<readonly R
       Object.entries(walls[name]).map(([who, wall]) => [who, { figures: { wall } }]),
     );
     return {
-      what: `sandbox: a process to its first ${name === 'service' ? 'link' : 'page, the console'}`,
+      what: `sandbox: from the start to the first ${name === 'service' ? 'link' : 'page of the console'}`,
       unit: "× node -e ''",
       figures: ratios(outcomes, 'wall'),
       ...(name === 'service' && { aims: [{ bound: 4 }] }),
@@ -103,8 +103,8 @@ async function callRow(context: Context): Promise<Row> {
   const settings = () => ({ times: 1_000, measures: 'wall' as const });
   const outcomes = await takeTurns({ block: 'sandbox', participants, settings, rounds, warmUps: 2 });
   return {
-    what: 'sandbox: a call over loopback, on the wall',
-    unit: '× the kit in memory',
+    what: 'sandbox: elapsed time of a call over loopback',
+    unit: '× the testing kit in memory',
     figures: ratios(outcomes, 'wall', 'kit'),
     aims: [{ bound: 6 }],
     note: `in memory: ${rounded(valueIn(medians(outcomes, 'wall').kit))} µs`,
@@ -122,10 +122,10 @@ async function memoryRow(context: Context): Promise<Row> {
       return { value: (second - first) / megabyte };
     });
   return {
-    what: 'sandbox: heap after 30,000 requests',
-    unit: 'MB over that after 15,000',
+    what: 'sandbox: growth of the heap from 15,000 to 30,000 requests',
+    unit: 'MB',
     figures: grown('heap'),
     aims: [{ bound: 40 }],
-    note: `resident: ${rounded(valueIn(grown('resident').ours))} MB`,
+    note: `growth of the resident memory: ${rounded(valueIn(grown('resident').ours))} MB`,
   };
 }

@@ -18,7 +18,7 @@ export async function signingRows(context: Context): Promise<readonly Row[]> {
     ['Ed25519', 'ed25519'],
   ].map(([scheme, name = '']) => ({
     what: `${scheme}, sign and verify`,
-    unit: '× the platform alone',
+    unit: '× node:crypto',
     figures: ratios(outcomes, name),
     note: `${rounded(valueIn(medians(outcomes, name).ours))} µs`,
   }));

@@ -22,7 +22,7 @@ export async function sizeRows({ dist, against }: Context): Promise<readonly Row
   );
   return [
     {
-      what: 'bundle: what loads before the first call',
+      what: 'bundle: the code that loads before the first call',
       unit: 'KB brotli',
       figures: figuresOf(split, ({ chunks }) =>
         sum(chunks.filter(({ isLazy }) => !isLazy).map(({ kilobytes }) => kilobytes)),
@@ -32,7 +32,7 @@ export async function sizeRows({ dist, against }: Context): Promise<readonly Row
       note: `loaded when needed: ${lazy.map(({ name, kilobytes }) => `${name} ${rounded(kilobytes)}`).join(', ')}`,
     },
     {
-      what: 'bundle: all of it in one file, tweetnacl apart',
+      what: 'bundle: the whole package in one file, without tweetnacl',
       unit: 'KB brotli',
       figures: figuresOf({ ...others, ...whole }, (kilobytes) => kilobytes),
       aims: [{ bound: 34 }],
@@ -69,7 +69,7 @@ async function bundleInChunks(dist: string): Promise<{ readonly chunks: readonly
   return { chunks };
 }
 
-/** Names a chunk after the largest file in it: after its package, or after our source file. */
+/** Names a chunk after its largest file: the name is the package of this file, or the path of our source file. */
 function nameOf({ inputs }: Metafile['outputs'][string]): string {
   const [path = '<stdin>'] = Object.entries(inputs).sort(([, a], [, b]) => b.bytesInOutput - a.bytesInOutput)[0] ?? [];
   const installed = path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1];
@@ -114,7 +114,7 @@ function installedRow(): Row {
     what: 'installed',
     unit: 'MB',
     figures: { ...(Object.fromEntries(others) as Record<string, Figure>), ours: { value: ours / 1e6 } },
-    note: 'with what it depends on; axios brings 29 more packages, which are not counted',
+    note: 'ours includes tweetnacl; the 29 packages that axios needs are not counted',
   };
 }
 

@@ -31,12 +31,12 @@ export async function startUpRows(context: Context): Promise<readonly Row[]> {
       note: note('cpu'),
       isCharted: true,
     },
-    { what: `${what}, on the wall`, unit, figures: ratios(calls, 'wall'), note: note('wall') },
+    { what: `${what}, elapsed time`, unit, figures: ratios(calls, 'wall'), note: note('wall') },
     {
       what: 'import alone',
-      unit: 'ms over a bare process',
+      unit: 'ms more than a process without imports',
       figures: Object.fromEntries(over.map(([name, figure]) => [name, { value: valueIn(figure) - idle }])),
-      note: `bare process: ${rounded(idle)} ms`,
+      note: `process without imports: ${rounded(idle)} ms`,
     },
   ];
 }

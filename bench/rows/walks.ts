@@ -20,13 +20,13 @@ export async function walkRows(context: Context): Promise<readonly Row[]> {
     ['oneByOne', 'ahead'].map((name) => rounded(median(roundsOf(outcomes[variant], name)))).join(' and ');
   return [
     {
-      what: `${pages.ahead.toLocaleString('en')} pages 5 ms away, eight ahead`,
-      unit: '× as fast as one by one',
+      what: `${pages.ahead.toLocaleString('en')} pages with 5 ms of latency, 8 prefetched`,
+      unit: '× as fast as without prefetch',
       better: 'higher',
       figures,
-      aims: [{ bound: 0.85 * valueIn(figures.bare), of: '0.85 × bare with the same window' }],
+      aims: [{ bound: 0.85 * valueIn(figures.bare), of: '0.85 × bare with the same prefetch' }],
       beyond: { bound: 0.95 * valueIn(figures.bare) },
-      note: `ms a page, one by one and ahead: bare ${ms('bare')}, ours ${ms('ours')}`,
+      note: `ms for a page, without and with prefetch: bare ${ms('bare')}, ours ${ms('ours')}`,
     },
   ];
 }
@@ -36,10 +36,10 @@ export async function longWalkRows(context: Context): Promise<readonly Row[]> {
   const outcomes = await takeTurns({ block: 'long-walk', participants, settings: () => ({}), rounds: 10 });
   return [
     {
-      what: 'a million links walked in memory: a page in the last tenth',
-      unit: '× one in the first',
+      what: 'walk of a million links in memory: CPU time of a page in the last tenth',
+      unit: '× a page in the first tenth',
       figures: eachFigure(outcomes, ({ cpu = [] }) => ({ value: (cpu.at(-1) ?? Number.NaN) / (cpu[0] ?? Number.NaN) })),
-      note: `µs a page, first and last tenth, and what the heap grew by: ${formatTenths(outcomes)}`,
+      note: `µs for a page in the first and in the last tenth, and growth of the heap: ${formatTenths(outcomes)}`,
     },
   ];
 }

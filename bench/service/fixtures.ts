@@ -12,7 +12,10 @@ export function signatureOf(timestamp: string, key: string = apiKey): string {
   return createHmac('sha256', key).update(`${timestamp}${partnerId}sid_request`).digest('base64');
 }
 
-/** Returns the time one second ago: a response with the time of the request would carry the request's signature. */
+/**
+ * Returns the time one second ago. A response with the time of the request would have the signature of the request, and
+ * the client would reject it.
+ */
 function responseTimestamp(): string {
   return new Date(Date.now() - 1_000).toISOString();
 }
@@ -56,7 +59,7 @@ export function pendingJobStatus(): string {
   return JSON.stringify({ job_complete: false, signature: signatureOf(timestamp), timestamp });
 }
 
-/** A placeholder, which the number of the page replaces. */
+/** A placeholder in ids. The number of the page replaces it. */
 const pageMark = 'PPPPP';
 
 /** A link of nearly a kilobyte. */
@@ -94,7 +97,7 @@ export function createPages({ totalPages, ascii = false }: { totalPages: number;
   const marks: number[] = [];
   for (let at = template.indexOf(pageMark); at >= 0; at = template.indexOf(pageMark, at + 1)) marks.push(at);
 
-  /** Writes a page with different links from any other page. It is fast, because it runs in the measured process. */
+  /** Writes a page whose links are on no other page. It must be fast, because it runs in the measured process. */
   return (page: number): Uint8Array => {
     const meta = { currentPage: page, limit: 100, totalCount: totalPages * 100, totalPages };
     const bytes = Buffer.concat([template, Buffer.from(`${JSON.stringify(meta)}}`)]);

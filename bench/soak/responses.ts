@@ -5,7 +5,8 @@ import { createHmac } from 'node:crypto';
 export const partnerId = '085';
 export const apiKey = 'soak-key';
 
-// Signs an earlier time: a response with the time of the request would carry the request's signature.
+// Signs an earlier time. A response with the time of the request would have the signature of the request, and the
+// client would reject it.
 function sign(record: object): object {
   const timestamp = new Date(Date.now() - 1_000).toISOString();
   const sec_key = createHmac('sha256', apiKey).update(`${timestamp}${partnerId}sid_request`).digest('base64');

@@ -40,17 +40,17 @@ console.log(
   `handles              ${JSON.stringify(before.handles)} → ${JSON.stringify(after.handles)} (bound: ${bounds.handles} more)`,
 );
 console.log(
-  `abort listeners      ${before.listeners} → ${after.listeners}, at most ${mostListeners} on the way (bound: none more)`,
+  `abort listeners      ${before.listeners} → ${after.listeners}, at most ${mostListeners} during the calls (bound: no more than before)`,
 );
 console.log(
-  `sockets              ${before.sockets} → ${after.sockets}, at most ${mostSockets} on the way (bound: none more)`,
+  `sockets              ${before.sockets} → ${after.sockets}, at most ${mostSockets} during the calls (bound: no more than before)`,
 );
 console.log(`warnings             ${warnings.length}, unhandled rejections ${unhandled} (bound: none)`);
 
 const names = ['heapBytes', 'handles', 'listeners', 'sockets'] as const;
 const over = names.filter((name) => grown[name] > bounds[name]);
 if (over.length > 0 || warnings.length > 0 || unhandled > 0) {
-  console.error(`More is held than before: ${[...over, ...warnings].join(', ')}`);
+  console.error(`The process keeps more than before the calls: ${[...over, ...warnings].join(', ')}`);
   process.exitCode = 1;
 }
 

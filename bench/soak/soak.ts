@@ -1,6 +1,6 @@
 /**
  * Makes very many calls in one process, and measures what the process keeps afterwards. Successes, faults, aborts
- * and waits take turns, in memory and over loopback. One of the tests runs a short soak.
+ * and waits take turns, in memory and over loopback. `test/project/leaks.test.ts` runs a short soak.
  */
 
 import { getEventListeners } from 'node:events';
@@ -16,7 +16,7 @@ export interface Soak {
   readonly calls: number;
   /** The number of calls that run at once. */
   readonly concurrency: number;
-  /** Collects garbage, if the process allows it. Without it, `heapBytes` includes garbage. */
+  /** Collects garbage. If the process does not allow this, `heapBytes` includes garbage. */
   readonly collect: () => void;
   /** Called now and then with the number of calls that have ended. */
   readonly onProgress?: (ended: number, heapBytes: number) => void;
@@ -37,7 +37,7 @@ export interface Holdings {
 export interface Soaked {
   readonly before: Holdings;
   readonly after: Holdings;
-  /** The number of calls by kind and end, for example `'a reset: connection'`. */
+  /** The number of calls by kind and end, for example `'reset: connection'`. */
   readonly endings: Readonly<Record<string, number>>;
   readonly mostListeners: number;
   readonly mostSockets: number;

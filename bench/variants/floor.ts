@@ -30,7 +30,7 @@ interface WireStatus {
   readonly image_links: { readonly selfie_image: string };
 }
 
-/** Creates the variant. It can only request a job status. */
+/** Creates the variant. Only its `status` signs, verifies and decodes. */
 export function floorVariant(target: Target): Variant {
   const { baseUrl, fetch } = target;
   const key = createSecretKey(Buffer.from(apiKey));
@@ -48,7 +48,7 @@ export function floorVariant(target: Target): Variant {
     const send = () => fetch(url, { method: 'POST', headers, body });
     const wire = await ky.post(url, { fetch: send, retry: 0, timeout: false }).json<WireStatus>();
     if (wire.signature !== sign(wire.timestamp)) {
-      throw Object.assign(new Error('The service did not sign this'), { code: 'signature' });
+      throw Object.assign(new Error('The signature is wrong'), { code: 'signature' });
     }
     return decode(wire);
   }

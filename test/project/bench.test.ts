@@ -152,7 +152,7 @@ test('the chart has a bar and a figure for each variant, words for those who can
 
 test.each([
   ['slower in three rounds of four', [1.1, 1.2, 1.1, 0.9], undefined, '1.1 × before (more, WORSE)'],
-  ['slower and faster by turns', [1.2, 0.9, 1.1, 0.8], undefined, '1 × before (not told apart)'],
+  ['slower and faster by turns', [1.2, 0.9, 1.1, 0.8], undefined, '1 × before (no clear difference)'],
   ['faster', [0.8, 0.9, 0.8, 0.9], undefined, '0.85 × before (less)'],
   ['faster, where less is worse', [0.8, 0.9, 0.8, 0.9], 'higher', '0.85 × before (less, WORSE)'],
 ] as const)('a build that is %s is told from the one before', (_what, rounds, better, expected) => {
