@@ -56,7 +56,7 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
         ...optionsOf(options),
         confirm: false,
         onEvent: async (event) => {
-          // If the ids cannot be stored, a request cannot contain them either, so no job has them.
+          // Ids that cannot be stored belong to no job, because no request can contain them.
           if (canBeStored(event)) await keep(event);
         },
       });

@@ -38,13 +38,13 @@ export function createContext(
   };
 }
 
-/** Reads a column of text. Returns null if the column is null. */
+/** Reads a text column. Returns null if the column is null. */
 export function textOf(row: Row, column: string): string | null {
   const value = row[column];
   return value === null || value === undefined ? null : String(value);
 }
 
-/** Reads a column of a number. Returns 0 if the column is null. */
+/** Reads a numeric column. Returns 0 if the column is null. */
 export function numberOf(row: Row, column: string): number {
   return Number(row[column] ?? 0);
 }
@@ -55,7 +55,7 @@ export function dateOf(row: Row, column: string): Date | null {
   return value === null || value === undefined ? null : new Date(Number(value));
 }
 
-/** Reads the context of a row. Returns null if there is none. */
+/** Reads the column `context`, which contains the caller's data. Returns null if the column is null. */
 export function contextOf<C extends Json>(row: Row): C | null {
   const text = textOf(row, 'context');
   return text === null ? null : (JSON.parse(text) as C);

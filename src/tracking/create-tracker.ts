@@ -43,8 +43,8 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
     await (database.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));
   } catch (error) {
     const closing = database.close().catch(() => undefined);
-    // PostgreSQL may not respond, so this does not wait until its connections are closed. A folder is closed first, so
-    // that the caller can open it again at once.
+    // PostgreSQL may not respond, so its connections are closed in the background. A folder is closed before the error
+    // is thrown, so that the caller can open the folder again at once.
     if (database.backend === 'pglite') await closing;
     throw error;
   }
@@ -63,7 +63,7 @@ async function prepare(context: Context): Promise<void> {
   await installBoss(context);
 }
 
-/** Rejects if `work` takes longer than nine seconds, because a caller's pool may wait for ever. */
+/** Rejects if `work` takes longer than nine seconds, because a caller's pool may wait for a connection for ever. */
 async function withinTenSeconds<T>(work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -146,7 +146,7 @@ async function runTransaction<T>(pool: SqlPool, work: (inside: Transaction) => P
       },
       () => {},
     );
-    // pg-boss does not wrap the errors of the driver.
+    // If a statement of pg-boss fails, `error` is the driver's own error.
     throw toStorageError(error);
   } finally {
     removeListener();

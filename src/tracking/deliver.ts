@@ -25,7 +25,10 @@ export interface Deliveries {
 
 /** How often, in ms, an idle process checks for messages. */
 const idleMs = 1_000;
-/** How many messages are fetched at once. If a worker dies, all messages that it fetched must be delivered again. */
+/**
+ * The largest number of messages that are fetched at once. It is small, because if a worker dies, all messages that it
+ * fetched must be delivered again.
+ */
 const maxFetched = 10;
 /** How long, in ms, the loop waits if no request may be sent. */
 const heldMs = 1_000;
@@ -46,11 +49,11 @@ export function createDeliveries<C extends Json>(
   const paying = createPause();
   const { sleep } = createPlatformClock();
   let isStopping = false;
-  /** How many messages are with a handler, or will be soon. */
+  /** How many messages are being handled, or will be handled soon. */
   let running = 0;
   /**
-   * How many messages were fetched and are not finished. Besides the running ones, these are the messages whose results
-   * are being stored.
+   * How many messages were fetched and are not finished: the messages that `running` counts, and the messages whose
+   * results are being stored.
    */
   let inHand = 0;
   /** The message id of each completion that is being delivered, by the completion's key. */
@@ -76,7 +79,8 @@ export function createDeliveries<C extends Json>(
   async function run(): Promise<void> {
     while (!isStopping) {
       const { handlerConcurrency } = settings;
-      // In addition to the running handlers, `handlerConcurrency` messages may wait until their results are stored.
+      // At most `handlerConcurrency` messages are handled at the same time. Together with the messages whose results
+      // are being stored, there may be twice as many.
       const free = Math.min(handlerConcurrency - running, 2 * handlerConcurrency - inHand);
       if (free < 1) {
         await freed.sleep(60_000);
@@ -111,8 +115,8 @@ export function createDeliveries<C extends Json>(
     const rowOf = new Map(rows.map((row) => [String(row.key), row]));
     for (const message of messages) {
       const { key } = message.data;
-      // If another message of this completion is already being delivered, this message is not needed. A message that is
-      // fetched again after its lease is delivered again.
+      // If another message of this completion is already being delivered, this message is not needed. But if the same
+      // message was fetched again after its lease, it is delivered again.
       const isSecond = (messageOf.get(key) ?? message.id) !== message.id;
       const row = isSecond ? undefined : rowOf.get(key);
       if (!isSecond) messageOf.set(key, message.id);
@@ -134,7 +138,7 @@ export function createDeliveries<C extends Json>(
     return tokens === null ? heldMs : owedMs(tokens) * (first?.has_due === true ? 2 : 1);
   }
 
-  // If this fails, the message is delivered again after its lease.
+  // If the result of a message cannot be stored, the message is delivered again after its lease.
   async function process(message: BossMessage, row: Row | undefined, plan: Plan): Promise<void> {
     try {
       await keepSettling(await handle(message, row, plan), plan.beginBy + settings.handlerTimeoutMs);

@@ -191,7 +191,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   /**
    * Compares the link of a verified status with the link that a callback named. The body of a callback is not signed,
    * so it may name another person's link, which has another context. If the links differ, the job gets the link of the
-   * verified status. Resolves with true if the job is not followed after this.
+   * verified status. Resolves with true if the job is not followed any more.
    */
   async function isOfAnotherLink(row: TakenRow, status: JobStatus): Promise<boolean> {
     const linkId = row.isProven ? null : findOtherLink(row, status);

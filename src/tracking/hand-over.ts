@@ -29,12 +29,16 @@ export interface JobEnd {
   readonly error: HostedErrorCode | null;
 }
 
-/** A number of jobs that a link counts, but that no callback has mentioned. */
+/** The missing jobs of a link: the link counts them, but no callback had mentioned them when they were reported. */
 export interface Gap {
   readonly key: string;
   readonly linkKey: string;
+  /** How many jobs have been missing so far. */
   readonly missing: number;
-  /** How many of these jobs were mentioned by a callback after they were reported as missing. */
+  /**
+   * How many of the `missing` jobs a late callback has mentioned. They are still counted, because the reported number
+   * never decreases.
+   */
   readonly told: number;
 }
 
@@ -53,7 +57,7 @@ export interface HandOver {
 
 /**
  * How long, in seconds, pg-boss keeps a message: ten years. A message must never be removed before its delivery, but
- * pg-boss requires a number.
+ * pg-boss requires a limit.
  */
 const foreverSeconds = 315_360_000;
 /**
@@ -117,7 +121,8 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
       await createPause().sleep(50 + Math.random() * 200);
       return startBoss(context, supervises, triesLeft - 1);
     }
-    // An error of pg-boss itself says that its tables are missing or older.
+    // `toStorageError` describes the errors of the driver, except 42501 (the role may not create the tables). Every
+    // other error comes from pg-boss itself, because its tables are missing or older.
     if (error === fromDriver && code !== '42501') throw toStorageError(error, 'create a tracker');
     const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing or older: set "migrate" to true and use a role that may create them, or run the SQL of docs/tracking.md`;
     throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
@@ -138,8 +143,8 @@ export async function installBoss(context: Context): Promise<void> {
 }
 
 /**
- * Checks whether the queues exist. This does not start pg-boss, because its start takes longer. Older tables of pg-boss
- * are updated later, when a process calls `onCompletion()`.
+ * Checks whether the queues exist. The check does not start pg-boss, because starting pg-boss takes longer. Older
+ * tables of pg-boss are updated later, when a process calls `onCompletion()`.
  */
 async function areQueuesThere({ settings, database }: Context): Promise<boolean> {
   const schema = `${settings.schema}_boss`;
@@ -193,7 +198,8 @@ export async function openHandOver(context: Context, { works }: { readonly works
   async function send(db: BossDatabase, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
     const messages = rows.map((row) => {
-      // These attempts were made before the job was followed again.
+      // If a delivery cannot get a final status, its job is followed again. The attempts before that still count, so
+      // the new message gets fewer retries.
       const attempts = numberOf(row, 'attempts');
       const retryLimit = Math.max(0, settings.maxAttempts - 1 - attempts);
       return { data: { key: String(row.key) }, ...(attempts > 0 && { retryLimit }) };

@@ -17,17 +17,17 @@ export interface Health {
   /** Must be called when a request has failed. */
   failed(error: AnyHostedError): void;
   /**
-   * Must be called with the problem that is stored in the database, or with null. Another process may have found the
-   * problem.
+   * Must be called with the problem that is stored in the database, or with null if there is none. Another process may
+   * have found the problem.
    */
   learn(problem: string | null): void;
 }
 
-/** This number of failures in a row is a problem of all jobs, if no request has succeeded for `silenceMs`. */
+/** This number of consecutive failures is a problem of all jobs, if no request has succeeded for `silenceMs`. */
 const failuresInRow = 3;
 /**
- * Failures are a problem of all jobs only if the last success is at least this long ago, in ms. A short fault can make
- * several parallel requests fail at once.
+ * Failures are a problem of all jobs only if the last success is at least this long ago, in ms. Otherwise a short fault
+ * would also count, because it can make several parallel requests fail at once.
  */
 const silenceMs = 1_000;
 /** The longest pause of all processes, in ms, that `Retry-After` can cause. */
@@ -41,7 +41,7 @@ const defaultHoldMs = 1_000;
  */
 const lasting: ReadonlySet<HostedErrorCode> = new Set(['authentication', 'signature', 'config']);
 
-/** Creates the watch over the requests of this process. */
+/** Creates the object that watches the requests of this process. */
 export function createHealth({ database, statements, report, log }: Context): Health {
   let inRow = 0;
   let succeededAt: number | null = null;
@@ -112,7 +112,7 @@ function isOfTheFleet(error: AnyHostedError): boolean {
     // The 429 for a blocked ID number is not retryable, and affects only one job.
     case 'rate_limit':
       return error.retryable;
-    // For example, a gateway may respond with an HTML page and status 200.
+    // For example, a gateway may respond to every request with an HTML page and status 200.
     case 'response':
       return error.reason === 'malformed' || error.reason === 'redirect';
     default:

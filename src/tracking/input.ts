@@ -34,7 +34,10 @@ export function isStorableId(value: unknown): value is string {
   );
 }
 
-/** Says whether a value can be the reference id of a link. The client sends the id as a part of a path. */
+/**
+ * Says whether a value can be the reference id of a link. Only letters, digits, `_` and `-` are allowed, because the
+ * client sends the id as a part of a path.
+ */
 export function isRefId(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Za-z0-9_-]{1,128}$/.test(value);
 }

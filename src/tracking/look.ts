@@ -26,18 +26,17 @@ export interface TakenRow {
   readonly isProven: boolean;
   /** True if the deadline has passed. Then this is the last poll. */
   readonly isLast: boolean;
-  /** For a link: how many of its jobs are known, and how many were missing at the last poll. */
+  /** For a link: how many of its jobs are known. */
   readonly known: number;
+  /** For a link: how many jobs were missing at the previous poll. */
   readonly missingSeen: number;
-  /**
-   * For a link: how many jobs were reported as missing, and how many of the reported jobs were mentioned by a later
-   * callback.
-   */
+  /** For a link: how many jobs were reported as missing. */
   readonly missingReported: number;
+  /** For a link: how many of the reported jobs a later callback has mentioned. */
   readonly missingTold: number;
   /**
-   * For a link: whether callbacks have mentioned jobs that are not followed yet. A callback can arrive while
-   * `trackLink()` runs.
+   * For a link: whether callbacks have mentioned jobs that are not followed yet. This happens if a callback arrives
+   * while `trackLink()` runs.
    */
   readonly hasHeard: boolean;
 }
@@ -136,9 +135,9 @@ function afterError(row: TakenRow, error: AnyHostedError): Found {
 
 /**
  * Compares the link's count of finished jobs with the number of known jobs. The difference is the number of missing
- * jobs. A callback may still be on its way. So a job counts as missing only if it is missing at two polls in a row, or
- * at the last poll. The reported number never decreases: jobs that were reported and that a later callback has
- * mentioned are still counted.
+ * jobs. A callback may still be on its way. So a job counts as missing only if it is missing at two consecutive polls,
+ * or at the last poll. The reported number never decreases: a reported job is still counted after a later callback has
+ * mentioned it.
  */
 function compare(row: TakenRow, finished: number): Found {
   const missing = Math.max(0, finished - row.known);

@@ -30,8 +30,8 @@ export interface TrackerOptions {
   /** Your own pool. `stop()` does not close it. */
   pool?: SqlPool;
   /**
-   * A folder for the files of PGlite. Only one process at a time can use the folder, and locks it. Use `'memory://'`
-   * for tests.
+   * A folder for the files of PGlite. A process locks the folder, so only one process at a time can use it. Use
+   * `'memory://'` for tests.
    */
   folder?: string;
   /**
@@ -111,7 +111,7 @@ export interface TrackerSettings {
   readonly place: Place;
   readonly schema: string;
   readonly migrate: boolean;
-  /** Null means the rate of an earlier start, or 10 if there was no earlier start. */
+  /** Null means that the stored rate applies, or 10 if no rate is stored. */
   readonly maxRequestsPerSecond: number | null;
   readonly concurrency: number;
   readonly minDelayMs: number;
@@ -130,7 +130,7 @@ export interface TrackerSettings {
 }
 
 const dayMs = 86_400_000;
-/** Ten years. A timer cannot run so long, but none is needed, because the database stores the date. */
+/** The longest `deadlineMs` and `retentionMs`: ten years. No timer runs so long, because the database stores dates. */
 const maxAgeMs = 3_650 * dayMs;
 
 const age = z.custom<number>(
@@ -140,7 +140,7 @@ const age = z.custom<number>(
   },
 );
 
-// The name of pg-boss's schema is five characters longer, and PostgreSQL cuts names after 63 characters.
+// The schema of pg-boss is called `${schema}_boss`, and PostgreSQL cuts names after 63 characters.
 const schemaName = z
   .string('must be a string')
   .check(

@@ -89,14 +89,14 @@ export function createTables(schema: string): readonly string[] {
 
 /** The values that all processes on a schema share. */
 export interface Fleet {
-  /** Requests a second. */
+  /** How many requests a second all processes may send together. */
   readonly rate: number;
   /** The stored rate before this start, or null if this start did not change it. */
   readonly rateBefore: number | null;
 }
 
 /**
- * Checks the tables, creates them if they are missing, and stores the rate of this start.
+ * Checks the tables, creates them if they are missing, and stores `maxRequestsPerSecond` if it was given.
  *
  * @throws {HostedStorageError} when the tables are of another version, or when they are missing and may not be created.
  * @throws {HostedConfigError} when the tables belong to another environment or partner.
@@ -147,8 +147,8 @@ interface Found {
 }
 
 /**
- * Checks whether a table exists. It does not use `to_regclass`. Within a transaction, `to_regclass` may still report
- * that a table is missing after another process has created it.
+ * Checks whether a table exists. This function does not use `to_regclass`: within a transaction, `to_regclass` may
+ * still report that a table is missing after another process has created the table.
  */
 export async function isTableThere(sql: Sql, schema: string, name: string): Promise<boolean> {
   const text = `select 1 as found from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -124,11 +124,11 @@ returning key`,
 from ${tracked} t where t.key = $1::uuid and t.kind = ${kinds.job} and t.state <> ${states.untracked}`,
 
     /**
-     * Stores a callback. The next poll of the job is due now, but at least `minDelayMs` after the last poll that a
-     * callback caused. If nothing would change, nothing is written. If there are more than `maxToldJobs` jobs that only
-     * callbacks have mentioned, the oldest of these jobs are deleted. The returned row says whether the job had already
-     * ended. Parameters: $1 key, $2 user id, $3 job id, $4 ref id of the job's link or null, $5 key of this link or
-     * null.
+     * Stores a callback. The next poll of the job becomes due at once, or `minDelayMs` after the last poll that a
+     * callback caused, whichever is later. If nothing would change, nothing is written. If there are more than
+     * `maxToldJobs` jobs that only callbacks have mentioned, the oldest of these jobs are deleted. The returned row
+     * says whether the job had already ended. Parameters: $1 key, $2 user id, $3 job id, $4 ref id of the job's link
+     * or null, $5 key of this link or null.
      */
     hear: `with before as (
   select 1 from ${tracked} where key = $1::uuid and ended_at is not null and state <> ${states.untracked}
@@ -267,8 +267,8 @@ returning key, attempts`,
     /**
      * Reads the rows of completions that will be delivered. For each request that their deliveries need, it takes one
      * token from the token bucket. The result has the number of `tokens` that are left. If this number is below zero,
-     * the requests must wait until it would be zero again. During a pause or a problem of all jobs, and beyond
-     * `maxDebtSeconds`, no token is taken, and `tokens` is null. Parameter: $1 keys.
+     * the requests must wait until the token bucket is refilled to zero. During a pause, during a problem of all jobs,
+     * and beyond `maxDebtSeconds`, no token is taken, and `tokens` is null. Parameter: $1 keys.
      */
     deliver: `with r as materialized (
   select ${identity}, t.outcome, t.attempts, t.missing, t.last_error
@@ -303,8 +303,9 @@ where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOv
 
     /**
      * Finds completions whose worker died during the last attempt, and turns them into dead letters. Until then, only
-     * pg-boss knows that they failed. A message that is older than the end of its job is ignored: it belongs to an
-     * earlier completion, and the job was untracked and tracked again. Parameter: $1 name of the queue.
+     * pg-boss knows that they failed. A message that is older than the end of its job is ignored, because it belongs to
+     * an earlier completion: the job was untracked and tracked again after that completion. Parameter: $1 name of the
+     * queue.
      */
     findBuried: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = 'TimeoutError',
   attempts = t.attempts + coalesce(m.source_retry_count, 0) + 1

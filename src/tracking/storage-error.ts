@@ -48,7 +48,7 @@ export class HostedStorageError extends HostedError {
 export function codeOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null) return null;
   const { code, errors } = error as { readonly code?: unknown; readonly errors?: unknown };
-  // Node tries every IP address of a host, and then throws an AggregateError.
+  // Node tries every IP address of a host. If all of them fail, Node throws an AggregateError.
   if (typeof code !== 'string') return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : null;
   return /^[A-Z0-9_]{2,40}$/.test(code) ? code : null;
 }

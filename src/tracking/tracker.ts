@@ -112,7 +112,7 @@ export interface Tracker<C extends Json = Json> {
    * @throws {HostedConfigError} when it is called twice, or without a function.
    * @throws {HostedStorageError} when the database cannot be used.
    *
-   * @example Act on what is handed over
+   * @example Handle each completion
    * ```ts
    * await tracker.onCompletion(async (completion) => {
    *   if (completion.outcome === 'completed') console.log(completion.key, completion.status.state);
@@ -132,8 +132,8 @@ export interface Tracker<C extends Json = Json> {
     /** How many dead letters to list at most. Default 100. */
     limit?: number;
     /**
-     * The last key of the previous list. The new list begins after this key. Without a key, the list begins with the
-     * oldest dead letter. The same applies if the dead letter of this key was retried or untracked since.
+     * The last key of the previous list. The new list begins after this key. If no key is given, or if the dead letter
+     * of this key was retried or untracked since, the list begins with the oldest dead letter.
      */
     after?: string;
   }): Promise<readonly DeadLetter<C>[]>;

@@ -177,7 +177,7 @@ export interface TrackerStats {
   readonly tracking: number;
   /** Jobs and links whose next poll is late. */
   readonly overdue: number;
-  /** How late the oldest of these polls is, in milliseconds. 0 if no poll is late. */
+  /** How late the most overdue poll is, in milliseconds. 0 if no poll is late. */
   readonly oldestOverdueMs: number;
   /** Completions that are being handed over. */
   readonly handingOver: number;
@@ -204,7 +204,7 @@ export type TrackerEvent =
       type: 'batch';
       /** How many jobs and links were taken. */
       jobs: number;
-      /** How late the oldest of these jobs and links was taken, in milliseconds. */
+      /** The longest time that a taken job or link had been due, in milliseconds. */
       lateMs: number;
     }
   | {
@@ -230,7 +230,7 @@ export type TrackerEvent =
       attempts: number;
     }
   | {
-      /** A problem that affects all jobs was found, such as a wrong key or an outage. */
+      /** The tracker found a problem that affects all jobs, such as a wrong key or an outage. */
       type: 'problem';
       /** The `code` of the error. */
       code: HostedErrorCode;

@@ -38,7 +38,10 @@ interface Work {
   readonly housekeeping: { stop(): Promise<void> };
 }
 
-/** How much longer, in ms, each of the three steps of `stop()` waits for the database. */
+/**
+ * How long, in ms, each of the three steps of `stop()` waits for the database. In the first step, this time begins
+ * after `timeoutMs`.
+ */
 const graceMs = 2_000;
 
 /** Creates a tracker on a database that is ready. */
@@ -46,7 +49,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   const { settings, database, statements } = context;
   const { environment } = settings.client;
   const ending = new AbortController();
-  // `retry()` needs this in a process that never calls `onCompletion()`.
+  // In a process that never calls `onCompletion()`, `retry()` starts pg-boss with this function.
   const loadHandOver = lazy(() => openHandOver(context, { works: false }));
   let isIdleNeeded = false;
   let beginning: Promise<void> | null = null;
