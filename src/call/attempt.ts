@@ -43,7 +43,10 @@ export interface TokenBucket {
  * from the bucket.
  */
 export interface PartOf {
-  /** The signatures of all calls of the task. If undefined, the call remembers only its own signatures. */
+  /**
+   * The signatures of all calls of a wait. A confirmation has none: each of its calls remembers only its own
+   * signatures.
+   */
   readonly sent?: SentSignatures;
 }
 
@@ -72,7 +75,7 @@ export interface CallFacts {
   readonly traced: CallTrace | null;
   /** The tracing channel of attempts; null if it has no subscriber when the call begins. */
   readonly attemptChannel: TracingChannel | null;
-  /** Every signature that the call has sent. All calls of a wait or a confirmation share this list. */
+  /** Every signature that the call has sent. All calls of a wait share one list. */
   readonly sent: SentSignatures;
 }
 

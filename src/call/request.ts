@@ -70,7 +70,7 @@ export interface SignedRequest {
  * Creates the signed request of an attempt, and remembers the signature. Each attempt is signed for a time of its own.
  * Returns a promise only if the signer returns a promise.
  *
- * @throws {HostedConfigError} when the signer throws, or does not return a string.
+ * @throws {HostedConfigError} when the signer throws, or does not return a non-empty string.
  */
 export function signRequest(attempt: Attempt): SignedRequest | Promise<SignedRequest> {
   const { operation, shared } = attempt.call;

@@ -1,7 +1,6 @@
 /**
- * The signatures that one call has sent, or that all calls of one wait or one confirmation have sent. Both sides sign
- * the same text with one key, so a response with one of these signatures may be our own request sent back
- * (docs/protocol.md §5).
+ * The signatures that one call has sent, or that all calls of one wait have sent. Both sides sign the same text with one
+ * key, so a response with one of these signatures may be our own request sent back (docs/protocol.md §5).
  *
  * @module
  */

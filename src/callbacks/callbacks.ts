@@ -74,9 +74,10 @@ export interface Callbacks {
    * - 408 when its body does not arrive within `bodyTimeoutMs`;
    * - 413 when it is larger than `maxBytes`;
    * - 500 when `onEvent` rejects;
-   * - 503 with `Retry-After` when the callback has to be redelivered later. There are four cases: another delivery of
-   *   the callback is being handled; the confirmation failed or exceeds a limit; the callback is marked as final, but
-   *   its job is still pending; or the replay guard, the signer or the connection failed.
+   * - 503 with `Retry-After` when the callback has to be redelivered later: if another delivery of the callback is being
+   *   handled; if the confirmation failed or exceeds a limit; if the callback is marked as final, but its job is still
+   *   pending; or if the replay guard, the signer, the clock or the connection failed, or the client's options are
+   *   invalid.
    *
    * `onEvent` gets each result of the job's history only once, even if the service redelivers the result with a new
    * signature. `onEvent` gets the same result again only if the job's state has changed since then. Each process

@@ -28,8 +28,8 @@ export interface CallbackEvent extends JobRef {
 }
 
 /**
- * A result that job status confirmed. It contains nothing from the callback's own body: `entry` and `linkId` are from
- * the verified history, `userId` and `jobId` are the requested ids.
+ * A result that job status confirmed. Except for its signed time, it contains nothing from the callback itself:
+ * `entry` and `linkId` are from the verified history, `userId` and `jobId` are the requested ids.
  *
  * @see §4.5 and §6 of docs/protocol.md
  */
@@ -107,7 +107,8 @@ export interface HandlerOptions extends ReceiveOptions {
       status: number;
       /**
        * The callback. Before the signature is verified, this is null. After that, it is the event from the callback's
-       * own body. After job status has confirmed the callback, it is the event that `onEvent` gets.
+       * own body, which is not signed. After job status has confirmed the callback, it is the event that `onEvent`
+       * gets.
        */
       event: CallbackEvent | ConfirmedEvent | null;
     },

@@ -48,7 +48,7 @@ abstract class InputError extends HostedError {
 
 /**
  * An option of the client is invalid, or its signer or clock failed. The error lists all problems at once. A signer
- * fails if it throws or does not return a string. A clock fails if it does not return a finite number.
+ * fails if it throws, or if `sign` does not return a non-empty string. A clock fails if it does not return a finite number.
  */
 export class HostedConfigError extends InputError {
   static {
@@ -182,7 +182,7 @@ export class HostedResponseError extends HostedError {
  * - `'malformed'`: the signature or the timestamp cannot be read;
  * - `'mismatch'`: it was made with another key, or for another timestamp or partner id;
  * - `'unkeyed'`: it is a digest that anyone can compute without a key;
- * - `'stale'`: it was made too long ago, or for a time in the future;
+ * - `'stale'`: its timestamp is too far in the past or in the future;
  * - `'reflected'`: it is the signature of our own request;
  * - `'replayed'`: it was received before: with another body, for more jobs than `maxJobsPerSignature`, or with the same
  *   body in a callback that is still being handled.

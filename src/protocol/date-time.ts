@@ -8,7 +8,7 @@
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:(Z)|([+-])(\d{2}):?(\d{2}))?$/i;
 
-/** A time on the wire; null for anything that is not a time, such as "Not Available". */
+/** A date-time string on the wire; null for anything else, such as "Not Available" or a Unix timestamp. */
 export function toDate(wire: unknown): Date | null {
   return typeof wire === 'string' ? parseDateTime(wire) : null;
 }

@@ -56,7 +56,7 @@ export async function readBytes(
   }
 }
 
-/** Bodies of at most this many bytes share their memory with other bodies. */
+/** Buffers of at most this many bytes share their memory with other buffers. */
 const maxSharedBytes = 8 * 1024;
 let shared = new Uint8Array();
 let sharedLength = 0;

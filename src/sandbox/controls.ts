@@ -109,7 +109,7 @@ export function createControls(sandbox: Sandbox): Hono {
     const input = checkInput(resendInput, parseBody(await c.req.text()));
     const id = Number(c.req.param('id'));
     if (!sandbox.callbacks.some((callback) => callback.id === id)) {
-      return c.json({ error: 'No callback has this id: see GET /control/callbacks' }, 404);
+      return c.json({ error: 'No remembered callback has this id: see GET /control/callbacks' }, 404);
     }
     return c.json(await sandbox.resend(id, input.variant === undefined ? {} : { variant: input.variant }));
   });

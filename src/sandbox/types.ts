@@ -196,8 +196,8 @@ export interface Sandbox {
    */
   clientOptions(environment?: Environment): HostedClientOptions;
   /**
-   * Plays an outcome on a link, as an end user does on the link's page. If there is a callback URL, the sandbox posts a
-   * callback for each result of the job.
+   * Plays an outcome on a link, as an end user does on the link's page. It resolves when the job has started. The
+   * results of the job follow. If there is a callback URL, the sandbox posts a callback for each result.
    *
    * @param refId - The reference id of the link.
    * @param outcome - How the verification ends.

@@ -1,8 +1,8 @@
 /**
  * Creates the tables. At its start, a process checks whether the tables exist. If they are missing, it creates them
  * under a lock. It does not use `create index if not exists`, because this statement locks the table before it checks
- * whether the index exists. The statement would wait for every open transaction, and all other processes would wait for
- * the statement.
+ * whether the index exists. The statement would wait for every open transaction that has written to the table, and every
+ * writer would wait for the statement.
  *
  * @module
  */
@@ -108,7 +108,9 @@ export async function openSchema(database: Database, settings: TrackerSettings):
     if (!migrate) throw notMigrated(`the tables of schema "${schema}" are missing`);
     found = await makeTables(database, settings).catch((error: unknown) => {
       const isForbidden = error instanceof HostedStorageError && codeOf(error.cause) === '42501';
-      throw isForbidden ? notMigrated(`this role may not create the tables of schema "${schema}" (42501)`) : error;
+      if (!isForbidden) throw error;
+      const how = 'use a role that may create them, or run the SQL of docs/tracking.md';
+      throw notMigrated(`this role may not create the tables of schema "${schema}" (42501)`, how);
     });
   }
   if (found.version > currentVersion) {
@@ -134,8 +136,10 @@ export async function openSchema(database: Database, settings: TrackerSettings):
   return writeRate(database, settings, found.rate);
 }
 
-function notMigrated(why: string): HostedStorageError {
-  const how = 'set "migrate" to true, or run the SQL of docs/tracking.md';
+function notMigrated(
+  why: string,
+  how = 'set "migrate" to true, or run the SQL of docs/tracking.md',
+): HostedStorageError {
   return new HostedStorageError('not_migrated', `${why}: ${how}`, { task: 'create a tracker' });
 }
 

@@ -11,7 +11,7 @@ import { HostedError, nameClass, type Task } from '../errors/hosted-error.js';
  * - `unreachable`: the database does not respond, or it responds with an error. `cause.code` is the SQLSTATE or the
  *   code of the connection error.
  * - `locked`: another process, or another tracker of this process, uses the folder.
- * - `not_migrated`: the tables are missing, or belong to an older version of this package.
+ * - `not_migrated`: tables or queues of the tracker or of pg-boss are missing, or belong to an older version.
  * - `newer`: the tables belong to a newer version of this package.
  * - `peer_missing`: a package is not installed.
  */

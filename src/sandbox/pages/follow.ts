@@ -95,7 +95,7 @@ function follow(): void {
 
   /**
    * Finds the node to update for `child`: the next node with the same id. For a `child` without an id, it is the node
-   * `from`, or null if `from` is of another kind.
+   * `from`, or null if `from` is missing, is of another kind, or has an id.
    */
   function findSame(from: ChildNode | null, child: ChildNode): ChildNode | null {
     const id = child instanceof Element ? child.id : '';
