@@ -139,9 +139,9 @@ interface CommonOptions {
    */
   clockSkew?: 'auto' | 'off';
   /**
-   * How far the timestamp of a signed response may be in the past or future, in milliseconds, by `clock`. If the
-   * timestamp is further from now than half of this limit, a warning is logged, at most once an hour. Default 300,000;
-   * `false` accepts any age. §5 of docs/protocol.md does not show a limit.
+   * The largest accepted difference between the timestamp of a signed response and the time of `clock`, in
+   * milliseconds, in the past or in the future. If a difference is larger than half of this limit, a warning is logged,
+   * at most once an hour. Default 300,000; `false` accepts any age. §5 of docs/protocol.md does not show a limit.
    */
   maxResponseAgeMs?: number | false;
   /**

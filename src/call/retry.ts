@@ -67,8 +67,8 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<FailedAtte
     delayMs,
     reason: error.code,
   });
-  // The pause and the start of the next attempt may fail, too. The outcome of the call then depends only on whether
-  // this request may have had an effect.
+  // The pause and the start of the next attempt may fail, too. If one of them fails, the outcome of the call depends on
+  // whether an attempt so far may have had an effect.
   failed.progress = mayHaveHadEffect(error) ? 'sent' : 'not sent';
   if (delayMs > 0 || !retry.isResigned) await pause(call, delayMs, error);
   return { ...retry, failed, error };
@@ -151,8 +151,8 @@ function chooseRetry(error: AnyHostedError, attempt: Attempt): Retry | null {
 }
 
 // A new signature helps in two cases. In the first case, the service signed its response for the time of our request,
-// so request and response have the same signature. This can happen by accident, but not with two requests one after the
-// other. In the second case, the service rejected the time that we signed, and now the correct time is known.
+// so request and response have the same signature. This can happen by chance, but the retry signs another time. In the
+// second case, the service rejected the time that we signed, and now the correct time is known.
 function chooseNewSignature(error: AnyHostedError, attempt: Attempt): Retry | null {
   const { operation, part, shared } = attempt.call;
   if (attempt.isResigned || (isLast(attempt) && part === undefined)) return null;
@@ -165,8 +165,8 @@ function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
   if (isLast(attempt) || !error.retryable || isReflected(error)) return null;
   const longestMs = Math.min(backOff.longestMs, backOff.firstMs * 2 ** (attempt.number - 1));
   const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
-  // If the service asks for a long wait, the call fails, and the caller decides whether to wait. An earlier request
-  // would be rejected, and a long sleep would look like a call that hangs.
+  // If the service asks for a long wait, the call fails, and the caller decides whether to wait. A retry before
+  // that time would be rejected, and a long sleep would look like a call that hangs.
   if (retryAfterMs > assumedMaxRetryAfterMs) return null;
   const drawnMs = Math.floor(attempt.call.shared.random() * longestMs);
   return { delayMs: Math.max(drawnMs, retryAfterMs), isResigned: false };

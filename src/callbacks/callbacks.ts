@@ -81,9 +81,9 @@ export interface Callbacks {
    *
    * `onEvent` gets each result of the job's history only once, even if the service redelivers the result with a new
    * signature. `onEvent` gets the same result again only if the job's state has changed since then. Each process
-   * remembers the latest 10,000 results for each `replayGuard`; the guard itself remembers callbacks by their signed
-   * time. So if a result is redelivered with a new signature, another process may pass the result on again, with the
-   * same `event.id`.
+   * remembers the latest 10,000 results for each `replayGuard`, and other processes cannot see this memory. The guard
+   * does not recognise a result with a new signature, because its keys include the signed time. So if a result is
+   * redelivered with a new signature, another process may pass the result on again, with the same `event.id`.
    *
    * After a response with 500 or 503, the next delivery counts as new. `onError` is called for every delivery whose
    * response is not 200.
@@ -126,8 +126,8 @@ export interface Callbacks {
    * TypeScript widens `false` to `boolean`, and the call does not compile; `false as const` prevents this.
    *
    * The handler responds like a handler that confirms. It also responds with 401 when the callback is older than
-   * `maxAgeMs`, or when its signature was received before with another body. If the results of two jobs are signed in
-   * the same millisecond, the handler therefore rejects the second result.
+   * `maxAgeMs`, or when its signature was received before with another body. Two results that
+   * are signed in the same millisecond have the same signature, so the handler rejects the second one.
    *
    * @param options - The function `onEvent`, which gets the callbacks, and the limits for receiving them.
    * @returns A function from request to response. It never rejects.

@@ -115,7 +115,7 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
   }
 }
 
-/** Joins two leases; `other` ends before `one`. */
+/** Joins two leases: `commit` and `forget` call `other` first, and then `one`. */
 function joinLeases(one: Lease, other: Lease): Lease {
   return {
     async commit() {

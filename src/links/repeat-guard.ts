@@ -75,13 +75,14 @@ export function comparePage(
   return { newLinks, seen, problem: findProblem() };
 
   function findProblem(): string | null {
-    // If as many links are created as a page has, all links of a page move to the next page. So one repeated page can
-    // be a coincidence. Two repeated pages without a new link between them, or a repeated last page, mean that the
-    // service does not advance.
+    // The newest links may come first. If a whole page of links is created between two requests, the next page has the
+    // same links as the page before. So one repeated page can be a coincidence. Two repeated pages without a new link
+    // between them mean that the service does not advance. So does a repeated last page: new links would have added a
+    // page after it.
     const isWhole = isRepeat && links.length >= before.refIds.size;
     if (repeats > 1 || (isWhole && isLast)) return 'must not be the same links as on the page before';
-    // If a page has a single link, new links may move this link to a later page again, but this is unlikely to happen
-    // many times.
+    // If the checkpoint page has a single link, new links may move this link to a later page, so that the page looks
+    // repeated. This is unlikely to happen many times.
     if (isCheckpoint && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats)) {
       return 'must not be the same links as on an earlier page';
     }

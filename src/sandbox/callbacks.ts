@@ -72,7 +72,10 @@ export interface Callbacks {
 export function createCallbacks(settings: CallbackSettings): Callbacks {
   const list: SandboxCallback[] = [];
   const known = new Map<number, KeptCallback>();
-  /** The waiting callbacks of each job. The first callback of each queue is being posted. */
+  /**
+   * The unfinished callbacks of each job. The first callback of each queue is being posted, or waits for its next
+   * attempt.
+   */
   const queues = new Map<string, KeptCallback[]>();
   let lastId = 0;
 

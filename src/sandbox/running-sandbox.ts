@@ -109,7 +109,8 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
         simulation.confirm(request.environment, { userId: String(body.user_id), jobId: String(body.job_id) });
       }
       live.changed();
-      // Each request takes a random number for `failureRate`, and the position in these numbers is part of the state.
+      // `failureRate` uses a sequence of random numbers, and the position in it is part of the saved state. A request
+      // moves this position, so the state must be saved again.
       if (settings.failureRate > 0) keeper?.changed();
       tryCall(() => settings.onRequest?.(entry));
     },

@@ -38,8 +38,10 @@ export function signaturesIn({ sec_key, signature }: Properties): readonly unkno
 
 /**
  * Verifies every signature among the properties, over the property `timestamp`. Then checks the age of the timestamp.
- * The properties must inherit nothing that other code has put on `Object.prototype`. Returns no promise in the usual
- * case: one valid signature, and a signer that returns no promise.
+ * Returns no promise in the usual case: one valid signature, and a signer that returns no promise.
+ *
+ * The caller must first detach `properties` from a polluted `Object.prototype` (`detachFromPrototype`). Otherwise a
+ * signature that other code has put there would be read.
  */
 export function verifySigned(properties: Properties, verification: Verification): Verdict | Promise<Verdict> {
   const signatures = signaturesIn(properties);

@@ -107,8 +107,8 @@ export function startJob(
 }
 
 /**
- * Says why no job can start on a link; null if a job can start. §3 only says that links are disabled, expire, or are
- * used once.
+ * Says why no job can start on a link; null if a job can start. §3 does not show what happens on an expired or a used
+ * link: it is a rule of this mock that no job starts on it.
  */
 export function closedStateOf(
   link: StoredLink,

@@ -70,9 +70,9 @@ export function createStatements(settings: TrackerSettings) {
 
   return {
     /**
-     * Tracks any number of jobs. A job that is already tracked is not changed. A job that only callbacks have mentioned
-     * gets the given context and link. The link in a callback is not signed, so its context could belong to another
-     * person.
+     * Tracks any number of jobs. A job that is already tracked is not changed. If only callbacks have mentioned a
+     * job, the given context and link replace those from the callbacks. The link in a callback is not signed, so the
+     * context of that link could belong to another person.
      */
     track: `insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline)
 select j.key, ${kinds.job}, ${states.tracking}, j.user_id, j.job_id, j.link_ref_id, j.context::json, now(),
@@ -303,9 +303,8 @@ where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOv
 
     /**
      * Finds completions whose worker died during the last attempt, and turns them into dead letters. Until then, only
-     * pg-boss knows that they failed. A message that is older than the end of its job is ignored, because it belongs to
-     * an earlier completion: the job was untracked and tracked again after that completion. Parameter: $1 name of the
-     * queue.
+     * pg-boss knows that they failed. A job may be untracked and then tracked again, so it can end twice. A message that is
+     * older than the latest end belongs to the earlier completion, and is ignored. Parameter: $1 name of the queue.
      */
     findBuried: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = 'TimeoutError',
   attempts = t.attempts + coalesce(m.source_retry_count, 0) + 1
