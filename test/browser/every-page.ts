@@ -113,6 +113,8 @@ export async function visit(page: Page, ways: ReadonlyMap<string, Way>, check: C
   const found: string[] = [];
   for (const [name, reach] of ways) {
     await reach(page);
+    // After a form is sent, an element may be visible before the stylesheet is loaded.
+    await page.waitForLoadState();
     found.push(...(await check(page, name)).map((each) => `${name}: ${each}`));
   }
   return found;
