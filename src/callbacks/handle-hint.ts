@@ -40,8 +40,8 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
     const { event } = callback;
     const hint = await hintOf(callback, handling);
     const permit = limits.permit(hint);
-    // A hint that was handled before needs no request, so no limit applies to it. `isBusy` is also true if this
-    // delivery has just got the permit.
+    // A hint that was handled before needs no request, so no limit applies to it. `isBusy` is true if this delivery has
+    // just got the permit, or if another delivery of the same body has it.
     if (!limits.wasHandled(hint) && !limits.isBusy(hint)) return createLimitFailure(event);
     let begun: Begun;
     try {
@@ -93,7 +93,7 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
       return createFailure('confirm', 503, reasonOf(error), error, event);
     }
     const emitted = `${status.state} ${confirmed.id}`;
-    // `onEvent` already got this event, for another body with the same signature. It must not get the event twice.
+    // If `onEvent` already got this event for another body with the same signature, it must not get the event again.
     if (permit.wasEmitted(emitted)) {
       await lease.forget();
       return { status: 200, result: 'repeat' };

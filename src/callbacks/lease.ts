@@ -47,8 +47,8 @@ export async function begin(
       try {
         await replayGuard.commit(key);
       } catch {
-        // The service gets no error response, because it would then redeliver the callback, and the callback would be
-        // handled twice.
+        // The service gets no error response: after an error response, it would redeliver the callback, and the
+        // callback would be handled twice.
         warn('the replay guard failed after a callback was handled');
       }
     },

@@ -1,5 +1,5 @@
 /**
- * Limits how much work runs at once. Work above the limit waits, and starts in order of arrival.
+ * Limits how much work runs at the same time. Work above the limit waits, and starts in order of arrival.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const maxWaitMs = 10_000;
 
 export interface Turns {
   /**
-   * Runs `work` as soon as fewer than `atOnce` are running.
+   * Runs `work` when fewer than `atOnce` calls are running and no earlier call waits.
    *
    * @throws {HostedTimeoutError} when the work cannot start in time, or when too many calls already wait.
    */

@@ -7,7 +7,7 @@
 import type { HistoryEntry, JobRef } from '../jobs/types.js';
 
 /**
- * A result that the service posted. The signature covers its time and the partner, not its body.
+ * A result that the service posted. The signature covers the signed time and the partner, but not the result.
  *
  * @see §6 of docs/protocol.md
  */
@@ -72,8 +72,9 @@ export interface HandlerOptions extends ReceiveOptions {
    */
   leaseMs?: number;
   /**
-   * How many confirmations may run at once, in all handlers of the client together. Default 10. Up to 1,000 more
-   * confirmations may wait, each for at most 10 seconds; otherwise, the response is 503.
+   * How many confirmations may run at the same time, in all handlers of the client together. Default 10. Up to 1,000
+   * more confirmations may wait, each for at most 10 seconds. If a confirmation cannot wait, or cannot start in this
+   * time, the response is 503.
    */
   maxConfirmations?: number;
   /**
@@ -134,8 +135,8 @@ export interface ReplayGuard {
    *   digest also covers the job's ids and the body, so two bodies never conflict.
    * @param bodyDigest - A digest of the body without its signature. The order of the properties and the blanks
    *   between them do not change it.
-   * @param expiresAt - The callback must be remembered until this time. After that, it is too old to be accepted. If
-   *   any age is accepted, this time is a day from now.
+   * @param expiresAt - The guard must remember the callback until this time. After that, the callback is too old to be
+   *   accepted. If any age is accepted, this time is a day from now.
    * @param leaseEndsAt - The callback is `'busy'` until this time, unless `commit` or `forget` is called earlier. After
    *   that, the next delivery is `'new'`.
    * @returns What is known about the callback.
@@ -153,8 +154,8 @@ export interface ReplayGuard {
    */
   commit(key: string): Promise<void>;
   /**
-   * Records that handling failed. The same callback then counts as new; another body with the same key is still a
-   * conflict. `forget` is not called after the lease has ended, because another delivery may have started by then.
+   * Records that handling failed. After that, the same callback counts as new; another body with the same key is still
+   * a conflict. `forget` is not called after the lease has ended, because another delivery may have started by then.
    *
    * @param key - The key that was passed to `begin`.
    */

@@ -66,7 +66,7 @@ export function nowOf({ clock }: Context): number {
   return (clock ?? Date).now();
 }
 
-/** Resolves once the signal aborts. */
+/** Resolves when the signal aborts. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -76,7 +76,7 @@ export interface NodeResponse {
  *
  * The body may have any of these forms: `rawBody` (a string or bytes), `body` as bytes or a string, a stream that was
  * not read, or the object that a JSON parser returned. The signature does not cover the body, so `express.json()` may
- * run first. Only numbers that are too large for JavaScript then lose digits. Content type and the headers of gateways
+ * run first: the parser only rounds numbers that are too large for JavaScript. Content type and the headers of gateways
  * do not matter. Callbacks can have 1.5 MB, but before this function is called, `express.json()` rejects bodies of more
  * than 100 KB, and Fastify rejects bodies of more than 1 MB. So raise the limit of the parser, for example to `'8mb'`.
  *

@@ -82,7 +82,7 @@ function isSameList(names: readonly string[], others: readonly string[]): boolea
 
 /**
  * Makes the objects of parsed JSON inherit nothing, if `Object.prototype` is polluted. Otherwise it changes nothing,
- * because the change takes longer than parsing. No other code may have access to these objects.
+ * because the change takes longer than parsing. Call this before other code gets the objects: their prototypes change.
  */
 export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
   if (polluted) detach(json);

@@ -62,8 +62,8 @@ const maxSharedBytes = 8 * 1024;
 let shared = new Uint8Array();
 let sharedLength = 0;
 
-// Small bodies get parts of one larger buffer, one after the other. An `ArrayBuffer` for each body would cost more than
-// the rest of the reading. No part is used twice.
+// Each small body gets the next free part of one larger buffer. An `ArrayBuffer` for each body would take more time
+// than the rest of the reading. No part is used twice.
 function allocate(length: number): Uint8Array<ArrayBuffer> {
   // Stryker disable next-line ConditionalExpression,EqualityOperator: a buffer of its own has the same bytes
   if (length > maxSharedBytes) return new Uint8Array(length);

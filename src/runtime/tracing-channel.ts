@@ -25,7 +25,7 @@ export type TracingChannel = Readonly<Record<'start' | 'end' | 'asyncStart' | 'a
 
 /** The message that is published. All steps publish the same object, which is complete at the last step. */
 export interface TraceMessage {
-  /** A short code for the error; null as long as there is no error. */
+  /** A short code for the error; null if there is no error so far. */
   errorCode: string | null;
   /**
    * A subscriber of `start` that has no store to bind may set this function. The function must run `run` at once, in
@@ -76,8 +76,8 @@ function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
 }
 
 /**
- * Runs `run` within the subscribers' contexts, and publishes its steps. `message` has to be complete when `run`
- * settles.
+ * Runs `run` within the subscribers' contexts, and publishes its steps. `run` must complete `message` before it
+ * settles, because the last steps are published as soon as it settles.
  */
 export async function trace<T>(channel: TracingChannel, message: TraceMessage, run: () => T | Promise<T>): Promise<T> {
   let running: Promise<T> | undefined;
@@ -107,7 +107,7 @@ export function completeMessage<Message extends object>(message: Message, facts:
 export interface Trace {
   /** Runs a part of the task within the subscribers' contexts. */
   inside<T>(run: () => T): T;
-  /** Publishes the end of the trace. `message` must be complete by then. */
+  /** Publishes the end of the trace. Complete `message` before you call this, because `message` is published, too. */
   end(): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Posts callbacks. The callbacks of one job are posted one after the other. After a failure, a callback is posted
+ * Posts callbacks. The callbacks of one job are posted in order, one at a time. After a failure, a callback is posted
  * again.
  *
  * @module
@@ -44,7 +44,7 @@ export interface CallbackSettings {
   findJob(environment: Environment, job: JobRef): StoredJob | undefined;
   /** The callback URL of a link; null if the link has no callback URL. */
   urlOf(environment: Environment, linkRefId: string): string | null;
-  /** The signed body of a callback. */
+  /** Writes the signed body of a callback. */
   write(callback: KeptCallback): Promise<string>;
   post(url: string, body: string, signal: AbortSignal): Promise<Delivery>;
   onChange(): void;

@@ -90,7 +90,7 @@ export function writeKept(kept: KeptState): string {
   return JSON.stringify({ version: 1, ...kept });
 }
 
-/** Reads a state; null if {@link writeKept} did not write it. */
+/** Reads a state; null if the text does not have the form that {@link writeKept} writes. */
 export function readKeptState(text: string): KeptState | null {
   try {
     const json: unknown = JSON.parse(text);

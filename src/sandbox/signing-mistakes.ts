@@ -235,7 +235,7 @@ function paddedKeys(key: string): readonly string[] {
 function decodedKeys(key: string): readonly Buffer[] {
   const inner = key.trim();
   const decoded = [Buffer.from(inner, 'base64'), Buffer.from(inner, 'hex')];
-  // The key may also have been encoded once more.
+  // The sender may also have encoded the key before using it.
   const encoded = [Buffer.from(Buffer.from(key).toString('base64')), Buffer.from(Buffer.from(key).toString('hex'))];
   return [...decoded.filter(({ length }) => length > 0), ...encoded];
 }

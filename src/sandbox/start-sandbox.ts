@@ -19,7 +19,7 @@ import type { Sandbox, SandboxOptions } from './types.js';
  * that end users open. It posts callbacks. The front page of the sandbox is a console.
  *
  * @param options - Port, folder and other options. Every option has a default.
- * @returns The sandbox, once it listens.
+ * @returns The sandbox, which already listens.
  * @throws {HostedConfigError} when an option is wrong, the port is in use, the folder cannot be used, or another
  *   sandbox uses the folder. The error names each problem.
  *

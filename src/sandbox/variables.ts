@@ -10,7 +10,7 @@ import type { Environment } from '../options.js';
 /** The URLs of a sandbox, and the key of a client. */
 export interface Connection {
   readonly partnerId: string;
-  /** Null if clients sign with Ed25519: no variables are written for such keys. */
+  /** Null if clients sign with Ed25519: no variable is written for an Ed25519 key. */
   readonly apiKey: string | null;
   readonly baseUrls: Readonly<Record<Environment, string>>;
 }

@@ -52,7 +52,8 @@ const idleTurns = 4;
  */
 export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock & {
   /**
-   * Moves time on. Resolves once the code that was waiting has run. Calls run one after another.
+   * Moves time on. Resolves when the code that was waiting has run. A second call starts only when the first call has
+   * ended.
    *
    * @param ms - How far time moves on, in milliseconds.
    * @throws {RangeError} when `ms` is not a finite number of 0 or more.
@@ -94,7 +95,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
     if (!(ms >= 0 && ms < Infinity)) {
       throw new RangeError(`Cannot advance the clock: "ms" must be a finite number of 0 or more, got ${ms}`);
     }
-    // Calls run one after another. Otherwise a second call would move time while the first call still waits.
+    // A second call starts only when the first call has ended. Otherwise it would move time while the first call waits.
     advancing = advancing.then(() => moveTimeTo(nowMs + ms));
     await advancing;
   }
@@ -149,7 +150,7 @@ function sleepBy(
   });
 }
 
-/** Resolves once no code has used the clock for several event-loop turns, and no counted work is running. */
+/** Resolves when no code has used the clock for several event-loop turns, and no counted work is running. */
 async function waitUntilIdle(activity: Activity): Promise<void> {
   let usesBefore = activity.uses;
   for (let idle = 0; idle < idleTurns; idle++) {

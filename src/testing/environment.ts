@@ -83,7 +83,7 @@ interface EnvironmentState {
   save(): SavedEnvironment;
 }
 
-/** Creates everything that a reset replaces. It is empty, or has the saved state. */
+/** Creates the state that a reset replaces. It is empty, or is the saved state `given`. */
 function createState(settings: EnvironmentSettings, given?: SavedEnvironment): EnvironmentState {
   const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs, keepRequests, onChange } = settings;
   const saved = given && readEnvironment(given);

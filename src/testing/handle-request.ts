@@ -44,7 +44,7 @@ export interface ServerState {
   readonly keepRequests: number;
   readonly clock: Clock;
   readonly latencyMs: number;
-  /** The timestamps of the latest requests. A response gets another timestamp, unless the service echoes timestamps. */
+  /** The timestamps of the latest requests. No response gets one of them, unless the service echoes timestamps. */
   readonly requestTimes: RequestTimes;
   /** Gives the `x-request-id` of the next response. */
   nextRequestId(): string;
@@ -110,7 +110,7 @@ async function serve(request: ParsedRequest, { auth, context }: ServerState): Pr
   return runOperation(operation, { body, linkId }, context);
 }
 
-/** Signs a response. Only responses of job status are signed (§4.5), unless a fault changes this. */
+/** Signs a response. Only successful responses of job status are signed (§4.5), unless a fault changes this. */
 function sign(data: ResponseData, request: ParsedRequest, server: ServerState): Promise<ResponseData> {
   const { auth, clock } = server;
   const { operation, body, fault } = request;

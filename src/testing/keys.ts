@@ -1,6 +1,6 @@
 /**
  * The keys of one environment. With these keys, the service verifies requests, and signs its responses and callbacks
- * (docs/protocol.md §5). This file follows the protocol and does not use the client's signers. So tests fail if this
+ * (docs/protocol.md §5). The service does this by the protocol, without the client's signers. So tests fail if this
  * file or a signer has a mistake.
  *
  * @module

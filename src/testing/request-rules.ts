@@ -72,8 +72,8 @@ export function listLinksRules(firstPage: number): readonly PropertyRule[] {
 }
 
 /**
- * §4.5. The documents do not show which properties are required. Both ids are required here, because they identify the
- * job together.
+ * §4.5. The documents do not show which properties are required. Both ids are required here, because only both together
+ * identify a job.
  */
 export function jobStatusRules(flags: Wire['jobFlags']): readonly PropertyRule[] {
   const accepts = (value: unknown) => value === 'true' || value === 'false';

@@ -103,7 +103,7 @@ export type SavedService = z.output<typeof service>;
 /**
  * Parses a state that `save` wrote.
  *
- * @throws {HostedValidationError} when `save` did not write the state.
+ * @throws {HostedValidationError} when the state does not have the form that `save` writes.
  */
 export function parseService(state: unknown): SavedService {
   const task = 'restore the mock service' as const;

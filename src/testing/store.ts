@@ -83,7 +83,7 @@ export interface Store {
   /** Every job in order of creation. */
   jobs(): readonly StoredJob[];
   addResult(job: StoredJob, result: Omit<StoredResult, 'at'>, outcome?: { success: boolean }): void;
-  /** All data, for `createStore`. */
+  /** All data. `createStore` can create a copy of the store from it. */
   state(): StoredState;
 }
 

@@ -259,7 +259,8 @@ export interface MockEnvironment<Options = MockClientOptions> {
     ): Promise<Response>;
   };
   /**
-   * Makes the next requests for an operation fail. If you call it several times, the faults happen one after another.
+   * Makes the next requests for an operation fail. If you call it several times, the faults happen in the order of the
+   * calls.
    *
    * @param operation - The operation of the requests.
    * @param fault - The way in which these requests fail.
@@ -341,8 +342,10 @@ export interface MockService {
    * Replaces everything in this service with a saved state. The next ids and the callbacks of results are the same as
    * in the saved service. The URLs of links begin with this service's own `linkBaseUrl`.
    *
-   * @param state - The string that `save` returned. Both services must have the same partner, seed and spelling.
-   * @throws {HostedValidationError} when `save` did not return this string. The service then stays unchanged.
+   * @param state - The string that `save` returned. Create both services with the same partner, seed and spelling.
+   *   Otherwise, later responses and callbacks may differ.
+   * @throws {HostedValidationError} when the string does not have the form that `save` writes. The service stays
+   *   unchanged.
    *
    * @example Continue after another process stopped
    * ```ts

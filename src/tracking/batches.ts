@@ -7,7 +7,7 @@
 
 /** Writes items in batches, one batch at a time. */
 export interface Batches<T> {
-  /** Resolves once the item is written. Rejects if the write of its batch fails. */
+  /** Resolves when the item is written. Rejects if the write of its batch fails. */
   add(item: T): Promise<void>;
 }
 

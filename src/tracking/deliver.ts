@@ -1,5 +1,6 @@
 /**
- * Delivers completions: fetches messages, takes tokens for the requests of their deliveries, and stores the results.
+ * Delivers completions: fetches messages, takes tokens for the status requests that the deliveries need, and stores the
+ * results.
  *
  * @module
  */
@@ -19,15 +20,15 @@ import type { Json } from './types.js';
 export interface Deliveries {
   /** Fetches messages at once, because there may be a new message. */
   wake(): void;
-  /** Stops fetching messages. Resolves once the running handlers have ended and their results are stored. */
+  /** Stops fetching messages. Resolves when the running handlers have ended and their results are stored. */
   drain(): Promise<void>;
 }
 
 /** How often, in ms, an idle process checks for messages. */
 const idleMs = 1_000;
 /**
- * The largest number of messages that are fetched at once. It is small, because if a worker dies, all messages that it
- * fetched must be delivered again.
+ * The largest number of messages in one fetch. It is small, because all messages that a worker fetched must be
+ * delivered again if the worker dies.
  */
 const maxFetched = 10;
 /** How long, in ms, the loop waits if no request may be sent. */
@@ -120,7 +121,7 @@ export function createDeliveries<C extends Json>(
       const isSecond = (messageOf.get(key) ?? message.id) !== message.id;
       const row = isSecond ? undefined : rowOf.get(key);
       if (!isSecond) messageOf.set(key, message.id);
-      // Each request waits for its own token, so that the requests are not sent all at once.
+      // Each request waits for its own token, so that the requests are not all sent at the same time.
       const later = row === undefined ? 0 : asking.length - 1 - asking.indexOf(row);
       inHand += 1;
       running += 1;

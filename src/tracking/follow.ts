@@ -21,7 +21,7 @@ import { states } from './schema.js';
 export interface Follower {
   /** Checks for due jobs at once, because a job may have become due. */
   wake(): void;
-  /** Stops taking jobs. Resolves once the running polls have ended. */
+  /** Stops taking jobs. Resolves when the running polls have ended. */
   drain(): Promise<void>;
 }
 

@@ -121,8 +121,8 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
       await createPause().sleep(50 + Math.random() * 200);
       return startBoss(context, supervises, triesLeft - 1);
     }
-    // `toStorageError` describes the errors of the driver, except 42501 (the role may not create the tables). Every
-    // other error comes from pg-boss itself, because its tables are missing or older.
+    // `toStorageError` describes the errors of the driver. Two other kinds of errors get the message below: 42501 (the
+    // role may not create the tables), and errors of pg-boss itself (its tables are missing or older).
     if (error === fromDriver && code !== '42501') throw toStorageError(error, 'create a tracker');
     const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing or older: set "migrate" to true and use a role that may create them, or run the SQL of docs/tracking.md`;
     throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
@@ -175,7 +175,7 @@ async function prepareQueues({ settings }: Context, boss: Boss, updates: boolean
   }
   if (!dead) await boss.createQueue(queues.dead, options);
   if (!completions) await boss.createQueue(queues.completions, { ...options, deadLetter: queues.dead });
-  // All processes use the settings of the process that was the last to call `onCompletion()`.
+  // All processes use the queue options of the process that called `onCompletion()` last.
   else if (updates) await boss.updateQueue(queues.completions, { ...options, deadLetter: queues.dead });
 }
 

@@ -12,13 +12,13 @@ import type { Context } from './context.js';
 
 /** Watches the requests of this process. */
 export interface Health {
-  /** Must be called when a request has succeeded. */
+  /** Records that a request has succeeded. */
   succeeded(): void;
-  /** Must be called when a request has failed. */
+  /** Records that a request has failed. */
   failed(error: AnyHostedError): void;
   /**
-   * Must be called with the problem that is stored in the database, or with null if there is none. Another process may
-   * have found the problem.
+   * Takes over the problem that is stored in the database, because another process may have found or solved it. Null
+   * means that no problem is stored.
    */
   learn(problem: string | null): void;
 }
@@ -27,7 +27,7 @@ export interface Health {
 const failuresInRow = 3;
 /**
  * Failures are a problem of all jobs only if the last success is at least this long ago, in ms. Otherwise a short fault
- * would also count, because it can make several parallel requests fail at once.
+ * would also count, because it can make several requests fail at the same time.
  */
 const silenceMs = 1_000;
 /** The longest pause of all processes, in ms, that `Retry-After` can cause. */
@@ -65,7 +65,7 @@ export function createHealth({ database, statements, report, log }: Context): He
     const asked = Number(readProperty(error, 'retryAfterMs') ?? 0);
     const ms = Math.min(asked || (error.code === 'rate_limit' ? defaultHoldMs : 0), maxHoldMs);
     const until = performance.now() + ms;
-    // Many responses may request the same pause. It is written once.
+    // Many responses may request the same pause, but it is written only once.
     if (ms === 0 || until <= heldUntil + 100) return;
     heldUntil = until;
     write(statements.hold, [ms]);

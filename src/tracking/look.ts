@@ -108,7 +108,8 @@ export async function look(
       health.succeeded();
       return compare(row, link.jobs.failed + link.jobs.successful);
     }
-    // If only a callback has mentioned the job, its link is not certain. The history contains the right link.
+    // If only a callback has mentioned the job, the job's link is not certain. So the history is fetched, too: it
+    // contains the right link.
     const status = await client.jobs.status({ userId: row.userId, jobId: row.jobId, history: !row.isProven }, options);
     health.succeeded();
     if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };
@@ -150,7 +151,7 @@ function compare(row: TakenRow, finished: number): Found {
 }
 
 /**
- * Returns the link that a verified status names, if it is not the link that the callback named. Otherwise returns null.
+ * Returns the link that a verified status names, if the callback named another link. Otherwise returns null.
  */
 export function findOtherLink(row: TakenRow, { result, history }: JobStatus): string | null {
   const named = [result, ...(history ?? [])].flatMap((entry) => entry?.partnerParams?.linkId ?? []);

@@ -252,8 +252,8 @@ where t.key = n.key and t.key = ${keysOf('$2')}`,
 where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracking}`,
 
     /**
-     * Adds a gap, which is the row of a completion `unheard`. Parameters: $1 key, $2 key of the link, $3 number of
-     * missing jobs, $4 number of those missing jobs that a later callback has mentioned.
+     * Adds a gap: the row of a completion with the outcome `unheard`. Parameters: $1 key, $2 key of the link, $3 number
+     * of missing jobs, $4 number of those missing jobs that a later callback has mentioned.
      */
     addGap: `with reported as (
   update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_told = $4::integer where key = $2::uuid and missing < $3::integer
@@ -303,8 +303,9 @@ where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOv
 
     /**
      * Finds completions whose worker died during the last attempt, and turns them into dead letters. Until then, only
-     * pg-boss knows that they failed. A job may be untracked and then tracked again, so it can end twice. A message that is
-     * older than the latest end belongs to the earlier completion, and is ignored. Parameter: $1 name of the queue.
+     * pg-boss knows that they failed. A job may be untracked and then tracked again, so it can end twice. A message
+     * that is older than the latest end belongs to the earlier completion, and is ignored. Parameter: $1 name of the
+     * queue.
      */
     findBuried: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = 'TimeoutError',
   attempts = t.attempts + coalesce(m.source_retry_count, 0) + 1

@@ -70,13 +70,15 @@ export interface Tracker<C extends Json = Json> {
    */
   get(job: JobRef): Promise<TrackedJob<C> | null>;
   /**
-   * Verifies a callback, and makes the tracker poll its job soon. The method writes to the database once, and sends no
-   * request. A callback may be up to two days old. In the result, `repeat` is true if the job had already ended.
+   * Verifies and stores a callback. If the callback's job is followed, the tracker polls the job soon. The method
+   * writes to the database only once, and sends no request. A callback may be up to two days old. In the result,
+   * `repeat` is true if the job had already ended.
    *
    * @param body - The raw body of the request.
    * @param options - How large the body may be.
    * @returns The content of the callback. Its body is not signed, so the content is only a hint.
-   * @throws {HostedError} when the client's `callbacks.receive` would throw it, except that a repeat is never an error.
+   * @throws {HostedError} when the client's `callbacks.receive` would throw this error. But this method never throws
+   *   because a callback was received before.
    * @throws {HostedStorageError} when the callback could not be stored. Respond with 503, so that the callback is
    *   redelivered.
    *
@@ -90,8 +92,8 @@ export interface Tracker<C extends Json = Json> {
     },
   ): Promise<CallbackEvent>;
   /**
-   * Creates a web-standard handler that does the same as `receive`. It responds with 200 once the callback is stored.
-   * It responds with 400, 401, 405, 408 or 413 when `callbacks.handler` would do so. It responds with 503 and
+   * Creates a web-standard handler that does the same as `receive`. It responds with 200 when the callback is stored,
+   * and with 400, 401, 405, 408, 413 or 503 when `callbacks.handler` would do so. It also responds with 503 and
    * `Retry-After` when the callback could not be stored.
    *
    * @param options - How large a callback may be.

@@ -171,19 +171,19 @@ export interface TrackedJob<C extends Json = Json> extends JobRef {
 
 /** The counts of a schema, over all processes. */
 export interface TrackerStats {
-  /** Jobs that callbacks have mentioned and that are not tracked. */
+  /** How many jobs are known only from callbacks, and are not tracked yet. */
   readonly heard: number;
-  /** Jobs that are followed. */
+  /** How many jobs are followed. */
   readonly tracking: number;
-  /** Jobs and links whose next poll is late. */
+  /** How many jobs and links should have been polled by now. */
   readonly overdue: number;
   /** How late the most overdue poll is, in milliseconds. 0 if no poll is late. */
   readonly oldestOverdueMs: number;
-  /** Completions that are being handed over. */
+  /** How many completions are being handed over. */
   readonly handingOver: number;
-  /** Dead letters. */
+  /** How many dead letters there are. */
   readonly dead: number;
-  /** Requests that were sent since the schema was created. */
+  /** How many requests were sent since the schema was created. */
   readonly requestsSent: number;
   /**
    * A problem that affects all jobs, such as a wrong key or an outage. During a problem, only one job at a time is

@@ -211,7 +211,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   }
 }
 
-/** Resolves once `work` has resolved or rejected, or after `ms`. */
+/** Resolves when `work` has resolved or rejected, or after `ms`. */
 async function resolveWithin(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<void>((resolve) => {

@@ -66,7 +66,7 @@ const deadLetters: Command = {
       min: 1,
       max: 10_000,
     },
-    after: { value: 'KEY', about: 'only the dead letters after this key; default: from the oldest' },
+    after: { value: 'KEY', about: 'begin the list after this key; default: begin with the oldest dead letter' },
   },
   async run(given, context) {
     const after = given.text('after');

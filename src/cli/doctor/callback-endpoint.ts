@@ -39,8 +39,8 @@ function createAccepted(kind: string, status: number, origin: string): Finding {
 }
 
 /**
- * The statuses with which an endpoint may reject a signature. Any other status says that the endpoint has not checked
- * the signature.
+ * The statuses with which an endpoint may reject a signature. Any other status does not show that the endpoint has
+ * checked the signature.
  */
 const rejecting = new Set([400, 401, 403, 422]);
 

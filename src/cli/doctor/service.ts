@@ -17,8 +17,8 @@ import { toVariable } from './variables.js';
  */
 const unsuspiciousMs = 5_000;
 /**
- * With a difference of this many ms or more, signatures are probably rejected as stale (assumed, as in
- * `maxResponseAgeMs`).
+ * With a difference of this many ms or more, signatures are probably rejected as stale. The protocol shows no limit, so
+ * this is the default of `maxResponseAgeMs`.
  */
 const staleMs = 300_000;
 

@@ -92,7 +92,7 @@ function Faults() {
   return (
     <section id="faults" aria-labelledby="faults-title">
       <h2 id="faults-title">Faults</h2>
-      <p>The next request for the operation fails.</p>
+      <p>The next request for the chosen operation fails.</p>
       <form method="post" action="/console/faults" class="card fields">
         <label>
           Environment
