@@ -42,7 +42,7 @@ export function createMockService(
   >;
 };
 /**
- * Creates a complete service for tests, without a network. It checks every request as the real service does, keeps
+ * Creates a complete service for tests, without a network. It checks every request as the protocol describes, keeps
  * links and jobs, and signs its responses and callbacks. A test can make requests fail.
  *
  * By default, its URLs are `https://sandbox.hosted.test` and `https://production.hosted.test`. Its partner is `'085'`,
