@@ -102,7 +102,7 @@ export class HostedClient {
    *
    * @param overrides - Options that replace the options from the variables. An undefined option replaces nothing.
    * @param from - The source of the variables, and when they are read.
-   * @returns A client, of the sandbox unless `HOSTED_ENVIRONMENT` is `production`.
+   * @returns A client. It uses the sandbox, unless `HOSTED_ENVIRONMENT` or `overrides` choose `production`.
    * @throws {HostedConfigError} when variables are missing (the error names them), when an option is invalid, and
    *   always in a browser. With `lazy`, it throws only in a browser, or when `from` is invalid.
    *
@@ -217,7 +217,7 @@ class LazyOptions {
     this.known = known;
   }
 
-  /** Creates the reports of problems that occur before the options can be read. */
+  /** Creates the functions that report problems before the options can be read. */
   createTelemetry(): ReturnType<typeof createTelemetry> {
     const { onEvent, logger } = this.known;
     return createTelemetry(

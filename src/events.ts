@@ -1,5 +1,5 @@
 /**
- * The reports of a client about its running calls: events for metrics and traces, and the same facts as log lines. No
+ * The reports of a client about its running calls: events for metrics and traces, and log lines with the same facts. No
  * report names a person, a job, a link or a key.
  *
  * @module

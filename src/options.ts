@@ -133,9 +133,9 @@ interface CommonOptions {
   clock?: Clock;
   /**
    * Whether the client corrects the time that it signs. With `'auto'`, the client corrects the time if the service
-   * rejects the signature, and the `Date` of this response differs from `clock` by more than a minute and at most a
-   * day. The call is then retried once, and later requests are also signed for the service's time. With `'off'`, the
-   * time is never corrected. In both cases, only `clock` decides the age of responses. Default `'auto'`.
+   * rejects the signature with a response whose `Date` differs from `clock` by more than a minute and at most a day.
+   * The call is then retried once, and later requests are also signed for the service's time. With `'off'`, the time is
+   * never corrected. In both cases, only `clock` decides the age of responses. Default `'auto'`.
    */
   clockSkew?: 'auto' | 'off';
   /**
@@ -232,8 +232,8 @@ export interface CallOptions {
    */
   maxRetries?: number;
   /**
-   * Headers to add. Headers that the client or the platform sets are not allowed (`content-type`, `host`, …). Default:
-   * none.
+   * Headers to add; `accept` and `user-agent` replace the client's headers. Headers about the body or the connection
+   * are not allowed (`content-type`, `host`, …). Default: none.
    */
   headers?: Record<string, string>;
 }

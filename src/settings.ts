@@ -283,7 +283,7 @@ function returnsTime(clock: Clock): boolean {
 }
 
 // A clock may fail after the check of the options, so the result of each `now()` is checked. With NaN, every comparison
-// is false: a deadline would never be reached, and no response would be too old.
+// is false, so a deadline would never be reached.
 function createFiniteNow(clock: Clock): () => number {
   return () => {
     const now = clock.now();

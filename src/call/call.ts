@@ -91,7 +91,7 @@ async function runAttempt<Input, WireResponse, Output>(
 ): Promise<CallResult<Output>> {
   const response = await withTimeout(limitsOf(attempt), async (signal) => {
     const request = signRequest(attempt);
-    // A value is not awaited, and a promise is not returned: both would take more turns of the engine's queue.
+    // Awaiting a value, or returning a promise without awaiting it, would take more turns of the engine's queue.
     return await send(request instanceof Promise ? await request : request, attempt, signal);
   });
   // `result` is a promise if reading has to wait, for example for the signer.

@@ -1,6 +1,7 @@
 /**
- * Decides whether a response is an error, from its HTTP status and service code. At this point, the response is not
- * verified yet. So a forged error response can cause an exception, but never a job status (docs/protocol.md §7).
+ * Decides whether a response is an error, from its HTTP status, its service code and its `error` field. At this point,
+ * the response is not verified yet. So a forged error response can cause an exception, but never a job status
+ * (docs/protocol.md §7).
  *
  * @module
  */

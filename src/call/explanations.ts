@@ -73,8 +73,8 @@ function explain({ reason, step, isNotSent }: ConnectionFailure, origin: string)
 }
 
 /**
- * Parts of Deno's messages, each with the code that Node uses for the same error. If a message contains several parts,
- * the first part in this list decides.
+ * Parts of Deno's messages, each with the code that Node uses for the same error (`NET_PERMISSION` is our own). If a
+ * message contains several parts, the first part in this list decides.
  */
 const denoSteps: readonly (readonly [text: string, code: string])[] = [
   ['Requires net access ', 'NET_PERMISSION'],

@@ -42,7 +42,7 @@ export interface Encoded {
 /** The facts that decoding may use besides the response itself. */
 export interface DecodeContext {
   readonly wire: Wire;
-  /** When the service signed the response; null if it has no signature, or a timestamp that is not a date. */
+  /** When the service signed the response; null if there is no signature, or if the timestamp is not a date. */
   readonly signedAt: Date | null;
 }
 

@@ -44,8 +44,8 @@ export function checkInput<Input>(
   const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
   if (input.data === undefined || call.data === undefined) throw fail([...input.issues, ...nameOptions(call.issues)]);
   const encoded = operation.encode(input.data, wire);
-  // The paths of §4.3 and §4.4 have the same shape. If a get had the list marker as its link id, it would list all
-  // links.
+  // The paths of `links.get` (§4.3) and `links.list` (§4.4) have the same shape. So `links.get` with the list marker as
+  // its link id would list all links.
   if (encoded.linkId === wire.listMarker) throw fail([{ path: 'refId', message: isMarker }]);
   return { input: input.data, encoded, options: call.data as CallOptions };
 }

@@ -1,7 +1,7 @@
 /**
- * Turns a response into the public value, in five steps: error of the service, JSON object, signature, shape, decoding.
- * Each step may throw. If the responses of an operation are signed, a value is returned only after its signature was
- * verified.
+ * Turns a response into the public value, in five steps: it looks for an error of the service, requires a JSON object,
+ * verifies the signature, checks the shape, and decodes the response. Each step may throw. If an operation requires
+ * signed responses, a value is returned only after the signature of its response was verified.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import type { TransportResponse } from './transport.js';
  *
  * @throws {HostedError} of the class that `error-from-response.ts` chooses, when the service responded with an error.
  * @throws {HostedResponseError} when the response cannot be used.
- * @throws {HostedSignatureError} when its signature cannot be trusted.
+ * @throws {HostedSignatureError} when the signature of the response cannot be trusted.
  */
 export function readResponse<Input, WireResponse, Output>(
   response: TransportResponse,
@@ -34,7 +34,7 @@ export function readResponse<Input, WireResponse, Output>(
 ): CallResult<Output> | Promise<CallResult<Output>> {
   attempt.progress = 'answered';
   attempt.status = response.status;
-  // This machine's own clock decides whether a response is fresh, because a response must not prove its own age.
+  // This machine's own clock decides whether a response is fresh. `Date` does not, because it is not signed.
   const now = attempt.call.shared.settings.clock.now();
   reportResponse(response, attempt);
   const json = parseJson(response.text);
@@ -134,7 +134,10 @@ interface Verifying {
   readonly source: Source;
 }
 
-/** Verifies a response, and gives the time when it was signed; null if it has no signature and needs none. */
+/**
+ * Verifies a response, and gives the time when it was signed. Null if the response has no signature and needs none, or
+ * if its timestamp is not a date and any age is accepted.
+ */
 function verifyResponse(properties: Properties, verifying: Verifying): Date | null | Promise<Date | null> {
   const { operation, sent, shared } = verifying.attempt.call;
   const { maxResponseAgeMs, partnerId, signer } = shared.settings;

@@ -103,8 +103,8 @@ function beginAttempt<Call extends CallFacts>(call: Call, before: FailedAttempt 
   };
 }
 
-// A request had no effect if it was never sent, was rate-limited (429) or was rejected (401). Any other request may
-// have had an effect.
+// A request had no effect if it was never sent, if it was rate-limited (429), or if the service did not accept its
+// signature (for example 401). Any other request may have had an effect.
 function mayHaveHadEffect({ outcome, code }: AnyHostedError): boolean {
   return outcome !== 'not_sent' && code !== 'rate_limit' && code !== 'authentication';
 }
@@ -151,8 +151,8 @@ function chooseRetry(error: AnyHostedError, attempt: Attempt): Retry | null {
 }
 
 // A new signature helps in two cases. In the first case, the service signed its response for the time of our request,
-// so request and response have the same signature. This can happen by chance, but the retry signs another time. In the
-// second case, the service rejected the time that we signed, and now the correct time is known.
+// so request and response have the same signature. This can happen by chance, and the retry is signed for a different
+// time. In the second case, the service rejected the time that we signed, and now the correct time is known.
 function chooseNewSignature(error: AnyHostedError, attempt: Attempt): Retry | null {
   const { operation, part, shared } = attempt.call;
   if (attempt.isResigned || (isLast(attempt) && part === undefined)) return null;
@@ -165,8 +165,8 @@ function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
   if (isLast(attempt) || !error.retryable || isReflected(error)) return null;
   const longestMs = Math.min(backOff.longestMs, backOff.firstMs * 2 ** (attempt.number - 1));
   const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
-  // If the service asks for a long wait, the call fails, and the caller decides whether to wait. A retry before
-  // that time would be rejected, and a long sleep would look like a call that hangs.
+  // If the service asks for a long wait, the call fails, and the caller decides whether to wait. The service would
+  // reject an earlier retry, and a long sleep would look like a call that hangs.
   if (retryAfterMs > assumedMaxRetryAfterMs) return null;
   const drawnMs = Math.floor(attempt.call.shared.random() * longestMs);
   return { delayMs: Math.max(drawnMs, retryAfterMs), isResigned: false };

@@ -6,11 +6,11 @@
  */
 
 /**
- * The signatures that were sent recently. The fields are plain arrays to save memory, because each wait has its own,
- * and there may be a million waits.
+ * The signatures that were sent recently. The fields are plain arrays to save memory, because each wait has its own
+ * record of this type, and there may be a million waits.
  */
 export interface SentSignatures {
-  /** How long a response with a remembered signature would be fresh, in ms; false means always. */
+  /** How long a response with a remembered signature would be fresh, in ms; false if any age is accepted. */
   readonly maxAgeMs: number | false;
   /** The signatures, in the order in which they were sent. */
   readonly signatures: string[];
@@ -21,9 +21,9 @@ export interface SentSignatures {
 }
 
 /**
- * Creates an empty list. A signature is kept as long as a response with the same timestamp would be fresh: for
- * `maxAgeMs`, or forever if any age is accepted. If the clock is set back, a response with a forgotten signature would
- * be fresh again. So a response is trusted only if its timestamp is after `forgottenUntil`.
+ * Creates an empty list. A signature is forgotten after `maxAgeMs`, when a response with the same timestamp is no
+ * longer fresh. If any age is accepted, no signature is forgotten. If the clock is set back, a response with a
+ * forgotten signature would be fresh again. So a response is trusted only if its timestamp is after `forgottenUntil`.
  */
 export function createSentSignatures(maxAgeMs: number | false): SentSignatures {
   return { maxAgeMs, signatures: [], times: [], forgottenUntil: Number.NEGATIVE_INFINITY };
@@ -36,7 +36,7 @@ export function rememberSent(
   { signedFor, now }: { readonly signedFor: number; readonly now: number },
 ): void {
   const { maxAgeMs, signatures, times } = sent;
-  // The list is in the order of sending, so all signatures after the first fresh one are fresh, too.
+  // The list is in the order of sending, so nearly all signatures after the first fresh one are fresh, too.
   while (maxAgeMs !== false) {
     const [oldest] = times;
     // `!(… > …)` instead of `<=`: with NaN, every comparison is false, and then nothing must be forgotten.

@@ -46,7 +46,7 @@ export function createSigningTimes(wire: Wire): Readonly<Record<'links' | 'jobs'
   return { links: timesOf(wire.timestampFormat), jobs: timesOf(wire.jobTimestampFormat) };
 }
 
-/** Adds an offset to a time to sign. The result is never more than a day from `now`. */
+/** Adds an offset to the time that a request is signed for. The result is never more than a day from `now`. */
 export function correctTime(time: number, offsetMs: number, now: number): number {
   // One second less than a day, because a timestamp in whole seconds drops the milliseconds.
   const most = largestOffsetMs - 1_000;
@@ -64,8 +64,8 @@ const backMs = 1_000;
  */
 const minDistanceMs = 250;
 
-// No two requests have the same time. If the clock stands still or goes back a little, the time increases by a
-// millisecond.
+// No two requests have the same time, unless the clock goes back by more than `ignoredStepMs`. If the clock stands
+// still or goes back less, the time increases by a millisecond.
 function createMilliseconds(): SigningTimes {
   let last = Number.NEGATIVE_INFINITY;
   let lastButOne = Number.NEGATIVE_INFINITY;

@@ -29,7 +29,7 @@ const loadKy = lazyModule('ky', async () => (await import('ky')).default);
 type Ky = Awaited<ReturnType<typeof loadKy>>;
 
 /**
- * The largest number of bytes that are read of an error response's body. More bytes would not explain the error better.
+ * At most this many bytes of an error response's body are read. More bytes would not explain the error better.
  */
 const maxErrorBytes = 64 * 1024;
 
@@ -79,7 +79,7 @@ function fetchWith(
   if (Object.keys(shadows).length > 0) return fetchOnce();
   // ky only sends. The call itself makes the retries and keeps the time limits, for three reasons: each attempt needs
   // its own signature, the sleep for `Retry-After` must end at the deadline, and callers can pass a clock. `fetchOnce`
-  // ignores the Request that ky passes to it: not every fetch accepts a Request, for example undici's own fetch.
+  // ignores the Request that ky passes to it: some custom fetches do not accept it, for example undici's own fetch.
   return ky(url, {
     method,
     redirect: 'manual',

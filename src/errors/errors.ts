@@ -122,7 +122,7 @@ export class HostedTimeoutError extends HostedError {
 
 /**
  * The response cannot be used; `reason` says why:
- * - `'malformed'`: it is not JSON;
+ * - `'malformed'`: it is not JSON that the client can read;
  * - `'shape'`: the JSON does not have the expected shape;
  * - `'mismatch'`: it is about something other than the request;
  * - `'too_large'`: it is larger than `maxResponseBytes`, or a callback is larger than `maxBytes`;
@@ -184,8 +184,8 @@ export class HostedResponseError extends HostedError {
  * - `'unkeyed'`: it is a digest that anyone can compute without a key;
  * - `'stale'`: its timestamp is too far in the past or in the future;
  * - `'reflected'`: it is the signature of our own request;
- * - `'replayed'`: it was received before: with another body, for more jobs than `maxJobsPerSignature`, or with the same
- *   body in a callback that is still being handled.
+ * - `'replayed'`: a callback with this signature was received before. The signature came with another body, for more
+ *   jobs than `maxJobsPerSignature`, or too often for one job; or the same callback is still being handled.
  *
  * @see §5 of docs/protocol.md
  */
@@ -209,7 +209,7 @@ export class HostedSignatureError extends HostedError {
   }
 }
 
-/** The job was still pending at the deadline of the wait. To wait again later, you only need `job`. */
+/** The deadline of a wait has passed, and no poll returned a final status. To wait again later, you only need `job`. */
 export class HostedPollTimeoutError extends HostedError {
   static {
     nameClass(HostedPollTimeoutError, 'HostedPollTimeoutError');

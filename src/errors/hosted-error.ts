@@ -1,7 +1,7 @@
 /**
  * The base class of all errors. Programs read `code` and `outcome`; people read the message. None of the three contains
  * keys, signatures, bodies or personal data. A received response is in a private field, which inspection and JSON do
- * not show. Methods give access to the response.
+ * not show. Methods and getters give access to the response.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { type OperationName, routes } from '../protocol/routes.js';
  */
 export type Outcome = 'not_sent' | 'refused' | 'answered' | 'unknown';
 
-/** One problem with one property. It never contains a value that may be personal or secret. */
+/** One problem with one property. An issue never contains a value that may be personal or secret. */
 export interface Issue {
   /** The path of the property, such as `idTypes[0].country`; empty if the whole value is wrong. */
   readonly path: string;
@@ -87,7 +87,7 @@ export abstract class HostedError extends Error {
   readonly attempts: number;
   /** The id that the service gave the last request; null if it gave none. */
   readonly requestId: string | null;
-  /** Whether it is safe to make the same call again, and the call may then succeed. */
+  /** True if it is safe to make the same call again, and the new call may succeed. */
   readonly retryable: boolean;
   /**
    * Whether the service may have acted on the request although the call failed. If it is true after a create, look for

@@ -56,7 +56,7 @@ export interface Jobs {
    * @throws {HostedPollTimeoutError} when the job is still pending at the deadline.
    * @throws {HostedNotFoundError} when the service still does not know the job after `notFoundGraceMs`.
    * @throws {HostedValidationError} when an id is invalid, or an option is out of range.
-   * @throws {HostedError} when a poll failed and more polls would not help, or when too many polls failed in a row.
+   * @throws {HostedError} when a poll failed and more polls would not help, or when too many consecutive polls failed.
    *
    * @example Show each status
    * ```ts
@@ -79,7 +79,7 @@ export interface Jobs {
    *   last status.
    * @throws {HostedNotFoundError} when the service still does not know the job after `notFoundGraceMs`.
    * @throws {HostedValidationError} when an id is invalid, or an option is out of range.
-   * @throws {HostedError} when a poll failed and more polls would not help, or when too many polls failed in a row.
+   * @throws {HostedError} when a poll failed and more polls would not help, or when too many consecutive polls failed.
    *
    * @example Wait for the result
    * ```ts

@@ -70,7 +70,8 @@ export function hostedJobIdField(brand: string): string {
 }
 
 function normaliseResult(wire: WireResult, idField: string, named: ReadonlySet<string>): JobResult {
-  // The schema does not check this field, because its name depends on an option. So the field could be inherited.
+  // The schema does not know this field, because its name depends on an option. So the schema has not made it an own
+  // property, and it could be inherited from a polluted prototype.
   const id = Object.hasOwn(wire, idField) ? (wire as Readonly<Record<string, unknown>>)[idField] : null;
   const hostedJobId = typeof id === 'string' || Number.isSafeInteger(id) ? toCode(id as string | number) : null;
   const confidence = toNumber(wire.ConfidenceValue);

@@ -27,7 +27,7 @@ export interface Wait<J = unknown> extends JobRef, Due {
   readonly startedAt: number;
   /** When the next poll is due. If `isExpiring` is true, this is when the wait ends. */
   dueAt: number;
-  /** Whether the last poll before the deadline was made. */
+  /** Whether no more polls are made before the deadline. */
   isExpiring: boolean;
   polls: number;
   /** Whether the current or next poll is the last one before the deadline. */

@@ -103,7 +103,8 @@ export async function* waitForEach<J extends JobRef>(
     source.close();
   }
 
-  // Starts due polls and takes new jobs while more requests may be sent. Then sets the timer for the next poll.
+  // Starts due polls and takes new jobs while more requests may be sent. Then sets the timer for the next poll or, if
+  // no more requests may be sent, for the next deadline.
   function fill(): void {
     let admitted = 0;
     endOverdue();

@@ -62,7 +62,7 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
    */
   pages(): AsyncIterable<LinkPage>;
   /**
-   * Collects the first links in an array. It reads no more pages than it needs.
+   * Collects the first links in an array. It reads no more pages than it needs; with `prefetch`, it may request more.
    *
    * @param options - How many links to collect. There is no default, because a list may be long.
    * @returns The links, in the service's order. With a limit of 0, nothing is sent.
@@ -152,8 +152,8 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
     }
   }
 
-  // All callers that await the first page get the same error; its stack shows the first caller. If a signal aborted the
-  // list, its reason is thrown unchanged.
+  // All callers that await the first page get the same error; its stack shows the first caller. If the caller's signal
+  // has aborted, the error is not changed, because it may be the reason of this signal.
   function deliver(error: unknown): never {
     const isAbort = isAbortSignal(signal) && signal?.aborted;
     if (!isAbort && error !== delivered) addCallerFrames(error);

@@ -116,13 +116,13 @@ export interface Links {
    * Lists links. Await the list for one page, or iterate it for every link. Nothing is sent before the first await or
    * iteration.
    *
-   * @param options - The first page to read, how many pages to read and to fetch ahead, and the options that every call
-   *   takes. `totalTimeoutMs` applies to each page.
+   * @param options - The first page to read, how many pages to read, how many pages to fetch ahead, and the options
+   *   that every call takes. `totalTimeoutMs` applies to each page.
    * @returns The list. Errors are thrown when you await or iterate it.
    * @throws {HostedValidationError} when `page`, `prefetch` or `maxPages` is out of range.
    * @throws {HostedResponseError} when the pages do not advance (`paging`).
    *
-   * @example Every link, four pages ahead
+   * @example Read every link, and fetch four pages ahead
    * ```ts
    * for await (const link of client.links.list({ prefetch: 4 })) console.log(link.refId);
    * ```

@@ -27,7 +27,7 @@ export function normaliseLink(wire: WireLink): Decoded<Link> {
 export function normaliseLinks(wires: readonly WireLink[]): Decoded<readonly Link[]> {
   const links: Link[] = [];
   const issues: Issue[] = [];
-  // The links of an account usually have the same URLs, so each reader keeps its last result.
+  // The links of an account usually share these three URLs, so each reader keeps its last result.
   const read = { callbackUrl: createUrlReader(), dataPrivacyPolicyUrl: createUrlReader(), logoUrl: createUrlReader() };
   for (const [index, wire] of wires.entries()) {
     const link = readLink(wire, read);

@@ -47,8 +47,8 @@ export interface FirstPage {
 export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
   const configured = given === 'auto' ? null : given;
   let learnt: number | null = null;
-  // If several iterations share a first page, `learn` runs several times for this page. Only the first run counts,
-  // because a newer page may have been read since then.
+  // The first iteration of a list and its awaits share a first page, so `learn` may run twice for this page. Only the
+  // first run counts, because another list may have learned a newer number since then.
   const learntFrom = new WeakSet<FetchedPage>();
   return {
     configured,

@@ -77,8 +77,8 @@ export function comparePage(
   function findProblem(): string | null {
     // The newest links may come first. If a whole page of links is created between two requests, the next page has the
     // same links as the page before. So one repeated page can be a coincidence. Two repeated pages without a new link
-    // between them mean that the service does not advance. So does a repeated last page: new links would have added a
-    // page after it.
+    // between them mean that the service does not advance. A repeated last page means this, too: new links would have
+    // added a page after it.
     const isWhole = isRepeat && links.length >= before.refIds.size;
     if (repeats > 1 || (isWhole && isLast)) return 'must not be the same links as on the page before';
     // If the checkpoint page has a single link, new links may move this link to a later page, so that the page looks
@@ -86,6 +86,6 @@ export function comparePage(
     if (isCheckpoint && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats)) {
       return 'must not be the same links as on an earlier page';
     }
-    return pagesWithoutNew > maxPagesWithoutNew ? 'must not be empty or repeated on so many pages in a row' : null;
+    return pagesWithoutNew > maxPagesWithoutNew ? 'must not be empty or repeated on so many consecutive pages' : null;
   }
 }

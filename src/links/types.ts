@@ -53,7 +53,10 @@ export interface NewLink {
    * left out, links of known deployments expire after 90 days.
    */
   expiresAt?: Date | string;
-  /** Other fields that the service accepts. They are sent unchanged, and must not replace the fields above. */
+  /**
+   * Other fields that the service accepts, sent unchanged. If `extra` has a field that only the client may set, such as
+   * `company_name`, the call rejects with a `HostedValidationError`.
+   */
   extra?: Record<string, unknown>;
 }
 

@@ -29,14 +29,14 @@ export interface WireOptions {
   firstPage?: 'auto' | 0 | 1;
   /**
    * How the timestamp of a link operation is written. A Unix timestamp is sent as a string. With `'epoch-s'` (whole
-   * seconds), requests are signed for a time two to five seconds ago, and several requests can have the same time.
-   * Default `'iso'`.
+   * seconds), requests are signed for a time a few seconds ago, and several requests can have the same time. Default
+   * `'iso'`.
    */
   timestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /**
    * How the timestamp of a job status request is written. A Unix timestamp is sent as a number, and signed as its
-   * decimal digits. With `'epoch-s'` (whole seconds), requests are signed for a time two to five seconds ago. For the
-   * polls of a wait, this time is then rounded down to a multiple of ten seconds. Default `'iso'`.
+   * decimal digits. With `'epoch-s'` (whole seconds), requests are signed for a time a few seconds ago. For the polls
+   * of a wait, this time is also rounded down to a multiple of ten seconds. Default `'iso'`.
    */
   jobTimestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /** The name of the field with the signature of a job status request. Default `'sec_key'`. */

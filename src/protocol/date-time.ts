@@ -20,8 +20,8 @@ export interface DateTimeOptions {
 }
 
 /**
- * Parses `2026-01-02T03:04:05.678Z`. The offset is `Z`, `±hh:mm` or `±hhmm`; without one, the time is UTC. The
- * fraction of a second has 0 to 9 digits, and is cut off at the millisecond.
+ * Parses `2026-01-02T03:04:05.678Z`. The offset is `Z`, `±hh:mm` or `±hhmm`; `options` decides about a string without
+ * an offset. The fraction of a second has 0 to 9 digits, and is cut off at the millisecond.
  *
  * @returns the time; null if the string is not a time, such as 30 February.
  */

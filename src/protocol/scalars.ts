@@ -107,9 +107,9 @@ function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Re
 
 /**
  * The fields that the clean value does not have, unchanged. There are two kinds: unknown fields, and fields that could
- * not be parsed. A field is unknown if its name is in neither `named` nor `read`. A field could not be parsed if the
- * service sent a value, but the clean value in `read` is null. Without its wire value, such a field would look like a
- * field that was not sent. The properties of `read` have the names of the wire.
+ * not be parsed. `read` has the parsed values, each under the name of its field on the wire. A field is unknown if its
+ * name is in neither `named` nor `read`. A field could not be parsed if the service sent a value, but the value in
+ * `read` is null. If `extra` did not have the sent value, the field would look like a field that was not sent.
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,

@@ -1,5 +1,6 @@
 /**
- * Signs with Ed25519, and verifies by one strict profile. This code is loaded with the first signature.
+ * Signs with Ed25519. Verifies signatures that pass the checks of `strict-ed25519.ts`. This code is loaded with the
+ * first signature.
  *
  * @module
  */

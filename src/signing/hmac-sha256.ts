@@ -134,8 +134,8 @@ function createHashMac({ hash }: PlatformCrypto, raw: Uint8Array): Mac {
     const block = text.length <= maxReusedLength ? inner : padded(0x36, 3 * text.length);
     const { written } = utf8.encodeInto(text, block.subarray(blockSize));
     const digest = hash('sha256', block.subarray(0, blockSize + written), 'latin1');
-    // A string needs no memory outside the engine's heap. So reading the digest as a string takes half the time of a
-    // buffer.
+    // The digest is read as a string. This takes half the time of a buffer, which needs memory outside the engine's
+    // heap.
     for (let index = 0; index < digest.length; index++) outer[blockSize + index] = digest.charCodeAt(index);
     return hash('sha256', outer, 'base64');
   };

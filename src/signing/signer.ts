@@ -18,7 +18,7 @@ export interface SignatureInput {
 
 /**
  * Signs requests and verifies responses. Both methods may be asynchronous, for keys in a key service. If a method
- * throws, the call fails with a `HostedConfigError`. It shows nothing of the thrown error.
+ * throws, the call fails with a `HostedConfigError`, which does not show the thrown error.
  *
  * @example A signer with a key service
  * ```ts
@@ -43,7 +43,8 @@ export interface Signer {
    */
   sign(input: SignatureInput): string | Promise<string>;
   /**
-   * Verifies a signature of the service. For a malformed signature it returns `false`, and does not throw.
+   * Verifies a signature of the service. Your method must return `false` for a malformed signature: if it throws, the
+   * call fails with a `HostedConfigError`, as if the signer were broken.
    *
    * @param signature - The signature, as received.
    * @param input - What the signature must cover.

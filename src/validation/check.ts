@@ -41,13 +41,13 @@ export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<
 }
 
 /**
- * Checks parsed JSON. No other code may use the JSON, because it may be returned without a copy. The result inherits
- * nothing from a polluted prototype.
+ * Checks parsed JSON. The result may be the JSON itself, without a copy, so the caller must use only the result after
+ * the check. The result inherits nothing from a polluted prototype.
  */
 export function checkJson<T>(schema: z.ZodMiniType<T>, json: unknown): CheckResult<T> {
   const polluted = isPolluted();
   detachFromPrototype(json, polluted);
-  // A value that is accepted unchanged needs no copy, because no other code uses it.
+  // A value that is accepted unchanged needs no copy, because no other code changes it.
   if (isAcceptedAsIs(schema, json)) return { data: json, issues: [] };
   const checked = check(schema, json);
   // zod's copies are ordinary objects, so they inherit from the polluted prototype again.
@@ -60,7 +60,7 @@ export function issuesOf(found: readonly SchemaIssue[], parentPath: readonly Pro
   for (const issue of found) {
     if (issues.length >= maxIssues) break;
     const path = [...parentPath, ...issue.path];
-    // If a value may have several forms, the issues of the most similar form are reported.
+    // If a value may have several forms, the issues of the first form with the right type are reported.
     const nearest = issue.errors?.find((branch) => branch.every((inner) => inner.path.length > 0));
     const unknown = issue.keys?.slice(0, maxIssues);
     if (unknown) {

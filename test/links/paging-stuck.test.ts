@@ -137,7 +137,7 @@ const stuckServices: readonly [string, string, Pager, Partial<HostedClientOption
     'must not be the same links as on an earlier page',
     (page = 1) => wirePage([`a${page % 3}`, `b${page % 3}`], page, 9),
   ],
-  ['links', 'must not be empty or repeated on so many pages in a row', (page = 1) => wirePage([], page, 1e15)],
+  ['links', 'must not be empty or repeated on so many consecutive pages', (page = 1) => wirePage([], page, 1e15)],
 ];
 
 test.each(stuckServices)('what ends a walk loudly says: "%s" %s', async (path, message, pager, options) => {
