@@ -1,7 +1,7 @@
 /**
- * Measures how long the callback handler takes to reject 8 MiB without a signature, which anyone can post. The
- * shapes of these bodies are expensive to parse. Run it with `npm run bench:door`; a number after the command sets
- * the MiB to send.
+ * Measures how long the callback handler takes to reject a body of 8 MiB without a signature, because anyone can post
+ * such a body. Many shapes of bodies are tried, to find the slowest. Run it with `npm run bench:door`; a number after
+ * the command sets the size of a body, in MiB.
  */
 
 import { HostedClient } from 'hosted-client';

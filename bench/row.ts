@@ -37,7 +37,10 @@ export interface Aim {
   readonly of?: string;
 }
 
-/** Divides the values of each variant by the values of the base variant in the same rounds. */
+/**
+ * Divides the median of each variant by the median of the base variant. The value of a round is the ratio of the two
+ * values in this round.
+ */
 export function ratios(
   outcomes: Readonly<Record<string, Outcome>>,
   name: string,
@@ -105,7 +108,10 @@ export function formatFigure(figure: Figure): string {
   return range > 0 ? `${rounded(value)} ± ${Number(range.toPrecision(1))}` : String(rounded(value));
 }
 
-/** Compares `ours` with the build before it. A difference counts if three quarters of the rounds show it. */
+/**
+ * Compares `ours` with the build before it. A difference counts if three quarters of the rounds show it. If there is
+ * only one value, any difference counts.
+ */
 export function formatChange({ figures: { ours, before }, better }: Row): string {
   if (!ours || !before || 'failed' in ours || 'failed' in before) return '';
   const rounds = ours.rounds?.map((value, round) => value / (before.rounds?.[round] ?? Number.NaN)) ?? [];

@@ -94,11 +94,11 @@ async function nextReport(child: ChildProcess): Promise<Report> {
   const timer = setTimeout(() => ending.abort(), turnLimitMs);
   try {
     const reported = once(child, 'message', { signal }).then(([report]) => report as Report);
-    const exited = once(child, 'exit', { signal }).then(([code]) => ({ failed: `Its process ended with ${code}` }));
+    const exited = once(child, 'exit', { signal }).then(([code]) => ({ failed: `The process ended with ${code}` }));
     return await Promise.race([reported, exited]);
   } catch {
     child.kill();
-    return { failed: `It took longer than ${turnLimitMs / 1_000} s` };
+    return { failed: `The turn took longer than ${turnLimitMs / 1_000} s` };
   } finally {
     clearTimeout(timer);
     ending.abort();

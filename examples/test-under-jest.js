@@ -70,7 +70,7 @@ test('a callback opens the account, and a forged one does not', async () => {
   expect([genuine.status, accounts.get(job.userId)]).toEqual([200, 'open']);
 });
 
-// jest's fake timers work as well as a test clock.
+// jest's fake timers can replace a test clock.
 afterEach(() => {
   jest.useRealTimers();
 });

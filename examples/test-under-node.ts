@@ -63,8 +63,8 @@ test('a callback opens the account, and a forged one does not', async () => {
   assert.deepEqual([genuine.status, accounts.get(job.userId)], [200, 'open']);
 });
 
-// The fake timers of node:test work as well as a test clock. A tick fires only the timers that are already set, so
-// the request and the response that follow must run before the next tick.
+// The fake timers of node:test can replace a test clock. A tick fires only the timers that are already set, so this
+// test lets the request and the response that follow run before the next tick.
 afterEach(() => mock.timers.reset());
 
 async function pass(ms: number): Promise<void> {

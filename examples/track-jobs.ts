@@ -19,7 +19,8 @@ import pg from 'pg';
 type Context = { customer: number };
 
 const pool = new pg.Pool({ connectionString: env.DATABASE_URL });
-// An idle connection that breaks is replaced. Without a listener, its error would end the process.
+// The pool replaces an idle connection that breaks. Without a listener, the error of the connection would end the
+// process.
 pool.on('error', (error) => console.error(`a connection broke: ${error.message}`));
 
 /** Creates the tracker of a process, web server or worker. The tracker creates its own tables. */
@@ -57,7 +58,10 @@ export function createApp(tracker: Tracker<Context>): express.Express {
   return app;
 }
 
-/** Handles a completion in a worker. It may run several times for one job, but the key makes its effect happen once. */
+/**
+ * Handles a completion in a worker. It may run several times for one job, but it changes the customer only once,
+ * because it stores the completion's key in the same transaction.
+ */
 export async function decide(completion: Completion<Context>): Promise<void> {
   const verified = completion.outcome === 'completed' ? completion.status.success : null;
   const connection = await pool.connect();

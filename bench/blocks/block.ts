@@ -26,7 +26,7 @@ export async function measureCalls(times: number, call: () => Promise<unknown>) 
 
 /** Collects garbage, and returns the heap still in use, in bytes. */
 export async function measureHeap(): Promise<number> {
-  if (!globalThis.gc) throw new Error('Run it with --expose-gc');
+  if (!globalThis.gc) throw new Error('Run node with --expose-gc');
   // One round is not enough: objects that are finalized after a round are collected in the next round.
   for (let round = 0; round < 3; round++) {
     await setTimeout(20);

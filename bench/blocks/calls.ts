@@ -20,7 +20,7 @@ export async function prepare(settings: CallsSettings & BlockSettings): Promise<
   const variant = await createVariant(settings.variant, settings.dist, target);
   const call = settings.kind === 'status' ? variant.status : variant.list;
 
-  /** Makes the service respond, and returns the response. */
+  /** Returns the response of the service to each call. In memory, it first writes this response. */
   async function serve(): Promise<string> {
     if (url === null) {
       const response = kind.write();

@@ -1,4 +1,4 @@
-/** The same requests with other packages. None of them signs, verifies or decodes. */
+/** Sends the requests of the bench with other packages. None of these packages signs, verifies or decodes. */
 
 /** The packages by name. Each entry loads its package, and returns a function that posts with `baseUrl` and `fetch`. */
 export const peers = {
@@ -10,7 +10,7 @@ export const peers = {
     const { client, Jobs } = await loadStripe(baseUrl, fetch);
     return new Jobs(client).post;
   },
-  // stripe's default on Node. The package uses node:http and ignores `fetch`.
+  // Uses stripe's default HTTP client on Node, which needs no `fetch`.
   async 'stripe, http'(baseUrl) {
     const { client, Jobs } = await loadStripe(baseUrl);
     return new Jobs(client).post;

@@ -8,7 +8,7 @@ export function writeResults(rows: readonly Row[]): string {
   const missed = aimed.filter((row) => !reaches(row, row.aims ?? [])).map(({ what }) => what);
   return `# What the client costs
 
-Written by \`npm run bench\` on ${describeMachine()}. Each figure is the median of the rounds of one run. All variants took turns, each in a separate process. The number after ± is half the range of the middle half of the rounds. Times are CPU time of the client's process, unless the row says otherwise. [README.md](README.md) says what each variant does, and which part of a call needs how much time.
+Written by \`npm run bench\` on ${describeMachine()}. Each figure is the median of the rounds of one run, or the ratio of two medians. All variants took turns, each in a separate process. The number after ± is half the range of the middle half of the rounds. Times are CPU time of the client's process, unless the row says otherwise. [README.md](README.md) says what each variant does, and which part of a call needs how much time.
 
 ![CPU of a call and time to begin, as multiples of bare fetch, beside ky, stripe, openai and axios](results.svg)
 

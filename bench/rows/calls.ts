@@ -1,4 +1,7 @@
-/** Compares the cost of a job status and of a list with bare fetch and other packages, in memory and over loopback. */
+/**
+ * Measures the cost of a job status (in memory and over loopback) and of a list (in memory), for this client, bare
+ * fetch and other packages.
+ */
 
 import type { CallsSettings } from '../blocks/calls.ts';
 import { medians, type Row, ratios, valueIn } from '../row.ts';

@@ -38,7 +38,7 @@ async function firstResponseRows({ dist, against }: Context): Promise<readonly R
       Object.entries(walls[name]).map(([who, wall]) => [who, { figures: { wall } }]),
     );
     return {
-      what: `sandbox: from the start to the first ${name === 'service' ? 'link' : 'page of the console'}`,
+      what: `sandbox: elapsed time from the start to the first ${name === 'service' ? 'link' : 'page of the console'}`,
       unit: "× node -e ''",
       figures: ratios(outcomes, 'wall'),
       ...(name === 'service' && { aims: [{ bound: 4 }] }),
@@ -111,7 +111,7 @@ async function callRow(context: Context): Promise<Row> {
   };
 }
 
-/** Measures how much the memory grows from 15,000 to 30,000 requests. */
+/** Measures how much the memory grows from 15,000 to 30,000 requests, not counting the warm-up. */
 async function memoryRow(context: Context): Promise<Row> {
   const participants = participantsOf(['ours'], context);
   const settings = () => ({ times: 15_000, measures: 'memory' as const });

@@ -1,4 +1,4 @@
-/** Compares the cost of signing and verifying alone with `node:crypto`. */
+/** Measures signing and verifying without a call, as multiples of the time that `node:crypto` takes. */
 
 import { medians, type Row, ratios, valueIn } from '../row.ts';
 import { rounded } from '../statistics.ts';

@@ -104,7 +104,7 @@ function allOf(dist: string): string {
   return `export * from ${JSON.stringify(join(dist, 'index.js'))}`;
 }
 
-/** Measures the installed size, including dependencies. */
+/** Measures the installed size: ours with its dependency, the others without theirs. */
 function installedRow(): Row {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'];
   const [packed] = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' })) as { unpackedSize: number }[];

@@ -1,4 +1,4 @@
-/** Compares a process that imports a package and makes a first call with a process that uses bare fetch. */
+/** Measures processes that import a package and make a first call, as multiples of a process with only bare fetch. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ export async function startUpRows(context: Context): Promise<readonly Row[]> {
     },
     { what: `${what}, elapsed time`, unit, figures: ratios(calls, 'wall'), note: note('wall') },
     {
-      what: 'import alone',
+      what: 'import alone, elapsed time',
       unit: 'ms more than a process without imports',
       figures: Object.fromEntries(over.map(([name, figure]) => [name, { value: valueIn(figure) - idle }])),
       note: `process without imports: ${rounded(idle)} ms`,
@@ -41,7 +41,7 @@ export async function startUpRows(context: Context): Promise<readonly Row[]> {
   ];
 }
 
-/** Returns the programs. In each, `value` is the parsed or decoded response. */
+/** Returns programs that make a first call. In each program, `value` is the parsed or decoded response. */
 function firstCalls(url: string, { dist, against }: Context): Readonly<Record<string, string>> {
   const body = JSON.stringify({ partner_id: partnerId, user_id: job.userId, job_id: job.jobId });
   const { hostname, port } = new URL(url);

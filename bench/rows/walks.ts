@@ -20,7 +20,7 @@ export async function walkRows(context: Context): Promise<readonly Row[]> {
     ['oneByOne', 'ahead'].map((name) => rounded(median(roundsOf(outcomes[variant], name)))).join(' and ');
   return [
     {
-      what: `${pages.ahead.toLocaleString('en')} pages with 5 ms of latency, 8 prefetched`,
+      what: `${pages.ahead.toLocaleString('en')} pages with 5 ms of latency, 8 prefetched, elapsed time`,
       unit: '× as fast as without prefetch',
       better: 'higher',
       figures,

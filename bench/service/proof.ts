@@ -9,7 +9,7 @@ import type { Target } from './target.ts';
 /** A kind of response. */
 export interface Kind {
   readonly path: string;
-  /** Writes the response of the service in memory. */
+  /** Writes the response that the service sends if it is in memory. */
   write(): string | Uint8Array;
   /** Writes the same response, signed with a wrong key. */
   forge(): string;

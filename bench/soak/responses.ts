@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 export const partnerId = '085';
 export const apiKey = 'soak-key';
 
-// Signs an earlier time. A response with the time of the request would have the signature of the request, and the
+// Signs for one second ago. A response with the time of the request would have the signature of the request, and the
 // client would reject it.
 function sign(record: object): object {
   const timestamp = new Date(Date.now() - 1_000).toISOString();

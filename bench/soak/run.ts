@@ -1,6 +1,7 @@
 /**
- * The command `npm run soak` makes 100,000 calls in one process, and fails if heap, handles, listeners or sockets
- * have grown afterwards. A number after the command sets the number of calls.
+ * The command `npm run soak` makes 100,000 calls in one process. It fails if heap, handles, listeners or sockets have
+ * grown by more than `bounds` allows, and after any warning or unhandled rejection. A number after the command sets the
+ * number of calls.
  */
 
 import { type Holdings, soak } from './soak.ts';
@@ -9,7 +10,7 @@ import { type Holdings, soak } from './soak.ts';
 const bounds = { heapBytes: 4 * 1024 * 1024, handles: 2, listeners: 0, sockets: 0 };
 
 const { gc } = globalThis;
-if (!gc) throw new Error('Run it with --expose-gc');
+if (!gc) throw new Error('Run node with --expose-gc');
 const calls = Number(process.argv[2] ?? 100_000);
 let unhandled = 0;
 process.on('unhandledRejection', () => {

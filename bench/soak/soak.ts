@@ -18,7 +18,7 @@ export interface Soak {
   readonly concurrency: number;
   /** Collects garbage. If the process does not allow this, `heapBytes` includes garbage. */
   readonly collect: () => void;
-  /** Called now and then with the number of calls that have ended. */
+  /** Called after every 10,000 calls, with the number of calls that have ended and the bytes of the heap in use. */
   readonly onProgress?: (ended: number, heapBytes: number) => void;
 }
 
