@@ -50,7 +50,7 @@ export interface Settings {
   readonly userAgent: string;
 }
 
-/** A client's options after the check: a deep copy of the caller's options. */
+/** A client's options after the check. Plain objects and lists are copies, so a later change by the caller has no effect. */
 export type CheckedOptions = z.output<typeof clientOptions>;
 
 /**
