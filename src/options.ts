@@ -39,7 +39,7 @@ interface ApiKeyOption {
 }
 
 /**
- * Signs with a signer.
+ * Signs with the given `signer`, in place of an API key.
  *
  * @inline
  */

@@ -126,8 +126,8 @@ export function requestIdIn(headers: Headers, sentSignatures: readonly string[])
 /** The length of each part of a signature. An id does not contain so many characters of a signature by coincidence. */
 const partLength = 8;
 
-// Searches the id for each part of the signature. Any 15 consecutive characters of a signature contain at least one
-// whole part of 8, because the parts follow each other without a gap.
+// Cuts the signature into parts of 8 characters, and searches the id for each part. From any character, the next part
+// begins at most 7 characters later. So 15 consecutive characters contain a whole part.
 function hasPartOf(id: string, signature: string): boolean {
   if (signature.length < partLength) return id === signature;
   const [text, secret] = [standardBase64(id), standardBase64(signature)];

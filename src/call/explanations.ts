@@ -1,7 +1,7 @@
 /**
  * Explains errors: why the service cannot be reached, why it does not accept a signature, and what to do next. A
- * message names the origin of a URL, but never its path, and never a part of a key. This module is loaded when the
- * first of these errors occurs.
+ * message names the origin of a URL, but never its path, and never a part of a key. A client loads this
+ * module only when a request fails without a complete response, or when the service rejects a signature.
  *
  * @module
  */
@@ -146,7 +146,7 @@ function hintsAboutFetch(failure: ConnectionFailure, origin: string): readonly s
   return hints;
 }
 
-/** A difference between the clocks of at most this many ms is not mentioned, because `Date` has only whole seconds. */
+/** A difference between the clocks of at most this many ms is not mentioned: it is hardly the cause. */
 const unsuspiciousMs = 5_000;
 
 /** The facts about a response that rejected our signature. */

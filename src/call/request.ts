@@ -92,7 +92,7 @@ function sign(attempt: Attempt, timestamp: string): string | Promise<string> {
     if (typeof signature === 'string' && signature !== '') return signature;
     throw createSignerError();
   };
-  // An error of the caller's signer may contain a key, so it is neither shown nor passed on.
+  // An error of the caller's signer may contain a key, so it is not passed on, unless it is an error of this package.
   const fail = (error: unknown): never => {
     throw error instanceof HostedError ? error : createSignerError();
   };

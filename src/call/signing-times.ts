@@ -59,7 +59,7 @@ const ignoredStepMs = 300_000;
 const backMs = 1_000;
 /**
  * A request collides if the timestamp of its response is exactly `leadMs` ahead of the time when the request was made.
- * The responses of a service are always about equally far ahead. So if two leads differ by at least this, in ms, only
+ * The timestamps of a service's responses are always about the same time ahead of their requests. So if two leads differ by at least this, in ms, only
  * one of them can collide.
  */
 const minDistanceMs = 250;
@@ -88,7 +88,7 @@ function createMilliseconds(): SigningTimes {
       const at = Math.floor(now);
       // A collision at the planned lead could happen again with every request, so the planned lead changes.
       if (collided.leadMs === collided.plannedLeadMs) plannedLeadMs = collided.plannedLeadMs === 0 ? -backMs : 0;
-      // The request can use a time before the collision: the service now signs only for later times. A time between
+      // The new time may be earlier than the collided time: the service now signs only for later times. A time between
       // `lastButOne` and `last` is free, because no other request has a time between these two.
       const before = Math.max(Math.min(at - backMs, collided.time - 1), lastButOne + 1);
       if (last === collided.time && before < collided.time) return { time: before, leadMs: before - at, plannedLeadMs };
@@ -109,8 +109,8 @@ const pollStepMs = 10_000;
 
 // Nearly every response is signed for the current second, so requests use an earlier second. If the service's clock is
 // some seconds behind, its responses could have the second of an earlier poll, again and again. So polls are signed
-// only for multiples of ten seconds. After a collision, the poll is sent again one second later. Its response is then
-// signed for a second that is not such a multiple, so no poll has used this second.
+// only for multiples of ten seconds. After a collision, the service's current second is such a multiple. The poll is
+// sent again one second later, so the next response has a timestamp that no poll has used.
 function createSeconds(): SigningTimes {
   let plannedLeadMs = secondsLeadMs.first;
   return {

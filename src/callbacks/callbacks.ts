@@ -81,9 +81,9 @@ export interface Callbacks {
    *
    * `onEvent` gets each result of the job's history only once, even if the service redelivers the result with a new
    * signature. `onEvent` gets the same result again only if the job's state has changed since then. Each process
-   * remembers the latest 10,000 results for each `replayGuard`, and other processes cannot see this memory. The guard
-   * does not recognise a result with a new signature, because its keys include the signed time. So if a result is
-   * redelivered with a new signature, another process may pass the result on again, with the same `event.id`.
+   * remembers the latest 10,000 results for each `replayGuard`, and other processes cannot see this memory. The keys
+   * that the guard gets include the signed time, so it takes a result with a new signature for a new callback. So if a
+   * result is redelivered with a new signature, another process may pass the result on again, with the same `event.id`.
    *
    * After a response with 500 or 503, the next delivery counts as new. `onError` is called for every delivery whose
    * response is not 200.

@@ -68,8 +68,8 @@ export interface JobResult {
   /** The fields that the partner sent with the job. */
   readonly partnerParams: PartnerParams | null;
   /**
-   * Fields that this package does not know, and a confidence or a job id of the service that it cannot read. All are
-   * unchanged. Signatures are left out.
+   * Fields that this package does not know. Also the confidence and the service's own job id, if this package cannot
+   * read them. All are unchanged. Signatures are left out.
    */
   readonly extra: Readonly<Record<string, unknown>>;
 }

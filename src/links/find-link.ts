@@ -65,8 +65,8 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
     const all = [...front, ...back.toReversed()].flat();
     const order = orderOf(all);
     const isOrdered = order === 'newest first' || order === 'oldest first';
-    // If links have moved, unread links may now be on pages that were read from the back. So these pages are read
-    // again.
+    // If links were added or removed during the search, a link that was not read yet may have moved to a page that was
+    // already read from the back. So these pages are read again.
     if (low > high && isMoved && order !== 'oldest first') {
       high = last;
       isRereading = true;

@@ -87,13 +87,10 @@ export const assumedSignatureContext = 'sid_request';
 /** §5 does not show how long a signature is valid. */
 export const assumedMaxResponseAgeMs = 300_000;
 
-/** §6 does not show how late a callback may be. */
+/** §6 does not show how late a callback may be. This limit, in ms, is for a handler that does not confirm callbacks. */
 export const assumedMaxCallbackAgeMs = 300_000;
 
-/**
- * §6 does not show how late a callback may be. If job status confirms a callback, the callback may be up to two days
- * late (in ms).
- */
+/** How late a callback may be, in ms, for a handler that confirms callbacks with the job status: two days. */
 export const assumedMaxHintAgeMs = 2 * 24 * 60 * 60 * 1000;
 
 /**

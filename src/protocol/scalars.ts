@@ -106,8 +106,8 @@ function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Re
 }
 
 /**
- * The fields that the clean value does not have, unchanged. There are two kinds: unknown fields, and fields that could
- * not be parsed. `read` has the parsed values, each under the name of its field on the wire. A field is unknown if its
+ * The fields whose content is not in the clean value, as the service sent them. There are two kinds: unknown fields, and
+ * fields that could not be parsed. `read` has the parsed values, each under the name of its field on the wire. A field is unknown if its
  * name is in neither `named` nor `read`. A field could not be parsed if the service sent a value, but the value in
  * `read` is null. If `extra` did not have the sent value, the field would look like a field that was not sent.
  */

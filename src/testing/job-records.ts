@@ -33,8 +33,8 @@ export function writeJobStatus(job: StoredJob, parts: JobStatusParts, nowMs: num
 }
 
 /**
- * Writes the status of a job without a result. In deployments, `result` of such a job is a string or an empty object,
- * or properties are missing. §2.4 does not show this.
+ * Writes the status of a job without a result. The `result` of such a job is a string or an empty object, or is missing
+ * (§2.4). In deployments, a status may also have only `job_complete`, which §2.4 does not show.
  */
 function writeWaiting(job: StoredJob, spell: Spell): object {
   return spell<object>(

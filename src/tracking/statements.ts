@@ -54,7 +54,8 @@ export function createStatements(settings: TrackerSettings) {
   const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
   // True if the service does not know the job and only callbacks have mentioned it.
   const isUnknown = (row: string) => `(not ${row}.is_proven and ${row}.last_error is not distinct from 'not_found')`;
-  // The link that a callback named for a job that is tracked without a link. This link is used only to count the job.
+  // A callback may name a link for a job that is tracked without a link. The job then counts as a known job of this
+  // link (`jobsOf`), but it does not get the link's context.
   const toldLink = `case when t.link_ref_id is null then coalesce(t.told_link_ref_id, excluded.link_ref_id)
     else t.told_link_ref_id end`;
   // Counts the known jobs of a link. Jobs that the service does not know are not counted: a callback may have invented
@@ -104,7 +105,8 @@ update ${tracked} t set state = ${states.tracking}, context = coalesce(
 where t.link_ref_id = $2::text and t.kind = ${kinds.job} and t.state = ${states.heard}`,
 
     /**
-     * Follows the jobs of a link that callbacks mentioned while `trackLink` was running. Parameter: $1 key of the link.
+     * Follows jobs that `trackLink` missed, because their callbacks were stored while it was running. Parameter: $1 key
+     * of the link.
      */
     adopt: `update ${tracked} t set state = ${states.tracking}, context = l.context, due = now(),
   deadline = now() + ${interval(deadlineMs)}, step = 0
@@ -253,7 +255,7 @@ where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracki
 
     /**
      * Adds a gap: the row of a completion with the outcome `unheard`. Parameters: $1 key, $2 key of the link, $3 number
-     * of missing jobs, $4 number of those missing jobs that a later callback has mentioned.
+     * of missing jobs, $4 number of these jobs that callbacks have mentioned since they were reported as missing.
      */
     addGap: `with reported as (
   update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_told = $4::integer where key = $2::uuid and missing < $3::integer
@@ -302,10 +304,10 @@ from json_to_recordset($1::text::json) as n(key uuid, attempts integer, name tex
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOver}`,
 
     /**
-     * Finds completions whose worker died during the last attempt, and turns them into dead letters. Until then, only
-     * pg-boss knows that they failed. A job may be untracked and then tracked again, so it can end twice. A message
-     * that is older than the latest end belongs to the earlier completion, and is ignored. Parameter: $1 name of the
-     * queue.
+     * Finds completions whose worker died during the last attempt, and turns them into dead letters. Before this
+     * statement runs, only pg-boss knows that they failed. A job may be untracked and then tracked again, so it can end
+     * twice. A message that is older than the latest end belongs to the earlier completion, and is ignored. Parameter:
+     * $1 name of the queue.
      */
     findBuried: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = 'TimeoutError',
   attempts = t.attempts + coalesce(m.source_retry_count, 0) + 1

@@ -30,7 +30,8 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
       if (parsed.success) entries.push(parsed.data);
       else if (addIssues(parsed.error.issues, index, context) - before >= maxIssues) break;
     }
-    // After an issue, the given list is returned, so that checks of the whole list find every entry at its index.
+    // If there was an issue, the given list is returned. `entries` lacks the invalid entries, so a check of the whole
+    // list would find later entries at a wrong index.
     return context.issues.length > before ? (value as T[]) : entries;
   });
   return describeStructure(schema, { kind: 'list', entry, rules });
