@@ -50,7 +50,11 @@ export interface Settings {
   readonly userAgent: string;
 }
 
-/** A client's options after the check. Plain objects and lists are copies, so a later change by the caller has no effect. */
+/**
+ * A client's options after the check. The object itself, `baseUrls`, `jobStatusBaseUrls` and `wire` are copies, so a
+ * later change by the caller has no effect. Functions, and objects with methods (`signer`, `clock`, `logger`), are the
+ * caller's own.
+ */
 export type CheckedOptions = z.output<typeof clientOptions>;
 
 /**

@@ -80,10 +80,11 @@ export interface Callbacks {
    *   invalid.
    *
    * `onEvent` gets each result of the job's history only once, even if the service redelivers the result with a new
-   * signature. `onEvent` gets the same result again only if the job's state has changed since then. Each process
-   * remembers the latest 10,000 results for each `replayGuard`, and other processes cannot see this memory. The keys
-   * that the guard gets include the signed time, so it takes a result with a new signature for a new callback. So if a
-   * result is redelivered with a new signature, another process may pass the result on again, with the same `event.id`.
+   * signature. `onEvent` gets the same result again only if the job's state has changed since then. Each client
+   * remembers the latest 10,000 results for each `replayGuard`. Other clients and processes cannot see this memory. The
+   * keys that the guard gets include the signed time, so it takes a result with a new signature for a new callback. So
+   * if a result is redelivered with a new signature, another client or process may pass the result on again, with the
+   * same `event.id`.
    *
    * After a response with 500 or 503, the next delivery counts as new. `onError` is called for every delivery whose
    * response is not 200.

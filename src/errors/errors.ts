@@ -209,7 +209,10 @@ export class HostedSignatureError extends HostedError {
   }
 }
 
-/** The deadline of a wait has passed, and no poll returned a final status. To wait again later, you only need `job`. */
+/**
+ * The deadline of a wait has passed, and no poll returned a final status. A callback handler also passes this error to
+ * `onError`, if the callback is marked as final but its job is still pending. To wait again later, you only need `job`.
+ */
 export class HostedPollTimeoutError extends HostedError {
   static {
     nameClass(HostedPollTimeoutError, 'HostedPollTimeoutError');

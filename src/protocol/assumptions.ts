@@ -87,10 +87,16 @@ export const assumedSignatureContext = 'sid_request';
 /** §5 does not show how long a signature is valid. */
 export const assumedMaxResponseAgeMs = 300_000;
 
-/** §6 does not show how late a callback may be. This limit, in ms, is for a handler that does not confirm callbacks. */
+/**
+ * §6 does not show how late a callback may be. This limit, in ms, in the past or the future, is for `callbacks.receive`,
+ * and for a handler that does not confirm callbacks.
+ */
 export const assumedMaxCallbackAgeMs = 300_000;
 
-/** How late a callback may be, in ms, for a handler that confirms callbacks with the job status: two days. */
+/**
+ * How late a callback may be, in ms, for a handler that confirms callbacks with the job status, and for a tracker: two
+ * days.
+ */
 export const assumedMaxHintAgeMs = 2 * 24 * 60 * 60 * 1000;
 
 /**

@@ -151,7 +151,8 @@ function compare(row: TakenRow, finished: number): Found {
 }
 
 /**
- * Returns the link that a verified status names, if the callback named another link. Otherwise returns null.
+ * Returns the link that a verified status names, if the callback named another link or none. Returns null if the status
+ * names no link, or also names the callback's link.
  */
 export function findOtherLink(row: TakenRow, { result, history }: JobStatus): string | null {
   const named = [result, ...(history ?? [])].flatMap((entry) => entry?.partnerParams?.linkId ?? []);

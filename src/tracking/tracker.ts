@@ -93,8 +93,8 @@ export interface Tracker<C extends Json = Json> {
   ): Promise<CallbackEvent>;
   /**
    * Creates a web-standard handler that does the same as `receive`. It responds with 200 when the callback is stored,
-   * and with 400, 401, 405, 408, 413 or 503 when `callbacks.handler` would do so. It also responds with 503 and
-   * `Retry-After` when the callback could not be stored.
+   * and with 400, 401, 405, 408 or 413 when `callbacks.handler` would do so. It responds with 503 and `Retry-After` when
+   * the callback could not be stored or read, or when the signer or the clock failed.
    *
    * @param options - How large a callback may be.
    * @returns A function that takes a request and resolves with a response. It never rejects.
