@@ -1,4 +1,4 @@
-/** How the JavaScript of the package is made; `tsc -p src` makes its declarations. */
+/** Builds the JavaScript of the package. `tsc -p src` creates the declarations. */
 
 import { resolve } from 'node:path';
 import { defineConfig } from 'rolldown';
@@ -9,7 +9,7 @@ interface Graph {
   getModuleInfo(id: string): { readonly importers: readonly string[] } | null;
 }
 
-/** Whether importing the main entry loads a module: not one that is imported lazily, or by `testing` alone. */
+/** Whether an import of the main entry also loads a module. Lazy imports do not count. */
 function isLoadedAtOnce(id: string, graph: Graph): boolean {
   const importers = new Set([id]);
   for (const importer of importers) {
@@ -31,9 +31,10 @@ export default defineConfig({
     'tracking/index': resolve('src/tracking/index.ts'),
   },
   platform: 'neutral',
-  // ky, zod and, in the sandbox, hono come along, with their licences in THIRD-PARTY-NOTICES.md: of their 9 MB a twentieth is
-  // used, and one file loads in a third of the time that theirs take. tweetnacl asks for a module system as
-  // it loads, and few need it; the others are the user's own.
+  // ky, zod and (in the sandbox) hono are bundled, and `THIRD-PARTY-NOTICES.md` has their licences. As separate
+  // packages, ky and zod take 9 MB, but the client uses only a twentieth of this size. Their separate files also take
+  // three times as long to load. tweetnacl is not bundled, because it uses `module` and `require` when it loads, and
+  // few users need it. Users install the other packages themselves.
   external: ['tweetnacl', 'msw', '@opentelemetry/api', 'pg', 'pg-boss', '@electric-sql/pglite', /^node:/],
   resolve: { mainFields: ['module', 'main'] },
   transform: { target: 'es2023', jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
@@ -41,11 +42,11 @@ export default defineConfig({
     dir: 'dist',
     format: 'esm',
     cleanDir: true,
-    // It is readable as it stands; of what is bundled the sources are not there to map to.
+    // The output is readable without a source map, and the package does not contain the sources of ky, zod and hono.
     sourcemap: false,
     chunkFileNames: '[name]-[hash].js',
-    // One file for all that is loaded at once: by itself, a bundler makes one for each set of entries that share
-    // something, and eight files take twice as long to load.
+    // One file has all modules that the main entry loads immediately. Without this group, the bundler would create a
+    // file for each set of entries that share modules, and eight files take twice as long to load.
     codeSplitting: {
       groups: [
         { name: (id, graph) => (isLoadedAtOnce(id, graph) ? 'core' : null), debugName: 'core' },
