@@ -89,7 +89,7 @@ function keyOf(read: Read) {
   };
 }
 
-// A binding of a Worker may be of any type.
+// On a Worker, variables are bindings, and a binding may be of any type. So HOSTED_LOG may not be a string.
 function loggerOf(level: unknown): unknown {
   return typeof level === 'string' ? readProperty(consoleLoggers, level) : undefined;
 }

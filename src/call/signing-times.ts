@@ -59,8 +59,8 @@ const ignoredStepMs = 300_000;
 const backMs = 1_000;
 /**
  * A request collides if the timestamp of its response is exactly `leadMs` ahead of the time when the request was made.
- * The timestamps of a service's responses are always about the same time ahead of their requests. So if two leads differ by at least this, in ms, only
- * one of them can collide.
+ * The timestamps of a service's responses are always about the same time ahead of their requests. So if two leads
+ * differ by at least this, in ms, only one of them can collide.
  */
 const minDistanceMs = 250;
 

@@ -16,7 +16,7 @@ export const callbackFacts = {
 } as const satisfies ErrorFacts;
 
 const staleness =
-  'it was signed too long ago or in the future; the limit is "maxAgeMs", or "maxHintAgeMs" in a handler that confirms';
+  'it was signed too far in the past or in the future; the limit is "maxAgeMs", or "maxHintAgeMs" in a handler that confirms';
 
 /** Creates the errors about the content of a callback. */
 export const callbackSource: Source = {

@@ -68,7 +68,7 @@ export interface HandlerOptions extends ReceiveOptions {
   bodyTimeoutMs?: number;
   /**
    * How long the handling of a delivery may take, in milliseconds. After that, the next delivery of the callback counts
-   * as new: `onEvent` may hang, or the process may have died. Default 300,000.
+   * as new, because `onEvent` may hang, or the process may have died. Default 300,000.
    */
   leaseMs?: number;
   /**

@@ -19,7 +19,7 @@ export const signatureMessages: Readonly<Record<SignatureReason, string>> = {
   malformed: 'its signature or timestamp is malformed',
   mismatch: 'its signature does not match its timestamp, the partner id and the key of this client',
   unkeyed: 'instead of a signature, it has a digest that anyone can compute',
-  stale: 'it was signed too long ago or in the future; "maxResponseAgeMs" says how far from now it may be',
+  stale: 'it was signed too far in the past or in the future; the limit is "maxResponseAgeMs"',
   reflected: 'it has the signature of our own request',
   replayed: 'its signature was received before with another body',
 };

@@ -16,7 +16,8 @@ export function findUnusedProxy(url: string, facts: ProcessFacts | null = readPr
   return name === undefined || isExcepted(hostname, facts) ? null : name;
 }
 
-// More exceptions of `NO_PROXY` match here than in any runtime, because wrong advice is worse than no advice.
+// Here `NO_PROXY` excepts more hosts than in any runtime: subdomains always match, and ports are ignored. To miss an
+// unused proxy is better than to report one that is not needed.
 function isExcepted(hostname: string, { read }: ProcessFacts): boolean {
   const entries = (read('no_proxy') ?? read('NO_PROXY') ?? '').toLowerCase().split(/[,\s]/);
   return entries.some((entry) => {

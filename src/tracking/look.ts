@@ -151,8 +151,8 @@ function compare(row: TakenRow, finished: number): Found {
 }
 
 /**
- * Returns the link that a verified status names, if the callback named another link or none. Returns null if the status
- * names no link, or also names the callback's link.
+ * A verified status can name several links, in its result and its history. Returns the first of them, if the callback
+ * named another link or none. Returns null if the callback's link is one of them, or if the status names no link.
  */
 export function findOtherLink(row: TakenRow, { result, history }: JobStatus): string | null {
   const named = [result, ...(history ?? [])].flatMap((entry) => entry?.partnerParams?.linkId ?? []);

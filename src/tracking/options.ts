@@ -130,7 +130,7 @@ export interface TrackerSettings {
 }
 
 const dayMs = 86_400_000;
-/** The longest `deadlineMs` and `retentionMs`: ten years. No timer runs so long, because the database stores dates. */
+/** The longest `deadlineMs` and `retentionMs`: ten years. Longer than any timer, because these times are dates in the database. */
 const maxAgeMs = 3_650 * dayMs;
 
 const age = z.custom<number>(

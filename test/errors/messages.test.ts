@@ -182,7 +182,7 @@ const unbelieved: readonly [string, Reply][] = [
   ],
   ['instead of a signature, it has a digest that anyone can compute', { timestamp: isoNow, signature: anyonesDigest }],
   [
-    'it was signed too long ago or in the future; "maxResponseAgeMs" says how far from now it may be',
+    'it was signed too far in the past or in the future; the limit is "maxResponseAgeMs"',
     signed({}, { timestamp: '2025-01-02T03:04:05.678Z' }),
   ],
   ['it has the signature of our own request', ({ body }) => Response.json(body)],
