@@ -1,4 +1,4 @@
-/** The types of `peers.js`. The other packages are installed only for the benches. */
+/** The types of `peers.js`, which calls ky, stripe, openai and axios. Only the bench installs these packages. */
 
 /** Posts a body to a path, and returns the parsed JSON. */
 export type Post = (path: string, body: object) => Promise<unknown>;

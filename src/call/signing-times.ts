@@ -48,7 +48,8 @@ export function createSigningTimes(wire: Wire): Readonly<Record<'links' | 'jobs'
 
 /** Adds an offset to the time that a request is signed for. The result is never more than a day from `now`. */
 export function correctTime(time: number, offsetMs: number, now: number): number {
-  // One second less than a day, because a timestamp in whole seconds drops the milliseconds.
+  // One second less than a day: a timestamp in whole seconds is rounded down, so the sent time can be up to a second
+  // earlier than this result.
   const most = largestOffsetMs - 1_000;
   return Math.floor(Math.min(Math.max(time + offsetMs, now - most), now + most));
 }
@@ -59,8 +60,8 @@ const ignoredStepMs = 300_000;
 const backMs = 1_000;
 /**
  * A request collides if the timestamp of its response is exactly `leadMs` ahead of the time when the request was made.
- * The timestamps of a service's responses are always about the same time ahead of their requests. So if two leads
- * differ by at least this, in ms, only one of them can collide.
+ * In all calls to one service, responses are ahead by about the same time. So if two leads differ by at least this, in
+ * ms, only one of them can collide.
  */
 const minDistanceMs = 250;
 
@@ -88,7 +89,7 @@ function createMilliseconds(): SigningTimes {
       const at = Math.floor(now);
       // A collision at the planned lead could happen again with every request, so the planned lead changes.
       if (collided.leadMs === collided.plannedLeadMs) plannedLeadMs = collided.plannedLeadMs === 0 ? -backMs : 0;
-      // The new time may be earlier than the collided time: the service now signs only for later times. A time between
+      // A time before the collided time is safe, because the service now signs only for later times. A time between
       // `lastButOne` and `last` is free, because no other request has a time between these two.
       const before = Math.max(Math.min(at - backMs, collided.time - 1), lastButOne + 1);
       if (last === collided.time && before < collided.time) return { time: before, leadMs: before - at, plannedLeadMs };
@@ -109,8 +110,8 @@ const pollStepMs = 10_000;
 
 // Nearly every response is signed for the current second, so requests use an earlier second. If the service's clock is
 // some seconds behind, its responses could have the second of an earlier poll, again and again. So polls are signed
-// only for multiples of ten seconds. After a collision, the service's current second is such a multiple. The poll is
-// sent again one second later, so the next response has a timestamp that no poll has used.
+// only for multiples of ten seconds. So if a poll collides, the service signed its response for such a multiple. The
+// poll is sent again one second later, so the next response has a timestamp that no poll has used.
 function createSeconds(): SigningTimes {
   let plannedLeadMs = secondsLeadMs.first;
   return {

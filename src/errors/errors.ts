@@ -184,8 +184,9 @@ export class HostedResponseError extends HostedError {
  * - `'unkeyed'`: it is a digest that anyone can compute without a key;
  * - `'stale'`: its timestamp is too far in the past or in the future;
  * - `'reflected'`: it is the signature of our own request;
- * - `'replayed'`: a callback with this signature was received before. The signature came with another body, for more
- *   jobs than `maxJobsPerSignature`, or too often for one job; or the same callback is still being handled.
+ * - `'replayed'`: a callback with this signature was received before. Either the signature has now come with another
+ *   body, or it was used for more jobs than `maxJobsPerSignature`, or it was used too often for one job, or the same
+ *   callback is still being handled.
  *
  * @see §5 of docs/protocol.md
  */

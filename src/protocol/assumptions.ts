@@ -1,7 +1,8 @@
 /**
- * Every default that fills a gap in the protocol. We change a guess here; users change it with `WireOptions` and the
- * client's options. One guess is in `settings.ts`: job status uses the base URL of links if it has no URL of its own
- * (§4.5). Section numbers are those of docs/protocol.md.
+ * The defaults that fill gaps in the protocol. We change a guess here; users change it with `WireOptions` and the
+ * client's options. Two guesses are elsewhere. In `settings.ts`, job status uses the base URL of links if it has no URL
+ * of its own (§4.5). In `date-time.ts`, `couldBeDate` decides which `disabled_at` confirms a disable (§4.2). Section
+ * numbers are those of docs/protocol.md.
  *
  * @module
  */
@@ -81,7 +82,7 @@ export const assumedWire: Wire = {
  */
 export const assumedMaxEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
 
-/** §5 does not show the end of the signed text, after timestamp and partner id. */
+/** The signed text is the timestamp, the partner id and this context. §5 does not show the context. */
 export const assumedSignatureContext = 'sid_request';
 
 /** §5 does not show how long a signature is valid. */

@@ -23,9 +23,9 @@ export async function readBytes(
   if (signal?.aborted) cancel();
   signal?.addEventListener('abort', cancel);
   try {
-    // All chunks are copied into one buffer, which doubles its size when it is full. A separate array for each chunk,
-    // even a tiny one, would need about 250 more bytes. The content-length header does not decide the buffer's size,
-    // because the header may be wrong.
+    // All chunks are copied into one buffer, which doubles its size when it is full. With a separate array for each
+    // chunk, even a tiny chunk would need about 250 more bytes. The content-length header does not decide the buffer's
+    // size, because the header may be wrong.
     let buffer = new Uint8Array();
     let length = 0;
     for (;;) {

@@ -8,7 +8,10 @@ import type { Clock } from '../runtime/clock.js';
 import { createDueQueue, type Due } from '../runtime/due-queue.js';
 import { isLoading } from '../runtime/lazy.js';
 
-/** Counts the uses of a test clock, and the running work. Idle code does not use the clock, and has no running work. */
+/**
+ * Shows whether the code under test is idle: how often the test clock was used, and how many `whileBusy` calls are
+ * running.
+ */
 interface Activity {
   uses: number;
   running: number;

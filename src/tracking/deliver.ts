@@ -87,8 +87,8 @@ export function createDeliveries<C extends Json>(
         await freed.sleep(60_000);
         continue;
       }
-      // The loop fetches only as many messages as it gets tokens in one second. More messages would wait for tokens,
-      // and no other process could deliver them.
+      // The loop fetches at most as many messages as the shared bucket gets tokens in one second, but at least one. More
+      // messages would wait for tokens here, and no other process could deliver them.
       const most = Math.min(free, maxFetched, Math.max(1, Math.floor(rate)));
       const waitMs = await fetch(most).catch(() => null);
       if (isStopping) return;
