@@ -5,8 +5,8 @@ import { HostedClient, hmacSha256 } from 'hosted-client';
 
 // When the key changes, the service rejects the old key immediately, but may still deliver callbacks signed with it.
 // 1. Create the new key. Set HOSTED_API_KEY to the new key and HOSTED_PREVIOUS_API_KEY to the old key, and restart.
-//    Until this restart, calls and callbacks were rejected: make these calls again, and fetch the status of the jobs
-//    that are still pending (client.jobs.waitForAll).
+//    Between the change and this restart, the service rejects calls, and the handler rejects callbacks signed with the
+//    new key. So make these calls again, and fetch the status of the jobs that are still pending (jobs.waitForAll).
 // 2. Remove HOSTED_PREVIOUS_API_KEY a day later, when the service no longer redelivers old callbacks. If the old key
 //    has leaked, never set HOSTED_PREVIOUS_API_KEY: fetch the status of the pending jobs instead.
 const keys = [env.HOSTED_API_KEY ?? '', env.HOSTED_PREVIOUS_API_KEY ?? ''].filter((key) => key !== '');

@@ -7,7 +7,7 @@ import { HostedClient, HostedPollTimeoutError, type JobRef } from 'hosted-client
 const client = HostedClient.fromEnv();
 const file = env.JOB_FILE ?? 'job.json';
 
-// A job is stored as its two ids. The first process that learns of the job writes this file.
+// A job is stored as its two ids. The process that first learns of the job writes its two ids into this file.
 const job = JSON.parse(await readFile(file, 'utf8')) as JobRef;
 
 try {

@@ -60,8 +60,8 @@ const ignoredStepMs = 300_000;
 const backMs = 1_000;
 /**
  * A request collides if the timestamp of its response is exactly `leadMs` ahead of the time when the request was made.
- * In all calls to one service, responses are ahead by about the same time. So if two leads differ by at least this, in
- * ms, only one of them can collide.
+ * For one service, the timestamp of each response is ahead of the time of its request by about the same number of ms.
+ * So if two leads differ by at least this, in ms, only one of them can collide.
  */
 const minDistanceMs = 250;
 
@@ -109,9 +109,10 @@ const secondsLeadMs = { first: -2_000, other: -5_000 };
 const pollStepMs = 10_000;
 
 // Nearly every response is signed for the current second, so requests use an earlier second. If the service's clock is
-// some seconds behind, its responses could have the second of an earlier poll, again and again. So polls are signed
-// only for multiples of ten seconds. So if a poll collides, the service signed its response for such a multiple. The
-// poll is sent again one second later, so the next response has a timestamp that no poll has used.
+// some seconds behind, each response could be signed for the same second as an earlier poll. Each would then be
+// rejected as reflected. So polls are signed only for multiples of ten seconds. If a poll collides, the service signed
+// its response for such a multiple. The poll is sent again one second later, so the next response has a timestamp that
+// no poll has used.
 function createSeconds(): SigningTimes {
   let plannedLeadMs = secondsLeadMs.first;
   return {

@@ -39,7 +39,7 @@ export function createResultMemory(context: LeaseContext): ResultMemory {
   return {
     begin({ confirmed, status, guard, leaseMs }) {
       const key = `${status.state} ${confirmed.id}`;
-      // A confirmed result has no second body, and never expires.
+      // Only the key identifies a confirmed result: no body is compared, and the result never expires.
       // Stryker disable next-line StringLiteral: any digest would do, because all are the same
       const remembered = { key, bodyDigest: '', expiresAt: endOfTime };
       return begin(remembered, { replayGuard: memoryOf(guard), leaseMs }, context);

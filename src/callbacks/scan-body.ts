@@ -57,7 +57,7 @@ export function scanBody(bytes: Uint8Array): Pair | null {
   // Whether the innermost list or object is empty so far.
   let isEmpty = true;
   let expected: Expected = 'name';
-  // The top-level name whose value comes next, if it is in the pair; otherwise null.
+  // The name of the next value, if it is a top-level name from `pairNames`; otherwise null.
   let name: string | null = null;
   let at = start + 1;
   for (;;) {

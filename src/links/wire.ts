@@ -122,8 +122,8 @@ export function isOrdinaryIdType(entry: unknown): boolean {
  */
 const maxOrdinaryEntries = 2_000;
 
-// An object with a field `__proto__` is left to the schema, which drops this field: assigning it to a copy would set
-// the copy's prototype.
+// An object with a field `__proto__` does not pass. The schema then drops this field, because assigning `__proto__` to a
+// copy would set the copy's prototype.
 function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return !Object.hasOwn(value, '__proto__');

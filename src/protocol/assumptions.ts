@@ -128,7 +128,8 @@ export const assumedMemoryMs = 24 * 60 * 60 * 1000;
 
 /**
  * §4 does not show which operations may run twice without harm. Get, list and job status only read, although they are
- * POST requests. Update sets values. A second create would make a second link.
+ * POST requests. An update sets values, so sending it twice has the same effect as sending it once. A second create
+ * would make a second link.
  */
 export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
   'links.create': false,

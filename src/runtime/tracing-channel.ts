@@ -8,7 +8,7 @@
 
 import { builtinModule } from './builtin-module.js';
 
-/** The channels. Each name begins with `hosted-client:`. */
+/** The channels. The full name of each begins with `hosted-client:`, for example `hosted-client:call`. */
 export type ChannelName = 'call' | 'attempt' | 'wait' | 'callback';
 
 /** One step of a tracing channel. */
@@ -28,8 +28,8 @@ export interface TraceMessage {
   /** A short code for the error; null if there is no error so far. */
   errorCode: string | null;
   /**
-   * A subscriber of `start` that has no store to bind may set this function. The function must run `run` at once, in
-   * the subscriber's own context.
+   * A subscriber of `start` may set this function, if it has no `AsyncLocalStorage` to bind to the channel. The function
+   * must call `run` at once, in the subscriber's own context.
    */
   [runInside]?: (run: () => void) => void;
 }

@@ -16,7 +16,7 @@ export interface Delivery {
   readonly status: number | null;
   /** Why the delivery failed; null if it did not fail. */
   readonly problem: string | null;
-  /** Whether callbacks may be posted to this URL. */
+  /** Whether callbacks may be posted to the URL of this delivery. */
   readonly isAllowed: boolean;
 }
 

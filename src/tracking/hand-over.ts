@@ -29,7 +29,10 @@ export interface JobEnd {
   readonly error: HostedErrorCode | null;
 }
 
-/** The missing jobs of a link: the link counts them, but no callback had mentioned them when they were reported. */
+/**
+ * The missing jobs of a link. When the tracker reported them, the link counted them as finished, but no callback had
+ * mentioned them.
+ */
 export interface Gap {
   readonly key: string;
   readonly linkKey: string;

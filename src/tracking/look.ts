@@ -32,7 +32,7 @@ export interface TakenRow {
   readonly missingSeen: number;
   /** For a link: how many jobs were reported as missing. */
   readonly missingReported: number;
-  /** For a link: how many of the reported jobs a later callback has mentioned. */
+  /** For a link: how many jobs were reported as missing, and then mentioned by a callback. */
   readonly missingTold: number;
   /**
    * For a link: whether callbacks have mentioned jobs that are not followed yet. This happens if a callback arrives
@@ -151,8 +151,8 @@ function compare(row: TakenRow, finished: number): Found {
 }
 
 /**
- * A verified status can name several links, in its result and its history. Returns the first of them, if the callback
- * named another link or none. Returns null if the callback's link is one of them, or if the status names no link.
+ * A verified status can name several links, in its result and its history. If the callback named none of these links,
+ * returns the first of them. Otherwise, or if the status names no link, returns null.
  */
 export function findOtherLink(row: TakenRow, { result, history }: JobStatus): string | null {
   const named = [result, ...(history ?? [])].flatMap((entry) => entry?.partnerParams?.linkId ?? []);

@@ -11,14 +11,14 @@ import type { TrackerSettings } from './options.js';
 import { kinds, outcomes, quote, states } from './schema.js';
 
 /**
- * How many jobs are kept at most if only callbacks have mentioned them. The oldest of these jobs are deleted first.
+ * The largest number of kept jobs that only callbacks have mentioned. The oldest of these jobs are deleted first.
  * Jobs that the service knows are not counted.
  */
 export const maxToldJobs = 10_000;
 
 /**
- * How far deliveries may bring the token bucket below zero, in seconds of its rate. Beyond this limit, a completion is
- * not delivered, and its job is followed again.
+ * How far deliveries may bring the token bucket below zero: by the tokens that it gets in this many seconds. Beyond
+ * this limit, a completion is not delivered, and its job is followed again.
  */
 export const maxDebtSeconds = 5;
 

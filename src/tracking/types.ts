@@ -133,7 +133,7 @@ export interface DeadLetter<C extends Json = Json> {
   readonly job: JobRef | null;
   /** The completion's context. */
   readonly context: C | null;
-  /** How often the completion was handed over. */
+  /** How many times the completion was handed over. */
   readonly attempts: number;
   /** The date at which the completion became a dead letter. */
   readonly failedAt: Date;
@@ -226,7 +226,7 @@ export type TrackerEvent =
   | {
       /** A completion became a dead letter. */
       type: 'dead';
-      /** How often the completion was handed over. */
+      /** How many times the completion was handed over. */
       attempts: number;
     }
   | {
