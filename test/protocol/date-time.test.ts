@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseDateTime, parseHttpDate } from '../../src/protocol/date-time.js';
+import { couldBeDate, parseDateTime, parseHttpDate } from '../../src/protocol/date-time.js';
 
 // Texts of the same day and time: the first is read by place, the others by pattern.
 const ends = ['T12:30:15.250Z', 'T12:30:15.25Z', 'T12:30:15.250', 'T14:30:15.250+02:00'];
@@ -190,4 +190,26 @@ test.each([
   'Fri, 02 Jan 2026 03:04:60 GMT',
 ])('parseHttpDate() reads no time from "%s"', (text) => {
   expect(parseHttpDate(text)).toBeNull();
+});
+
+// Dates in any form
+
+test.each([
+  ...['2026-01-02', '2026/1/2', '2026.01.02 03:04', '2026-01-02T03:04:05Z', '2026-01-02,', '1970-01-01'],
+  ...['20260102', '20260102T030405Z', '2/1/2026', '13/1/2026', '1/13/2026', '02.01.2026', '02-01-2026, 10:00'],
+  ...['Fri, 02 Jan 2026 03:04:05 GMT', 'Fri 2 Jan 2026', '2-January-2026', '2 jan 2026'],
+  ...['Fri Jan 02 2026', 'Friday, January 2, 2026', 'January 2, 2026', 'Jan. 2 2026', ' 2026-01-02 '],
+  ...['1767323045', '1767323045123', '1767323045.5'],
+])('couldBeDate() says yes to %j', (text) => {
+  expect(couldBeDate(text)).toBe(true);
+});
+
+test.each([
+  ...['', 'true', 'null', 'false', 'yes', 'disabled', 'Not Available', 'NaN-NaN-NaN', '0000-00-00', '0', '1'],
+  ...['1969-12-31', '2026-13-01', '2026-02-30', '2026-01/02', '2026-01-022', '2026-01-02x', '20260230', '202601021'],
+  ...['x2026-01-02', 'v20260102', 'v2/1/2026', 'x1/13/2026', '2/1/20267', '13/13/2026', '1/2-2026'],
+  ...['no. 2 Jan 2026', '1 Fri, 02 Jan 2026', '2 Jax 2026', '1 Jan 2, 2026', 'January 32, 2026'],
+  ...['0767323045', '176732304', '17673230451', '-1767323045'],
+])('couldBeDate() says no to %j', (text) => {
+  expect(couldBeDate(text)).toBe(false);
 });
