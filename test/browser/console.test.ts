@@ -24,7 +24,7 @@ test('what happens appears without losing focus, selection, choice or scroll', a
   const button = page.getByRole('button', { name: 'Send again callback 1' });
   await button.evaluate((element) => element.focus());
   await button.scrollIntoViewIfNeeded();
-  const place = () => button.evaluate((element) => Math.round(element.getBoundingClientRect().top));
+  const place = () => button.evaluate((element) => element.getBoundingClientRect().top);
   const before = await place();
   expect(await page.evaluate(() => scrollY)).toBeGreaterThan(800);
 
@@ -37,7 +37,8 @@ test('what happens appears without losing focus, selection, choice or scroll', a
   expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
   expect(await page.evaluate(() => getSelection()?.toString())).toBe(selected);
   expect(await choice.inputValue()).toBe('stale');
-  expect(await place()).toBe(before);
+  // The browser scrolls by whole pixels, and rows have parts of pixels.
+  expect(Math.abs((await place()) - before)).toBeLessThanOrEqual(1);
 });
 
 test('what is done in a row leads back to that row', async ({ browser }) => {

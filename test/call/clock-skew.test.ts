@@ -492,7 +492,7 @@ test('a stale response of a clock that agrees says what is accepted', async () =
 
   const error = await rejection(client.jobs.status(job));
 
-  expect(error).toMatchObject({ reason: 'stale', message: expect.stringContaining('signed too long ago') });
+  expect(error).toMatchObject({ reason: 'stale', message: expect.stringContaining('signed too far in the past') });
   expect((error as Error).message).not.toContain('clock is');
 });
 
