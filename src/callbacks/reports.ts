@@ -1,6 +1,6 @@
 /**
- * The result of a delivery, and its reports: to `onError`, the log, and the client's events. Without a report, nobody
- * would notice that the result in a rejected callback was lost.
+ * The result of a delivery, and its reports: to `onError`, the log, and the client's events. Without a report,
+ * a rejected callback and its result would be lost without notice.
  *
  * @module
  */
