@@ -91,8 +91,8 @@ async function runAttempt<Input, WireResponse, Output>(
 ): Promise<CallResult<Output>> {
   const response = await withTimeout(limitsOf(attempt), async (signal) => {
     const request = signRequest(attempt);
-    // Awaiting a value, or returning a promise without awaiting it, would take more turns of the engine's queue.
-    return await send(request instanceof Promise ? await request : request, attempt, signal);
+    // A value is not awaited, because that would take another turn of the engine's queue.
+    return send(request instanceof Promise ? await request : request, attempt, signal);
   });
   // `result` is a promise if reading has to wait, for example for the signer.
   const result = readResponse(response, attempt);
