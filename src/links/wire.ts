@@ -7,6 +7,7 @@
 
 import * as z from 'zod/mini';
 import { assumedMaxEntries } from '../protocol/assumptions.js';
+import { isRecord } from '../protocol/json.js';
 import {
   isBooleanString,
   isCode,
@@ -125,8 +126,7 @@ const maxOrdinaryEntries = 2_000;
 // An object with a field `__proto__` does not pass. The schema then drops this field, because assigning `__proto__` to a
 // copy would set the copy's prototype.
 function isPlain(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return !Object.hasOwn(value, '__proto__');
+  return isRecord(value) && !Object.hasOwn(value, '__proto__');
 }
 
 function isListOf(value: unknown, isOrdinary: (entry: unknown) => boolean): boolean {
