@@ -43,7 +43,7 @@ export async function readBytes(
       }
       // Stryker disable next-line EqualityOperator: one more buffer has the same bytes
       if (needed > buffer.length) {
-        const larger = allocate(Math.max(needed, Math.min(2 * buffer.length, limit)));
+        const larger = new Uint8Array(Math.max(needed, Math.min(2 * buffer.length, limit)));
         larger.set(buffer.subarray(0, length));
         buffer = larger;
       }
@@ -54,26 +54,6 @@ export async function readBytes(
   } finally {
     signal?.removeEventListener('abort', cancel);
   }
-}
-
-/** Buffers of at most this many bytes share their memory with other buffers. */
-// Stryker disable next-line ArithmeticOperator: with any size, the bytes are the same
-const maxSharedBytes = 8 * 1024;
-let shared = new Uint8Array();
-let sharedLength = 0;
-
-// Each small body gets the next free part of one larger buffer. An `ArrayBuffer` for each body would take more time
-// than the rest of the reading. No part is used twice.
-function allocate(length: number): Uint8Array<ArrayBuffer> {
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: a buffer of its own has the same bytes
-  if (length > maxSharedBytes) return new Uint8Array(length);
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: a new buffer has room, too
-  if (sharedLength + length > shared.length) {
-    shared = new Uint8Array(8 * maxSharedBytes);
-    sharedLength = 0;
-  }
-  sharedLength += length;
-  return shared.subarray(sharedLength - length, sharedLength);
 }
 
 // A stream from a caller's own fetch may give any kind of view, or an ArrayBuffer.

@@ -164,10 +164,10 @@ test('readBytes() leaves no listener behind, however a body ends', async () => {
 
 test('readBytes() makes room for twice the bytes when it needs more, and for no more than the limit', async () => {
   const memoryOf = async (count: number, limit: number) =>
-    (await read(bodyOf(...Array.from({ length: count }, () => new Uint8Array(5_000))), limit)).bytes.buffer.byteLength;
+    (await read(bodyOf(...Array.from({ length: count }, () => Uint8Array.of(1))), limit)).bytes.buffer.byteLength;
 
-  expect(await memoryOf(5, 1_000_000)).toBe(40_000);
-  expect(await memoryOf(5, 30_000)).toBe(30_000);
+  expect(await memoryOf(5, 1_000_000)).toBe(8);
+  expect(await memoryOf(5, 6)).toBe(6);
 });
 
 // RFC 3629: 0xff is in no UTF-8.
