@@ -32,12 +32,12 @@ import { traceCall } from './tracing.js';
 import { send } from './transport.js';
 
 /**
- * Runs an operation on the input that `readInput` returns. The call starts at once. It rejects if the input is invalid,
- * or if reading the input throws (a getter, a proxy).
+ * Runs an operation on a caller's input. The call starts at once. It rejects if the input is invalid, or if reading the
+ * input throws (a getter, a proxy).
  */
 export type Call = <Input, WireResponse, Output>(
   operation: Operation<Input, WireResponse, Output>,
-  readInput: () => unknown,
+  input: unknown,
   options?: CallOptions,
   part?: PartOf,
 ) => ApiPromise<Output>;
@@ -56,12 +56,11 @@ export function createCall(
     noticeAge: createAgeNotice(settings, telemetry.warn),
     random,
   };
-  return (operation, readInput, options, part) =>
-    createApiPromise(run(shared, operation, { readInput, options, part }));
+  return (operation, input, options, part) => createApiPromise(run(shared, operation, { input, options, part }));
 }
 
 interface Given {
-  readonly readInput: () => unknown;
+  readonly input: unknown;
   readonly options: CallOptions | undefined;
   readonly part: PartOf | undefined;
 }
@@ -106,12 +105,12 @@ async function runAttempt<Input, WireResponse, Output>(
 /** @throws {HostedValidationError} when the input or the options are invalid. */
 function beginCall<Input, WireResponse, Output>(
   begun: Pick<RunningCall<Input, WireResponse, Output>, 'id' | 'shared' | 'operation' | 'traced' | 'attemptChannel'>,
-  { readInput, options: givenOptions, part }: Given,
+  { input, options, part }: Given,
 ): RunningCall<Input, WireResponse, Output> {
   const { shared, operation } = begun;
   const { settings } = shared;
   try {
-    const checked = checkInput(operation, { readInput, options: givenOptions, wire: settings.wire });
+    const checked = checkInput(operation, { input, options, wire: settings.wire });
     const startedAt = settings.clock.elapsed();
     return {
       ...begun,

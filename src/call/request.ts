@@ -31,23 +31,20 @@ export type CheckedInput<Input> = Pick<RunningCall<Input, never, never>, 'input'
  */
 export function checkInput<Input>(
   operation: OperationFacts & Pick<Operation<Input, never, never>, 'request' | 'encode'>,
-  { readInput, options, wire }: { readInput: () => unknown; options: unknown; wire: Wire },
+  given: { readonly input: unknown; readonly options: unknown; readonly wire: Wire },
 ): CheckedInput<Input> {
-  let given: unknown = null;
-  try {
-    given = readInput();
-  } catch {
-    // A getter or a proxy of the caller threw. `given` stays null, and the schema rejects null.
-  }
-  const input = check(operation.request, given);
-  const call = options === undefined ? noOptions : check(checkedOptions, options);
+  const { wire } = given;
+  const input = check(operation.request, given.input);
+  const options = given.options === undefined ? noOptions : check(checkedOptions, given.options);
   const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
-  if (input.data === undefined || call.data === undefined) throw fail([...input.issues, ...nameOptions(call.issues)]);
+  if (input.data === undefined || options.data === undefined) {
+    throw fail([...input.issues, ...nameOptions(options.issues)]);
+  }
   const encoded = operation.encode(input.data, wire);
   // The paths of `links.get` (§4.3) and `links.list` (§4.4) have the same shape. So `links.get` with the list marker as
   // its link id would list all links.
   if (encoded.linkId === wire.listMarker) throw fail([{ path: 'refId', message: isMarker }]);
-  return { input: input.data, encoded, options: call.data as CallOptions };
+  return { input: input.data, encoded, options: options.data as CallOptions };
 }
 
 /** Names `options` in an issue without a path. The path is missing if the options are not an object. */

@@ -8,11 +8,11 @@ import type { Call } from '../call/call.js';
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { HostedConnectionError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
+import { copyIds } from '../jobs/copy-ids.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import type { CallOptions } from '../options.js';
 import { lazy, lazyModule } from '../runtime/lazy.js';
-import { readProperty } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
 import { createReplayGuard } from './replay-guard.js';
@@ -199,7 +199,7 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
   const memory = createReplayGuard(settings.clock);
   const reports = createDeliveryReports(telemetry, settings.clock);
   // There are no retries here: if the confirmation of a callback fails, the callback is redelivered.
-  const fetchStatus = ({ userId, jobId }: JobRef) => call(jobStatus, () => ({ userId, jobId, history: true }), {}, {});
+  const fetchStatus = ({ userId, jobId }: JobRef) => call(jobStatus, { userId, jobId, history: true }, {}, {});
   const loadReceiver = lazy(async () =>
     (await loadReceiverModule()).createReceiver(fetchStatus, { client: settings, reports }),
   );
@@ -219,9 +219,6 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
       const handling = { settings: readHandlerOptions(options, memory), client: settings, reports };
       return createHandler(async (request) => (await loadReceiver()).deliver(request, handling), handling);
     },
-    confirm(event, options) {
-      const idOf = (name: keyof JobRef) => readProperty(Object(event), name);
-      return call(jobStatus, () => ({ userId: idOf('userId'), jobId: idOf('jobId'), history: true }), options);
-    },
+    confirm: (event, options) => call(jobStatus, { ...copyIds(event), history: true }, options),
   };
 }

@@ -147,7 +147,7 @@ const loadWaiting = lazyModule('waiting', async () => {
  */
 export function createJobs(call: Call, settings: Settings, { telemetry, random }: JobsNeeds): Jobs {
   const { clock, totalTimeoutMs, maxResponseAgeMs } = settings;
-  const fetchStatus: Polling['fetchStatus'] = (query, options, part) => call(jobStatus, () => query, options, part);
+  const fetchStatus: Polling['fetchStatus'] = (query, options, part) => call(jobStatus, query, options, part);
   const createSent = () => createSentSignatures(maxResponseAgeMs);
   const polling = { fetchStatus, elapsed: clock.elapsed, random, telemetry, totalTimeoutMs, createSent };
 
@@ -164,7 +164,7 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
   };
 
   return {
-    status: (query, options) => call(jobStatus, () => query, options),
+    status: (query, options) => call(jobStatus, query, options),
     watch,
     async waitForCompletion(job, options) {
       for await (const seen of watch(job, options)) if (seen.complete) return seen;

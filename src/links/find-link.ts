@@ -19,7 +19,7 @@ export interface Search {
   readonly query: unknown;
   readonly options: unknown;
   readonly firstPage: FirstPage;
-  readonly fetch: (query: () => unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
+  readonly fetch: (query: unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
 }
 
 const linkQueryShape = {
@@ -49,7 +49,7 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
   const { fits, createdAfter, maxPages, call } = readSearch(query, options);
   const hasTime = createdAfter !== undefined;
 
-  const firstFetched = await fetch(() => ({ page: undefined }), call);
+  const firstFetched = await fetch({ page: undefined }, call);
   const { links, meta } = placePage(firstFetched, { page: undefined, after: null }, firstPage);
   // The pages that were read from the front and the back of the list. `low` to `high` are the numbers of the unread
   // pages.
@@ -93,7 +93,7 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
 
     isFromBack = isOrdered ? order === 'oldest first' : !isRereading && !isFromBack;
     const page = isFromBack ? high-- : low++;
-    const placed = placePage(await fetch(() => ({ page }), call), { page, after: null }, firstPage);
+    const placed = placePage(await fetch({ page }, call), { page, after: null }, firstPage);
     (isFromBack ? back : front).push(placed.links);
     isMoved ||= placed.meta.totalCount !== meta.totalCount || placed.meta.totalPages !== meta.totalPages;
     last = meta.currentPage + placed.meta.totalPages - 1;

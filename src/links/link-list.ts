@@ -92,7 +92,7 @@ export interface PageSource {
   /** The options as the caller gave them. The first request checks them. */
   readonly options: ListOptions | undefined;
   readonly firstPage: FirstPage;
-  readonly fetch: (query: () => unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
+  readonly fetch: (query: unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
 }
 
 /**
@@ -110,14 +110,14 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
   let delivered: unknown;
 
   function fetchSharedPage(): Promise<FetchedPage> {
-    sharedPage ??= fetch(() => query, call);
+    sharedPage ??= fetch(query, call);
     return sharedPage;
   }
 
   // This page belongs to one iteration, so its request is aborted when that iteration ends.
   function fetchOwnPage(stop: AbortSignal): Promise<FetchedPage> {
-    if (signal !== undefined && !isAbortSignal(signal)) return fetch(() => query, call);
-    return withSignals([signal, stop], (combined) => fetch(() => query, { ...call, signal: combined }));
+    if (signal !== undefined && !isAbortSignal(signal)) return fetch(query, call);
+    return withSignals([signal, stop], (combined) => fetch(query, { ...call, signal: combined }));
   }
 
   function readFirstPage(): ApiPromise<LinkPage> {
@@ -138,7 +138,7 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
       // If the options are invalid, `first` rejects, before the options are used below.
       await first;
       yield* walkPages({
-        fetch: (number, ending) => fetch(() => ({ page: number }), { ...call, signal: ending }),
+        fetch: (number, ending) => fetch({ page: number }, { ...call, signal: ending }),
         firstPage,
         first,
         page,
@@ -181,7 +181,7 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
       hasNextPage: next !== null,
       async nextPage(overrides: CallOptions = {}) {
         if (next === null) return null;
-        const fetched = await fetch(() => ({ page: next }), { ...call, ...overrides });
+        const fetched = await fetch({ page: next }, { ...call, ...overrides });
         return toLinkPage(placePage(fetched, { page: next, after: trail }, firstPage));
       },
     });

@@ -11,7 +11,7 @@ import { ignoreErrors, type Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../protocol/json.js';
 import { lazy } from '../runtime/lazy.js';
-import { copyProperties, tryCopyProperties } from '../runtime/prototype.js';
+import { copyProperties } from '../runtime/prototype.js';
 import type { Settings } from '../settings.js';
 import { callOptions } from '../validation/input.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
@@ -206,49 +206,53 @@ export function createLinks(
   return {
     create: (link, options) => {
       warnOfMissingCallback(link, warn);
-      return call(createLink, () => addDefaultCallbackUrl(link, defaultCallbackUrl), options);
+      return call(createLink, addDefaultCallbackUrl(link, defaultCallbackUrl), options);
     },
-    update: (refId, changes, options) => call(updateLink, () => ({ ...copyChanges(changes), refId }), options),
-    disable: (refId, options) => call(updateLink, () => ({ refId, isDisabled: true }), options),
-    get: (refId, options) => call(getLink, () => ({ refId }), options),
+    update: (refId, changes, options) => call(updateLink, addRefId(changes, refId), options),
+    disable: (refId, options) => call(updateLink, { refId, isDisabled: true }, options),
+    get: (refId, options) => call(getLink, { refId }, options),
     list: (options) => createLinkList({ options, firstPage, fetch: fetchPage }),
     async find(query, options = {}) {
       // The input is copied before anything is awaited, so that later changes by the caller have no effect.
-      const given = { query: copySearch(query), options: copyGiven(options, findOptionNames) };
+      const given = { query: copySearch(query), options: copyInput(options, findOptionNames) };
       return (await loadSearch()).findLink({ ...given, firstPage, fetch: fetchPage });
     },
   };
 
-  function fetchPage(query: () => unknown, options: CallOptions | undefined): Promise<FetchedPage> {
+  function fetchPage(query: unknown, options: CallOptions | undefined): Promise<FetchedPage> {
     return call(listLinks, query, options).withResponse();
   }
 }
 
-// Input that is not an object is passed on unchanged: the call's input check rejects it.
 function addDefaultCallbackUrl(link: unknown, defaultCallbackUrl: string | undefined): unknown {
-  if (defaultCallbackUrl === undefined || !isRecord(link)) return link;
-  const given = copyProperties(link, newLinkProperties);
-  return given.callbackUrl === undefined ? { ...given, callbackUrl: defaultCallbackUrl } : given;
+  if (defaultCallbackUrl === undefined) return link;
+  const copy = copyInput(link, newLinkProperties);
+  return isRecord(copy) && copy.callbackUrl === undefined ? { ...copy, callbackUrl: defaultCallbackUrl } : copy;
+}
+
+function addRefId(changes: unknown, refId: string): unknown {
+  const copy = copyInput(changes ?? {}, linkChangesProperties);
+  return isRecord(copy) ? { ...copy, refId } : copy;
 }
 
 const searchProperties = ['name', 'userId', 'createdAfter'];
 const findOptionNames = ['maxPages', ...Object.keys(callOptions)];
 
-// Input that is not an object is passed on. Input that cannot be read becomes null. The input check of the search
-// rejects both.
-function copyGiven(given: unknown, names: readonly string[]): unknown {
-  return isRecord(given) ? tryCopyProperties(given, names) : given;
-}
-
 function copySearch(query: object): unknown {
-  const copy = copyGiven(query, searchProperties);
+  const copy = copyInput(query, searchProperties);
   if (!isRecord(copy)) return copy;
   const { createdAfter } = copy;
   return createdAfter instanceof Date ? { ...copy, createdAfter: new Date(createdAfter) } : copy;
 }
 
-function copyChanges(changes: object): object {
-  return isRecord(changes) ? copyProperties(changes, linkChangesProperties) : changes;
+// Input that is not an object is passed on. Input that cannot be read becomes null. The input check rejects both.
+function copyInput(given: unknown, names: readonly string[]): unknown {
+  try {
+    return isRecord(given) ? copyProperties(given, names) : given;
+  } catch {
+    // The thrown value may contain anything, so it is not shown.
+    return null;
+  }
 }
 
 // §4.1: `enhanced_kyc` jobs fail without a valid callback URL.

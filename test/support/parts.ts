@@ -23,7 +23,7 @@ export function partsOf(replies: Reply | readonly Reply[], options: Partial<Host
   });
   const query = { userId: 'user-1', jobId: 'job-1' };
   return {
-    poll: (part?: PartOf) => call(jobStatus, () => query, undefined, part).withResponse(),
+    poll: (part?: PartOf) => call(jobStatus, query, undefined, part).withResponse(),
     sent: service.sent,
     /** What the polls of one wait share. */
     createWait: (): PartOf => ({ sent: createSentSignatures(settings.maxResponseAgeMs) }),
