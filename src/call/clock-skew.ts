@@ -99,7 +99,7 @@ function describeLength(ms: number): string {
 const noticeEveryMs = 3_600_000;
 
 /** Receives the signed time of every verified response. */
-export type AgeNotice = (signedAt: Date | null, now: number) => void;
+export type AgeNotice = (signedAt: Date, now: number) => void;
 
 /**
  * Creates a function that receives the signed time of every verified response. If this time is further from now than
@@ -111,7 +111,7 @@ export function createAgeNotice(
 ): AgeNotice {
   let quietUntil = Number.NEGATIVE_INFINITY;
   return (signedAt, now) => {
-    if (maxResponseAgeMs === false || signedAt === null) return;
+    if (maxResponseAgeMs === false) return;
     const aheadMs = signedAt.getTime() - now;
     if (Math.abs(aheadMs) <= maxResponseAgeMs / 2 || clock.elapsed() < quietUntil) return;
     quietUntil = clock.elapsed() + noticeEveryMs;

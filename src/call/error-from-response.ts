@@ -23,23 +23,29 @@ import {
   assumedTransientStatuses,
   type CodeMeaning,
 } from '../protocol/assumptions.js';
+import { parseHttpDate } from '../protocol/date-time.js';
 import type { Properties } from '../protocol/json.js';
 import type { Attempt } from './attempt.js';
 import { loadExplanations } from './load-explanations.js';
-import { readRetryAfter } from './retry.js';
 import type { TransportResponse } from './transport.js';
 
 type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
+
+/** A response, and the attempt that received it. */
+export interface Received {
+  readonly response: TransportResponse;
+  readonly attempt: Attempt;
+  /** The id that the service gave the request; null if it gave none. */
+  readonly requestId: string | null;
+}
 
 /**
  * Creates the error for a response. Returns null if the response is not an error: the caller then verifies and decodes
  * it. `properties` is the JSON object of the body; null if the body is not a JSON object.
  */
 export function createServiceError(
-  response: TransportResponse,
+  { response, attempt, requestId }: Received,
   properties: Properties | null,
-  attempt: Attempt,
-  now: number,
 ): AnyHostedError | null {
   // `response.ts` rejects redirects. After a redirect, a response may look like the service's, but it is from another
   // server.
@@ -48,16 +54,16 @@ export function createServiceError(
   const meaning = meaningOf(response.status, serviceCode, properties);
   if (meaning === null) return null;
 
-  const { status, headers } = response;
-  const { operation, sent, shared } = attempt.call;
-  const retryAfterMs = readRetryAfter(headers.get('retry-after'), now);
+  const { status, headers, receivedAt } = response;
+  const { operation, shared } = attempt.call;
+  const retryAfterMs = readRetryAfter(headers.get('retry-after'), receivedAt);
   const error: ErrorResponse = { ...response, serviceCode, serviceMessage: messageIn(properties), retryAfterMs };
   const retryable = isRetryable(meaning, error, operation.repeatable);
   const facts: ErrorFacts = {
     operation: operation.name,
     outcome: 'refused',
     attempts: attempt.number,
-    requestId: requestIdIn(headers, sent.signatures),
+    requestId,
     retryable,
     // A gateway can send a timeout or a server error after the service has acted.
     mayHaveActed: attempt.isUnsettled || meaning === 'timeout' || meaning === 'server',
@@ -76,7 +82,8 @@ export function createServiceError(
       const others = otherEnvironments.map((name) => `, not of ${name}`).join('');
       const keys = `check that partner id and key are those of the ${environment} environment${others}`;
       const tookMs = shared.settings.clock.elapsed() - attempt.startedAt;
-      const hints = loadExplanations.value?.explainRejection({ headers, now, tookMs }, shared.settings) ?? [];
+      const hints =
+        loadExplanations.value?.explainRejection({ headers, now: receivedAt, tookMs }, shared.settings) ?? [];
       const why = [`the service does not accept the signature (${said})`, keys, ...hints].join('; ');
       return new HostedAuthenticationError(why, error, facts);
     }
@@ -178,4 +185,17 @@ function messageIn(properties: Properties | null): string | null {
   const texts = [properties?.error, properties?.message, properties?.result];
   const said = texts.find((text) => typeof text === 'string' && text !== '');
   return typeof said === 'string' ? said : null;
+}
+
+/**
+ * Reads `Retry-After` as milliseconds. The header has whole seconds or an IMF date (RFC 9110 §10.2.3 and §5.6.7). Null
+ * for any other value; 0 for a date in the past.
+ */
+function readRetryAfter(header: string | null, now: number): number | null {
+  if (header === null) return null;
+  // Node's fetch keeps blanks after a header's value. They are not part of the value (RFC 9110 §5.5).
+  const value = header.trim();
+  if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
+  const at = parseHttpDate(value);
+  return at === null ? null : Math.max(0, at - now);
 }

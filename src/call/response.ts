@@ -16,7 +16,7 @@ import { checkJson } from '../validation/check.js';
 import type { CallResult, ResponseInfo } from './api-promise.js';
 import type { Attempt, RunningCall } from './attempt.js';
 import { describeOffset, describeSkew } from './clock-skew.js';
-import { createServiceError, isWebPage, requestIdIn, webPage } from './error-from-response.js';
+import { createServiceError, isWebPage, type Received, requestIdIn, webPage } from './error-from-response.js';
 import { loadExplanations } from './load-explanations.js';
 import { wasSent, wasSentRespelled } from './sent-signatures.js';
 import type { TransportResponse } from './transport.js';
@@ -32,54 +32,49 @@ export function readResponse<Input, WireResponse, Output>(
   response: TransportResponse,
   attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
 ): CallResult<Output> | Promise<CallResult<Output>> {
-  attempt.progress = 'answered';
-  attempt.status = response.status;
-  // This machine's own clock decides whether a response is fresh. `Date` does not, because it is not signed.
-  const now = attempt.call.shared.settings.clock.now();
-  reportResponse(response, attempt);
+  const { noticeAge, telemetry } = attempt.call.shared;
   const json = parseJson(response.text);
   const properties = isRecord(json) ? json : null;
-  const error = createServiceError(response, properties, attempt, now);
-  if (error !== null) return throwServiceError(error, response, { attempt, now, properties });
+  const received = { response, attempt, requestId: requestIdIn(response.headers, attempt.call.sent.signatures) };
+  if (telemetry.report) reportResponse(received);
+  const error = createServiceError(received, properties);
+  if (error !== null) return throwServiceError(error, received, properties);
 
-  const source = sourceOf(response, attempt, now);
+  const source = sourceOf(received);
   const { flaw } = response;
   if (flaw === 'redirect' || flaw === 'too_large') throw source.createUnusable(flaw);
   if (flaw === 'not_utf8' || properties === null) throw createNoObject(flaw ? undefined : json, source);
   const finish = (signedAt: Date | null): CallResult<Output> => {
-    attempt.call.shared.noticeAge(signedAt, now);
-    return { data: decode(properties, signedAt, { attempt, source }), response: infoOf(response, attempt) };
+    if (signedAt !== null) noticeAge(signedAt, response.receivedAt);
+    return { data: decode(properties, signedAt, { attempt, source }), response: infoOf(received) };
   };
-  const signedAt = verifyResponse(properties, { attempt, now, source });
+  const signedAt = verifyResponse(properties, received, source);
   return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
 }
 
-function reportResponse({ status, headers }: TransportResponse, { call, number, startedAt }: Attempt): void {
-  const { settings, telemetry } = call.shared;
-  telemetry.report?.({
+function reportResponse({ response, attempt, requestId }: Received): void {
+  const { id: callId, operation, shared } = attempt.call;
+  shared.telemetry.report?.({
     type: 'response',
-    callId: call.id,
-    operation: call.operation.name,
-    attempt: number,
-    status,
-    requestId: requestIdIn(headers, call.sent.signatures),
-    durationMs: Math.round(settings.clock.elapsed() - startedAt),
+    callId,
+    operation: operation.name,
+    attempt: attempt.number,
+    status: response.status,
+    requestId,
+    durationMs: Math.round(shared.settings.clock.elapsed() - attempt.startedAt),
   });
 }
 
-function throwServiceError(
-  error: AnyHostedError,
-  response: TransportResponse,
-  { attempt, now, properties }: { attempt: Attempt; now: number; properties: Properties | null },
-): Promise<never> {
+function throwServiceError(error: AnyHostedError, received: Received, properties: Properties | null): Promise<never> {
   if (error.code !== 'authentication') throw error;
+  const { response, attempt } = received;
   const { settings, skew, telemetry } = attempt.call.shared;
-  const trip = { receivedAt: now, tookMs: settings.clock.elapsed() - attempt.startedAt };
+  const trip = { receivedAt: response.receivedAt, tookMs: settings.clock.elapsed() - attempt.startedAt };
   // Only a response that rejects our authentication may correct the time that we sign.
   if (skew.learn(response.headers, trip)) telemetry.warn(describeOffset(skew.offsetMs));
   if (loadExplanations.value !== undefined) throw error;
   const explain = () => {
-    throw createServiceError(response, properties, attempt, now) ?? error;
+    throw createServiceError(received, properties) ?? error;
   };
   return loadExplanations().then(explain, explain);
 }
@@ -91,12 +86,13 @@ export interface Source {
   createConfigError(issues: readonly Issue[]): HostedConfigError;
 }
 
-function sourceOf(response: TransportResponse, { call, number }: Attempt, now: number): Source {
+function sourceOf({ response, attempt, requestId }: Received): Source {
+  const { operation } = attempt.call;
   const facts = (): ErrorFacts => ({
-    operation: call.operation.name,
+    operation: operation.name,
     outcome: 'answered',
-    attempts: number,
-    requestId: requestIdIn(response.headers, call.sent.signatures),
+    attempts: attempt.number,
+    requestId,
   });
   return {
     createUnusable(reason, issues = []) {
@@ -104,7 +100,7 @@ function sourceOf(response: TransportResponse, { call, number }: Attempt, now: n
       return new HostedResponseError(reason, issues, facts(), response, why);
     },
     createUntrusted(reason) {
-      const skew = reason === 'stale' ? describeSkew(response.headers, now) : null;
+      const skew = reason === 'stale' ? describeSkew(response.headers, response.receivedAt) : null;
       const why = skew ? `${skew}: set it (NTP), or raise "maxResponseAgeMs"` : undefined;
       return new HostedSignatureError(reason, facts(), why);
     },
@@ -127,39 +123,35 @@ function createNoObject(json: unknown, source: Source): HostedResponseError {
   return source.createUnusable('shape', [{ path: '', message: 'must be an object' }]);
 }
 
-/** The input of verification. */
-interface Verifying {
-  readonly attempt: Attempt;
-  readonly now: number;
-  readonly source: Source;
-}
-
 /**
  * Verifies a response, and gives the time when it was signed. Null if the response has no signature and needs none, or
  * if its timestamp is not a date and any age is accepted.
  */
-function verifyResponse(properties: Properties, verifying: Verifying): Date | null | Promise<Date | null> {
-  const { operation, sent, shared } = verifying.attempt.call;
+function verifyResponse(
+  properties: Properties,
+  { response, attempt }: Received,
+  source: Source,
+): Date | null | Promise<Date | null> {
+  const { operation, sent, shared } = attempt.call;
   const { maxResponseAgeMs, partnerId, signer } = shared.settings;
   const signatures = signaturesIn(properties);
   const others = signatures.filter((signature) => !wasSent(sent, signature));
   // The responses of link operations need no signature. If a response has only our own signature, sent back, it counts
   // as not signed.
   if (operation.signedResponse === 'if present' && others.length === 0) return null;
-  if (mayReflect(verifying.attempt) && others.length < signatures.length) {
-    throw verifying.source.createUntrusted('reflected');
-  }
+  if (mayReflect(attempt) && others.length < signatures.length) throw source.createUntrusted('reflected');
   const signed =
     operation.signedResponse === 'required'
       ? properties
       : detachFromPrototype(
           Object.fromEntries(Object.entries(properties).filter(([, value]) => !wasSent(sent, value))),
         );
-  const by = { signer, partnerId, now: verifying.now, maxAgeMs: maxResponseAgeMs };
+  const by = { signer, partnerId, now: response.receivedAt, maxAgeMs: maxResponseAgeMs };
   const verdict = verifySigned(signed, by);
+  const from = { attempt, source };
   return verdict instanceof Promise
-    ? verdict.then((later) => signedAtOf(later, others, verifying))
-    : signedAtOf(verdict, others, verifying);
+    ? verdict.then((later) => signedAtOf(later, others, from))
+    : signedAtOf(verdict, others, from);
 }
 
 // Whether a response with one of our own signatures is rejected. Both sides sign with the same key, so anyone who has
@@ -168,7 +160,11 @@ function mayReflect({ call }: Attempt): boolean {
   return call.operation.signedResponse === 'required' && !call.shared.settings.wire.echoesTimestamp;
 }
 
-function signedAtOf(verdict: Verdict, signatures: readonly unknown[], { attempt, source }: Verifying): Date | null {
+function signedAtOf(
+  verdict: Verdict,
+  signatures: readonly unknown[],
+  { attempt, source }: { readonly attempt: Attempt; readonly source: Source },
+): Date | null {
   const { signedAt } = assertVerified(verdict, source);
   if (!mayReflect(attempt)) return signedAt;
   const { sent } = attempt.call;
@@ -206,12 +202,7 @@ function decode<Input, WireResponse, Output>(
   return read.value;
 }
 
-function infoOf({ status, headers, text }: TransportResponse, { call, number }: Attempt): ResponseInfo {
-  return {
-    status,
-    headers,
-    requestId: requestIdIn(headers, call.sent.signatures),
-    attempts: number,
-    rawBody: () => text,
-  };
+function infoOf({ response, attempt, requestId }: Received): ResponseInfo {
+  const { status, headers, text } = response;
+  return { status, headers, requestId, attempts: attempt.number, rawBody: () => text };
 }

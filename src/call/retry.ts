@@ -8,7 +8,6 @@
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors/errors.js';
 import { assumedMaxRetryAfterMs } from '../protocol/assumptions.js';
-import { parseHttpDate } from '../protocol/date-time.js';
 import { sleepAbortably } from '../runtime/clock.js';
 import { readProperty } from '../runtime/prototype.js';
 import { type Attempt, type CallFacts, factsOf, outcomeWithoutResponse, type TokenBucket } from './attempt.js';
@@ -203,17 +202,4 @@ export function createTokenBucket(): TokenBucket {
       tokens = Math.min(tokenCounts.full, tokens + tokenCounts.perSuccess);
     },
   };
-}
-
-/**
- * Reads `Retry-After` as milliseconds. The header has whole seconds or an IMF date (RFC 9110 §10.2.3 and §5.6.7). Null
- * for any other value; 0 for a date in the past.
- */
-export function readRetryAfter(header: string | null, now: number): number | null {
-  if (header === null) return null;
-  // Node's fetch keeps blanks after a header's value. They are not part of the value (RFC 9110 §5.5).
-  const value = header.trim();
-  if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
-  const at = parseHttpDate(value);
-  return at === null ? null : Math.max(0, at - now);
 }

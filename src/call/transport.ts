@@ -21,6 +21,11 @@ import type { SignedRequest } from './request.js';
 export interface TransportResponse extends ReceivedResponse {
   /** Why the body was not read, is not complete, or is not UTF-8; null if it is complete text. */
   readonly flaw: 'too_large' | 'not_utf8' | 'redirect' | null;
+  /**
+   * When the whole response was there, in ms since the epoch. This machine's own clock decides whether a response is
+   * fresh. `Date` does not, because it is not signed.
+   */
+  readonly receivedAt: number;
 }
 
 /** Importing ky makes Node load Node's own fetch (about 30 ms), so ky is imported with the first request. */
@@ -45,14 +50,14 @@ export async function send(request: SignedRequest, attempt: Attempt, signal: Abo
   const ky = loadKy.value ?? (await loadKy().catch(() => null));
   signal.throwIfAborted();
   if (ky === null) throw createConnectionError(attempt, notLoaded);
+  let received: UntimedResponse;
   try {
     telemetry.report?.({ type: 'request', callId: id, operation: operation.name, attempt: attempt.number });
     // Stryker disable next-line StringLiteral: any value except 'not sent' gives the same result
     attempt.progress = 'sent';
     const response = await fetchWith(ky, request, { fetch: settings.fetch, signal });
-    const received = await readWhole(response, settings, signal);
+    received = await readWhole(response, settings, signal);
     signal.throwIfAborted();
-    return received;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     const explanations = loadExplanations.value ?? (await loadExplanations().catch(() => null));
@@ -60,7 +65,13 @@ export async function send(request: SignedRequest, attempt: Attempt, signal: Abo
     const { origin } = new URL(request.url);
     throw createConnectionError(attempt, explanations?.explainFailure(error, origin, settings) ?? unexplained);
   }
+  attempt.progress = 'answered';
+  attempt.status = received.status;
+  // The clock is read here, because an error of the caller's clock is not an error of the connection.
+  return { ...received, receivedAt: settings.clock.now() };
 }
+
+type UntimedResponse = Omit<TransportResponse, 'receivedAt'>;
 
 function fetchWith(
   ky: Ky,
@@ -94,7 +105,7 @@ async function readWhole(
   response: Response,
   { maxResponseBytes }: Settings,
   signal: AbortSignal,
-): Promise<TransportResponse> {
+): Promise<UntimedResponse> {
   // A caller's own fetch may resolve with anything.
   // Stryker disable next-line StringLiteral,OptionalChaining: no error shows the value that is thrown here
   if (typeof response?.headers?.get !== 'function') throw new TypeError('fetch resolved with no response');
