@@ -1,6 +1,6 @@
 /**
- * Runs the attempts of a call. After an error, decides whether another attempt follows, and after what delay. Also
- * limits how many retries a client makes.
+ * Runs the attempts of a call. After an error, decides whether another attempt follows, and after what delay. Limits
+ * how many retries a client makes, and reports the end of each call.
  *
  * @module
  */
@@ -8,10 +8,17 @@
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors/errors.js';
 import { assumedMaxRetryAfterMs } from '../protocol/assumptions.js';
-import { sleepAbortably } from '../runtime/clock.js';
+import { sleepAbortably, type WaitingClock } from '../runtime/clock.js';
 import { readProperty } from '../runtime/prototype.js';
-import { type Attempt, type CallFacts, factsOf, outcomeWithoutResponse, type TokenBucket } from './attempt.js';
-import { type EndedCall, reportEnd } from './call-end.js';
+import { completeMessage } from '../runtime/tracing-channel.js';
+import {
+  type Attempt,
+  type CallFacts,
+  type CallOutcome,
+  factsOf,
+  outcomeWithoutResponse,
+  type TokenBucket,
+} from './attempt.js';
 import { traceAttempt } from './tracing.js';
 
 /**
@@ -116,6 +123,10 @@ function completeError(caught: AnyHostedError, { operation }: EndedCall, attempt
   return new HostedConfigError(caught.issues, { ...factsOf(attempt, outcome), retryable: false });
 }
 
+/** The facts about a call that has ended. `startedAt` is missing if the input was invalid. */
+export type EndedCall = Pick<CallFacts, 'id' | 'operation' | 'shared' | 'traced'> &
+  Partial<Pick<CallFacts, 'startedAt'>>;
+
 /** Reports that a call failed. Returns the error to throw, which names the operation. */
 export function reportFailure(caught: unknown, call: EndedCall, attempt: Attempt | null): AnyHostedError {
   if (!isHostedError(caught)) {
@@ -128,6 +139,37 @@ export function reportFailure(caught: unknown, call: EndedCall, attempt: Attempt
   shared.telemetry.report?.({ type: 'error', callId, operation: operation.name, code: error.code, attempts });
   reportEnd(call, error.outcome, attempt, error.code);
   return error;
+}
+
+/**
+ * Reports that a call has ended after `attempt`, and completes its trace. `errorCode` is null if there was no error.
+ */
+function reportEnd(
+  call: EndedCall,
+  outcome: CallOutcome,
+  attempt: Attempt | null,
+  errorCode: string | null = null,
+): void {
+  const { id: callId, operation, shared, traced } = call;
+  const attempts = attempt?.number ?? 0;
+  if (traced) completeMessage(traced, { status: attempt?.status ?? null, attempts, outcome, errorCode });
+  shared.telemetry.report?.({
+    type: 'call',
+    callId,
+    operation: operation.name,
+    outcome,
+    attempts,
+    durationMs: durationSince(call.startedAt, shared.settings.clock),
+  });
+}
+
+// If the caller's clock throws, the duration is 0, and the result of the call does not change.
+function durationSince(startedAt: number | undefined, { elapsed }: WaitingClock): number {
+  try {
+    return startedAt === undefined ? 0 : Math.round(elapsed() - startedAt);
+  } catch {
+    return 0;
+  }
 }
 
 /** How a failed attempt is retried. */
