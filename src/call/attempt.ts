@@ -44,10 +44,10 @@ export interface TokenBucket {
  */
 export interface PartOf {
   /**
-   * The signatures of all calls of a wait. A confirmation has none: each of its calls remembers only its own
+   * The signatures of all calls of a wait. Null for a confirmation: each of its calls remembers only its own
    * signatures.
    */
-  readonly sent?: SentSignatures;
+  readonly sent: SentSignatures | null;
 }
 
 /** A running call, with the types of its operation. */

@@ -118,18 +118,13 @@ function beginCall<Input, WireResponse, Output>(
       startedAt,
       endsAt: startedAt + (checked.options.totalTimeoutMs ?? settings.totalTimeoutMs),
       part,
-      sent: sharedSignatures(part) ?? createSentSignatures(settings.maxResponseAgeMs),
+      sent: part?.sent ?? createSentSignatures(settings.maxResponseAgeMs),
     };
   } catch (error) {
     // By default, an engine records only a few stack frames. The frames of this package would leave no room for the
     // caller's frames.
     throw addCallerFrames(reportFailure(error, begun, null));
   }
-}
-
-// Only an own property is read, because other code may have put a `sent` on `Object.prototype`.
-function sharedSignatures(part: PartOf | undefined) {
-  return part && Object.hasOwn(part, 'sent') ? part.sent : undefined;
 }
 
 // An attempt ends at `timeoutMs` or at `totalTimeoutMs`, whichever comes first. So one timer is enough.

@@ -76,8 +76,9 @@ export function signRequest(attempt: Attempt): SignedRequest | Promise<SignedReq
   const time = chooseTime(attempt, now);
   const timestamp = writeTimestamp(time, operation.route.host, wire);
   const finish = (signature: string) => {
+    const request = createRequest(attempt, { timestamp: timestamp.sent, signature });
     rememberSent(attempt.call.sent, signature, { signedFor: time, now });
-    return createRequest(attempt, { timestamp: timestamp.sent, signature });
+    return request;
   };
   const signature = sign(attempt, timestamp.signed);
   return typeof signature === 'string' ? finish(signature) : signature.then(finish);
@@ -106,7 +107,7 @@ function sign(attempt: Attempt, timestamp: string): string | Promise<string> {
 function chooseTime(attempt: Attempt, now: number): number {
   const { operation, part, shared } = attempt.call;
   const times = shared.signingTimes[operation.route.host];
-  const isPoll = part?.sent !== undefined;
+  const isPoll = part !== undefined && part.sent !== null;
   attempt.signedFor = attempt.collided
     ? times.nextAfterCollision(attempt.collided, now, isPoll)
     : times.next(now, isPoll);

@@ -199,7 +199,8 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
   const memory = createReplayGuard(settings.clock);
   const reports = createDeliveryReports(telemetry, settings.clock);
   // There are no retries here: if the confirmation of a callback fails, the callback is redelivered.
-  const fetchStatus = ({ userId, jobId }: JobRef) => call(jobStatus, { userId, jobId, history: true }, {}, {});
+  const fetchStatus = ({ userId, jobId }: JobRef) =>
+    call(jobStatus, { userId, jobId, history: true }, {}, { sent: null });
   const loadReceiver = lazy(async () =>
     (await loadReceiverModule()).createReceiver(fetchStatus, { client: settings, reports }),
   );

@@ -412,10 +412,10 @@ test('a part of something larger is signed anew once, and not retried, whatever 
   const date = new Date(now + 10 * minute).toUTCString();
   const correcting = partsOf([Response.json({}, { status: 401, headers: { date } }), honest], { maxRetries: 0 });
 
-  expect(await rejection(reflecting.poll({}))).toMatchObject({ reason: 'reflected', attempts: 2 });
-  expect(await rejection(failing.poll({}))).toMatchObject({ code: 'server', attempts: 1 });
-  expect((await meeting.poll({})).response.attempts).toBe(2);
-  expect((await correcting.poll({})).response.attempts).toBe(2);
+  expect(await rejection(reflecting.poll({ sent: null }))).toMatchObject({ reason: 'reflected', attempts: 2 });
+  expect(await rejection(failing.poll({ sent: null }))).toMatchObject({ code: 'server', attempts: 1 });
+  expect((await meeting.poll({ sent: null })).response.attempts).toBe(2);
+  expect((await correcting.poll({ sent: null })).response.attempts).toBe(2);
 });
 
 test('what is part of something larger neither pays into nor takes from what an outage leaves', async () => {
@@ -430,9 +430,9 @@ test('what is part of something larger neither pays into nor takes from what an 
     return sent.length - before;
   };
 
-  const spent = [await requestsOf(300, {}), await requestsOf(200)];
+  const spent = [await requestsOf(300, { sent: null }), await requestsOf(200)];
   isUp = true;
-  await requestsOf(500, {});
+  await requestsOf(500, { sent: null });
   isUp = false;
   const after = await requestsOf(100);
 
