@@ -68,6 +68,8 @@ export interface CallFacts {
   readonly encoded: Encoded;
   /** When the call began, by the monotonic clock. */
   readonly startedAt: number;
+  /** When the call began, in ms since the epoch, by this machine's clock. */
+  readonly begunAt: number;
   /** When `totalTimeoutMs` is over, by the monotonic clock. */
   readonly endsAt: number;
   readonly part: PartOf | undefined;
@@ -101,6 +103,8 @@ export interface Attempt<Call extends CallFacts = CallFacts> {
   readonly number: number;
   /** When the attempt began, by the monotonic clock. */
   readonly startedAt: number;
+  /** When the attempt began, in ms since the epoch, by this machine's clock. */
+  readonly begunAt: number;
   /**
    * The correction of this machine's time for signing, in ms, when the attempt began. During the attempt, another call
    * may change the client's correction.

@@ -111,11 +111,14 @@ function beginCall<Input, WireResponse, Output>(
   const { settings } = shared;
   try {
     const checked = checkInput(operation, { input, options, wire: settings.wire });
+    // The first attempt begins with the call, so it uses these two times, too.
     const startedAt = settings.clock.elapsed();
+    const begunAt = settings.clock.now();
     return {
       ...begun,
       ...checked,
       startedAt,
+      begunAt,
       endsAt: startedAt + (checked.options.totalTimeoutMs ?? settings.totalTimeoutMs),
       part,
       sent: part?.sent ?? createSentSignatures(settings.maxResponseAgeMs),

@@ -70,14 +70,12 @@ export interface SignedRequest {
  * @throws {HostedConfigError} when the signer throws, or does not return a non-empty string.
  */
 export function signRequest(attempt: Attempt): SignedRequest | Promise<SignedRequest> {
-  const { operation, shared } = attempt.call;
-  const { clock, wire } = shared.settings;
-  const now = clock.now();
-  const time = chooseTime(attempt, now);
-  const timestamp = writeTimestamp(time, operation.route.host, wire);
+  const { operation, sent, shared } = attempt.call;
+  const time = chooseTime(attempt);
+  const timestamp = writeTimestamp(time, operation.route.host, shared.settings.wire);
   const finish = (signature: string) => {
     const request = createRequest(attempt, { timestamp: timestamp.sent, signature });
-    rememberSent(attempt.call.sent, signature, { signedFor: time, now });
+    rememberSent(sent, signature, { signedFor: time, now: attempt.begunAt });
     return request;
   };
   const signature = sign(attempt, timestamp.signed);
@@ -104,7 +102,8 @@ function sign(attempt: Attempt, timestamp: string): string | Promise<string> {
   }
 }
 
-function chooseTime(attempt: Attempt, now: number): number {
+function chooseTime(attempt: Attempt): number {
+  const { begunAt: now } = attempt;
   const { operation, part, shared } = attempt.call;
   const times = shared.signingTimes[operation.route.host];
   const isPoll = part !== undefined && part.sent !== null;

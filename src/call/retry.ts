@@ -95,10 +95,12 @@ interface FailedAttempt extends Retry {
 
 function beginAttempt<Call extends CallFacts>(call: Call, before: FailedAttempt | null): Attempt<Call> {
   const { settings, skew } = call.shared;
+  const { clock } = settings;
   return {
     call,
     number: before ? before.failed.number + 1 : 1,
-    startedAt: before ? settings.clock.elapsed() : call.startedAt,
+    startedAt: before ? clock.elapsed() : call.startedAt,
+    begunAt: before ? clock.now() : call.begunAt,
     offsetMs: skew.offsetMs,
     isResigned: before !== null && (before.isResigned || before.failed.isResigned),
     isUnsettled: before !== null && (before.failed.isUnsettled || before.failed.progress === 'sent'),
