@@ -17,7 +17,7 @@ import { createLazyLinks } from './links/lazy-links.js';
 import { createLinks, type Links } from './links/links.js';
 import type { Environment, HostedClientOptions } from './options.js';
 import { isBrowser } from './runtime/browser.js';
-import { hasMethods } from './runtime/prototype.js';
+import { hasMethods } from './runtime/untrusted-objects.js';
 import { type CheckedOptions, checkOptions, createSettings, readOverrides } from './settings.js';
 
 /**

@@ -9,7 +9,7 @@ import { HostedConfigError } from './errors/errors.js';
 import type { Issue } from './errors/hosted-error.js';
 import { type Environment, environments, type HostedClientOptions } from './options.js';
 import { consoleLoggers, oneOfLogLevels } from './runtime/console-log.js';
-import { readProperty } from './runtime/prototype.js';
+import { readProperty } from './runtime/untrusted-objects.js';
 import { oneOfEnvironments, readOverrides } from './settings.js';
 import { ed25519 } from './signing/ed25519.js';
 import { check } from './validation/check.js';

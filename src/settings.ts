@@ -16,7 +16,7 @@ import type { Clock } from './runtime/clock.js';
 import { createPlatformClock, createWaitingClock, type WaitingClock } from './runtime/clock.js';
 import { usesEnvProxy } from './runtime/env-proxy.js';
 import { platformFetch } from './runtime/fetch.js';
-import { hasMethods, readProperty, tryCopyProperties } from './runtime/prototype.js';
+import { hasMethods, readProperty, tryCopyProperties } from './runtime/untrusted-objects.js';
 import { hmacSha256 } from './signing/hmac-sha256.js';
 import { findApiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';

@@ -8,7 +8,7 @@ import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
 import { HostedError, type Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import type { Wire } from '../protocol/assumptions.js';
-import { writeJson } from '../runtime/prototype.js';
+import { writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { writeTimestamp } from '../signing/message.js';
 import { check } from '../validation/check.js';

@@ -9,8 +9,8 @@ import { addCallerFrames } from '../errors/caller-frames.js';
 import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors/errors.js';
 import { assumedMaxRetryAfterMs } from '../protocol/assumptions.js';
 import { sleepAbortably, type WaitingClock } from '../runtime/clock.js';
-import { readProperty } from '../runtime/prototype.js';
 import { completeMessage } from '../runtime/tracing-channel.js';
+import { readProperty } from '../runtime/untrusted-objects.js';
 import {
   type Attempt,
   type CallFacts,

@@ -7,8 +7,8 @@
 import { isHostedError } from '../errors/errors.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { assumedMaxJobs } from '../protocol/assumptions.js';
-import { writeJson } from '../runtime/prototype.js';
 import { sha256Hex } from '../runtime/sha256.js';
+import { writeJson } from '../runtime/untrusted-objects.js';
 import { createConfirmedEvent, fetchStatus } from './confirm.js';
 import { beginDelivery, createBusyError, type Handle, runOnEvent, toKnownResult } from './handle-unconfirmed.js';
 import type { Hint, HintLimits, Permit } from './hint-limits.js';

@@ -5,7 +5,7 @@
  */
 
 import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
-import { shadowPollution } from '../runtime/prototype.js';
+import { shadowPollution } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import type { HandlerSettings } from './options.js';
 import { codeOf, createFailure, type Delivery, type DeliveryReports, type DeliveryResult } from './reports.js';

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { readProperty } from '../runtime/prototype.js';
+import { readProperty } from '../runtime/untrusted-objects.js';
 import type { JobRef } from './types.js';
 
 /** Copies the ids. If the object cannot be read, the input check of the first poll reports it. */

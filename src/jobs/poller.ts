@@ -10,7 +10,7 @@ import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../e
 import { ignoreErrors, type Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import type { Due } from '../runtime/due-queue.js';
-import { readProperty } from '../runtime/prototype.js';
+import { readProperty } from '../runtime/untrusted-objects.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-options.js';
 import { beginWaitTrace, endTrace, type WaitTrace } from './wait-trace.js';

@@ -11,7 +11,7 @@ import type { CallOptions } from '../options.js';
 import { isRecord } from '../protocol/json.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { withSignals } from '../runtime/clock.js';
-import { copyProperties, readProperty } from '../runtime/prototype.js';
+import { copyProperties, readProperty } from '../runtime/untrusted-objects.js';
 import { callOptions, isAbortSignal } from '../validation/input.js';
 import { type FetchedPage, type FirstPage, type PlacedPage, placePage, walkPages } from './paging.js';
 import type { Link, LinkPage } from './types.js';

@@ -11,7 +11,7 @@ import { ignoreErrors, type Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../protocol/json.js';
 import { lazy } from '../runtime/lazy.js';
-import { copyProperties } from '../runtime/prototype.js';
+import { copyProperties } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { callOptions } from '../validation/input.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';

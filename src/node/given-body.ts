@@ -4,7 +4,7 @@
  * @module
  */
 
-import { writeJson } from '../runtime/prototype.js';
+import { writeJson } from '../runtime/untrusted-objects.js';
 
 const utf8 = new TextEncoder();
 

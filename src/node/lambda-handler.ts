@@ -5,7 +5,7 @@
  */
 
 import { isRecord } from '../protocol/json.js';
-import { readProperty } from '../runtime/prototype.js';
+import { readProperty } from '../runtime/untrusted-objects.js';
 import { rawBytesOf, rewriteParsed } from './given-body.js';
 import { assertHandler, createBrokenBody, createRequest, type GivenRequest } from './web-request.js';
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { hasMethods, readProperty } from '../runtime/prototype.js';
+import { hasMethods, readProperty } from '../runtime/untrusted-objects.js';
 import { rawBytesOf, rewriteParsed } from './given-body.js';
 import {
   assertHandler,

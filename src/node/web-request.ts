@@ -5,7 +5,7 @@
  */
 
 import { HostedConfigError } from '../errors/errors.js';
-import { shadowPollution } from '../runtime/prototype.js';
+import { shadowPollution } from '../runtime/untrusted-objects.js';
 
 /** A handler of web-standard requests, as `callbacks.handler` returns it. */
 export type WebHandler = (request: Request) => Promise<Response>;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { detachFromPrototype } from '../runtime/prototype.js';
+import { detachFromPrototype } from '../runtime/untrusted-objects.js';
 
 /** How many levels of objects and lists a response may have. Real responses have fewer than ten. */
 const maxDepth = 64;

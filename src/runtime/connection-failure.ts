@@ -5,7 +5,7 @@
  * @module
  */
 
-import { copyProperties } from './prototype.js';
+import { copyProperties } from './untrusted-objects.js';
 
 /** Why a request has no response. */
 export interface ConnectionFailure {

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { readProperty } from './prototype.js';
+import { readProperty } from './untrusted-objects.js';
 
 /** The facts about the process that decide whether a proxy is used. */
 export interface ProcessFacts {

@@ -10,7 +10,7 @@ import type { Issue } from '../errors/hosted-error.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
 import { lazy, lazyModule } from '../runtime/lazy.js';
-import { tryCopyProperties } from '../runtime/prototype.js';
+import { tryCopyProperties } from '../runtime/untrusted-objects.js';
 import { findContextIssues, toKeyBytes } from './keys.js';
 import { toSignedText } from './message.js';
 import type { Signer } from './signer.js';

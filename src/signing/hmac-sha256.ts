@@ -9,7 +9,7 @@ import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { encodeBase64 } from '../runtime/base64.js';
 import { lazy } from '../runtime/lazy.js';
 import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
-import { tryCopyProperties } from '../runtime/prototype.js';
+import { tryCopyProperties } from '../runtime/untrusted-objects.js';
 import { findApiKeyIssues, findContextIssues } from './keys.js';
 import { toSignedText } from './message.js';
 import type { Signer } from './signer.js';

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { writeJson } from '../runtime/prototype.js';
+import { writeJson } from '../runtime/untrusted-objects.js';
 import { writeTime } from './dialect.js';
 import { type JobSpelling, writeEntry } from './job-records.js';
 import type { Keys } from './keys.js';

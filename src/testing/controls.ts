@@ -6,7 +6,7 @@
 
 import { HostedValidationError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
-import { copyProperties } from '../runtime/prototype.js';
+import { copyProperties } from '../runtime/untrusted-objects.js';
 import type { CallbackOptions, CallbackWriter } from './callbacks.js';
 import { spellTable } from './dialect.js';
 import { writeLink } from './link-records.js';

@@ -5,7 +5,7 @@
  */
 
 import type { OperationName } from '../protocol/routes.js';
-import { copyProperties } from '../runtime/prototype.js';
+import { copyProperties } from '../runtime/untrusted-objects.js';
 import { type ResponseData, type Signing, serviceCode } from './responses.js';
 import type { MockFault } from './types.js';
 

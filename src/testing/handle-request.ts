@@ -6,7 +6,7 @@
 
 import type { OperationName } from '../protocol/routes.js';
 import type { Clock } from '../runtime/clock.js';
-import { detachFromPrototype } from '../runtime/prototype.js';
+import { detachFromPrototype } from '../runtime/untrusted-objects.js';
 import { type AuthContext, findAuthProblem, signaturePropertyOf } from './authenticate.js';
 import { sleepOn, whileBusy } from './clock.js';
 import { chooseSigning, createFaultResponse, createNetworkError, type FaultQueue, htmlPage, stall } from './faults.js';

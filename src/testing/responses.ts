@@ -5,7 +5,7 @@
  */
 
 import type { OperationName } from '../protocol/routes.js';
-import { writeJson } from '../runtime/prototype.js';
+import { writeJson } from '../runtime/untrusted-objects.js';
 import { writeTime } from './dialect.js';
 import type { Keys } from './keys.js';
 

@@ -7,7 +7,7 @@
 import { type Environment, environments } from '../options.js';
 import { assumedWire, type Wire } from '../protocol/assumptions.js';
 import { isHttpUrl } from '../protocol/http-url.js';
-import { copyProperties, shadowPollution, writeJson } from '../runtime/prototype.js';
+import { copyProperties, shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
 import { createEnvironment, type RunningEnvironment } from './environment.js';
 import { createKeys } from './keys.js';
 import { parseService } from './saved-state.js';

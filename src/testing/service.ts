@@ -4,7 +4,7 @@
  * @module
  */
 
-import { copyProperties } from '../runtime/prototype.js';
+import { copyProperties } from '../runtime/untrusted-objects.js';
 import type { Signer } from '../signing/signer.js';
 import { preload } from './preload.js';
 import { createRunningService } from './running-service.js';

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { hasMethods } from '../runtime/prototype.js';
+import { hasMethods } from '../runtime/untrusted-objects.js';
 import { lockFolder } from './folder-lock.js';
 import type { Place } from './options.js';
 import { createPause } from './pause.js';

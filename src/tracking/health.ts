@@ -7,7 +7,7 @@
  */
 
 import type { AnyHostedError, HostedErrorCode } from '../errors/errors.js';
-import { readProperty } from '../runtime/prototype.js';
+import { readProperty } from '../runtime/untrusted-objects.js';
 import type { Context } from './context.js';
 
 /** Watches the requests of this process. */

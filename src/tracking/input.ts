@@ -8,7 +8,7 @@ import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/errors.js';
 import type { Issue, Task } from '../errors/hosted-error.js';
 import { maxTimerMs } from '../runtime/clock.js';
-import { hasMethods, writeJson } from '../runtime/prototype.js';
+import { hasMethods, writeJson } from '../runtime/untrusted-objects.js';
 import { check } from '../validation/check.js';
 import { inputObject, integer, maxBodyLimit } from '../validation/input.js';
 import type { SqlRunner } from './types.js';

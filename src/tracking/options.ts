@@ -10,7 +10,7 @@ import { HostedConfigError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import type { Logger } from '../events.js';
 import { environments } from '../options.js';
-import { hasMethods, readProperty } from '../runtime/prototype.js';
+import { hasMethods, readProperty } from '../runtime/untrusted-objects.js';
 import { check } from '../validation/check.js';
 import { choice, copyOf, duration, flag, inputObject, integer, nonBlank } from '../validation/input.js';
 import type { SqlPool, TrackerEvent } from './types.js';

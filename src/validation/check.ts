@@ -7,7 +7,7 @@
 
 import * as z from 'zod/mini';
 import { type Issue, maxIssues } from '../errors/hosted-error.js';
-import { detachFromPrototype, isPolluted } from '../runtime/prototype.js';
+import { detachFromPrototype, isPolluted } from '../runtime/untrusted-objects.js';
 import { findSimilarName } from './did-you-mean.js';
 import { isAcceptedAsIs } from './quick-check.js';
 

@@ -11,7 +11,7 @@ import { parseDateTime } from '../protocol/date-time.js';
 import { isHttpUrl } from '../protocol/http-url.js';
 import { isRecord } from '../protocol/json.js';
 import { maxTimerMs } from '../runtime/clock.js';
-import { copyProperties, hasMethods, readProperty, writeJson } from '../runtime/prototype.js';
+import { copyProperties, hasMethods, readProperty, writeJson } from '../runtime/untrusted-objects.js';
 
 /** The largest number of bytes that a caller can set as the limit of a body: 2 GiB. */
 export const maxBodyLimit = 2 ** 31 - 1;

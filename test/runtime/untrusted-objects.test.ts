@@ -10,7 +10,7 @@ import {
   shadowPollution,
   tryCopyProperties,
   writeJson,
-} from '../../src/runtime/prototype.js';
+} from '../../src/runtime/untrusted-objects.js';
 
 /** Runs with a property on a prototype, and takes it off again. */
 function polluted<T>(name: string, value: unknown, run: () => T, prototype: object = Object.prototype): T {
