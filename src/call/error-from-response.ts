@@ -24,7 +24,7 @@ import {
   type CodeMeaning,
 } from '../protocol/assumptions.js';
 import { parseHttpDate } from '../protocol/date-time.js';
-import type { Properties } from '../protocol/json.js';
+import type { Properties } from '../runtime/untrusted-objects.js';
 import type { Attempt } from './attempt.js';
 import { loadExplanations } from './load-explanations.js';
 import type { TransportResponse } from './transport.js';

@@ -9,8 +9,7 @@
 import { type AnyHostedError, HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
 import type { ErrorFacts, Issue } from '../errors/hosted-error.js';
 import type { SignatureReason, UnusableReason } from '../errors/messages.js';
-import { isRecord, type Properties, parseJson } from '../protocol/json.js';
-import { detachFromPrototype } from '../runtime/untrusted-objects.js';
+import { detachFromPrototype, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import { checkJson } from '../validation/check.js';
 import type { CallResult, ResponseInfo } from './api-promise.js';

@@ -5,9 +5,8 @@
  */
 
 import type { JobRef, JobResult } from '../jobs/types.js';
-import type { Properties } from '../protocol/json.js';
 import { sha256Hex } from '../runtime/sha256.js';
-import { writeJson } from '../runtime/untrusted-objects.js';
+import { type Properties, writeJson } from '../runtime/untrusted-objects.js';
 import { pairNames } from './scan-body.js';
 
 const namesOfPair: ReadonlySet<string> = new Set(pairNames);

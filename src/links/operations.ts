@@ -9,9 +9,9 @@ import type { Operation } from '../call/operation.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { assumedRepeatable } from '../protocol/assumptions.js';
 import { couldBeDate } from '../protocol/date-time.js';
-import { isRecord } from '../protocol/json.js';
 import { routes } from '../protocol/routes.js';
 import { toCode } from '../protocol/scalars.js';
+import { isRecord } from '../runtime/untrusted-objects.js';
 import {
   anyString,
   choice,

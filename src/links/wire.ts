@@ -7,7 +7,6 @@
 
 import * as z from 'zod/mini';
 import { assumedMaxEntries } from '../protocol/assumptions.js';
-import { isRecord } from '../protocol/json.js';
 import {
   isBooleanString,
   isCode,
@@ -19,6 +18,7 @@ import {
   wireCount,
   wireString,
 } from '../protocol/scalars.js';
+import { isRecord } from '../runtime/untrusted-objects.js';
 import { list, oneOf, record } from '../validation/structure.js';
 
 const wireIdType = record({ country: wireString, id_type: wireString, verification_method: wireString });

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { isRecord } from '../protocol/json.js';
-import { readProperty } from '../runtime/untrusted-objects.js';
+import { isRecord, readProperty } from '../runtime/untrusted-objects.js';
 import { rawBytesOf, rewriteParsed } from './given-body.js';
 import { assertHandler, createBrokenBody, createRequest, type GivenRequest } from './web-request.js';
 

@@ -1,25 +1,95 @@
 /**
- * Ignores properties that other code has put on `Object.prototype`. If this prototype is polluted, every object seems
- * to have properties that the caller did not set, for example a signature or an option.
+ * Reads and writes objects that other code has made or may have changed: parsed JSON, and the objects of callers. JSON
+ * is parsed within limits. Properties that other code has put on `Object.prototype` are ignored. If this prototype is
+ * polluted, every object seems to have properties that were never set, for example a signature or an option.
  *
  * @module
  */
 
-/** The standard properties of `Object.prototype` (ECMA-262 §20.1.3 and §B.2.2). */
-const standardNames: ReadonlySet<string> = new Set([
-  'constructor',
-  'hasOwnProperty',
-  'isPrototypeOf',
-  'propertyIsEnumerable',
-  'toLocaleString',
-  'toString',
-  'valueOf',
-  '__proto__',
-  '__defineGetter__',
-  '__defineSetter__',
-  '__lookupGetter__',
-  '__lookupSetter__',
-]);
+/** The properties of a JSON object. */
+export type Properties = Readonly<Record<string, unknown>>;
+
+/** Whether a value is an object, and not an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** How many levels of objects and lists a response may have. Real responses have fewer than ten. */
+const maxDepth = 64;
+
+/**
+ * How many properties an object may have. Real objects have fewer than a hundred. Copying a million properties takes
+ * seconds.
+ */
+const maxProperties = 10_000;
+
+/**
+ * Parses JSON; undefined if the string is not JSON, nests too deeply, or has an object with too many properties. The
+ * value inherits nothing that other code has put on `Object.prototype`.
+ */
+export function parseJson(text: string): unknown {
+  try {
+    // The value is detached first. Otherwise `isTooLarge` would count properties that other code put on
+    // `Object.prototype`.
+    const value: unknown = detachFromPrototype(JSON.parse(text));
+    return typeof value === 'object' && value !== null && isTooLarge(value, maxDepth) ? undefined : value;
+  } catch {
+    // Not JSON.
+  }
+  return undefined;
+}
+
+// Visits every value of a response. It creates no arrays (as `Object.values` would), because creating them takes about
+// as long as parsing.
+function isTooLarge(value: object, levels: number): boolean {
+  if (levels === 0) return true;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) {
+      const entry: unknown = value[at];
+      if (typeof entry === 'object' && entry !== null && isTooLarge(entry, levels - 1)) return true;
+    }
+    return false;
+  }
+  let properties = 0;
+  for (const name in value) {
+    properties += 1;
+    if (properties > maxProperties) return true;
+    const property: unknown = value[name as never];
+    if (typeof property === 'object' && property !== null && isTooLarge(property, levels - 1)) return true;
+  }
+  return false;
+}
+
+/**
+ * Makes the objects of parsed JSON inherit nothing, if `Object.prototype` is polluted. Otherwise it changes nothing,
+ * because the change takes longer than parsing. Call this before other code gets the objects: their prototypes change.
+ */
+export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
+  if (polluted) detach(json);
+  return json;
+}
+
+function detach(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) Object.setPrototypeOf(value, null);
+  for (const inner of Object.values(value)) detach(inner);
+}
+
+/**
+ * Writes JSON. A `toJSON` of a class is used; a `toJSON` that other code has put on all objects or arrays is ignored.
+ */
+export function writeJson(value: unknown): string {
+  // `Array.prototype` inherits a `toJSON` of `Object.prototype`, so this check finds a `toJSON` on either prototype.
+  return JSON.stringify(value, 'toJSON' in Array.prototype ? ignorePollutedToJson : undefined);
+}
+
+// JSON.stringify() calls `toJSON` before this function; `this[key]` is still the original value.
+function ignorePollutedToJson(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+  const raw = this[key];
+  // Stryker disable next-line ConditionalExpression,LogicalOperator: a value that is not an object stays the same
+  if (typeof raw !== 'object' || raw === null) return value;
+  return !Array.isArray(raw) && isBelowObjectPrototype(raw, 'toJSON') ? value : raw;
+}
 
 /** The prototype of copies. Reading an object whose prototype is null takes twice as long as reading such a copy. */
 const emptyPrototype: object = Object.freeze(Object.create(null));
@@ -58,6 +128,29 @@ export function tryCopyProperties(given: object, names: readonly string[]): Reco
   }
 }
 
+function isBelowObjectPrototype(holder: object, name: string): boolean {
+  for (let at: object | null = holder; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    if (Object.hasOwn(at, name)) return true;
+  }
+  return false;
+}
+
+/** The standard properties of `Object.prototype` (ECMA-262 §20.1.3 and §B.2.2). */
+const standardNames: ReadonlySet<string> = new Set([
+  'constructor',
+  'hasOwnProperty',
+  'isPrototypeOf',
+  'propertyIsEnumerable',
+  'toLocaleString',
+  'toString',
+  'valueOf',
+  '__proto__',
+  '__defineGetter__',
+  '__defineSetter__',
+  '__lookupGetter__',
+  '__lookupSetter__',
+]);
+
 /** The property names of `Object.prototype` when it was last found unpolluted. */
 let cleanNames: readonly string[] = [];
 
@@ -81,15 +174,6 @@ function isSameList(names: readonly string[], others: readonly string[]): boolea
 }
 
 /**
- * Makes the objects of parsed JSON inherit nothing, if `Object.prototype` is polluted. Otherwise it changes nothing,
- * because the change takes longer than parsing. Call this before other code gets the objects: their prototypes change.
- */
-export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
-  if (polluted) detach(json);
-  return json;
-}
-
-/**
  * An object that sets each polluted name of `Object.prototype` to undefined. Spread it into an object that is passed to
  * other code, to hide the polluted values.
  */
@@ -104,33 +188,4 @@ const noShadows: Readonly<Record<string, undefined>> = Object.freeze({});
 
 function isForeign(name: string): boolean {
   return !standardNames.has(name);
-}
-
-/**
- * Writes JSON. A `toJSON` of a class is used; a `toJSON` that other code has put on all objects or arrays is ignored.
- */
-export function writeJson(value: unknown): string {
-  // `Array.prototype` inherits a `toJSON` of `Object.prototype`, so this check finds a `toJSON` on either prototype.
-  return JSON.stringify(value, 'toJSON' in Array.prototype ? ignorePollutedToJson : undefined);
-}
-
-function detach(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return;
-  if (!Array.isArray(value)) Object.setPrototypeOf(value, null);
-  for (const inner of Object.values(value)) detach(inner);
-}
-
-// JSON.stringify() calls `toJSON` before this function; `this[key]` is still the original value.
-function ignorePollutedToJson(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
-  const raw = this[key];
-  // Stryker disable next-line ConditionalExpression,LogicalOperator: a value that is not an object stays the same
-  if (typeof raw !== 'object' || raw === null) return value;
-  return !Array.isArray(raw) && isBelowObjectPrototype(raw, 'toJSON') ? value : raw;
-}
-
-function isBelowObjectPrototype(holder: object, name: string): boolean {
-  for (let at: object | null = holder; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
-    if (Object.hasOwn(at, name)) return true;
-  }
-  return false;
 }

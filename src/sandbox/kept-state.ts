@@ -6,7 +6,7 @@
 
 import * as z from 'zod/mini';
 import { type Environment, environments } from '../options.js';
-import { isRecord } from '../protocol/json.js';
+import { isRecord } from '../runtime/untrusted-objects.js';
 import { isTime } from '../testing/saved-state.js';
 import { checkJson } from '../validation/check.js';
 import { anyString, choice, flag, inputObject } from '../validation/input.js';

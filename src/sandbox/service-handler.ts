@@ -6,8 +6,8 @@
  */
 
 import type { Environment } from '../options.js';
-import { isRecord, parseJson } from '../protocol/json.js';
 import type { OperationName } from '../protocol/routes.js';
+import { isRecord, parseJson } from '../runtime/untrusted-objects.js';
 import type { Random } from '../testing/random.js';
 import { createError, serviceCode, type WrittenResponse, writeResponse } from '../testing/responses.js';
 import { matchRoute } from '../testing/routing.js';

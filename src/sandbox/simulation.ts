@@ -8,7 +8,7 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import type { IdType } from '../links/types.js';
 import { type Environment, environments } from '../options.js';
-import { isRecord } from '../protocol/json.js';
+import { isRecord } from '../runtime/untrusted-objects.js';
 import { type ControlContext, closedMessage, closedStateOf, startJob } from '../testing/controls.js';
 import type { RunningService } from '../testing/running-service.js';
 import type { StoredJob, StoredLink, WireIdType } from '../testing/store.js';

@@ -7,8 +7,8 @@
 
 import type { SignatureReason } from '../errors/messages.js';
 import { parseDateTime } from '../protocol/date-time.js';
-import type { Properties } from '../protocol/json.js';
 import { sha256Hex } from '../runtime/sha256.js';
+import type { Properties } from '../runtime/untrusted-objects.js';
 import type { Signer } from './signer.js';
 
 /** The inputs of verification. */

@@ -6,9 +6,8 @@
 
 import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/errors.js';
-import { isRecord } from '../protocol/json.js';
 import { type OperationName, routes } from '../protocol/routes.js';
-import { detachFromPrototype } from '../runtime/untrusted-objects.js';
+import { detachFromPrototype, isRecord } from '../runtime/untrusted-objects.js';
 import { checkJson } from '../validation/check.js';
 import { choice, flag, inputObject } from '../validation/input.js';
 import { list } from '../validation/structure.js';

@@ -9,9 +9,8 @@ import * as z from 'zod/mini';
 import type { CallOptions } from '../options.js';
 import { parseDateTime } from '../protocol/date-time.js';
 import { isHttpUrl } from '../protocol/http-url.js';
-import { isRecord } from '../protocol/json.js';
 import { maxTimerMs } from '../runtime/clock.js';
-import { copyProperties, hasMethods, readProperty, writeJson } from '../runtime/untrusted-objects.js';
+import { copyProperties, hasMethods, isRecord, readProperty, writeJson } from '../runtime/untrusted-objects.js';
 
 /** The largest number of bytes that a caller can set as the limit of a body: 2 GiB. */
 export const maxBodyLimit = 2 ** 31 - 1;

@@ -9,7 +9,7 @@
  */
 
 import * as z from 'zod/mini';
-import type { Properties } from '../protocol/json.js';
+import type { Properties } from '../runtime/untrusted-objects.js';
 
 /** The values that a schema of `structure.ts` accepts. */
 export type Structure =

@@ -7,7 +7,7 @@
 
 import * as z from 'zod/mini';
 import { maxIssues } from '../errors/hosted-error.js';
-import { isRecord } from '../protocol/json.js';
+import { isRecord } from '../runtime/untrusted-objects.js';
 import { describeStructure, type Fields, type Forms, isAcceptedAsIs, type ListRules } from './quick-check.js';
 
 /** A list. Its entries are checked one by one, until {@link maxIssues} issues are found. */

@@ -5,7 +5,7 @@
  */
 
 import type { JobRef } from '../../index.js';
-import { isRecord, parseJson } from '../../protocol/json.js';
+import { isRecord, parseJson } from '../../runtime/untrusted-objects.js';
 
 /** Reads both ids of a job; null if the response does not have them. */
 export function readJob(text: string): JobRef | null {

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { partnerParamsFields, resultFields } from '../../src/jobs/wire.js';
 import { linkFields } from '../../src/links/wire.js';
-import { isRecord, parseJson } from '../../src/protocol/json.js';
+import { isRecord, parseJson } from '../../src/runtime/untrusted-objects.js';
 import { job, jobInSampleSpelling, jobInTableSpelling, linkInTableSpelling, linkRefId } from '../fixtures/records.js';
 import { clientOf, signed } from '../support/fake-fetch.js';
 
