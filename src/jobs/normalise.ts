@@ -7,7 +7,7 @@
 
 import { toDate } from '../protocol/date-time.js';
 import { toUrl } from '../protocol/http-url.js';
-import { extraOf, toBoolean, toCode, toNumber, toStrings } from '../protocol/scalars.js';
+import { extraOf, isCode, toBoolean, toCode, toNumber, toStrings } from '../protocol/scalars.js';
 import type { HistoryEntry, JobResult, JobStatus, PartnerParams } from './types.js';
 import {
   partnerParamsFields,
@@ -42,6 +42,9 @@ export function normaliseStatus<Verdict extends Pick<JobStatus, 'state' | 'compl
 ) {
   const idField = hostedJobIdField(known.brand);
   const { state, complete, success }: Pick<Verdict, 'state' | 'complete' | 'success'> = known.verdict;
+  const imageLinks = imageLinksOf(wire.image_links);
+  const history = historyOf(wire.history, idField);
+  const result = resultOf(wire.result, idField);
   return {
     state,
     complete,
@@ -50,9 +53,9 @@ export function normaliseStatus<Verdict extends Pick<JobStatus, 'state' | 'compl
     jobId: known.jobId,
     code: toCode(wire.code),
     message: typeof wire.result === 'string' && wire.result !== '' ? wire.result : null,
-    result: resultOf(wire.result, idField),
-    imageLinks: imageLinksOf(wire.image_links),
-    history: historyOf(wire.history, idField),
+    result,
+    imageLinks,
+    history,
     signedAt: known.signedAt,
   };
 }
@@ -70,10 +73,11 @@ export function hostedJobIdField(brand: string): string {
 }
 
 function normaliseResult(wire: WireResult, idField: string, named: ReadonlySet<string>): JobResult {
+  const partnerParams = partnerParamsOf(wire.PartnerParams);
   // The schema does not know this field, because its name depends on an option. So the schema has not made it an own
   // property, and it could be inherited from a polluted prototype.
   const id = Object.hasOwn(wire, idField) ? (wire as Readonly<Record<string, unknown>>)[idField] : null;
-  const hostedJobId = typeof id === 'string' || Number.isSafeInteger(id) ? toCode(id as string | number) : null;
+  const hostedJobId = isCode(id) ? toCode(id) : null;
   const confidence = toNumber(wire.ConfidenceValue);
   return {
     resultCode: toCode(wire.ResultCode),
@@ -85,7 +89,7 @@ function normaliseResult(wire: WireResult, idField: string, named: ReadonlySet<s
     isMachine: toBoolean(wire.IsMachineResult),
     confidence,
     actions: toStrings(wire.Actions ?? {}),
-    partnerParams: partnerParamsOf(wire.PartnerParams),
+    partnerParams,
     extra: extraOf(wire, named, { ConfidenceValue: confidence, [idField]: hostedJobId }),
   };
 }
@@ -103,7 +107,8 @@ function historyOf(wire: WireJobStatus['history'], idField: string): readonly Hi
 }
 
 function historyEntryOf(wire: WireHistoryEntry, idField: string): HistoryEntry {
-  return { ...normaliseResult(wire, idField, namedInHistoryEntry), identity: identityOf(wire) };
+  const identity = identityOf(wire);
+  return { ...normaliseResult(wire, idField, namedInHistoryEntry), identity };
 }
 
 function identityOf(wire: WireHistoryEntry): HistoryEntry['identity'] {

@@ -54,10 +54,10 @@ type UrlReaders = Readonly<Record<'callbackUrl' | 'dataPrivacyPolicyUrl' | 'logo
 
 /** Reads a link; null if it has no id or no URL. */
 function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }: UrlReaders): Link | null {
+  const idTypes = normaliseIdTypes(wire.id_types);
+  const userIds = userIdsOf(wire);
+  const state = stateOf(wire.disabled_at);
   const url = toUrl(wire.link_url || wire.link);
-  const linkId = toCode(wire.link_id);
-  const refId = toCode(wire.ref_id) ?? linkId;
-  if (url === null || refId === null) return null;
   const read = {
     callback_url: callbackUrl(wire.callback_url),
     data_privacy_policy_url: dataPrivacyPolicyUrl(wire.data_privacy_policy_url),
@@ -67,17 +67,20 @@ function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }
     expires_at: toDate(wire.expires_at),
     disabled_at: toDate(wire.disabled_at),
   };
+  const linkId = toCode(wire.link_id);
+  const refId = toCode(wire.ref_id) ?? linkId;
+  if (url === null || refId === null) return null;
   return {
     url,
     linkId: linkId ?? refId,
     refId,
     name: wire.name ?? null,
-    idTypes: normaliseIdTypes(wire.id_types),
+    idTypes,
     isSingleUse: toBoolean(wire.is_single_use),
     callbackUrl: read.callback_url,
     dataPrivacyPolicyUrl: read.data_privacy_policy_url,
     logoUrl: read.logo_url,
-    userIds: userIdsOf(wire),
+    userIds,
     jobs: {
       total: toCount(wire.total_jobs),
       failed: toCount(wire.failed_jobs),
@@ -89,7 +92,7 @@ function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }
     updatedAt: read.updated_at,
     expiresAt: read.expires_at,
     disabledAt: read.disabled_at,
-    state: stateOf(wire.disabled_at),
+    state,
     extra: extraOf(wire, namedFields, read),
   };
 }
