@@ -9,7 +9,7 @@ import type { Operation } from '../call/operation.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { assumedRepeatable, type Wire } from '../protocol/assumptions.js';
 import { routes } from '../protocol/routes.js';
-import { toBoolean, toCode, wireBoolean } from '../protocol/scalars.js';
+import { toBoolean, toCode } from '../protocol/scalars.js';
 import { flag, looseInputObject, nonBlank } from '../validation/input.js';
 import { normaliseStatus } from './normalise.js';
 import type { JobRef, JobStatus } from './types.js';
@@ -51,7 +51,7 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobS
     if (toBoolean(response.job_complete) !== true) {
       return { value: normaliseStatus(response, { verdict: pending, ...known }), reason: null };
     }
-    const success = successIn(response.job_success);
+    const success = toBoolean(response.job_success);
     if (success === null) {
       const message = 'must be true or false, or "true" or "false", if the job is complete';
       return { reason: 'shape', issues: [{ path: 'job_success', message }] };
@@ -88,12 +88,6 @@ function findMismatches(response: WireJobStatus, { userId, jobId }: JobRef): rea
   compare('result.PartnerParams.user_id', params?.user_id, userId);
   compare('result.PartnerParams.job_id', params?.job_id, jobId);
   return issues;
-}
-
-function successIn(wire: unknown): boolean | null {
-  if (typeof wire === 'boolean') return wire;
-  const read = z.safeParse(wireBoolean, wire);
-  return read.success ? toBoolean(read.data) : null;
 }
 
 // Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed

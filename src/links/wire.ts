@@ -8,10 +8,10 @@
 import * as z from 'zod/mini';
 import { assumedMaxEntries } from '../protocol/assumptions.js';
 import {
-  isBooleanString,
   isCode,
   isCount,
   isCountString,
+  toBoolean,
   wireAnything,
   wireBoolean,
   wireCode,
@@ -139,7 +139,7 @@ function isCodeOrAbsent(value: unknown): boolean {
 }
 
 function isBooleanOrAbsent(value: unknown): boolean {
-  return typeof value === 'boolean' || isAbsent(value) || isBooleanString(value);
+  return isAbsent(value) || toBoolean(value) !== null;
 }
 
 function isCountOrAbsent(value: unknown): boolean {

@@ -29,9 +29,11 @@ export const wireCode = z.nullish(
 /** A version: a string or any number; null or missing. */
 export const wireVersion = z.nullish(z.union([z.string(), z.number()], 'must be a string or a number'));
 
+const booleanString = /^(?:true|false)$/i;
+
 /** `true`, `"true"`, `"TRUE"`, … Nothing else is accepted: we do not guess what 1 and "yes" mean. */
 export const wireBoolean = z.union(
-  [z.boolean(), z.string().check(z.refine(isBooleanString, mustBeBoolean))],
+  [z.boolean(), z.string().check(z.regex(booleanString, mustBeBoolean))],
   mustBeBoolean,
 );
 
@@ -44,11 +46,6 @@ export const wireCount = z.union(
 /** Whether a value is an id or a code. */
 export function isCode(value: unknown): value is string | number {
   return typeof value === 'string' || Number.isSafeInteger(value);
-}
-
-/** Whether a value is "true" or "false", in upper or lower case. */
-export function isBooleanString(value: unknown): boolean {
-  return typeof value === 'string' && /^(?:true|false)$/i.test(value);
 }
 
 /** Whether a value is a count: an integer of 0 or more. */
@@ -73,10 +70,10 @@ export function toCode(wire: string | number | null | undefined): string | null 
   return typeof wire === 'string' ? wire : String(wire);
 }
 
-/** True or false; null if there is neither. */
-export function toBoolean(wire: boolean | string | null | undefined): boolean | null {
-  if (wire === null || wire === undefined) return null;
-  return typeof wire === 'boolean' ? wire : wire.toLowerCase() === 'true';
+/** True or false, in a spelling that {@link wireBoolean} accepts; null for anything else. */
+export function toBoolean(wire: unknown): boolean | null {
+  if (typeof wire === 'boolean') return wire;
+  return typeof wire === 'string' && booleanString.test(wire) ? wire.toLowerCase() === 'true' : null;
 }
 
 /** A count that {@link wireCount} has accepted; 0 if there is none. */
