@@ -44,20 +44,22 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobS
   }),
   response: wireJobStatus,
   decode: (response, { userId, jobId }, { wire, signedAt }) => {
-    const issues = findMismatches(response, { userId, jobId });
+    const ids = idsIn(response);
+    const isComplete = toBoolean(response.job_complete);
+    const success = toBoolean(response.job_success);
+    const issues = findMismatches(ids, { userId, jobId });
     if (issues.length > 0) return { reason: 'mismatch', issues };
     const known = { userId, jobId, brand: wire.brand, signedAt };
     // §2.4: a job without a final status is pending, even if the response has other signs of success.
-    if (toBoolean(response.job_complete) !== true) {
-      return { value: normaliseStatus(response, { verdict: pending, ...known }), reason: null };
-    }
-    const success = toBoolean(response.job_success);
+    if (!isComplete) return { value: normaliseStatus(response, { verdict: pending, ...known }), reason: null };
     if (success === null) {
       const message = 'must be true or false, or "true" or "false", if the job is complete';
       return { reason: 'shape', issues: [{ path: 'job_success', message }] };
     }
     if (!success) return { value: normaliseStatus(response, { verdict: failed, ...known }), reason: null };
-    if (wire.namesJob && !hasJobId(response)) {
+    // Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed
+    // status is not checked, because it may have very few fields.
+    if (wire.namesJob && ids.jobId === null && ids.paramsJobId === null) {
       const message = 'must be there, or in "result.PartnerParams", if the job has succeeded';
       return { reason: 'mismatch', issues: [{ path: 'job_id', message }] };
     }
@@ -73,31 +75,32 @@ function encodeFlag(wire: Wire): boolean | string {
   return wire.jobFlags === 'string' ? 'true' : true;
 }
 
-// The signature does not cover the body, so the ids in a response are compared with the requested ids. The ids of
-// history entries are not compared: even in genuine responses they may differ.
-function findMismatches(response: WireJobStatus, { userId, jobId }: JobRef): readonly Issue[] {
+/** The ids in a response, at the top and in `result.PartnerParams`; null for an id that is not there. */
+function idsIn(response: WireJobStatus) {
   const params = partnerParamsIn(response);
-  const issues: Issue[] = [];
-  const compare = (path: string, id: string | number | null | undefined, expected: string) => {
-    if (id === undefined || id === expected) return;
-    const code = toCode(id);
-    if (code !== null && code !== expected) issues.push({ path, message: 'must be the id of the requested job' });
+  return {
+    userId: toCode(response.user_id),
+    jobId: toCode(response.job_id),
+    paramsUserId: toCode(params?.user_id),
+    paramsJobId: toCode(params?.job_id),
   };
-  compare('user_id', response.user_id, userId);
-  compare('job_id', response.job_id, jobId);
-  compare('result.PartnerParams.user_id', params?.user_id, userId);
-  compare('result.PartnerParams.job_id', params?.job_id, jobId);
-  return issues;
-}
-
-// Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed
-// status is not checked, because it may have very few fields.
-function hasJobId(response: WireJobStatus): boolean {
-  const paramsJobId = partnerParamsIn(response)?.job_id;
-  return (toCode(response.job_id) ?? toCode(paramsJobId)) !== null;
 }
 
 function partnerParamsIn({ result }: WireJobStatus) {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return null;
   return Array.isArray(result.PartnerParams) ? null : result.PartnerParams;
+}
+
+// The signature does not cover the body, so the ids in a response are compared with the requested ids. The ids of
+// history entries are not compared: even in genuine responses they may differ.
+function findMismatches(ids: ReturnType<typeof idsIn>, { userId, jobId }: JobRef): readonly Issue[] {
+  const issues: Issue[] = [];
+  const compare = (path: string, id: string | null, expected: string) => {
+    if (id !== null && id !== expected) issues.push({ path, message: 'must be the id of the requested job' });
+  };
+  compare('user_id', ids.userId, userId);
+  compare('job_id', ids.jobId, jobId);
+  compare('result.PartnerParams.user_id', ids.paramsUserId, userId);
+  compare('result.PartnerParams.job_id', ids.paramsJobId, jobId);
+  return issues;
 }

@@ -200,8 +200,11 @@ function omitUndefined(fields: Readonly<Record<string, unknown>>): Readonly<Reco
 }
 
 // Only the ids show which request a response belongs to, because the signature does not cover the body (§5).
-function findMismatches(response: { ref_id?: unknown; link_id?: unknown }, refId: string): readonly Issue[] {
-  return (['ref_id', 'link_id'] as const)
-    .filter((field) => ![null, refId].includes(toCode(response[field] as string | number | null | undefined)))
-    .map((path) => ({ path, message: 'must be the id of the requested link' }));
+function findMismatches(response: Pick<WireLink, 'ref_id' | 'link_id'>, refId: string): readonly Issue[] {
+  const ids = { ref_id: toCode(response.ref_id), link_id: toCode(response.link_id) };
+  const issues: Issue[] = [];
+  for (const [path, id] of Object.entries(ids)) {
+    if (id !== null && id !== refId) issues.push({ path, message: 'must be the id of the requested link' });
+  }
+  return issues;
 }
