@@ -22,7 +22,7 @@ import { isRecord } from '../runtime/untrusted-objects.js';
 import { list, oneOf, record } from '../validation/structure.js';
 
 const wireIdType = record({ country: wireString, id_type: wireString, verification_method: wireString });
-const wireIdTypes = z.nullish(list(wireIdType, { max: assumedMaxEntries.idTypes, isOrdinary: isOrdinaryIdType }));
+const wireIdTypes = z.nullish(list(wireIdType, { max: assumedMaxEntries.idTypes }));
 
 export const linkFields = {
   link: wireString,
@@ -109,7 +109,7 @@ export function isOrdinaryLink(link: unknown): boolean {
 }
 
 /** Whether an ID type is accepted unchanged. */
-export function isOrdinaryIdType(entry: unknown): boolean {
+function isOrdinaryIdType(entry: unknown): boolean {
   return (
     isPlain(entry) &&
     isStringOrAbsent(entry.country) &&
