@@ -41,9 +41,7 @@ export function copyOf(names: readonly string[]) {
 }
 
 /** A string that is not blank. */
-export const nonBlank = z
-  .string('must be a string')
-  .check(z.refine((value) => value.trim() !== '', 'must not be blank'));
+export const nonBlank = z.string('must be a string').check(z.regex(/\S/, 'must not be blank'));
 
 /** Any string. */
 export const anyString = z.string('must be a string');
