@@ -12,8 +12,8 @@ import { consoleLoggers, oneOfLogLevels } from './runtime/console-log.js';
 import { readProperty } from './runtime/untrusted-objects.js';
 import { oneOfEnvironments, readOverrides } from './settings.js';
 import { ed25519 } from './signing/ed25519.js';
-import { check } from './validation/check.js';
-import { flag, inputObject } from './validation/input.js';
+import { check, inputObject } from './validation/check.js';
+import { flag } from './validation/input.js';
 
 /** The source of the variables, and when they are read. */
 export interface Source {

@@ -19,8 +19,8 @@ import { hasMethods, isRecord, readProperty, tryCopyProperties } from './runtime
 import { hmacSha256 } from './signing/hmac-sha256.js';
 import { findApiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
-import { check } from './validation/check.js';
-import { choice, copyOf, duration, httpUrl, inputObject, integer, maxBodyLimit } from './validation/input.js';
+import { check, copyOf, inputObject } from './validation/check.js';
+import { choice, duration, httpUrl, integer, maxBodyLimit } from './validation/input.js';
 
 /** The package's version, as in the `user-agent` header. */
 export const version = '1.0.0';

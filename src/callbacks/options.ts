@@ -8,8 +8,8 @@ import * as z from 'zod/mini';
 import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
 import { assumedMaxCallbackAgeMs, assumedMaxHintAgeMs } from '../protocol/assumptions.js';
 import { hasMethods } from '../runtime/untrusted-objects.js';
-import { check } from '../validation/check.js';
-import { choice, duration, flag, inputObject, integer, maxBodyLimit } from '../validation/input.js';
+import { check, inputObject } from '../validation/check.js';
+import { choice, duration, flag, integer, maxBodyLimit } from '../validation/input.js';
 import type { HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
 
 /** The settings that `receive` and handlers share. */

@@ -9,8 +9,8 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { HostedError, Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import { maxTimerMs } from '../runtime/clock.js';
-import { check } from '../validation/check.js';
-import { callOptions, choice, flag, inputObject, integer } from '../validation/input.js';
+import { check, inputObject } from '../validation/check.js';
+import { callOptions, choice, flag, integer } from '../validation/input.js';
 import type { JobRef, JobStatus } from './types.js';
 
 /**

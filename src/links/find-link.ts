@@ -9,8 +9,8 @@ import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../runtime/untrusted-objects.js';
-import { check } from '../validation/check.js';
-import { callOptions, inputObject, integer, nonBlank } from '../validation/input.js';
+import { check, inputObject } from '../validation/check.js';
+import { callOptions, integer, nonBlank } from '../validation/input.js';
 import { createPageError, type FetchedPage, type FirstPage, placePage } from './paging.js';
 import type { Link } from './types.js';
 

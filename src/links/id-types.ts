@@ -7,7 +7,8 @@
 import * as z from 'zod/mini';
 import { maxIssues } from '../errors/hosted-error.js';
 import { isRecord } from '../runtime/untrusted-objects.js';
-import { anyString, choice, inputObject } from '../validation/input.js';
+import { inputObject } from '../validation/check.js';
+import { anyString, choice } from '../validation/input.js';
 import { list } from '../validation/structure.js';
 import type { IdType, VerificationMethod } from './types.js';
 

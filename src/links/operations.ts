@@ -12,17 +12,8 @@ import { couldBeDate } from '../protocol/date-time.js';
 import { routes } from '../protocol/routes.js';
 import { toCode } from '../protocol/scalars.js';
 import { isRecord } from '../runtime/untrusted-objects.js';
-import {
-  anyString,
-  choice,
-  dateTime,
-  extraProperties,
-  flag,
-  httpUrl,
-  inputObject,
-  integer,
-  nonBlank,
-} from '../validation/input.js';
+import { inputObject } from '../validation/check.js';
+import { anyString, choice, dateTime, extraProperties, flag, httpUrl, integer, nonBlank } from '../validation/input.js';
 import { changedIdTypes, encodeIdType, newIdTypes } from './id-types.js';
 import {
   normaliseCreatedLink,

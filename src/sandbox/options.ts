@@ -12,8 +12,8 @@ import { type Environment, environments } from '../options.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { wireOptions } from '../settings.js';
 import type { MockServiceOptions } from '../testing/types.js';
-import { check } from '../validation/check.js';
-import { choice, httpUrl, inputObject, integer, nonBlank } from '../validation/input.js';
+import { check, inputObject } from '../validation/check.js';
+import { choice, httpUrl, integer, nonBlank } from '../validation/input.js';
 import { list } from '../validation/structure.js';
 import type { SandboxOptions, SandboxRequest } from './types.js';
 

@@ -9,8 +9,8 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { Issue, Task } from '../errors/hosted-error.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { hasMethods, writeJson } from '../runtime/untrusted-objects.js';
-import { check } from '../validation/check.js';
-import { inputObject, integer, maxBodyLimit } from '../validation/input.js';
+import { check, inputObject } from '../validation/check.js';
+import { integer, maxBodyLimit } from '../validation/input.js';
 import type { SqlRunner } from './types.js';
 
 /** The largest size of a context, in bytes of JSON. */

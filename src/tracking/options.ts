@@ -11,8 +11,8 @@ import type { Issue } from '../errors/hosted-error.js';
 import type { Logger } from '../events.js';
 import { environments } from '../options.js';
 import { hasMethods, readProperty } from '../runtime/untrusted-objects.js';
-import { check } from '../validation/check.js';
-import { choice, copyOf, duration, flag, inputObject, integer, nonBlank } from '../validation/input.js';
+import { check, copyOf, inputObject } from '../validation/check.js';
+import { choice, duration, flag, integer, nonBlank } from '../validation/input.js';
 import type { SqlPool, TrackerEvent } from './types.js';
 
 /** Options of {@link createTracker}. Exactly one of `connectionString`, `pool` and `folder` is required. */

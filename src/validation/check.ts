@@ -1,13 +1,14 @@
 /**
- * Checks callers' input and the service's responses against schemas. Turns each problem into an issue for an error. An
- * issue has a path and says what would be right, but never shows a value that may be personal or secret.
+ * Checks callers' input and the service's responses against schemas. A caller's object is copied before it is checked.
+ * Turns each problem into an issue for an error. An issue has a path and says what would be right, but never shows a
+ * value that may be personal or secret.
  *
  * @module
  */
 
 import * as z from 'zod/mini';
 import { type Issue, maxIssues } from '../errors/hosted-error.js';
-import { detachFromPrototype, isPolluted } from '../runtime/untrusted-objects.js';
+import { copyProperties, detachFromPrototype, isPolluted, isRecord } from '../runtime/untrusted-objects.js';
 import { findSimilarName } from './did-you-mean.js';
 import { isAcceptedAsIs } from './quick-check.js';
 
@@ -38,6 +39,31 @@ export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<
     // The thrown value may contain anything, so it is not shown.
     return { data: undefined, issues: [{ path: '', message: 'must have plain properties that can be read' }] };
   }
+}
+
+/**
+ * A caller's object with only these properties. The schema checks a copy. Each property is read once, from the object
+ * or its class, and never from `Object.prototype`.
+ */
+export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
+  const known = Object.keys(shape).join(' ');
+  // For an unknown name, the message is a list of the known names. `describeUnknown` replaces it by a suggestion.
+  const error = ({ code }: { readonly code: string }) => (code === 'unrecognized_keys' ? known : message);
+  return checkCopy(shape, z.strictObject(shape, { error }));
+}
+
+/** Like {@link inputObject}, but the object may have other properties. They are not read. */
+export function looseInputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
+  return checkCopy(shape, z.object(shape, message));
+}
+
+function checkCopy<Shape extends z.core.$ZodShape>(shape: Shape, object: z.ZodMiniType) {
+  return z.pipe(copyOf(Object.keys(shape)), object as z.ZodMiniType<z.output<z.ZodMiniObject<Shape>>>);
+}
+
+/** Copies the properties `names` of a caller's object. A value that is not an object is passed on as it is. */
+export function copyOf(names: readonly string[]) {
+  return z.transform((given: unknown) => (isRecord(given) ? copyProperties(given, names) : given));
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Schemas of callers' input and options. The messages say what would be right. They never repeat a value that may be
- * personal or secret.
+ * Schemas of the values in callers' input and options. The messages say what would be right. They never repeat a value
+ * that may be personal or secret.
  *
  * @module
  */
@@ -10,35 +10,10 @@ import type { CallOptions } from '../options.js';
 import { parseDateTime } from '../protocol/date-time.js';
 import { isHttpUrl } from '../protocol/http-url.js';
 import { maxTimerMs } from '../runtime/clock.js';
-import { copyProperties, hasMethods, isRecord, readProperty, writeJson } from '../runtime/untrusted-objects.js';
+import { hasMethods, isRecord, readProperty, writeJson } from '../runtime/untrusted-objects.js';
 
 /** The largest number of bytes that a caller can set as the limit of a body: 2 GiB. */
 export const maxBodyLimit = 2 ** 31 - 1;
-
-/**
- * A caller's object with only these properties. The schema checks a copy. Each property is read once, from the object
- * or its class, and never from `Object.prototype`.
- */
-export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
-  const known = Object.keys(shape).join(' ');
-  // For an unknown name, the message is a list of the known names. `check.ts` replaces it by a suggestion.
-  const error = ({ code }: { readonly code: string }) => (code === 'unrecognized_keys' ? known : message);
-  return checkCopy(shape, z.strictObject(shape, { error }));
-}
-
-/** Like {@link inputObject}, but the object may have other properties. They are not read. */
-export function looseInputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
-  return checkCopy(shape, z.object(shape, message));
-}
-
-function checkCopy<Shape extends z.core.$ZodShape>(shape: Shape, object: z.ZodMiniType) {
-  return z.pipe(copyOf(Object.keys(shape)), object as z.ZodMiniType<z.output<z.ZodMiniObject<Shape>>>);
-}
-
-/** Copies the properties `names` of a caller's object. A value that is not an object is passed on as it is. */
-export function copyOf(names: readonly string[]) {
-  return z.transform((given: unknown) => (isRecord(given) ? copyProperties(given, names) : given));
-}
 
 /** A string that is not blank. */
 export const nonBlank = z.string('must be a string').check(z.regex(/\S/, 'must not be blank'));

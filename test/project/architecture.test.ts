@@ -199,7 +199,7 @@ test('zod is imported where shapes are checked, as zod/mini, and nowhere else', 
 test('what callers give is checked as a copy: `inputObject` alone makes a schema of an object', () => {
   const direct = sources.filter(({ text }) => /\bz\s*\.(?:strictObject|object)\(/.test(text));
 
-  expect(direct.map(({ path }) => path)).toEqual(['validation/input.ts']);
+  expect(direct.map(({ path }) => path)).toEqual(['validation/check.ts']);
 });
 
 test('no other package is imported', () => {

@@ -2,7 +2,14 @@
 
 import { expect, test } from 'vitest';
 import * as z from 'zod/mini';
-import { check, checkJson, issuesOf, type SchemaIssue } from '../../src/validation/check.js';
+import {
+  check,
+  checkJson,
+  inputObject,
+  issuesOf,
+  looseInputObject,
+  type SchemaIssue,
+} from '../../src/validation/check.js';
 import {
   anyString,
   callOptions,
@@ -11,10 +18,8 @@ import {
   extraProperties,
   flag,
   httpUrl,
-  inputObject,
   integer,
   isAbortSignal,
-  looseInputObject,
   nonBlank,
 } from '../../src/validation/input.js';
 import { record } from '../../src/validation/structure.js';
