@@ -45,7 +45,7 @@ export function readResponse<Input, WireResponse, Output>(
   if (flaw === 'not_utf8' || properties === null) throw createNoObject(flaw ? undefined : json, source);
   const finish = (signedAt: Date | null): CallResult<Output> => {
     if (signedAt !== null) noticeAge(signedAt, response.receivedAt);
-    return { data: decode(properties, signedAt, { attempt, source }), response: infoOf(received) };
+    return { response: infoOf(received), data: decode(properties, signedAt, { attempt, source }) };
   };
   const signedAt = verifyResponse(properties, received, source);
   return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
