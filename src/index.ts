@@ -43,7 +43,7 @@ export type {
   PendingJob,
   SucceededJob,
 } from './jobs/types.js';
-export type { WaitOptions } from './jobs/wait-options.js';
+export type { WaitOptions } from './jobs/wait-input.js';
 export type { LinkList, ListOptions } from './links/link-list.js';
 export type { Links } from './links/links.js';
 export type {

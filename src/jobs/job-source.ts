@@ -6,8 +6,8 @@
  */
 
 import { ignoreErrors } from '../events.js';
-import { copyIds } from './copy-ids.js';
 import type { JobRef } from './types.js';
+import { copyIds } from './wait-input.js';
 
 export interface SourcedJob<J> {
   readonly job: J;

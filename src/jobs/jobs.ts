@@ -14,12 +14,11 @@ import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { lazyModule } from '../runtime/lazy.js';
 import type { Settings } from '../settings.js';
-import { copyIds } from './copy-ids.js';
 import { jobStatus } from './operations.js';
 import type { Polling } from './poller.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
 import type { WaitEntry } from './wait-for-all.js';
-import { readWaitOptions, type WaitOptions } from './wait-options.js';
+import { copyIds, readWaitOptions, type WaitOptions } from './wait-input.js';
 
 /** Verification jobs (docs/protocol.md §2.4, §4.5). */
 export interface Jobs {

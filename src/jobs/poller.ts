@@ -12,7 +12,7 @@ import type { CallOptions } from '../options.js';
 import type { Due } from '../runtime/due-queue.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
-import type { WaitPlan } from './wait-options.js';
+import type { WaitPlan } from './wait-input.js';
 import { beginWaitTrace, endTrace, type WaitTrace } from './wait-trace.js';
 
 /**

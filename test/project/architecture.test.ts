@@ -168,7 +168,7 @@ const mayCheckShapes = [
   'validation/input.ts',
   'validation/check.ts',
   'jobs/operations.ts',
-  'jobs/wait-options.ts',
+  'jobs/wait-input.ts',
   'jobs/wire.ts',
   'links/find-link.ts',
   'links/id-types.ts',

@@ -19,7 +19,7 @@ const declarations = [
   'links/link-list.ts',
   'links/wire.ts',
   'jobs/types.ts',
-  'jobs/wait-options.ts',
+  'jobs/wait-input.ts',
   'jobs/wire.ts',
   'callbacks/types.ts',
   'callbacks/callbacks.ts',

@@ -1,5 +1,5 @@
 /**
- * The options of waiting for jobs, and their defaults.
+ * What a caller gives to a wait: the options, which are checked, and the ids of a job, which are copied.
  *
  * @module
  */
@@ -9,6 +9,7 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { HostedError, Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import { maxTimerMs } from '../runtime/clock.js';
+import { readProperty } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions, choice, flag, integer } from '../validation/input.js';
 import type { JobRef, JobStatus } from './types.js';
@@ -161,4 +162,17 @@ export function readWaitOptions(options: (WaitOptions & { concurrency?: number }
 
 function createValidationError(issues: readonly Issue[]): HostedValidationError {
   return new HostedValidationError(issues, { operation: 'jobs.status' });
+}
+
+/**
+ * Copies the ids of a job, because the caller may change the object later. If the object cannot be read, the input check
+ * of the first poll reports it.
+ */
+export function copyIds(job: unknown): JobRef {
+  try {
+    const given = Object(job);
+    return { userId: readProperty(given, 'userId') as string, jobId: readProperty(given, 'jobId') as string };
+  } catch {
+    return {} as JobRef;
+  }
 }
