@@ -124,34 +124,52 @@ const waitOptions = inputObject({
   concurrency: z.optional(integer(1, 1_000)),
 });
 
+/** The plan of a wait without options. */
+const defaults: WaitPlan = {
+  deadlineMs: 600_000,
+  initialDelayMs: 0,
+  minDelayMs: 2_000,
+  maxDelayMs: 30_000,
+  backoffFactor: 1.5,
+  jitter: true,
+  notFoundGraceMs: 30_000,
+  maxConsecutiveErrors: 3,
+  concurrency: 10,
+  onPoll: undefined,
+  flags: {},
+  call: { maxRetries: 0 },
+  signal: undefined,
+};
+
 /**
- * Checks the options of a wait.
+ * Checks the options of a wait, and adds the defaults.
  *
  * @throws {HostedValidationError} with every problem.
  */
-export function readWaitOptions(options: (WaitOptions & { concurrency?: number }) | undefined): WaitPlan {
-  const { data, issues } = check(waitOptions, options ?? {});
+export function readWaitOptions(options: (WaitOptions & { concurrency?: number }) | null | undefined): WaitPlan {
+  if (options === undefined || options === null) return defaults;
+  const { data, issues } = check(waitOptions, options);
   if (!data) throw createValidationError(issues);
   const { signal, timeoutMs, totalTimeoutMs, headers, imageLinks, history, onPoll, ...given } = data;
-  const { minDelayMs = 2_000, maxDelayMs = 30_000 } = given;
+  const { minDelayMs = defaults.minDelayMs, maxDelayMs = defaults.maxDelayMs } = given;
   if (minDelayMs > maxDelayMs) {
     const message = `must be at most "maxDelayMs" (${maxDelayMs}), got ${minDelayMs}`;
     throw createValidationError([{ path: 'minDelayMs', message }]);
   }
   return {
-    deadlineMs: given.deadlineMs ?? 600_000,
-    initialDelayMs: given.initialDelayMs ?? 0,
+    deadlineMs: given.deadlineMs ?? defaults.deadlineMs,
+    initialDelayMs: given.initialDelayMs ?? defaults.initialDelayMs,
     minDelayMs,
     maxDelayMs,
-    backoffFactor: given.backoffFactor ?? 1.5,
-    jitter: given.jitter ?? true,
-    notFoundGraceMs: given.notFoundGraceMs ?? 30_000,
-    maxConsecutiveErrors: given.maxConsecutiveErrors ?? 3,
-    concurrency: given.concurrency ?? 10,
+    backoffFactor: given.backoffFactor ?? defaults.backoffFactor,
+    jitter: given.jitter ?? defaults.jitter,
+    notFoundGraceMs: given.notFoundGraceMs ?? defaults.notFoundGraceMs,
+    maxConsecutiveErrors: given.maxConsecutiveErrors ?? defaults.maxConsecutiveErrors,
+    concurrency: given.concurrency ?? defaults.concurrency,
     onPoll,
     flags: { ...(imageLinks && { imageLinks }), ...(history && { history }) },
     call: {
-      maxRetries: 0,
+      ...defaults.call,
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
       ...(headers && { headers }),
