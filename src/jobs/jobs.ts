@@ -6,7 +6,6 @@
 
 import type { ApiPromise } from '../call/api-promise.js';
 import type { Call } from '../call/call.js';
-import { createSentSignatures } from '../call/sent-signatures.js';
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { HostedConnectionError, HostedValidationError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
@@ -145,20 +144,16 @@ const loadWaiting = lazyModule('waiting', async () => {
  * @internal
  */
 export function createJobs(call: Call, settings: Settings, { telemetry, random }: JobsNeeds): Jobs {
-  const { clock, totalTimeoutMs, maxResponseAgeMs } = settings;
   const fetchStatus: Polling['fetchStatus'] = (query, options, part) => call(jobStatus, query, options, part);
-  const createSent = () => createSentSignatures(maxResponseAgeMs);
-  const polling = { fetchStatus, elapsed: clock.elapsed, random, telemetry, totalTimeoutMs, createSent };
+  const polling: Polling = { fetchStatus, settings, telemetry, random };
 
   const watch: Jobs['watch'] = (job, options) => {
     // The ids are copied now, because the caller may change the object before the iteration begins.
     const ids = copyIds(job);
     return createAbortableIterable(async function* (stop) {
       const plan = readWaitOptions(options);
-      const { createPoller, watchJob } = await loadWaiting().catch(rethrow);
-      if (stop.aborted) return;
-      const poller = createPoller(polling, plan);
-      yield* watchJob(poller.begin(job, ids), { poller, clock, signal: plan.signal, stop });
+      const { watchJob } = await loadWaiting().catch(rethrow);
+      if (!stop.aborted) yield* watchJob(ids, { polling, plan, stop });
     });
   };
 
@@ -172,12 +167,9 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
     waitForAll: (jobs, options) =>
       createAbortableIterable(async function* (stop) {
         const plan = readWaitOptions(options);
-        const { concurrency, signal } = plan;
         assertIterable(jobs);
-        const { createPoller, waitForEach } = await loadWaiting().catch(rethrow);
-        if (stop.aborted) return;
-        const poller = createPoller(polling, plan);
-        yield* waitForEach(jobs, { poller, clock, concurrency, signal, stop });
+        const { waitForEach } = await loadWaiting().catch(rethrow);
+        if (!stop.aborted) yield* waitForEach(jobs, { polling, plan, stop });
       }),
   };
 }

@@ -5,12 +5,13 @@
  * @module
  */
 
-import type { SentSignatures } from '../call/sent-signatures.js';
+import { createSentSignatures, type SentSignatures } from '../call/sent-signatures.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
 import { ignoreErrors, type Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import type { Due } from '../runtime/due-queue.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
+import type { Settings } from '../settings.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-input.js';
 import { beginWaitTrace, endTrace, type WaitTrace } from './wait-trace.js';
@@ -51,20 +52,25 @@ export type Step =
   | { readonly status: PendingJob | null; readonly error: AnyHostedError; readonly over: true }
   | { readonly status: PendingJob | null; readonly error: null; readonly over: false };
 
+/** What all waits of a client share. */
 export interface Polling {
   readonly fetchStatus: (
     query: JobQuery,
     options: CallOptions,
     part: { readonly sent: SentSignatures },
   ) => Promise<JobStatus>;
-  /** The monotonic clock, in ms. */
-  readonly elapsed: () => number;
+  readonly settings: Pick<Settings, 'clock' | 'totalTimeoutMs' | 'maxResponseAgeMs'>;
+  readonly telemetry: Telemetry;
   /** Gives a random number from 0 to 1. */
   readonly random: () => number;
-  readonly telemetry: Telemetry;
-  /** The time limit of a poll, in ms, if the wait's options have no limit. */
-  readonly totalTimeoutMs: number;
-  readonly createSent: () => SentSignatures;
+}
+
+/** How a caller waits for one job or for many. */
+export interface WaitContext {
+  readonly polling: Polling;
+  readonly plan: WaitPlan;
+  /** Aborts when the caller ends the iteration. */
+  readonly stop: AbortSignal;
 }
 
 /** Polls jobs with the same options. */
@@ -91,11 +97,11 @@ const minPollMs = 25;
 const maxLeadMs = 10_000;
 
 export function createPoller(polling: Polling, plan: WaitPlan): Poller {
-  const { fetchStatus, random, telemetry, createSent } = polling;
+  const { fetchStatus, random, telemetry, settings } = polling;
   // Times are whole milliseconds: the JavaScript engine would store a number with a fraction outside the record, in 16
   // more bytes.
-  const elapsed = () => Math.floor(polling.elapsed());
-  const pollLimitMs = plan.call.totalTimeoutMs ?? polling.totalTimeoutMs;
+  const elapsed = () => Math.floor(settings.clock.elapsed());
+  const pollLimitMs = plan.call.totalTimeoutMs ?? settings.totalTimeoutMs;
 
   return { begin, poll, deadlineOf, expire, leave: (wait) => endTrace(wait, 'aborted') };
 
@@ -143,7 +149,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     const startedAt = elapsed();
     if (wait.isExpiring) return createExpiredStep(wait, null, startedAt);
     wait.polls += 1;
-    wait.sent ??= createSent();
+    wait.sent ??= createSentSignatures(settings.maxResponseAgeMs);
     // A poll in flight is aborted at the deadline: a stalled request must not make the wait longer.
     const leftMs = Math.max(Math.ceil(deadlineOf(wait) - startedAt), minPollMs);
     const endsWait = leftMs <= pollLimitMs;

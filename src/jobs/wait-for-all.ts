@@ -7,10 +7,9 @@
 
 import { addCallerFrames } from '../errors/caller-frames.js';
 import type { HostedError } from '../errors/hosted-error.js';
-import type { WaitingClock } from '../runtime/clock.js';
 import { createDueQueue } from '../runtime/due-queue.js';
 import { createJobSource, type SourcedJob } from './job-source.js';
-import type { Poller, Wait } from './poller.js';
+import { createPoller, type Wait, type WaitContext } from './poller.js';
 import type { CompletedJob, JobRef } from './types.js';
 
 /**
@@ -40,27 +39,20 @@ export type WaitEntry<J extends JobRef> =
 // could otherwise add jobs without a pause.
 const maxAdmittedAtOnce = 1_000;
 
-export interface WaitForAllContext {
-  readonly poller: Poller;
-  readonly clock: WaitingClock;
-  readonly concurrency: number;
-  /** The caller's signal. */
-  readonly signal: AbortSignal | undefined;
-  /** Aborts when the caller ends the wait. */
-  readonly stop: AbortSignal;
-}
-
 /**
  * Waits for jobs, and yields an entry for each job in order of completion. The next job is taken from the source when
  * one more request may be sent. Requests alternate between new jobs and due polls.
  *
- * @throws the error of the source, after the waits for its jobs have ended; the reason of `signal` when `signal`
+ * @throws the error of the source, after the waits for its jobs have ended; the reason of the caller's signal when it
  *   aborts.
  */
 export async function* waitForEach<J extends JobRef>(
   jobs: Iterable<J> | AsyncIterable<J>,
-  { poller, clock, concurrency, signal, stop }: WaitForAllContext,
+  { polling, plan, stop }: WaitContext,
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
+  const { clock } = polling.settings;
+  const { concurrency, signal } = plan;
+  const poller = createPoller(polling, plan);
   const source = createJobSource(jobs);
   const waiting = createDueQueue<Wait<J>>();
   // Every wait that has not ended, in order of start. All waits have the same time limit, so this is also the order of

@@ -4,6 +4,5 @@
  * @module
  */
 
-export { createPoller } from './poller.js';
 export { waitForEach } from './wait-for-all.js';
 export { watchJob } from './watch.js';

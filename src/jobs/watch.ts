@@ -5,18 +5,9 @@
  */
 
 import { addCallerFrames } from '../errors/caller-frames.js';
-import { type WaitingClock, withSignals } from '../runtime/clock.js';
-import type { Poller, Wait } from './poller.js';
-import type { JobStatus } from './types.js';
-
-export interface WatchContext {
-  readonly poller: Poller;
-  readonly clock: WaitingClock;
-  /** The caller's signal. */
-  readonly signal: AbortSignal | undefined;
-  /** Aborts when the caller ends the watch. */
-  readonly stop: AbortSignal;
-}
+import { withSignals } from '../runtime/clock.js';
+import { createPoller, type WaitContext } from './poller.js';
+import type { JobRef, JobStatus } from './types.js';
 
 /**
  * Yields every status of a job; the last status is final.
@@ -24,12 +15,15 @@ export interface WatchContext {
  * @throws an error that more polls would not fix, the error of the deadline, or the signal's reason.
  */
 export async function* watchJob(
-  wait: Wait,
-  { poller, clock, signal, stop }: WatchContext,
+  job: JobRef,
+  { polling, plan, stop }: WaitContext,
 ): AsyncGenerator<JobStatus, void, undefined> {
+  const { clock } = polling.settings;
+  const poller = createPoller(polling, plan);
+  const wait = poller.begin(job, job);
   try {
     for (;;) {
-      const { status, error, over } = await withSignals([signal, stop], async (combined) => {
+      const { status, error, over } = await withSignals([plan.signal, stop], async (combined) => {
         // The delay counts from the last poll, so it includes the time in which the caller handled the last status.
         for (let delayMs = msUntilDue(); delayMs > 0; delayMs = msUntilDue()) await clock.sleep(delayMs, combined);
         combined.throwIfAborted();

@@ -8,7 +8,7 @@
 import ky from 'ky';
 import { explainFailure, explainRejection } from '../call/explanations.js';
 import { createReceiver } from '../callbacks/receiver.js';
-import { createPoller, waitForEach, watchJob } from '../jobs/waiting.js';
+import { waitForEach, watchJob } from '../jobs/waiting.js';
 import { provideModule } from '../runtime/lazy.js';
 import { createSigningKey, createVerifier } from '../signing/ed25519-keys.js';
 
@@ -17,6 +17,6 @@ export function preload(): void {
   provideModule('ky', ky);
   provideModule('explanations', { explainFailure, explainRejection });
   provideModule('receiver', { createReceiver });
-  provideModule('waiting', { createPoller, waitForEach, watchJob });
+  provideModule('waiting', { waitForEach, watchJob });
   provideModule('ed25519-keys', { createSigningKey, createVerifier });
 }
