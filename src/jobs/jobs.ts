@@ -147,21 +147,23 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
   const fetchStatus: Polling['fetchStatus'] = (query, options, part) => call(jobStatus, query, options, part);
   const polling: Polling = { fetchStatus, settings, telemetry, random };
 
-  const watch: Jobs['watch'] = (job, options) => {
-    // The ids are copied now, because the caller may change the object before the iteration begins.
-    const ids = copyIds(job);
-    return createAbortableIterable(async function* (stop) {
-      const plan = readWaitOptions(options);
-      const { watchJob } = await loadWaiting().catch(rethrow);
-      if (!stop.aborted) yield* watchJob(ids, { polling, plan, stop });
-    });
-  };
-
   return {
     status: (query, options) => call(jobStatus, query, options),
-    watch,
+    watch(job, options) {
+      // The ids are copied now, because the caller may change the object before the iteration begins.
+      const ids = copyIds(job);
+      return createAbortableIterable(async function* (stop) {
+        const plan = readWaitOptions(options);
+        const { watchJob } = await loadWaiting().catch(rethrow);
+        if (!stop.aborted) yield* watchJob(ids, { polling, plan, stop });
+      });
+    },
     async waitForCompletion(job, options) {
-      for await (const seen of watch(job, options)) if (seen.complete) return seen;
+      const plan = readWaitOptions(options);
+      const ids = copyIds(job);
+      const { watchJob } = await loadWaiting().catch(rethrow);
+      const statuses = watchJob(ids, { polling, plan, stop: undefined });
+      for await (const seen of statuses) if (seen.complete) return seen;
       throw new Error('unreachable: a watch ends with a completed job or an error');
     },
     waitForAll: (jobs, options) =>

@@ -69,8 +69,8 @@ export interface Polling {
 export interface WaitContext {
   readonly polling: Polling;
   readonly plan: WaitPlan;
-  /** Aborts when the caller ends the iteration. */
-  readonly stop: AbortSignal;
+  /** Aborts when the caller ends the iteration; undefined if the caller does not iterate. */
+  readonly stop: AbortSignal | undefined;
 }
 
 /** Polls jobs with the same options. */

@@ -48,7 +48,7 @@ const maxAdmittedAtOnce = 1_000;
  */
 export async function* waitForEach<J extends JobRef>(
   jobs: Iterable<J> | AsyncIterable<J>,
-  { polling, plan, stop }: WaitContext,
+  { polling, plan, stop }: WaitContext & { readonly stop: AbortSignal },
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
   const { clock } = polling.settings;
   const { concurrency, signal } = plan;
