@@ -10,11 +10,12 @@ import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../e
 import { ignoreErrors, type Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import type { Due } from '../runtime/due-queue.js';
+import { findObserved } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-input.js';
-import { beginWaitTrace, endTrace, type WaitTrace } from './wait-trace.js';
+import { beginWaitTrace, endWaitTrace, type WaitTrace } from './wait-trace.js';
 
 /**
  * The state of a wait for one job. It is one flat record to save memory, because there may be a million waits. The ids
@@ -103,11 +104,12 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   const elapsed = () => Math.floor(settings.clock.elapsed());
   const pollLimitMs = plan.call.totalTimeoutMs ?? settings.totalTimeoutMs;
 
-  return { begin, poll, deadlineOf, expire, leave: (wait) => endTrace(wait, 'aborted') };
+  return { begin, poll, deadlineOf, expire, leave: (wait) => endWait(wait, 'aborted') };
 
   function begin<J>(job: J, ids: JobRef): Wait<J> {
     const startedAt = elapsed();
     telemetry.calls += 1;
+    const channel = findObserved('wait');
     return {
       job,
       userId: ids.userId,
@@ -125,13 +127,13 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
       wasFound: false,
       lastStatus: null,
       sent: null,
-      trace: beginWaitTrace(telemetry.calls),
+      trace: channel && beginWaitTrace(channel, telemetry.calls),
     };
   }
 
   function expire(wait: Wait): AnyHostedError {
     const error = createTimeoutError(wait, elapsed());
-    endTrace(wait, error);
+    endWait(wait, error);
     return error;
   }
 
@@ -141,7 +143,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
 
   async function pollOnce(wait: Wait, signal: AbortSignal): Promise<Step> {
     const step = await fetchStep(wait, signal);
-    if (step.over) endTrace(wait, step.error);
+    if (step.over) endWait(wait, step.error);
     return step;
   }
 
@@ -235,6 +237,13 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     // Stryker disable next-line OptionalChaining: the error of calling a missing function is ignored
     ignoreErrors(() => onPoll?.({ job, attempt, elapsedMs, nextDelayMs, status, error }));
   }
+}
+
+// Ends the trace of a wait, if the wait has a trace that has not ended.
+function endWait(wait: Wait, end: AnyHostedError | null | 'aborted'): void {
+  const { trace, polls } = wait;
+  wait.trace = null;
+  if (trace) endWaitTrace(trace, polls, end);
 }
 
 // The lists are copied to their exact size. A list that has grown keeps room for 16 more entries: for each waiting job,

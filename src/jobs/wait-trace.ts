@@ -10,9 +10,9 @@ import type { OperationName } from '../protocol/routes.js';
 import {
   beginTrace,
   completeMessage,
-  findObserved,
   type Trace,
   type TraceMessage,
+  type TracingChannel,
 } from '../runtime/tracing-channel.js';
 
 /** The message of the channel `hosted-client:wait`. */
@@ -33,24 +33,14 @@ export interface WaitTrace extends Trace {
   readonly message: WaitMessage;
 }
 
-/** Begins to trace a wait, and returns the trace; null if the tracing channel has no subscriber. */
-export function beginWaitTrace(callId: number): WaitTrace | null {
-  const channel = findObserved('wait');
-  if (channel === null) return null;
+/** Publishes the start of a wait on the channel, and returns the trace. */
+export function beginWaitTrace(channel: TracingChannel, callId: number): WaitTrace {
   const message: WaitMessage = { callId, operation: 'jobs.status', polls: 0, outcome: null, errorCode: null };
   return { message, ...beginTrace(channel, message) };
 }
 
-/**
- * Ends the trace of a wait, unless it has already ended. `end` is the error, `'aborted'`, or null after a final status.
- */
-export function endTrace(
-  wait: { trace: WaitTrace | null; readonly polls: number },
-  end: AnyHostedError | null | 'aborted',
-): void {
-  const { trace, polls } = wait;
-  if (trace === null) return;
-  wait.trace = null;
+/** Publishes the end of a wait. `end` is the error, `'aborted'`, or null after a final status. */
+export function endWaitTrace(trace: WaitTrace, polls: number, end: AnyHostedError | null | 'aborted'): void {
   const isError = end !== null && end !== 'aborted';
   const outcome = isError ? end.outcome : (end ?? 'ok');
   completeMessage(trace.message, { polls, outcome, errorCode: isError ? end.code : null });
