@@ -79,11 +79,11 @@ export interface Poller {
   /** Begins to wait for the job with these ids. */
   begin<J>(job: J, ids: JobRef): Wait<J>;
   /**
-   * Fetches the status once, and updates the wait.
+   * Fetches the status once, and updates the wait. `at` is the current time.
    *
    * @throws the signal's reason when the signal aborts.
    */
-  poll(wait: Wait, signal: AbortSignal): Promise<Step>;
+  poll(wait: Wait, at: number, signal: AbortSignal): Promise<Step>;
   /** The latest time at which the wait ends. */
   deadlineOf(wait: Wait): number;
   /** Ends a wait whose deadline has passed between two polls, and returns its error. */
@@ -137,60 +137,62 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     return error;
   }
 
-  function poll(wait: Wait, signal: AbortSignal): Promise<Step> {
-    return wait.trace ? wait.trace.inside(() => pollOnce(wait, signal)) : pollOnce(wait, signal);
+  function poll(wait: Wait, at: number, signal: AbortSignal): Promise<Step> {
+    return wait.trace ? wait.trace.inside(() => pollOnce(wait, at, signal)) : pollOnce(wait, at, signal);
   }
 
-  async function pollOnce(wait: Wait, signal: AbortSignal): Promise<Step> {
-    const step = await fetchStep(wait, signal);
+  async function pollOnce(wait: Wait, at: number, signal: AbortSignal): Promise<Step> {
+    const startedAt = Math.floor(at);
+    const step = wait.isExpiring ? createExpiredStep(wait, null, startedAt) : await fetchStep(wait, startedAt, signal);
     if (step.over) endWait(wait, step.error);
     return step;
   }
 
-  async function fetchStep(wait: Wait, signal: AbortSignal): Promise<Step> {
-    const startedAt = elapsed();
-    if (wait.isExpiring) return createExpiredStep(wait, null, startedAt);
+  async function fetchStep(wait: Wait, startedAt: number, signal: AbortSignal): Promise<Step> {
     wait.polls += 1;
     wait.sent ??= createSentSignatures(settings.maxResponseAgeMs);
     // A poll in flight is aborted at the deadline: a stalled request must not make the wait longer.
     const leftMs = Math.max(Math.ceil(deadlineOf(wait) - startedAt), minPollMs);
     const endsWait = leftMs <= pollLimitMs;
     const limited = endsWait ? { ...plan.call, totalTimeoutMs: leftMs } : plan.call;
+    let at: number;
     let step: Step;
     let status: JobStatus | null = null;
     let error: AnyHostedError | null = null;
     try {
       status = await fetchStatus({ ...idsOf(wait), ...plan.flags }, { ...limited, signal }, { sent: wait.sent });
-      wait.lastPollMs = elapsed() - startedAt;
-      step = handleStatus(wait, status);
+      at = elapsed();
+      wait.lastPollMs = at - startedAt;
+      step = handleStatus(wait, status, at);
     } catch (caught) {
       // `signal.reason` may itself be a HostedError: an abort must not count as a failed poll.
       signal.throwIfAborted();
       if (!isHostedError(caught)) throw caught;
       error = caught;
+      at = elapsed();
       const isCutOff = endsWait && error.code === 'timeout' && error.phase === 'total';
-      step = isCutOff ? createExpiredStep(wait, null, elapsed()) : handleError(wait, error);
+      step = isCutOff ? createExpiredStep(wait, null, at) : handleError(wait, error, at);
     }
     wait.sent = copySent(wait.sent);
-    report(wait, { status, error, over: step.over || wait.isExpiring });
+    report(wait, { at, status, error, over: step.over || wait.isExpiring });
     return step;
   }
 
-  function handleStatus(wait: Wait, status: JobStatus): Step {
+  function handleStatus(wait: Wait, status: JobStatus, at: number): Step {
     wait.wasFound = true;
     wait.errorsInRow = 0;
     if (status.complete) return { status, error: null, over: true };
     wait.lastStatus = status;
-    return scheduleNextPoll(wait, status, 0);
+    return scheduleNextPoll(wait, { at, status, atLeastMs: 0 });
   }
 
-  function handleError(wait: Wait, error: AnyHostedError): Step {
+  function handleError(wait: Wait, error: AnyHostedError, at: number): Step {
     const graceEndsAt = wait.startedAt + plan.notFoundGraceMs;
     const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
-    const at = elapsed();
+    const next = { at, status: null, atLeastMs: retryAfterMs };
     if (error.code === 'not_found' && !wait.wasFound && at < graceEndsAt) {
       wait.errorsInRow = 0;
-      const step = scheduleNextPoll(wait, null, retryAfterMs);
+      const step = scheduleNextPoll(wait, next);
       // The grace period ends with a poll, unless `Retry-After` requests a later time.
       if (!wait.isExpiring) wait.dueAt = Math.min(wait.dueAt, Math.max(graceEndsAt, at + retryAfterMs));
       return step;
@@ -199,12 +201,14 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     if (!isTransient(error, wait.wasFound) || wait.errorsInRow > plan.maxConsecutiveErrors) {
       return { status: null, error, over: true };
     }
-    return scheduleNextPoll(wait, null, retryAfterMs);
+    return scheduleNextPoll(wait, next);
   }
 
-  function scheduleNextPoll(wait: Wait, status: PendingJob | null, atLeastMs: number): Step {
+  function scheduleNextPoll(
+    wait: Wait,
+    { at, status, atLeastMs }: { at: number; status: PendingJob | null; atLeastMs: number },
+  ): Step {
     const deadlineAt = deadlineOf(wait);
-    const at = elapsed();
     if (at >= deadlineAt) return createExpiredStep(wait, status, at);
     const longest = Math.min(plan.maxDelayMs, plan.minDelayMs * plan.backoffFactor ** (wait.polls - 1));
     const delayMs = plan.jitter ? longest * (0.5 + random() / 2) : longest;
@@ -225,17 +229,16 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     return wait.startedAt + plan.deadlineMs;
   }
 
-  function report(wait: Wait, poll: { status: JobStatus | null; error: AnyHostedError | null; over: boolean }): void {
-    const at = elapsed();
+  function report(
+    wait: Wait,
+    { at, status, error, over }: { at: number; status: JobStatus | null; error: AnyHostedError | null; over: boolean },
+  ): void {
     const { callId, polls: attempt } = wait;
     const elapsedMs = Math.round(at - wait.startedAt);
-    const nextDelayMs = poll.over ? null : Math.max(0, Math.round(wait.dueAt - at));
-    const { status, error } = poll;
+    const nextDelayMs = over ? null : Math.max(0, Math.round(wait.dueAt - at));
     telemetry.report?.({ type: 'poll', callId, attempt, elapsedMs, nextDelayMs, state: status?.state ?? 'error' });
     const { onPoll } = plan;
-    const job = idsOf(wait);
-    // Stryker disable next-line OptionalChaining: the error of calling a missing function is ignored
-    ignoreErrors(() => onPoll?.({ job, attempt, elapsedMs, nextDelayMs, status, error }));
+    if (onPoll) ignoreErrors(() => onPoll({ job: idsOf(wait), attempt, elapsedMs, nextDelayMs, status, error }));
   }
 }
 

@@ -108,7 +108,7 @@ export async function* waitForEach<J extends JobRef>(
       if (job) {
         admitted += 1;
         admit(job);
-      } else if (isDue) startPoll(waiting.take() as Wait<J>);
+      } else if (isDue) startPoll(waiting.take() as Wait<J>, clock.elapsed());
       else break;
     }
     if (inFlight >= concurrency) setTimer(nextDeadlineAt());
@@ -121,13 +121,13 @@ export async function* waitForEach<J extends JobRef>(
     const wait = poller.begin(job, ids);
     waits.add(wait);
     if (wait.dueAt > wait.startedAt) waiting.add(wait);
-    else startPoll(wait);
+    else startPoll(wait, wait.startedAt);
   }
 
-  function startPoll(wait: Wait<J>): void {
+  function startPoll(wait: Wait<J>, at: number): void {
     inFlight += 1;
     poller
-      .poll(wait, stopPolls.signal)
+      .poll(wait, at, stopPolls.signal)
       .then(({ status, error, over }) => {
         inFlight -= 1;
         if (!over) waiting.add(wait);

@@ -21,23 +21,24 @@ export async function* watchJob(
   const { clock } = polling.settings;
   const poller = createPoller(polling, plan);
   const wait = poller.begin(job, job);
+  let now = wait.startedAt;
   try {
     for (;;) {
       const { status, error, over } = await withSignals([plan.signal, stop], async (combined) => {
-        // The delay counts from the last poll, so it includes the time in which the caller handled the last status.
-        for (let delayMs = msUntilDue(); delayMs > 0; delayMs = msUntilDue()) await clock.sleep(delayMs, combined);
+        while (now < wait.dueAt) {
+          await clock.sleep(wait.dueAt - now, combined);
+          now = clock.elapsed();
+        }
         combined.throwIfAborted();
-        return poller.poll(wait, combined);
+        return poller.poll(wait, now, combined);
       });
       if (status) yield status;
       if (error) throw addCallerFrames(error);
       if (over) return;
+      // The delay counts from the last poll, so it includes the time in which the caller handled the last status.
+      now = clock.elapsed();
     }
   } finally {
     poller.leave(wait);
-  }
-
-  function msUntilDue(): number {
-    return wait.dueAt - clock.elapsed();
   }
 }
