@@ -14,8 +14,8 @@ import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { lazyModule } from '../runtime/lazy.js';
 import type { Settings } from '../settings.js';
 import { jobStatus } from './operations.js';
-import type { Polling } from './poller.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
+import type { Polling } from './wait.js';
 import type { WaitEntry } from './wait-for-all.js';
 import { copyIds, readWaitOptions, type WaitOptions } from './wait-input.js';
 

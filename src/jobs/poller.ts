@@ -7,72 +7,13 @@
 
 import { createSentSignatures, type SentSignatures } from '../call/sent-signatures.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
-import { ignoreErrors, type Telemetry } from '../events.js';
-import type { CallOptions } from '../options.js';
-import type { Due } from '../runtime/due-queue.js';
+import { ignoreErrors } from '../events.js';
 import { findObserved } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
-import type { Settings } from '../settings.js';
-import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
+import type { JobRef, JobStatus, PendingJob } from './types.js';
+import type { Polling, Step, Wait } from './wait.js';
 import type { WaitPlan } from './wait-input.js';
-import { beginWaitTrace, endWaitTrace, type WaitTrace } from './wait-trace.js';
-
-/**
- * The state of a wait for one job. It is one flat record to save memory, because there may be a million waits. The ids
- * are copied when the wait begins, because the caller may reuse the object for another job. All times are read from the
- * monotonic clock.
- */
-export interface Wait<J = unknown> extends JobRef, Due {
-  /** The caller's own object. */
-  readonly job: J;
-  readonly callId: number;
-  readonly startedAt: number;
-  /** When the next poll is due. If `isExpiring` is true, this is when the wait ends. */
-  dueAt: number;
-  /** Whether no more polls are made before the deadline. */
-  isExpiring: boolean;
-  polls: number;
-  /** Whether the current or next poll is the last one before the deadline. */
-  isLast: boolean;
-  /** The duration of the last poll that returned a status. */
-  lastPollMs: number;
-  /** The number of transient errors since the last status. */
-  errorsInRow: number;
-  /** Whether the service has returned a status of the job. */
-  wasFound: boolean;
-  lastStatus: PendingJob | null;
-  /** The signatures that all polls have sent; null before the first poll. */
-  sent: SentSignatures | null;
-  /** The trace of the wait. Null if its tracing channel has no subscriber, or if the wait has ended. */
-  trace: WaitTrace | null;
-}
-
-/** The result of a poll: the end of the wait, or another poll at `wait.dueAt`. */
-export type Step =
-  | { readonly status: CompletedJob; readonly error: null; readonly over: true }
-  | { readonly status: PendingJob | null; readonly error: AnyHostedError; readonly over: true }
-  | { readonly status: PendingJob | null; readonly error: null; readonly over: false };
-
-/** What all waits of a client share. */
-export interface Polling {
-  readonly fetchStatus: (
-    query: JobQuery,
-    options: CallOptions,
-    part: { readonly sent: SentSignatures },
-  ) => Promise<JobStatus>;
-  readonly settings: Pick<Settings, 'clock' | 'totalTimeoutMs' | 'maxResponseAgeMs'>;
-  readonly telemetry: Telemetry;
-  /** Gives a random number from 0 to 1. */
-  readonly random: () => number;
-}
-
-/** How a caller waits for one job or for many. */
-export interface WaitContext {
-  readonly polling: Polling;
-  readonly plan: WaitPlan;
-  /** Aborts when the caller ends the iteration; undefined if the caller does not iterate. */
-  readonly stop: AbortSignal | undefined;
-}
+import { beginWaitTrace, endWaitTrace } from './wait-trace.js';
 
 /** Polls jobs with the same options. */
 export interface Poller {

@@ -9,8 +9,9 @@ import { addCallerFrames } from '../errors/caller-frames.js';
 import type { HostedError } from '../errors/hosted-error.js';
 import { createDueQueue } from '../runtime/due-queue.js';
 import { createJobSource, type SourcedJob } from './job-source.js';
-import { createPoller, type Wait, type WaitContext } from './poller.js';
+import { createPoller } from './poller.js';
 import type { CompletedJob, JobRef } from './types.js';
+import type { Wait, WaitContext } from './wait.js';
 
 /**
  * How the wait for one job ended: its final status, or the error.

@@ -6,8 +6,9 @@
 
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { withSignals } from '../runtime/clock.js';
-import { createPoller, type WaitContext } from './poller.js';
+import { createPoller } from './poller.js';
 import type { JobRef, JobStatus } from './types.js';
+import type { WaitContext } from './wait.js';
 
 /**
  * Yields every status of a job; the last status is final.
