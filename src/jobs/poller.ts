@@ -8,6 +8,7 @@
 import { createSentSignatures, type SentSignatures } from '../call/sent-signatures.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
 import { ignoreErrors } from '../events.js';
+import type { CallOptions } from '../options.js';
 import { findObserved } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import type { JobRef, JobStatus, PendingJob } from './types.js';
@@ -95,13 +96,14 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     // A poll in flight is aborted at the deadline: a stalled request must not make the wait longer.
     const leftMs = Math.max(Math.ceil(deadlineOf(wait) - startedAt), minPollMs);
     const endsWait = leftMs <= pollLimitMs;
-    const limited = endsWait ? { ...plan.call, totalTimeoutMs: leftMs } : plan.call;
+    const totalTimeoutMs = endsWait ? leftMs : plan.call.totalTimeoutMs;
+    const options = { ...plan.call, totalTimeoutMs, signal } as CallOptions;
     let at: number;
     let step: Step;
     let status: JobStatus | null = null;
     let error: AnyHostedError | null = null;
     try {
-      status = await fetchStatus({ ...idsOf(wait), ...plan.flags }, { ...limited, signal }, { sent: wait.sent });
+      status = await fetchStatus({ ...idsOf(wait), ...plan.flags }, options, { sent: wait.sent });
       at = elapsed();
       wait.lastPollMs = at - startedAt;
       step = handleStatus(wait, status, at);

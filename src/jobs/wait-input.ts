@@ -94,8 +94,11 @@ export interface WaitPlan {
   readonly onPoll: WaitOptions['onPoll'];
   /** The fields that every poll requests besides the status. */
   readonly flags: { readonly imageLinks?: boolean; readonly history?: boolean };
-  /** The options of every poll's call, without the signal. */
-  readonly call: CallOptions;
+  /**
+   * The options of every poll's call, without the signal. Each is an own property, so that none is read from a polluted
+   * `Object.prototype`.
+   */
+  readonly call: { readonly [Name in Exclude<keyof CallOptions, 'signal'>]-?: CallOptions[Name] | undefined };
   readonly signal: AbortSignal | undefined;
 }
 
@@ -137,7 +140,7 @@ const defaults: WaitPlan = {
   concurrency: 10,
   onPoll: undefined,
   flags: {},
-  call: { maxRetries: 0 },
+  call: { maxRetries: 0, timeoutMs: undefined, totalTimeoutMs: undefined, headers: undefined },
   signal: undefined,
 };
 
@@ -168,12 +171,7 @@ export function readWaitOptions(options: (WaitOptions & { concurrency?: number }
     concurrency: given.concurrency ?? defaults.concurrency,
     onPoll,
     flags: { ...(imageLinks && { imageLinks }), ...(history && { history }) },
-    call: {
-      ...defaults.call,
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
-      ...(headers && { headers }),
-    },
+    call: { ...defaults.call, timeoutMs, totalTimeoutMs, headers },
     signal,
   };
 }

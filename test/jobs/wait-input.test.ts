@@ -1,7 +1,7 @@
 /** The options of a wait: what is said of those that are wrong, and what of them reaches each poll. */
 
 import { HostedValidationError } from 'hosted-client';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { clientOf, rejection, signed } from '../support/fake-fetch.js';
 import { passed, pending, serviceOf } from './job-service.js';
 
@@ -73,4 +73,28 @@ test('an abort while the last status is read rejects with the reason, though the
   stopping.abort(reason);
 
   expect(await rejection(statuses.next())).toBe(reason);
+});
+
+test.each<[string, object | undefined]>([
+  ['without options', undefined],
+  ['with options', { deadlineMs: 600_000 }],
+])('a totalTimeoutMs on Object.prototype does not lengthen a wait %s', async (_what, options) => {
+  const { client, clock } = serviceOf((_asked, before) => (before.length < 20 ? pending : 'stall'), {
+    totalTimeoutMs: 2_000_000,
+    timeoutMs: 1_000_000,
+  });
+  let endedAt = Number.NaN;
+  const startedAt = clock.now();
+  Object.defineProperty(Object.prototype, 'totalTimeoutMs', { value: 1, configurable: true, writable: true });
+  onTestFinished(() => {
+    delete (Object.prototype as Record<string, unknown>).totalTimeoutMs;
+  });
+
+  const failed = rejection(client.jobs.waitForCompletion(job, options)).finally(() => {
+    endedAt = clock.now() - startedAt;
+  });
+  await clock.advance(3_000_000);
+
+  expect(await failed).toMatchObject({ code: 'poll_timeout' });
+  expect(endedAt).toBe(600_000);
 });
