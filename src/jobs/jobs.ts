@@ -154,14 +154,14 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
       const ids = copyIds(job);
       return createAbortableIterable(async function* (stop) {
         const plan = readWaitOptions(options);
-        const { watchJob } = await loadWaiting().catch(rethrow);
+        const { watchJob } = loadWaiting.value ?? (await loadWaiting().catch(rethrow));
         if (!stop.aborted) yield* watchJob(ids, { polling, plan, stop });
       });
     },
     async waitForCompletion(job, options) {
       const plan = readWaitOptions(options);
       const ids = copyIds(job);
-      const { watchJob } = await loadWaiting().catch(rethrow);
+      const { watchJob } = loadWaiting.value ?? (await loadWaiting().catch(rethrow));
       const statuses = watchJob(ids, { polling, plan, stop: undefined });
       for await (const seen of statuses) if (seen.complete) return seen;
       throw new Error('unreachable: a watch ends with a completed job or an error');
@@ -170,7 +170,7 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
       createAbortableIterable(async function* (stop) {
         const plan = readWaitOptions(options);
         assertIterable(jobs);
-        const { waitForEach } = await loadWaiting().catch(rethrow);
+        const { waitForEach } = loadWaiting.value ?? (await loadWaiting().catch(rethrow));
         if (!stop.aborted) yield* waitForEach(jobs, { polling, plan, stop });
       }),
   };
