@@ -49,6 +49,16 @@ test.each([undefined, null, 5, 'job-1', { userId: 'user-1', jobId: 'job-1' }])(
   },
 );
 
+test.each([undefined, null, {}])('a wait with %j for options has the defaults', async (options) => {
+  const { client, clock, polledAt } = serviceOf(() => pending);
+
+  const failed = rejection(client.jobs.waitForCompletion(job, options as never));
+  await clock.advance(600_000);
+
+  expect(await failed).toMatchObject({ code: 'poll_timeout', elapsedMs: 600_000 });
+  expect(polledAt().at(0)).toBe(0);
+});
+
 test('the headers of a wait are sent with its polls', async () => {
   const { client, sent } = clientOf(signed(passed(job)));
 
