@@ -153,27 +153,22 @@ export function readWaitOptions(options: (WaitOptions & { concurrency?: number }
   if (options === undefined || options === null) return defaults;
   const { data, issues } = check(waitOptions, options);
   if (!data) throw createValidationError(issues);
-  const { signal, timeoutMs, totalTimeoutMs, headers, imageLinks, history, onPoll, ...given } = data;
-  const { minDelayMs = defaults.minDelayMs, maxDelayMs = defaults.maxDelayMs } = given;
+  const { timeoutMs, totalTimeoutMs, headers, imageLinks, history, ...others } = data;
+  const given: Partial<WaitPlan> = Object.fromEntries(
+    Object.entries(others).filter(([, value]) => value !== undefined),
+  );
+  const plan: WaitPlan = {
+    ...defaults,
+    ...given,
+    flags: { ...(imageLinks && { imageLinks }), ...(history && { history }) },
+    call: { ...defaults.call, timeoutMs, totalTimeoutMs, headers },
+  };
+  const { minDelayMs, maxDelayMs } = plan;
   if (minDelayMs > maxDelayMs) {
     const message = `must be at most "maxDelayMs" (${maxDelayMs}), got ${minDelayMs}`;
     throw createValidationError([{ path: 'minDelayMs', message }]);
   }
-  return {
-    deadlineMs: given.deadlineMs ?? defaults.deadlineMs,
-    initialDelayMs: given.initialDelayMs ?? defaults.initialDelayMs,
-    minDelayMs,
-    maxDelayMs,
-    backoffFactor: given.backoffFactor ?? defaults.backoffFactor,
-    jitter: given.jitter ?? defaults.jitter,
-    notFoundGraceMs: given.notFoundGraceMs ?? defaults.notFoundGraceMs,
-    maxConsecutiveErrors: given.maxConsecutiveErrors ?? defaults.maxConsecutiveErrors,
-    concurrency: given.concurrency ?? defaults.concurrency,
-    onPoll,
-    flags: { ...(imageLinks && { imageLinks }), ...(history && { history }) },
-    call: { ...defaults.call, timeoutMs, totalTimeoutMs, headers },
-    signal,
-  };
+  return plan;
 }
 
 function createValidationError(issues: readonly Issue[]): HostedValidationError {
