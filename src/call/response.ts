@@ -7,8 +7,7 @@
  */
 
 import { type AnyHostedError, HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
-import type { ErrorFacts, Issue } from '../errors/hosted-error.js';
-import type { SignatureReason, UnusableReason } from '../errors/messages.js';
+import type { ErrorFacts } from '../errors/hosted-error.js';
 import { detachFromPrototype, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import { checkJson } from '../validation/check.js';
@@ -17,6 +16,7 @@ import type { Attempt, RunningCall } from './attempt.js';
 import { describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, isWebPage, type Received, requestIdIn, webPage } from './error-from-response.js';
 import { loadExplanations } from './load-explanations.js';
+import { assertVerified, createNoObject, type Source } from './reading-errors.js';
 import { wasSent, wasSentRespelled } from './sent-signatures.js';
 import type { TransportResponse } from './transport.js';
 
@@ -78,13 +78,6 @@ function throwServiceError(error: AnyHostedError, received: Received, properties
   return loadExplanations().then(explain, explain);
 }
 
-/** Creates the errors about a response or a callback that is being read. */
-export interface Source {
-  createUnusable(reason: UnusableReason, issues?: readonly Issue[]): HostedResponseError;
-  createUntrusted(reason: SignatureReason): HostedSignatureError;
-  createConfigError(issues: readonly Issue[]): HostedConfigError;
-}
-
 function sourceOf({ response, attempt, requestId }: Received): Source {
   const { operation } = attempt.call;
   const facts = (): ErrorFacts => ({
@@ -105,21 +98,6 @@ function sourceOf({ response, attempt, requestId }: Received): Source {
     },
     createConfigError: (issues) => new HostedConfigError(issues, facts()),
   };
-}
-
-/**
- * Gives the properties of parsed JSON.
- *
- * @throws {HostedResponseError} when the value is undefined (the body was not JSON) or not an object.
- */
-export function assertObject(json: unknown, source: Source): Properties {
-  if (!isRecord(json)) throw createNoObject(json, source);
-  return json;
-}
-
-function createNoObject(json: unknown, source: Source): HostedResponseError {
-  if (json === undefined) return source.createUnusable('malformed');
-  return source.createUnusable('shape', [{ path: '', message: 'must be an object' }]);
 }
 
 /**
@@ -171,21 +149,6 @@ function signedAtOf(
   const isForgotten = signedAt !== null && signedAt.getTime() <= sent.forgottenUntil;
   if (isForgotten) throw source.createUntrusted('stale');
   return signedAt;
-}
-
-/** The verdict that a signature is valid. */
-export type Verified = Extract<Verdict, { readonly isVerified: true }>;
-
-/**
- * Returns the verdict if the signature is valid.
- *
- * @throws {HostedSignatureError} when the signature is not valid.
- * @throws {HostedConfigError} when the signer threw.
- */
-export function assertVerified(verdict: Verdict, source: Source): Verified {
-  if (verdict.isVerified) return verdict;
-  if (verdict.reason !== 'signer threw') throw source.createUntrusted(verdict.reason);
-  throw source.createConfigError([{ path: 'signer', message: 'must not throw from verify(), but did' }]);
 }
 
 function decode<Input, WireResponse, Output>(

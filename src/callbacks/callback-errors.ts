@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Source } from '../call/response.js';
+import type { Source } from '../call/reading-errors.js';
 import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { assertObject, assertVerified, type Verified } from '../call/response.js';
+import { assertObject, assertVerified, type Verified } from '../call/reading-errors.js';
 import { HostedValidationError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { normaliseHistoryEntry } from '../jobs/normalise.js';
