@@ -16,7 +16,7 @@ import type { Attempt, RunningCall } from './attempt.js';
 import { describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, isWebPage, type Received, requestIdIn, webPage } from './error-from-response.js';
 import { loadExplanations } from './load-explanations.js';
-import { assertVerified, createNoObject, type Source } from './reading-errors.js';
+import { createNoObject, createUnverified, type Source } from './reading-errors.js';
 import { wasSent, wasSentRespelled } from './sent-signatures.js';
 import type { TransportResponse } from './transport.js';
 
@@ -142,7 +142,8 @@ function signedAtOf(
   signatures: readonly unknown[],
   { attempt, source }: { readonly attempt: Attempt; readonly source: Source },
 ): Date | null {
-  const { signedAt } = assertVerified(verdict, source);
+  if (!verdict.isVerified) throw createUnverified(verdict.reason, source);
+  const { signedAt } = verdict;
   if (!mayReflect(attempt)) return signedAt;
   const { sent } = attempt.call;
   if (signatures.some((signature) => wasSentRespelled(sent, signature))) throw source.createUntrusted('reflected');

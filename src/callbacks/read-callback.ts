@@ -6,7 +6,7 @@
  * @module
  */
 
-import { assertObject, assertVerified, type Verified } from '../call/reading-errors.js';
+import { createNoObject, createUnverified } from '../call/reading-errors.js';
 import { HostedValidationError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { normaliseHistoryEntry } from '../jobs/normalise.js';
@@ -15,7 +15,7 @@ import { wireHistoryEntry } from '../jobs/wire.js';
 import { assumedMemoryMs } from '../protocol/assumptions.js';
 import { decodeUtf8 } from '../runtime/read-body.js';
 import { sha256Hex } from '../runtime/sha256.js';
-import { type Properties, parseJson, writeJson } from '../runtime/untrusted-objects.js';
+import { isRecord, type Properties, parseJson, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { verifySigned } from '../signing/verify.js';
 import { checkJson } from '../validation/check.js';
@@ -60,12 +60,13 @@ export async function readCallback(
   // The bytes are decoded before anything is awaited, because the caller may reuse them.
   const { text, scanned } = decodeBody(body, maxBytes);
   const now = clock.now();
-  const verify = async (pair: Pair): Promise<Verified> =>
-    assertVerified(await verifySigned(pair, { signer, partnerId, now, maxAgeMs }), callbackSource);
-  const { properties, verified } = await (scanned
-    ? verifyAndParse(text, scanned, verify)
-    : parseAndVerify(text, verify));
-  const { signedAt, timestamp } = verified;
+  // A large body is verified before it is parsed. Until then, the scanned pair takes its place.
+  const signed = scanned ?? parseJson(text);
+  if (!isRecord(signed)) throw createNoObject(signed, callbackSource);
+  const verdict = await verifySigned(signed, { signer, partnerId, now, maxAgeMs });
+  if (!verdict.isVerified) throw createUnverified(verdict.reason, callbackSource);
+  const { signedAt, timestamp } = verdict;
+  const properties = scanned === null ? signed : parseScanned(text, scanned);
 
   const shape = checkJson(wireHistoryEntry, properties);
   if (!shape.data) throw callbackSource.createUnusable('shape', shape.issues);
@@ -117,34 +118,14 @@ function decodeBody(body: unknown, maxBytes: number): DecodedBody {
   return { text, scanned };
 }
 
-interface VerifiedBody {
-  readonly properties: Properties;
-  readonly verified: Verified;
-}
-
-async function parseAndVerify(text: string, verify: (pair: Pair) => Promise<Verified>): Promise<VerifiedBody> {
-  const properties = assertObject(parseJson(text), callbackSource);
-  return { properties, verified: await verify(pairOf(properties)) };
-}
-
-async function verifyAndParse(
-  text: string,
-  scanned: Pair,
-  verify: (pair: Pair) => Promise<Verified>,
-): Promise<VerifiedBody> {
-  const verified = await verify(scanned);
-  const properties = assertObject(parseJson(text), callbackSource);
-  const parsed = pairOf(properties);
-  // From now on, only the parsed body is used. If its pair differs from the scanned pair, its pair was not verified.
-  if (!pairNames.every((name) => parsed[name] === scanned[name])) throw callbackSource.createUnusable('malformed');
-  return { properties, verified };
-}
-
-/** The timestamp and signature of a parsed body. Inherited properties are ignored. */
-function pairOf(properties: Properties): Pair {
-  // Stryker disable next-line MethodExpression: parsed JSON inherits nothing from a polluted prototype
-  const own = pairNames.filter((name) => Object.hasOwn(properties, name));
-  return Object.assign(Object.create(null), Object.fromEntries(own.map((name) => [name, properties[name]])));
+/** Parses a body whose scanned pair is verified. From now on, only the parsed body is used. */
+function parseScanned(text: string, scanned: Pair): Properties {
+  const json = parseJson(text);
+  // If the pair of the parsed body differs from the scanned pair, it was not verified.
+  if (!isRecord(json) || !pairNames.every((name) => json[name] === scanned[name])) {
+    throw callbackSource.createUnusable('malformed');
+  }
+  return json;
 }
 
 const noParams = { userId: null, jobId: null, linkId: null };

@@ -21,6 +21,26 @@ test.each([
 });
 
 test.each([
+  ['a small', ''],
+  // A body over 64 KiB is verified before it is parsed.
+  ['a large', 'A'.repeat(70_000)],
+])('callbacks.receive() does not take the signature of %s callback from Object.prototype', async (_what, Photo) => {
+  const prototype = Object.prototype as Record<string, unknown>;
+  const bodies = [
+    { ...result, Photo },
+    { ...result, Photo, timestamp: nowText },
+  ].map((body) => JSON.stringify(body));
+  Object.assign(prototype, { timestamp: nowText, signature: sign(nowText), sec_key: sign(nowText) });
+  try {
+    for (const body of bodies) {
+      expect(await rejection(receiver().receive(body))).toMatchObject({ code: 'signature', reason: 'missing' });
+    }
+  } finally {
+    for (const name of ['timestamp', 'signature', 'sec_key']) delete prototype[name];
+  }
+});
+
+test.each([
   ['a signature that is a number', { timestamp: nowText, signature: 5 }],
   ['a signature that is a list', { timestamp: nowText, signature: [sign(nowText)] }],
   ['a signature that is true', { timestamp: nowText, sec_key: true }],
