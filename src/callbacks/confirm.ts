@@ -9,10 +9,8 @@ import { HostedPollTimeoutError } from '../errors/errors.js';
 import type { HistoryEntry, JobRef, JobStatus } from '../jobs/types.js';
 import { assumedInterimCodes, assumedSettlingMs } from '../protocol/assumptions.js';
 import type { WaitingClock } from '../runtime/clock.js';
-import { sha256Hex } from '../runtime/sha256.js';
-import { writeJson } from '../runtime/untrusted-objects.js';
 import { callbackFacts } from './callback-errors.js';
-import { resultId } from './digest.js';
+import { digestOf, resultId } from './digest.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
 
 /**
@@ -65,5 +63,5 @@ async function findEntry(event: CallbackEvent, history: readonly HistoryEntry[])
 
 /** The id of an event without a result: it depends on the job and its state only. */
 function stateId({ userId, jobId }: JobRef, { state }: JobStatus): Promise<string> {
-  return sha256Hex(writeJson([userId, jobId, state]));
+  return digestOf([userId, jobId, state]);
 }

@@ -1,12 +1,12 @@
 /**
- * Digests that identify callbacks and results.
+ * Digests that identify callbacks, results and jobs.
  *
  * @module
  */
 
 import type { JobRef, JobResult } from '../jobs/types.js';
 import { sha256Hex } from '../runtime/sha256.js';
-import { type Properties, writeJson } from '../runtime/untrusted-objects.js';
+import type { Properties } from '../runtime/untrusted-objects.js';
 import { pairNames } from './scan-body.js';
 
 const namesOfPair: ReadonlySet<string> = new Set(pairNames);
@@ -15,14 +15,19 @@ const namesOfPair: ReadonlySet<string> = new Set(pairNames);
  * The digest of a callback's signed time and of all its properties, except timestamp and signature. The digest does not
  * depend on the order of the properties, the blanks between them, or the key that signed the time.
  */
-export function digestOf(properties: Properties, timestamp: string): Promise<string> {
+export function bodyDigestOf(properties: Properties, timestamp: string): Promise<string> {
   return sha256Hex(JSON.stringify(timestamp) + writeProperties(properties, (name) => !namesOfPair.has(name)));
 }
 
 /** The id of a result. It stays the same when the result is sent again, even with another text. */
 export function resultId({ userId, jobId }: JobRef, result: JobResult): Promise<string> {
   const { hostedJobId, resultCode, resultType, isFinal } = result;
-  return sha256Hex(writeJson([userId, jobId, hostedJobId, resultCode, resultType, isFinal]));
+  return digestOf([userId, jobId, hostedJobId, resultCode, resultType, isFinal]);
+}
+
+/** The digest of a list: SHA-256 of its JSON, in hexadecimal digits. */
+export function digestOf(values: readonly (string | boolean | null)[]): Promise<string> {
+  return sha256Hex(write(values));
 }
 
 // Writes own properties only, in order of their names. Reading runs no code, because parsed JSON has no getters.
@@ -31,6 +36,7 @@ function writeProperties(properties: Properties, isWanted: (name: string) => boo
   return `{${names.map((name) => `${JSON.stringify(name)}:${write(properties[name])}`).join()}}`;
 }
 
+// `toJSON` is never called, so it does not matter whether other code has put one on all objects or arrays.
 function write(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(write).join()}]`;
   if (typeof value === 'object' && value !== null) return writeProperties(value as Properties, () => true);

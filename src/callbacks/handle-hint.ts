@@ -7,9 +7,8 @@
 import { isHostedError } from '../errors/errors.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { assumedMaxJobs } from '../protocol/assumptions.js';
-import { sha256Hex } from '../runtime/sha256.js';
-import { writeJson } from '../runtime/untrusted-objects.js';
 import { createConfirmedEvent, fetchStatus } from './confirm.js';
+import { digestOf } from './digest.js';
 import { beginDelivery, createBusyError, type Handle, runOnEvent, toKnownResult } from './handle-unconfirmed.js';
 import type { Hint, HintLimits, Permit } from './hint-limits.js';
 import type { Begun, Lease } from './lease.js';
@@ -135,7 +134,7 @@ async function hintOf({ event, timestamp, bodyDigest }: VerifiedCallback, { sett
   const { perTime, perSecond } = assumedMaxJobs;
   return {
     timestamp,
-    job: await sha256Hex(writeJson([event.userId, event.jobId])),
+    job: await digestOf([event.userId, event.jobId]),
     bodyDigest,
     guard: settings.replayGuard,
     maxJobs: settings.maxJobsPerSignature ?? (isInSeconds(timestamp) ? perSecond : perTime),

@@ -14,13 +14,12 @@ import type { HistoryEntry, JobRef } from '../jobs/types.js';
 import { wireHistoryEntry } from '../jobs/wire.js';
 import { assumedMemoryMs } from '../protocol/assumptions.js';
 import { decodeUtf8 } from '../runtime/read-body.js';
-import { sha256Hex } from '../runtime/sha256.js';
-import { isRecord, type Properties, parseJson, writeJson } from '../runtime/untrusted-objects.js';
+import { isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { verifySigned } from '../signing/verify.js';
 import { checkJson } from '../validation/check.js';
 import { callbackSource } from './callback-errors.js';
-import { digestOf, resultId } from './digest.js';
+import { bodyDigestOf, digestOf, resultId } from './digest.js';
 import type { ReceiveSettings } from './options.js';
 import { type Pair, pairNames, scanBody } from './scan-body.js';
 import type { CallbackEvent } from './types.js';
@@ -73,7 +72,7 @@ export async function readCallback(
   const entry = normaliseHistoryEntry(shape.data, wire.brand);
   const job = readJob(entry);
 
-  const bodyDigest = await digestOf(properties, timestamp);
+  const bodyDigest = await bodyDigestOf(properties, timestamp);
   // The guard's key does not cover the signature: while signing keys are rotated, one callback can have two signatures.
   // For a hint, the guard's key also covers job and body: two jobs may end at the same time, and a forged body must not
   // block the genuine body.
@@ -81,7 +80,7 @@ export async function readCallback(
   return {
     event: { id: await resultId(job, entry), repeat: false, ...job, entry, signedAt },
     timestamp,
-    key: await sha256Hex(writeJson([environment, partnerId, timestamp, ...hint])),
+    key: await digestOf([environment, partnerId, timestamp, ...hint]),
     bodyDigest,
     expiresAt: new Date(
       // Stryker disable next-line ConditionalExpression: a callback without a time is accepted only if any age is accepted
