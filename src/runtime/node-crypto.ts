@@ -15,7 +15,7 @@ export interface PlatformKey {
 /** Hashes data with a single call. Some runtimes have the module, but not this function. */
 interface Hash {
   (algorithm: 'sha256', data: Uint8Array, as: 'buffer'): Uint8Array;
-  (algorithm: 'sha256', data: Uint8Array, as: 'base64' | 'latin1'): string;
+  (algorithm: 'sha256', data: Uint8Array, as: 'base64' | 'hex' | 'latin1'): string;
 }
 
 /** The functions of Node's crypto module that this package uses. */

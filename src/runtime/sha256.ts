@@ -6,7 +6,7 @@
 
 import { platformCrypto } from './node-crypto.js';
 
-type Digest = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
+type Digest = (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string>;
 
 let digest: Digest | undefined;
 
@@ -14,7 +14,7 @@ let digest: Digest | undefined;
 export async function sha256Hex(data: string | Uint8Array): Promise<string> {
   const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data);
   digest ??= createPlatformDigest() ?? digestByWebCrypto;
-  return toHex(await digest(bytes));
+  return digest(bytes);
 }
 
 // An example of FIPS 180 tests the platform's function: a platform may have only a part of Node's crypto module, or
@@ -26,20 +26,17 @@ const known = { text: 'abc', digest: 'ba7816bf8f01cfea414140de5dae2223b00361a396
  * does not delay it.
  */
 function createPlatformDigest(): Digest | null {
-  const crypto = platformCrypto();
   try {
-    const hash: Digest | undefined =
-      crypto?.hash && ((bytes) => crypto.hash?.('sha256', bytes, 'buffer') as Uint8Array);
-    return hash && toHex(hash(new TextEncoder().encode(known.text)) as Uint8Array) === known.digest ? hash : null;
+    const hash = platformCrypto()?.hash;
+    if (!hash) return null;
+    const digestByPlatform = (bytes: Uint8Array) => hash('sha256', bytes, 'hex');
+    return digestByPlatform(new TextEncoder().encode(known.text)) === known.digest ? digestByPlatform : null;
   } catch {
     return null;
   }
 }
 
-async function digestByWebCrypto(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+async function digestByWebCrypto(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digested = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  return Array.from(digested, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
