@@ -110,8 +110,12 @@ export function readHandlerOptions(options: HandlerOptions | undefined, memory: 
   };
 }
 
+/** Inherits nothing: a polluted prototype sets no option. */
+const noOptions: z.output<typeof receiveOptions> = Object.freeze(Object.create(null));
+
 function checkOptions(options: object | undefined): z.output<typeof receiveOptions> {
-  const { data, issues } = check(receiveOptions, options ?? {});
+  if (options === undefined || options === null) return noOptions;
+  const { data, issues } = check(receiveOptions, options);
   if (!data) throw new HostedValidationError(issues, { task: 'receive a callback' });
   return data;
 }

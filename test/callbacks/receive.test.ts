@@ -246,6 +246,20 @@ test('callbacks.receive() names every bad option at once', async () => {
   expect(paths.sort()).toEqual(['maxAgeMs', 'maxBytes', 'replayGuard']);
 });
 
+test.each([
+  ['undefined', undefined],
+  ['null', null],
+])('callbacks.receive() takes options of %s as none, whatever stands on Object.prototype', async (_what, options) => {
+  const prototype = Object.prototype as Record<string, unknown>;
+  // With this option, every callback would be too large.
+  prototype.maxBytes = 1;
+  try {
+    expect((await receiver().receive(posted(result), options as unknown as ReceiveOptions)).userId).toBe('user-1');
+  } finally {
+    delete prototype.maxBytes;
+  }
+});
+
 test('callbacks.receive() takes an option that is undefined as left out', async () => {
   const options = { maxAgeMs: undefined, maxBytes: undefined, replayGuard: undefined } as unknown as ReceiveOptions;
 
