@@ -211,7 +211,8 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
       // The bytes are copied before anything is awaited, because the caller may reuse them.
       const kept = body instanceof Uint8Array && body.length <= receiveSettings.maxBytes ? new Uint8Array(body) : body;
       try {
-        return await (await loadReceiver()).receive(kept, receiveSettings);
+        const receiver = loadReceiver.value ?? (await loadReceiver());
+        return await receiver.receive(kept, receiveSettings);
       } catch (error) {
         throw addCallerFrames(error);
       }
