@@ -10,13 +10,12 @@ import type { CallOptions } from '../options.js';
 import type { Wire } from '../protocol/assumptions.js';
 import { writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
-import { writeTimestamp } from '../signing/message.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions } from '../validation/input.js';
 import type { Attempt, RunningCall } from './attempt.js';
 import type { Encoded, Operation, OperationFacts } from './operation.js';
 import { rememberSent } from './sent-signatures.js';
-import { correctTime } from './signing-times.js';
+import { correctTime, writeTimestamp } from './signing-times.js';
 
 const checkedOptions = inputObject(callOptions);
 const noOptions = check(checkedOptions, {});

@@ -1,8 +1,8 @@
 /**
- * Chooses the time that a request is signed for. Both sides sign the same text with one key. If a response is signed
- * for the time of its request, it has the request's own signature: a collision. Even a genuine response then looks like
- * the request sent back, and is rejected as reflected (docs/protocol.md §5). So requests are signed for times that the
- * service is unlikely to use.
+ * Chooses the time that a request is signed for, and formats it. Both sides sign the same text with one key. If a
+ * response is signed for the time of its request, it has the request's own signature: a collision. Even a genuine
+ * response then looks like the request sent back, and is rejected as reflected (docs/protocol.md §5). So requests are
+ * signed for times that the service is unlikely to use.
  *
  * @module
  */
@@ -52,6 +52,25 @@ export function correctTime(time: number, offsetMs: number, now: number): number
   // earlier than this result.
   const most = largestOffsetMs - 1_000;
   return Math.floor(Math.min(Math.max(time + offsetMs, now - most), now + most));
+}
+
+/**
+ * The signed form and the sent form of a timestamp. Both have the same characters, but the sent form may be a number.
+ */
+export interface Timestamp {
+  readonly signed: string;
+  readonly sent: string | number;
+}
+
+/** Formats a time for link operations or job status, by the options in `wire`. */
+export function writeTimestamp(ms: number, host: 'links' | 'jobs', wire: Wire): Timestamp {
+  const format = host === 'links' ? wire.timestampFormat : wire.jobTimestampFormat;
+  if (format === 'iso') {
+    const iso = new Date(ms).toISOString();
+    return { signed: iso, sent: iso };
+  }
+  const epoch = format === 'epoch-ms' ? ms : Math.floor(ms / 1000);
+  return { signed: String(epoch), sent: host === 'links' ? String(epoch) : epoch };
 }
 
 /** If the clock is set back by more than this, in ms, signed times go back, too. Smaller steps back are ignored. */

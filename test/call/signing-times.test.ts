@@ -1,8 +1,15 @@
-// For which times requests are signed: each for its own, and none for a time that the service signs for.
+// For which times requests are signed: each for its own, and none for a time that the service signs for. And how such a
+// time is written.
 
 import type { WireOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { correctTime, createSigningTimes, type SigningTime, type SigningTimes } from '../../src/call/signing-times.js';
+import {
+  correctTime,
+  createSigningTimes,
+  type SigningTime,
+  type SigningTimes,
+  writeTimestamp,
+} from '../../src/call/signing-times.js';
 import { assumedWire } from '../../src/protocol/assumptions.js';
 
 const minutes = 60_000;
@@ -239,4 +246,26 @@ test.each([day, -day])('a time that is moved further than a day by an offset of 
   const times = [-10 * minutes, 0, 10 * minutes].map((ms) => correctTime(at + ms, offset, at) - at);
 
   for (const ms of times) expect(Math.abs(ms)).toBeLessThanOrEqual(day);
+});
+
+// 2026-01-02T03:04:05.678Z is 1,767,323,045,678 ms after the epoch, as `date -u -d @1767323045` says of its seconds.
+const epochMs = 1_767_323_045_678;
+const iso = '2026-01-02T03:04:05.678Z';
+
+test.each([
+  ['links', 'iso', { signed: iso, sent: iso }],
+  ['jobs', 'iso', { signed: iso, sent: iso }],
+  ['links', 'epoch-ms', { signed: '1767323045678', sent: '1767323045678' }],
+  // §4.5: a number in the table of the fields of job status.
+  ['jobs', 'epoch-ms', { signed: '1767323045678', sent: 1_767_323_045_678 }],
+  ['links', 'epoch-s', { signed: '1767323045', sent: '1767323045' }],
+  ['jobs', 'epoch-s', { signed: '1767323045', sent: 1_767_323_045 }],
+] as const)('%s write a point in time as %s, whatever the others do', (host, format, written) => {
+  const other = format === 'iso' ? 'epoch-s' : 'iso';
+  const wire =
+    host === 'links'
+      ? { timestampFormat: format, jobTimestampFormat: other }
+      : { timestampFormat: other, jobTimestampFormat: format };
+
+  expect(writeTimestamp(epochMs, host, wire as never)).toEqual(written);
 });
