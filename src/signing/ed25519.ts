@@ -11,8 +11,8 @@ import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
 import { lazy, lazyModule } from '../runtime/lazy.js';
 import { tryCopyProperties } from '../runtime/untrusted-objects.js';
+import { toSignedText } from './hmac-sha256.js';
 import { findContextIssues, toKeyBytes } from './keys.js';
-import { toSignedText } from './message.js';
 import type { Signer } from './signer.js';
 
 /**

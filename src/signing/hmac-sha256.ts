@@ -1,5 +1,6 @@
 /**
- * The signer for the service's default scheme: HMAC-SHA256 (RFC 2104, FIPS 180-4) with the API key, as base64.
+ * The signer for the service's default scheme: HMAC-SHA256 (RFC 2104, FIPS 180-4) with the API key, as base64. The
+ * signed text (docs/protocol.md §5) is the same for the other scheme.
  *
  * @module
  */
@@ -11,8 +12,7 @@ import { lazy } from '../runtime/lazy.js';
 import { type PlatformCrypto, platformCrypto } from '../runtime/node-crypto.js';
 import { tryCopyProperties } from '../runtime/untrusted-objects.js';
 import { findApiKeyIssues, findContextIssues } from './keys.js';
-import { toSignedText } from './message.js';
-import type { Signer } from './signer.js';
+import type { SignatureInput, Signer } from './signer.js';
 
 /**
  * Options of {@link hmacSha256}.
@@ -74,6 +74,11 @@ export function hmacSha256(options: HmacSha256Options): Signer {
   };
   if (apiKeys.some((key) => /\s/.test(key))) withBlanks.add(signer);
   return signer;
+}
+
+/** Creates the signed text: timestamp, partner id and context, one after the other. It does not contain the body. */
+export function toSignedText({ timestamp, partnerId }: SignatureInput, context: string): string {
+  return timestamp + partnerId + context;
 }
 
 const withBlanks = new WeakSet<Signer>();

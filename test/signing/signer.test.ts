@@ -4,6 +4,7 @@ import { createHash, createHmac, createPrivateKey, createPublicKey, sign, verify
 import { ed25519, HostedConfigError, hmacSha256, type Signer } from 'hosted-client';
 import nacl from 'tweetnacl';
 import { expect, test } from 'vitest';
+import { toSignedText } from '../../src/signing/hmac-sha256.js';
 import { clientOf, now, rejection, signed, sign as signedText, thrownBy } from '../support/fake-fetch.js';
 
 const link = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' };
@@ -14,6 +15,12 @@ const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
 const bytesOf = (number: bigint) => hex(number.toString(16).padStart(64, '0')).reverse();
 const numberOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
 const joined = (...parts: readonly Uint8Array[]) => Uint8Array.from(Buffer.concat(parts));
+
+test('the signed string is timestamp, partner id and context, one after the other', () => {
+  const timestamp = '2026-01-02T03:04:05.678Z';
+
+  expect(toSignedText({ timestamp, partnerId: '085' }, 'sid_request')).toBe(`${timestamp}085sid_request`);
+});
 
 // HMAC-SHA256 ---------------------------------------------------------------
 
