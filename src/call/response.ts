@@ -17,7 +17,7 @@ import { describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, isWebPage, type Received, requestIdIn, webPage } from './error-from-response.js';
 import { loadExplanations } from './load-explanations.js';
 import { createNoObject, createUnverified, type Source } from './reading-errors.js';
-import { wasSent, wasSentRespelled } from './sent-signatures.js';
+import { type SentSignatures, wasSent, wasSentRespelled } from './sent-signatures.js';
 import type { TransportResponse } from './transport.js';
 
 /**
@@ -31,11 +31,10 @@ export function readResponse<Input, WireResponse, Output>(
   response: TransportResponse,
   attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
 ): CallResult<Output> | Promise<CallResult<Output>> {
-  const { noticeAge, telemetry } = attempt.call.shared;
   const json = parseJson(response.text);
   const properties = isRecord(json) ? json : null;
   const received = { response, attempt, requestId: requestIdIn(response.headers, attempt.call.sent.signatures) };
-  if (telemetry.report) reportResponse(received);
+  if (attempt.call.shared.telemetry.report) reportResponse(received);
   const error = createServiceError(received, properties);
   if (error !== null) return throwServiceError(error, received, properties);
 
@@ -43,10 +42,10 @@ export function readResponse<Input, WireResponse, Output>(
   const { flaw } = response;
   if (flaw === 'redirect' || flaw === 'too_large') throw source.createUnusable(flaw);
   if (flaw === 'not_utf8' || properties === null) throw createNoObject(flaw ? undefined : json, source);
-  const finish = (signedAt: Date | null): CallResult<Output> => {
-    if (signedAt !== null) noticeAge(signedAt, response.receivedAt);
-    return { response: infoOf(received), data: decode(properties, signedAt, { attempt, source }) };
-  };
+  const finish = (signedAt: Date | null): CallResult<Output> => ({
+    response: infoOf(received),
+    data: decode(properties, signedAt, { attempt, source }),
+  });
   const signedAt = verifyResponse(properties, received, source);
   return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
 }
@@ -110,46 +109,40 @@ function verifyResponse(
   source: Source,
 ): Date | null | Promise<Date | null> {
   const { operation, sent, shared } = attempt.call;
-  const { maxResponseAgeMs, partnerId, signer } = shared.settings;
+  const { maxResponseAgeMs, partnerId, signer, wire } = shared.settings;
+  const isRequired = operation.signedResponse === 'required';
   const signatures = signaturesIn(properties);
   const others = signatures.filter((signature) => !wasSent(sent, signature));
   // The responses of link operations need no signature. If a response has only our own signature, sent back, it counts
   // as not signed.
-  if (operation.signedResponse === 'if present' && others.length === 0) return null;
-  if (mayReflect(attempt) && others.length < signatures.length) throw source.createUntrusted('reflected');
-  const signed =
-    operation.signedResponse === 'required'
-      ? properties
-      : detachFromPrototype(
-          Object.fromEntries(Object.entries(properties).filter(([, value]) => !wasSent(sent, value))),
-        );
-  const by = { signer, partnerId, now: response.receivedAt, maxAgeMs: maxResponseAgeMs };
-  const verdict = verifySigned(signed, by);
-  const from = { attempt, source };
-  return verdict instanceof Promise
-    ? verdict.then((later) => signedAtOf(later, others, from))
-    : signedAtOf(verdict, others, from);
+  if (!isRequired && others.length === 0) return null;
+  // Both sides sign with the same key, so anyone who has seen one of our signatures can send it back to us.
+  const rejectsOwn = isRequired && !wire.echoesTimestamp;
+  if (rejectsOwn && others.length < signatures.length) throw source.createUntrusted('reflected');
+  const signed = isRequired
+    ? properties
+    : detachFromPrototype(Object.fromEntries(Object.entries(properties).filter(([, value]) => !wasSent(sent, value))));
+  const now = response.receivedAt;
+  const verdict = verifySigned(signed, { signer, partnerId, now, maxAgeMs: maxResponseAgeMs });
+  const finish = (verified: Verdict): Date | null => {
+    if (!verified.isVerified) throw createUnverified(verified.reason, source);
+    const { signedAt } = verified;
+    if (rejectsOwn) assertNotSent(sent, { signatures: others, signedAt }, source);
+    if (signedAt !== null) shared.noticeAge(signedAt, now);
+    return signedAt;
+  };
+  return verdict instanceof Promise ? verdict.then(finish) : finish(verdict);
 }
 
-// Whether a response with one of our own signatures is rejected. Both sides sign with the same key, so anyone who has
-// seen one of our signatures can send it back to us.
-function mayReflect({ call }: Attempt): boolean {
-  return call.operation.signedResponse === 'required' && !call.shared.settings.wire.echoesTimestamp;
-}
-
-function signedAtOf(
-  verdict: Verdict,
-  signatures: readonly unknown[],
-  { attempt, source }: { readonly attempt: Attempt; readonly source: Source },
-): Date | null {
-  if (!verdict.isVerified) throw createUnverified(verdict.reason, source);
-  const { signedAt } = verdict;
-  if (!mayReflect(attempt)) return signedAt;
-  const { sent } = attempt.call;
+/** @throws {HostedSignatureError} when a response may have a signature that was sent, in another spelling. */
+function assertNotSent(
+  sent: SentSignatures,
+  { signatures, signedAt }: { readonly signatures: readonly unknown[]; readonly signedAt: Date | null },
+  source: Source,
+): void {
   if (signatures.some((signature) => wasSentRespelled(sent, signature))) throw source.createUntrusted('reflected');
   const isForgotten = signedAt !== null && signedAt.getTime() <= sent.forgottenUntil;
   if (isForgotten) throw source.createUntrusted('stale');
-  return signedAt;
 }
 
 function decode<Input, WireResponse, Output>(
