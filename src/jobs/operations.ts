@@ -45,11 +45,12 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobS
   }),
   response: wireJobStatus,
   decode: (response, { userId, jobId }, { wire, signedAt }) => {
-    const ids = idsIn(response);
+    const params = partnerParamsIn(response);
+    const issues = findMismatches(response, params, { userId, jobId });
+    if (issues.length > 0) return { reason: 'mismatch', issues };
     const isComplete = toBoolean(response.job_complete);
     const success = toBoolean(response.job_success);
-    const issues = findMismatches(ids, { userId, jobId });
-    if (issues.length > 0) return { reason: 'mismatch', issues };
+    const foundJobId = toCode(response.job_id) ?? toCode(params?.job_id);
     const known = { userId, jobId, brand: wire.brand, signedAt };
     // §2.4: a job without a final status is pending, even if the response has other signs of success.
     if (!isComplete) return { value: normaliseStatus(response, { verdict: pending, ...known }), reason: null };
@@ -60,7 +61,7 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, WireJobStatus, JobS
     if (!success) return { value: normaliseStatus(response, { verdict: failed, ...known }), reason: null };
     // Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed
     // status is not checked, because it may have very few fields.
-    if (wire.namesJob && ids.jobId === null && ids.paramsJobId === null) {
+    if (wire.namesJob && foundJobId === null) {
       const message = 'must be there, or in "result.PartnerParams", if the job has succeeded';
       return { reason: 'mismatch', issues: [{ path: 'job_id', message }] };
     }
@@ -76,17 +77,6 @@ function encodeFlag(wire: Wire): boolean | string {
   return wire.jobFlags === 'string' ? 'true' : true;
 }
 
-/** The ids in a response, at the top and in `result.PartnerParams`; null for an id that is not there. */
-function idsIn(response: WireJobStatus) {
-  const params = partnerParamsIn(response);
-  return {
-    userId: toCode(response.user_id),
-    jobId: toCode(response.job_id),
-    paramsUserId: toCode(params?.user_id),
-    paramsJobId: toCode(params?.job_id),
-  };
-}
-
 function partnerParamsIn({ result }: WireJobStatus) {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return null;
   return Array.isArray(result.PartnerParams) ? null : result.PartnerParams;
@@ -94,14 +84,19 @@ function partnerParamsIn({ result }: WireJobStatus) {
 
 // The signature does not cover the body, so the ids in a response are compared with the requested ids. The ids of
 // history entries are not compared: even in genuine responses they may differ.
-function findMismatches(ids: ReturnType<typeof idsIn>, { userId, jobId }: JobRef): readonly Issue[] {
+function findMismatches(
+  response: WireJobStatus,
+  params: ReturnType<typeof partnerParamsIn>,
+  { userId, jobId }: JobRef,
+): readonly Issue[] {
   const issues: Issue[] = [];
-  const compare = (path: string, id: string | null, expected: string) => {
-    if (id !== null && id !== expected) issues.push({ path, message: 'must be the id of the requested job' });
+  const compare = (path: string, id: string | number | null | undefined, expected: string) => {
+    if (id === expected || [null, expected].includes(toCode(id))) return;
+    issues.push({ path, message: 'must be the id of the requested job' });
   };
-  compare('user_id', ids.userId, userId);
-  compare('job_id', ids.jobId, jobId);
-  compare('result.PartnerParams.user_id', ids.paramsUserId, userId);
-  compare('result.PartnerParams.job_id', ids.paramsJobId, jobId);
+  compare('user_id', response.user_id, userId);
+  compare('job_id', response.job_id, jobId);
+  compare('result.PartnerParams.user_id', params?.user_id, userId);
+  compare('result.PartnerParams.job_id', params?.job_id, jobId);
   return issues;
 }
