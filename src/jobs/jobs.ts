@@ -144,8 +144,7 @@ const loadWaiting = lazyModule('waiting', async () => {
  * @internal
  */
 export function createJobs(call: Call, settings: Settings, { telemetry, random }: JobsNeeds): Jobs {
-  const fetchStatus: Polling['fetchStatus'] = (query, options, part) => call(jobStatus, query, options, part);
-  const polling: Polling = { fetchStatus, settings, telemetry, random };
+  const polling: Polling = { call, settings, telemetry, random };
 
   return {
     status: (query, options) => call(jobStatus, query, options),

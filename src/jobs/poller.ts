@@ -1,6 +1,6 @@
 /**
- * Decides when to poll a job again, and when the wait for the job ends (docs/protocol.md §2.4, §7). It sends no
- * requests and sets no timers: the caller passes a function that fetches a status, and starts each poll when it is due.
+ * Polls a job. Decides when the job is polled again, and when the wait for it ends (docs/protocol.md §2.4, §7). It sets
+ * no timers: the caller starts each poll when it is due.
  *
  * @module
  */
@@ -11,6 +11,7 @@ import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { findObserved } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
+import { jobStatus } from './operations.js';
 import type { JobRef, JobStatus, PendingJob } from './types.js';
 import type { Polling, Step, Wait } from './wait.js';
 import type { WaitPlan } from './wait-input.js';
@@ -40,18 +41,16 @@ const minPollMs = 25;
 const maxLeadMs = 10_000;
 
 export function createPoller(polling: Polling, plan: WaitPlan): Poller {
-  const { fetchStatus, random, telemetry, settings } = polling;
-  // Times are whole milliseconds: the JavaScript engine would store a number with a fraction outside the record, in 16
-  // more bytes.
-  const elapsed = () => Math.floor(settings.clock.elapsed());
+  const { call, random, telemetry, settings } = polling;
+  const { clock } = settings;
   const pollLimitMs = plan.call.totalTimeoutMs ?? settings.totalTimeoutMs;
 
   return { begin, poll, deadlineOf, expire, leave: (wait) => endWait(wait, 'aborted') };
 
   function begin<J>(job: J, ids: JobRef): Wait<J> {
-    const startedAt = elapsed();
     telemetry.calls += 1;
     const channel = findObserved('wait');
+    const startedAt = Math.floor(clock.elapsed());
     return {
       job,
       userId: ids.userId,
@@ -74,7 +73,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   }
 
   function expire(wait: Wait): AnyHostedError {
-    const error = createTimeoutError(wait, elapsed());
+    const error = createTimeoutError(wait, Math.floor(clock.elapsed()));
     endWait(wait, error);
     return error;
   }
@@ -92,19 +91,20 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
 
   async function fetchStep(wait: Wait, startedAt: number, signal: AbortSignal): Promise<Step> {
     wait.polls += 1;
-    wait.sent ??= createSentSignatures(settings.maxResponseAgeMs);
     // A poll in flight is aborted at the deadline: a stalled request must not make the wait longer.
     const leftMs = Math.max(Math.ceil(deadlineOf(wait) - startedAt), minPollMs);
     const endsWait = leftMs <= pollLimitMs;
     const totalTimeoutMs = endsWait ? leftMs : plan.call.totalTimeoutMs;
     const options = { ...plan.call, totalTimeoutMs, signal } as CallOptions;
+    const query = { ...idsOf(wait), ...plan.flags };
+    wait.sent ??= createSentSignatures(settings.maxResponseAgeMs);
     let at: number;
     let step: Step;
     let status: JobStatus | null = null;
     let error: AnyHostedError | null = null;
     try {
-      status = await fetchStatus({ ...idsOf(wait), ...plan.flags }, options, { sent: wait.sent });
-      at = elapsed();
+      status = await call(jobStatus, query, options, { sent: wait.sent });
+      at = Math.floor(clock.elapsed());
       wait.lastPollMs = at - startedAt;
       step = handleStatus(wait, status, at);
     } catch (caught) {
@@ -112,7 +112,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
       signal.throwIfAborted();
       if (!isHostedError(caught)) throw caught;
       error = caught;
-      at = elapsed();
+      at = Math.floor(clock.elapsed());
       const isCutOff = endsWait && error.code === 'timeout' && error.phase === 'total';
       step = isCutOff ? createExpiredStep(wait, null, at) : handleError(wait, error, at);
     }

@@ -4,20 +4,21 @@
  * @module
  */
 
+import type { Call } from '../call/call.js';
 import type { SentSignatures } from '../call/sent-signatures.js';
 import type { AnyHostedError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
-import type { CallOptions } from '../options.js';
 import type { Due } from '../runtime/due-queue.js';
 import type { Settings } from '../settings.js';
-import type { CompletedJob, JobQuery, JobRef, JobStatus, PendingJob } from './types.js';
+import type { CompletedJob, JobRef, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-input.js';
 import type { WaitTrace } from './wait-trace.js';
 
 /**
  * The state of a wait for one job. It is one flat record to save memory, because there may be a million waits. The ids
  * are copied when the wait begins, because the caller may reuse the object for another job. All times are read from the
- * monotonic clock.
+ * monotonic clock. They are whole milliseconds: the JavaScript engine would store a number with a fraction outside the
+ * record, in 16 more bytes.
  */
 export interface Wait<J = unknown> extends JobRef, Due {
   /** The caller's own object. */
@@ -52,11 +53,7 @@ export type Step =
 
 /** What all waits of a client share. */
 export interface Polling {
-  readonly fetchStatus: (
-    query: JobQuery,
-    options: CallOptions,
-    part: { readonly sent: SentSignatures },
-  ) => Promise<JobStatus>;
+  readonly call: Call;
   readonly settings: Pick<Settings, 'clock' | 'totalTimeoutMs' | 'maxResponseAgeMs'>;
   readonly telemetry: Telemetry;
   /** Gives a random number from 0 to 1. */
