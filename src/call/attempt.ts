@@ -22,6 +22,8 @@ export interface SharedState {
   readonly retryTokens: TokenBucket;
   readonly signingTimes: Readonly<Record<'links' | 'jobs', SigningTimes>>;
   readonly noticeAge: AgeNotice;
+  /** The tracing channels; null on a platform without them. */
+  readonly channels: Readonly<Record<'call' | 'attempt', TracingChannel | null>>;
   /** Gives a random number from 0 to 1. */
   readonly random: () => number;
 }

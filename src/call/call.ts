@@ -9,7 +9,7 @@ import { addCallerFrames } from '../errors/caller-frames.js';
 import { HostedTimeoutError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { type Limits, withTimeout } from '../runtime/clock.js';
-import { findObserved } from '../runtime/tracing-channel.js';
+import { openChannel } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
 import { type ApiPromise, type CallResult, createApiPromise } from './api-promise.js';
 import {
@@ -53,6 +53,7 @@ export function createCall(
     skew,
     retryTokens: createTokenBucket(),
     signingTimes: createSigningTimes(settings.wire),
+    channels: { call: openChannel('call'), attempt: openChannel('attempt') },
     noticeAge: createAgeNotice(settings, telemetry.warn),
     random,
   };
@@ -71,8 +72,9 @@ function run<Input, WireResponse, Output>(
   given: Given,
 ): Promise<CallResult<Output>> {
   shared.telemetry.calls += 1;
-  const channel = findObserved('call');
-  const begun = { id: shared.telemetry.calls, shared, operation, attemptChannel: findObserved('attempt') };
+  const { call: channel, attempt } = shared.channels;
+  const attemptChannel = attempt?.hasSubscribers ? attempt : null;
+  const begun = { id: shared.telemetry.calls, shared, operation, attemptChannel };
   const begin = (traced: CallTrace | null): Promise<CallResult<Output>> => {
     let call: RunningCall<Input, WireResponse, Output>;
     try {
@@ -82,7 +84,7 @@ function run<Input, WireResponse, Output>(
     }
     return runAttempts(call, runAttempt);
   };
-  return channel ? traceCall(channel, begun, begin) : begin(null);
+  return channel?.hasSubscribers ? traceCall(channel, begun, begin) : begin(null);
 }
 
 async function runAttempt<Input, WireResponse, Output>(

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { completeMessage, findObserved, type TraceMessage, trace } from '../runtime/tracing-channel.js';
+import { completeMessage, openChannel, type TraceMessage, trace } from '../runtime/tracing-channel.js';
 import type { Delivery } from './reports.js';
 
 /** The message of the channel `hosted-client:callback`. */
@@ -17,8 +17,8 @@ export interface CallbackMessage extends TraceMessage {
 
 /** Runs the handling of a delivery, and publishes it if the channel has a subscriber. */
 export function traceDelivery(process: () => Promise<Delivery>): Promise<Delivery> {
-  const channel = findObserved('callback');
-  if (channel === null) return process();
+  const channel = openChannel('callback');
+  if (!channel?.hasSubscribers) return process();
   const message: CallbackMessage = { result: null, status: null, errorCode: null };
   return trace(channel, message, async () => {
     const delivery = await process();

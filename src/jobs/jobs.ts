@@ -12,6 +12,7 @@ import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { lazyModule } from '../runtime/lazy.js';
+import { openChannel } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
 import { jobStatus } from './operations.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
@@ -144,7 +145,7 @@ const loadWaiting = lazyModule('waiting', async () => {
  * @internal
  */
 export function createJobs(call: Call, settings: Settings, { telemetry, random }: JobsNeeds): Jobs {
-  const polling: Polling = { call, settings, telemetry, random };
+  const polling: Polling = { call, channel: openChannel('wait'), settings, telemetry, random };
 
   return {
     status: (query, options) => call(jobStatus, query, options),

@@ -9,7 +9,6 @@ import { createSentSignatures, type SentSignatures } from '../call/sent-signatur
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
-import { findObserved } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import { jobStatus } from './operations.js';
 import type { JobRef, JobStatus, PendingJob } from './types.js';
@@ -41,7 +40,7 @@ const minPollMs = 25;
 const maxLeadMs = 10_000;
 
 export function createPoller(polling: Polling, plan: WaitPlan): Poller {
-  const { call, random, telemetry, settings } = polling;
+  const { call, channel, random, telemetry, settings } = polling;
   const { clock } = settings;
   const pollLimitMs = plan.call.totalTimeoutMs ?? settings.totalTimeoutMs;
 
@@ -49,7 +48,6 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
 
   function begin<J>(job: J, ids: JobRef): Wait<J> {
     telemetry.calls += 1;
-    const channel = findObserved('wait');
     const startedAt = Math.floor(clock.elapsed());
     return {
       job,
@@ -68,7 +66,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
       wasFound: false,
       lastStatus: null,
       sent: null,
-      trace: channel && beginWaitTrace(channel, telemetry.calls),
+      trace: channel?.hasSubscribers ? beginWaitTrace(channel, telemetry.calls) : null,
     };
   }
 

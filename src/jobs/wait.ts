@@ -9,6 +9,7 @@ import type { SentSignatures } from '../call/sent-signatures.js';
 import type { AnyHostedError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
 import type { Due } from '../runtime/due-queue.js';
+import type { TracingChannel } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
 import type { CompletedJob, JobRef, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-input.js';
@@ -54,6 +55,8 @@ export type Step =
 /** What all waits of a client share. */
 export interface Polling {
   readonly call: Call;
+  /** The tracing channel of waits; null if the platform has none. */
+  readonly channel: TracingChannel | null;
   readonly settings: Pick<Settings, 'clock' | 'totalTimeoutMs' | 'maxResponseAgeMs'>;
   readonly telemetry: Telemetry;
   /** Gives a random number from 0 to 1. */

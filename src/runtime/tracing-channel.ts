@@ -20,8 +20,13 @@ interface Channel {
   unsubscribe(subscriber: (message: object) => void): boolean;
 }
 
-/** The five steps of a trace, with the names of Node's `tracingChannel`. */
-export type TracingChannel = Readonly<Record<'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error', Channel>>;
+type Steps = Readonly<Record<'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error', Channel>>;
+
+/** A tracing channel of the platform: the five steps of a trace. */
+export interface TracingChannel extends Steps {
+  /** Whether any step has a subscriber. If none has, nothing needs to be published. */
+  readonly hasSubscribers: boolean;
+}
 
 /** The message that is published. All steps publish the same object, which is complete at the last step. */
 export interface TraceMessage {
@@ -45,34 +50,21 @@ export function openChannel(name: ChannelName): TracingChannel | null {
   return channels?.[name] ?? null;
 }
 
-/** The channel of this name; null while nothing subscribes to it. */
-export function findObserved(name: ChannelName): TracingChannel | null {
-  const channel = openChannel(name);
-  if (channel === null) return null;
-  const { start, end, asyncStart, asyncEnd, error } = channel;
-  const isObserved =
-    start.hasSubscribers ||
-    asyncEnd.hasSubscribers ||
-    end.hasSubscribers ||
-    asyncStart.hasSubscribers ||
-    error.hasSubscribers;
-  return isObserved ? channel : null;
+function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
+  const module = builtinModule('diagnostics_channel') as { tracingChannel?(name: string): TracingChannel } | null;
+  if (typeof module?.tracingChannel !== 'function') return null;
+  const open = (name: ChannelName) => {
+    const channel = module.tracingChannel?.(`hosted-client:${name}`) as TracingChannel;
+    return 'hasSubscribers' in channel ? channel : addSubscriberCheck(channel);
+  };
+  return { call: open('call'), attempt: open('attempt'), wait: open('wait'), callback: open('callback') };
 }
 
-function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
-  const module = builtinModule('diagnostics_channel') as { channel?(name: string): Channel } | null;
-  const open = (name: ChannelName): TracingChannel => {
-    const step = (step: keyof TracingChannel) => module?.channel?.(`tracing:hosted-client:${name}:${step}`) as Channel;
-    return {
-      start: step('start'),
-      end: step('end'),
-      asyncStart: step('asyncStart'),
-      asyncEnd: step('asyncEnd'),
-      error: step('error'),
-    };
-  };
-  if (typeof module?.channel !== 'function') return null;
-  return { call: open('call'), attempt: open('attempt'), wait: open('wait'), callback: open('callback') };
+// The tracing channels of Bun lack this property.
+function addSubscriberCheck(channel: Steps): TracingChannel {
+  const { start, end, asyncStart, asyncEnd, error } = channel;
+  const get = () => [start, end, asyncStart, asyncEnd, error].some((step) => step.hasSubscribers);
+  return Object.defineProperty(channel, 'hasSubscribers', { get }) as TracingChannel;
 }
 
 /**

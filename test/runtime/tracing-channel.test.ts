@@ -1,10 +1,10 @@
 // Tracing on platforms and with subscribers that do not what they should.
 
-import { tracingChannel } from 'node:diagnostics_channel';
+import { channel, subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
   beginTrace,
-  findObserved,
+  openChannel,
   runInside,
   type TraceMessage,
   type TracingChannel,
@@ -21,7 +21,7 @@ const message = (): TraceMessage => ({ errorCode: null });
 /** A channel whose first step does this with what it is to run. */
 function channelOf(runStores: (message: object, run: () => void) => void): TracingChannel {
   const step = { hasSubscribers: true, publish: vi.fn(), runStores, subscribe: vi.fn(), unsubscribe: vi.fn() };
-  return { start: step, end: step, asyncStart: step, asyncEnd: step, error: step };
+  return { start: step, end: step, asyncStart: step, asyncEnd: step, error: step, hasSubscribers: true };
 }
 
 test.each<[string, (message: object, run: () => void) => void]>([
@@ -92,27 +92,51 @@ test('a subscriber of the start may run what is traced in a context of its own',
   channel.start.subscribe(subscriber);
   onTestFinished(() => channel.start.unsubscribe(subscriber));
 
-  const observed = findObserved('call');
+  const observed = openChannel('call');
   await trace(observed as TracingChannel, message(), async () => void order.push('run'));
 
   expect(order).toEqual(['before', 'run', 'after']);
 });
 
 test('nothing is observed before a subscription, after its end, and on a platform without the module', async () => {
-  expect(findObserved('wait')).toBeNull();
+  expect(openChannel('wait')?.hasSubscribers).toBe(false);
   const channel = tracingChannel('hosted-client:wait');
   const subscriber = () => undefined;
   channel.asyncEnd.subscribe(subscriber);
-  expect(findObserved('wait')).not.toBeNull();
-  expect(findObserved('call')).toBeNull();
+  expect(openChannel('wait')?.hasSubscribers).toBe(true);
+  expect(openChannel('call')?.hasSubscribers).toBe(false);
 
   vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
-  const { findObserved: findOnPlatform } = await importAnew();
-  expect(findOnPlatform('wait')).toBeNull();
+  const { openChannel: openOnPlatform } = await importAnew();
+  expect(openOnPlatform('wait')).toBeNull();
 
   channel.asyncEnd.unsubscribe(subscriber);
-  expect(findObserved('wait')).toBeNull();
+  expect(openChannel('wait')?.hasSubscribers).toBe(false);
 });
+
+test.each(['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const)(
+  'a subscriber of %s is noticed where tracing channels do not say so themselves',
+  async (step) => {
+    const steps = () => ({
+      start: channel('test:start'),
+      end: channel('test:end'),
+      asyncStart: channel('test:asyncStart'),
+      asyncEnd: channel('test:asyncEnd'),
+      error: channel('test:error'),
+    });
+    vi.spyOn(process, 'getBuiltinModule').mockReturnValue({ tracingChannel: steps } as never);
+    const { openChannel: openOnPlatform } = await importAnew();
+    const opened = openOnPlatform('call');
+    const subscriber = () => undefined;
+
+    const before = opened?.hasSubscribers;
+    subscribe(`test:${step}`, subscriber);
+    const during = opened?.hasSubscribers;
+    unsubscribe(`test:${step}`, subscriber);
+
+    expect([before, during, opened?.hasSubscribers]).toEqual([false, true, false]);
+  },
+);
 
 test('without async_hooks the parts of a trace run all the same', async () => {
   vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
