@@ -5,10 +5,11 @@
  * @module
  */
 
+import type { DecodeContext, Decoded } from '../call/operation.js';
 import { toDate } from '../protocol/date-time.js';
 import { toUrl } from '../protocol/http-url.js';
 import { extraOf, isCode, toBoolean, toCode, toNumber, toStrings } from '../protocol/scalars.js';
-import type { HistoryEntry, JobResult, JobStatus, PartnerParams } from './types.js';
+import type { HistoryEntry, JobRef, JobResult, JobStatus, PartnerParams } from './types.js';
 import {
   partnerParamsFields,
   resultFields,
@@ -26,38 +27,46 @@ const namedInHistoryEntry: ReadonlySet<string> = new Set([...namedInResult, ...i
 const namedInPartnerParams: ReadonlySet<string> = new Set(Object.keys(partnerParamsFields));
 const namedInImageLinks: ReadonlySet<string> = new Set(['selfie_image']);
 
-/** The facts about a job's status that are known before the response is normalised. */
-export interface Known<Verdict> {
-  /** The job's state, decided from the response. */
-  readonly verdict: Verdict;
-  readonly userId: string;
-  readonly jobId: string;
-  readonly brand: string;
-  readonly signedAt: Date | null;
-}
-
-export function normaliseStatus<Verdict extends Pick<JobStatus, 'state' | 'complete' | 'success'>>(
+/**
+ * Reads the status of a job, or returns the issues if the response does not say how the job ended. A response about
+ * another job has already been rejected.
+ */
+export function normaliseStatus(
   wire: WireJobStatus,
-  known: Known<Verdict>,
-) {
-  const idField = hostedJobIdField(known.brand);
-  const { state, complete, success }: Pick<Verdict, 'state' | 'complete' | 'success'> = known.verdict;
+  { userId, jobId }: JobRef,
+  { wire: { brand, namesJob }, signedAt }: DecodeContext,
+): Decoded<JobStatus> {
+  const idField = hostedJobIdField(brand);
   const imageLinks = imageLinksOf(wire.image_links);
   const history = historyOf(wire.history, idField);
   const result = resultOf(wire.result, idField);
-  return {
-    state,
-    complete,
-    success,
-    userId: known.userId,
-    jobId: known.jobId,
+  const facts = {
+    userId,
+    jobId,
     code: toCode(wire.code),
     message: typeof wire.result === 'string' && wire.result !== '' ? wire.result : null,
     result,
     imageLinks,
     history,
-    signedAt: known.signedAt,
+    signedAt,
   };
+  const isComplete = toBoolean(wire.job_complete);
+  const success = toBoolean(wire.job_success);
+  const namedJobId = toCode(wire.job_id) ?? result?.partnerParams?.jobId;
+  // §2.4: a job without a final status is pending, even if the response has other signs of success.
+  if (!isComplete) return { value: { state: 'pending', complete: false, success: false, ...facts }, reason: null };
+  if (success === null) {
+    const message = 'must be true or false, or "true" or "false", if the job is complete';
+    return { reason: 'shape', issues: [{ path: 'job_success', message }] };
+  }
+  if (!success) return { value: { state: 'failed', complete: true, success: false, ...facts }, reason: null };
+  // Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed
+  // status is not checked, because it may have very few fields.
+  if (namesJob && !namedJobId) {
+    const message = 'must be there, or in "result.PartnerParams", if the job has succeeded';
+    return { reason: 'mismatch', issues: [{ path: 'job_id', message }] };
+  }
+  return { value: { state: 'succeeded', complete: true, success: true, ...facts }, reason: null };
 }
 
 /**
