@@ -17,7 +17,7 @@ import { describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, isWebPage, type Received, requestIdIn, webPage } from './error-from-response.js';
 import { loadExplanations } from './load-explanations.js';
 import { createNoObject, createUnverified, type Source } from './reading-errors.js';
-import { type SentSignatures, wasSent, wasSentRespelled } from './sent-signatures.js';
+import { type SentSignatures, wasSent, wasSentRespelled, withoutSent } from './sent-signatures.js';
 import type { TransportResponse } from './transport.js';
 
 /**
@@ -112,7 +112,7 @@ function verifyResponse(
   const { maxResponseAgeMs, partnerId, signer, wire } = shared.settings;
   const isRequired = operation.signedResponse === 'required';
   const signatures = signaturesIn(properties);
-  const others = signatures.filter((signature) => !wasSent(sent, signature));
+  const others = withoutSent(sent, signatures);
   // The responses of link operations need no signature. If a response has only our own signature, sent back, it counts
   // as not signed.
   if (!isRequired && others.length === 0) return null;

@@ -50,6 +50,11 @@ export function rememberSent(
   times.push(signedFor);
 }
 
+/** The signatures that are not remembered. */
+export function withoutSent(sent: SentSignatures, signatures: readonly unknown[]): readonly unknown[] {
+  return signatures.filter((signature) => !wasSent(sent, signature));
+}
+
 /** Whether a signature is remembered. */
 export function wasSent({ signatures }: SentSignatures, signature: unknown): boolean {
   return signatures.includes(signature as string);
