@@ -39,10 +39,7 @@ export const wireBoolean = z.union(
 
 /** A count: 3, 3.0, `"3"`. */
 export const wireCount = z.union(
-  [
-    z.number().check(z.refine(Number.isSafeInteger, mustBeCount), z.minimum(0, mustBeCount)),
-    z.string().check(z.refine(isCountString, mustBeCount)),
-  ],
+  [z.number().check(z.refine(isCount, mustBeCount)), z.string().check(z.refine(isCountString, mustBeCount))],
   mustBeCount,
 );
 

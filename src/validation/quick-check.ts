@@ -242,8 +242,6 @@ interface CheckDef {
   readonly fn?: (value: unknown) => unknown;
   readonly format?: string;
   readonly pattern?: RegExp;
-  readonly value?: unknown;
-  readonly inclusive?: boolean;
 }
 
 /** The requirements of a schema besides the type of the value; null if they are not known. */
@@ -256,10 +254,9 @@ function testsOf(schema: z.core.$ZodType): readonly QuickCheck[] | null {
   return tests.length === checks.length ? tests : null;
 }
 
-function testOf({ check, fn, format, pattern, value: limit, inclusive }: CheckDef): QuickCheck | null {
+function testOf({ check, fn, format, pattern }: CheckDef): QuickCheck | null {
   // Only `true` counts. An asynchronous check returns a promise, which is truthy.
   if (check === 'custom' && fn) return (value) => fn(value) === true;
-  if (check === 'greater_than' && inclusive && typeof limit === 'number') return (value) => (value as number) >= limit;
   // A regular expression with the flag g or y keeps its position between calls, so its result may change.
   if (format === 'regex' && pattern && !/[gy]/.test(pattern.flags)) return (value) => pattern.test(value as string);
   return null;
