@@ -112,10 +112,10 @@ function verifyResponse(
   const { maxResponseAgeMs, partnerId, signer, wire } = shared.settings;
   const isRequired = operation.signedResponse === 'required';
   const signatures = signaturesIn(properties);
-  const others = withoutSent(sent, signatures);
   // The responses of link operations need no signature. If a response has only our own signature, sent back, it counts
   // as not signed.
-  if (!isRequired && others.length === 0) return null;
+  if (!isRequired && signatures.every((signature) => wasSent(sent, signature))) return null;
+  const others = withoutSent(sent, signatures);
   // Both sides sign with the same key, so anyone who has seen one of our signatures can send it back to us.
   const rejectsOwn = isRequired && !wire.echoesTimestamp;
   if (rejectsOwn && others.length < signatures.length) throw source.createUntrusted('reflected');

@@ -40,7 +40,26 @@ export function normaliseStatus(
   const imageLinks = imageLinksOf(wire.image_links);
   const history = historyOf(wire.history, idField);
   const result = resultOf(wire.result, idField);
-  const facts = {
+  const isComplete = toBoolean(wire.job_complete) === true;
+  const isSuccess = toBoolean(wire.job_success);
+  const namedJobId = toCode(wire.job_id) ?? result?.partnerParams?.jobId;
+  if (isComplete && isSuccess === null) {
+    const message = 'must be true or false, or "true" or "false", if the job is complete';
+    return { reason: 'shape', issues: [{ path: 'job_success', message }] };
+  }
+  // Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed
+  // status is not checked, because it may have very few fields.
+  if (isComplete && isSuccess && namesJob && !namedJobId) {
+    const message = 'must be there, or in "result.PartnerParams", if the job has succeeded';
+    return { reason: 'mismatch', issues: [{ path: 'job_id', message }] };
+  }
+  // §2.4: a job without a final status is pending, even if the response has other signs of success.
+  const { state, complete, success } = isComplete ? (isSuccess ? succeeded : failed) : pending;
+  // TypeScript does not know that the three values belong together.
+  const value = {
+    state,
+    complete,
+    success,
     userId,
     jobId,
     code: toCode(wire.code),
@@ -49,25 +68,13 @@ export function normaliseStatus(
     imageLinks,
     history,
     signedAt,
-  };
-  const isComplete = toBoolean(wire.job_complete);
-  const success = toBoolean(wire.job_success);
-  const namedJobId = toCode(wire.job_id) ?? result?.partnerParams?.jobId;
-  // §2.4: a job without a final status is pending, even if the response has other signs of success.
-  if (!isComplete) return { value: { state: 'pending', complete: false, success: false, ...facts }, reason: null };
-  if (success === null) {
-    const message = 'must be true or false, or "true" or "false", if the job is complete';
-    return { reason: 'shape', issues: [{ path: 'job_success', message }] };
-  }
-  if (!success) return { value: { state: 'failed', complete: true, success: false, ...facts }, reason: null };
-  // Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed
-  // status is not checked, because it may have very few fields.
-  if (namesJob && !namedJobId) {
-    const message = 'must be there, or in "result.PartnerParams", if the job has succeeded';
-    return { reason: 'mismatch', issues: [{ path: 'job_id', message }] };
-  }
-  return { value: { state: 'succeeded', complete: true, success: true, ...facts }, reason: null };
+  } as JobStatus;
+  return { value, reason: null };
 }
+
+const pending = { state: 'pending', complete: false, success: false } as const;
+const failed = { state: 'failed', complete: true, success: false } as const;
+const succeeded = { state: 'succeeded', complete: true, success: true } as const;
 
 /**
  * Reads a result as the service posted it to the callback URL: an entry of a job's history, or the body of a callback.

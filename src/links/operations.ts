@@ -191,11 +191,11 @@ function omitUndefined(fields: Readonly<Record<string, unknown>>): Readonly<Reco
 }
 
 // Only the ids show which request a response belongs to, because the signature does not cover the body (§5).
-function findMismatches(response: Pick<WireLink, 'ref_id' | 'link_id'>, refId: string): readonly Issue[] {
-  const ids = { ref_id: toCode(response.ref_id), link_id: toCode(response.link_id) };
+function findMismatches({ ref_id, link_id }: Pick<WireLink, 'ref_id' | 'link_id'>, refId: string): readonly Issue[] {
   const issues: Issue[] = [];
-  for (const [path, id] of Object.entries(ids)) {
-    if (id !== null && id !== refId) issues.push({ path, message: 'must be the id of the requested link' });
+  for (const [path, id] of Object.entries({ ref_id, link_id })) {
+    if (id === refId || [null, refId].includes(toCode(id))) continue;
+    issues.push({ path, message: 'must be the id of the requested link' });
   }
   return issues;
 }
