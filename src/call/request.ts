@@ -8,6 +8,7 @@ import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
 import { HostedError, type Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import type { Wire } from '../protocol/assumptions.js';
+import { writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions } from '../validation/input.js';
@@ -57,8 +58,8 @@ export interface SignedRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The fields of the JSON body, with the timestamp exactly as it was signed. */
-  readonly body: Readonly<Record<string, unknown>>;
+  /** JSON with the timestamp exactly as it was signed. */
+  readonly body: string;
 }
 
 /**
@@ -125,7 +126,7 @@ function createRequest(
     url: urlOf(operation, encoded, shared.settings),
     method,
     headers: { ...ownHeaders, 'user-agent': userAgent, ...options.headers },
-    body: { ...encoded.body, partner_id: partnerId, timestamp, [field]: signature },
+    body: writeJson({ ...encoded.body, partner_id: partnerId, timestamp, [field]: signature }),
   };
 }
 

@@ -10,7 +10,7 @@ import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
 import { lazyModule } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
-import { shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
+import { shadowPollution } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { type Attempt, factsOf, outcomeWithoutResponse } from './attempt.js';
 import type { ExplainedFailure } from './explanations.js';
@@ -78,12 +78,11 @@ function fetchWith(
   { url, method, headers, body }: SignedRequest,
   { fetch, signal }: { readonly fetch: Settings['fetch']; readonly signal: AbortSignal },
 ): Promise<Response> {
-  const text = writeJson(body);
   const shadows = shadowPollution();
   const fetchOnce = () => {
     // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
     signal.throwIfAborted();
-    const init: FetchInit = { ...shadows, method, headers: { ...headers }, body: text, redirect: 'manual', signal };
+    const init: FetchInit = { ...shadows, method, headers: { ...headers }, body, redirect: 'manual', signal };
     // A custom fetch may resolve with an object of any class. Only the properties in `FetchResponse` are read.
     return fetch(url, init) as Promise<Response>;
   };
