@@ -154,15 +154,14 @@ export function withTimeout<T>(limits: Limits, work: (signal: AbortSignal) => Pr
       reject(reason);
       ending.abort(reason);
     };
-    // Stryker disable next-line OptionalChaining: without a signal nothing calls it
-    const onAbort = () => end(caller?.reason);
+    const onAbort = caller && (() => end(caller.reason));
     const release = () => {
-      caller?.removeEventListener('abort', onAbort);
+      if (onAbort) caller.removeEventListener('abort', onAbort);
       cancelTimer();
     };
     // The timer is set before the listener, so that no listener is left behind if a caller's clock throws.
     const cancelTimer = clock.setTimer(ms, (failure) => end(failure ?? timedOut()));
-    caller?.addEventListener('abort', onAbort);
+    if (onAbort) caller.addEventListener('abort', onAbort);
     work(ending.signal).then(
       (value) => {
         release();
