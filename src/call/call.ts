@@ -91,9 +91,9 @@ async function runAttempt<Input, WireResponse, Output>(
   attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
 ): Promise<CallResult<Output>> {
   const response = await withTimeout(limitsOf(attempt), async (signal) => {
-    const request = signRequest(attempt);
+    const signed = signRequest(attempt);
     // A value is not awaited, because that would take another turn of the engine's queue.
-    return send(request instanceof Promise ? await request : request, attempt, signal);
+    return send(signed instanceof Promise ? await signed : signed, attempt, signal);
   });
   // `result` is a promise if reading has to wait, for example for the signer.
   const result = readResponse(response, attempt);

@@ -1,5 +1,6 @@
 /**
- * Creates requests. The input of a call is checked once. Each attempt then creates and signs a request of its own.
+ * Checks the input of a call, and signs its requests. The input is checked once. Each attempt then has a signature of
+ * its own.
  *
  * @module
  */
@@ -8,12 +9,10 @@ import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
 import { HostedError, type Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import type { Wire } from '../protocol/assumptions.js';
-import { writeJson } from '../runtime/untrusted-objects.js';
-import type { Settings } from '../settings.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions } from '../validation/input.js';
 import type { Attempt, RunningCall } from './attempt.js';
-import type { Encoded, Operation, OperationFacts } from './operation.js';
+import type { Operation, OperationFacts } from './operation.js';
 import { rememberSent } from './sent-signatures.js';
 import { correctTime, writeTimestamp } from './signing-times.js';
 
@@ -53,29 +52,26 @@ function nameOptions(issues: readonly Issue[]): readonly Issue[] {
 
 const isMarker = 'must not be the marker of the list operation';
 
-/** A request, ready to be sent. */
-export interface SignedRequest {
-  readonly url: string;
-  readonly method: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** JSON with the timestamp exactly as it was signed. */
-  readonly body: string;
+/** The signature of a request, and the timestamp that it covers. */
+export interface RequestSignature {
+  /** The timestamp in the form that is sent: with exactly the characters that were signed. */
+  readonly timestamp: string | number;
+  readonly signature: string;
 }
 
 /**
- * Creates the signed request of an attempt, and remembers the signature. Each attempt is signed for a time of its own.
- * Returns a promise only if the signer returns a promise.
+ * Signs the request of an attempt, and remembers the signature. Each attempt is signed for a time of its own. Returns a
+ * promise only if the signer returns a promise.
  *
  * @throws {HostedConfigError} when the signer throws, or does not return a non-empty string.
  */
-export function signRequest(attempt: Attempt): SignedRequest | Promise<SignedRequest> {
+export function signRequest(attempt: Attempt): RequestSignature | Promise<RequestSignature> {
   const { operation, sent, shared } = attempt.call;
   const time = chooseTime(attempt);
   const timestamp = writeTimestamp(time, operation.route.host, shared.settings.wire);
   const finish = (signature: string) => {
-    const request = createRequest(attempt, { timestamp: timestamp.sent, signature });
     rememberSent(sent, signature, { signedFor: time, now: attempt.begunAt });
-    return request;
+    return { timestamp: timestamp.sent, signature };
   };
   const signature = sign(attempt, timestamp.signed);
   return typeof signature === 'string' ? finish(signature) : signature.then(finish);
@@ -110,31 +106,6 @@ function chooseTime(attempt: Attempt): number {
     ? times.nextAfterCollision(attempt.collided, now, isPoll)
     : times.next(now, isPoll);
   return correctTime(attempt.signedFor.time, attempt.offsetMs, now);
-}
-
-const ownHeaders = { accept: 'application/json', 'content-type': 'application/json' };
-
-function createRequest(
-  { call }: Attempt,
-  { timestamp, signature }: { timestamp: string | number; signature: string },
-): SignedRequest {
-  const { encoded, operation, options, shared } = call;
-  const { partnerId, userAgent, wire } = shared.settings;
-  const { host, method } = operation.route;
-  const field = host === 'links' ? 'signature' : wire.jobSignatureMember;
-  return {
-    url: urlOf(operation, encoded, shared.settings),
-    method,
-    headers: { ...ownHeaders, 'user-agent': userAgent, ...options.headers },
-    body: writeJson({ ...encoded.body, partner_id: partnerId, timestamp, [field]: signature }),
-  };
-}
-
-function urlOf({ route }: OperationFacts, { linkId }: Encoded, { baseUrls, wire }: Settings): string {
-  // Stryker disable next-line StringLiteral: only paths with a link id use this text
-  const id = linkId ?? '';
-  const path = route.path.replace('{brand}', wire.brand).replace('{list}', wire.listMarker).replace('{linkId}', id);
-  return baseUrls[route.host] + path;
 }
 
 // `retry.ts` adds the operation and the outcome to this error.

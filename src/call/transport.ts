@@ -10,12 +10,13 @@ import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
 import { lazyModule } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
-import { shadowPollution } from '../runtime/untrusted-objects.js';
+import { shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
-import { type Attempt, factsOf, outcomeWithoutResponse } from './attempt.js';
+import { type Attempt, type CallFacts, factsOf, outcomeWithoutResponse } from './attempt.js';
 import type { ExplainedFailure } from './explanations.js';
 import { loadExplanations } from './load-explanations.js';
-import type { SignedRequest } from './request.js';
+import type { Encoded, OperationFacts } from './operation.js';
+import type { RequestSignature } from './request.js';
 
 /** A response, usable or not. */
 export interface TransportResponse extends ReceivedResponse {
@@ -44,7 +45,11 @@ const maxErrorBytes = 64 * 1024;
  * @throws {HostedConnectionError} when there is no response.
  * @throws the signal's reason when the signal aborts.
  */
-export async function send(request: SignedRequest, attempt: Attempt, signal: AbortSignal): Promise<TransportResponse> {
+export async function send(
+  signed: RequestSignature,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<TransportResponse> {
   const { settings, telemetry } = attempt.call.shared;
   const { id, operation } = attempt.call;
   const ky = loadKy.value ?? (await loadKy().catch(() => null));
@@ -55,14 +60,14 @@ export async function send(request: SignedRequest, attempt: Attempt, signal: Abo
     telemetry.report?.({ type: 'request', callId: id, operation: operation.name, attempt: attempt.number });
     // Stryker disable next-line StringLiteral: any value except 'not sent' gives the same result
     attempt.progress = 'sent';
-    const response = await fetchWith(ky, request, { fetch: settings.fetch, signal });
+    const response = await fetchWith(ky, attempt.call, signed, signal);
     received = await readWhole(response, settings, signal);
     signal.throwIfAborted();
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     const explanations = loadExplanations.value ?? (await loadExplanations().catch(() => null));
     if (signal.aborted) throw signal.reason;
-    const { origin } = new URL(request.url);
+    const { origin } = new URL(settings.baseUrls[operation.route.host]);
     throw createConnectionError(attempt, explanations?.explainFailure(error, origin, settings) ?? unexplained);
   }
   attempt.progress = 'answered';
@@ -73,16 +78,14 @@ export async function send(request: SignedRequest, attempt: Attempt, signal: Abo
 
 type UntimedResponse = Omit<TransportResponse, 'receivedAt'>;
 
-function fetchWith(
-  ky: Ky,
-  { url, method, headers, body }: SignedRequest,
-  { fetch, signal }: { readonly fetch: Settings['fetch']; readonly signal: AbortSignal },
-): Promise<Response> {
+function fetchWith(ky: Ky, call: CallFacts, signed: RequestSignature, signal: AbortSignal): Promise<Response> {
+  const { fetch } = call.shared.settings;
+  const { url, method, headers, body } = createRequest(call, signed);
   const shadows = shadowPollution();
   const fetchOnce = () => {
     // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
     signal.throwIfAborted();
-    const init: FetchInit = { ...shadows, method, headers: { ...headers }, body, redirect: 'manual', signal };
+    const init: FetchInit = { ...shadows, method, headers, body, redirect: 'manual', signal };
     // A custom fetch may resolve with an object of any class. Only the properties in `FetchResponse` are read.
     return fetch(url, init) as Promise<Response>;
   };
@@ -99,6 +102,38 @@ function fetchWith(
     throwHttpErrors: false,
     fetch: fetchOnce,
   });
+}
+
+interface Request {
+  readonly url: string;
+  readonly method: string;
+  /** A custom fetch may change these headers, so no other request has them. */
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+const ownHeaders = { accept: 'application/json', 'content-type': 'application/json' };
+
+function createRequest(
+  { encoded, operation, options, shared }: CallFacts,
+  { timestamp, signature }: RequestSignature,
+): Request {
+  const { partnerId, userAgent, wire } = shared.settings;
+  const { host, method } = operation.route;
+  const field = host === 'links' ? 'signature' : wire.jobSignatureMember;
+  return {
+    url: urlOf(operation, encoded, shared.settings),
+    method,
+    headers: { ...ownHeaders, 'user-agent': userAgent, ...options.headers },
+    body: writeJson({ ...encoded.body, partner_id: partnerId, timestamp, [field]: signature }),
+  };
+}
+
+function urlOf({ route }: OperationFacts, { linkId }: Encoded, { baseUrls, wire }: Settings): string {
+  // Stryker disable next-line StringLiteral: only paths with a link id use this text
+  const id = linkId ?? '';
+  const path = route.path.replace('{brand}', wire.brand).replace('{list}', wire.listMarker).replace('{linkId}', id);
+  return baseUrls[route.host] + path;
 }
 
 async function readWhole(
