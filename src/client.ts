@@ -23,8 +23,8 @@ import { type CheckedOptions, checkOptions, createSettings, readOverrides } from
 /**
  * A client of one environment of the service. It contains a secret key, so keep it on the server.
  *
- * Concurrent calls can share one client. They then share its token bucket for retries, and the known difference from
- * the service's clock.
+ * Concurrent calls can share one client. These calls share the client's token bucket for retries, and the known
+ * difference between the client's clock and the service's clock.
  *
  * @example The sandbox, with a key from the process's environment
  * ```ts
@@ -40,7 +40,7 @@ import { type CheckedOptions, checkOptions, createSettings, readOverrides } from
 export class HostedClient {
   /**
    * The environment to which this client sends its requests. If the options of a lazy client are missing or invalid,
-   * reading this property throws the error with which a call would reject.
+   * reading this property throws an error. A call would reject with the same error.
    */
   declare readonly environment: Environment;
   /** Hosted verification links. */
@@ -101,12 +101,12 @@ export class HostedClient {
    * responds with 503, and reports the error to its `onError` and to the `logger` of `overrides`.
    *
    * @param overrides - Options that replace the options from the variables. An undefined option replaces nothing.
-   * @param from - The source of the variables, and when they are read.
+   * @param from - Where the variables come from, and when the client reads them.
    * @returns A client. It uses the sandbox, unless `HOSTED_ENVIRONMENT` or `overrides` choose `production`.
    * @throws {HostedConfigError} when variables are missing (the error names them), when an option is invalid, and
    *   always in a browser. With `lazy`, it throws only in a browser, or when `from` is invalid.
    *
-   * @example In a module that is also imported without secrets, for example when Next builds
+   * @example In a module that is also imported without secrets, for example during a Next.js build
    * ```ts
    * export const client = HostedClient.fromEnv({}, { lazy: true });
    * ```
@@ -137,8 +137,8 @@ export class HostedClient {
    * option changes nothing. The new client shares no state with this one: it has its own token bucket, clock correction
    * and memory of received callbacks. The copy of a lazy client is lazy, too.
    *
-   * @param overrides - The options that differ. Each one replaces the whole option, even if it is an object such as
-   *   `baseUrls`.
+   * @param overrides - The options that differ. Each override replaces a whole option, even if the option is an object
+   *   such as `baseUrls`.
    * @returns Another client; this one stays as it is.
    * @throws {HostedConfigError} when an option is invalid, or options contradict each other.
    *

@@ -17,14 +17,14 @@ import { silentLogger, warningLogger } from './runtime/console-log.js';
  */
 export interface Logger {
   /**
-   * Receives every request, response, poll, end of a call and delivery of a callback.
+   * Receives a line for every request, response and poll, for the end of every call, and for every delivered callback.
    *
    * @param message - What happened.
    * @param details - The event: see {@link HostedEvent}.
    */
   debug(message: string, details?: object): void;
   /**
-   * Receives retries.
+   * Receives a line for each retry.
    *
    * @param message - What happened.
    * @param details - The event: see {@link HostedEvent}.
@@ -35,11 +35,11 @@ export interface Logger {
    * also receives at most one line a minute with the number of rejected callbacks.
    *
    * @param message - What happened.
-   * @param details - This version never passes it.
+   * @param details - This version of the client never passes details.
    */
   warn(message: string, details?: object): void;
   /**
-   * Receives calls that failed.
+   * Receives a line for each call that failed.
    *
    * @param message - What happened.
    * @param details - The event: see {@link HostedEvent}.
@@ -55,7 +55,7 @@ export type HostedEvent =
   | {
       /** A request is about to be sent. */
       type: 'request';
-      /** The number of the call, from 1 in each client. It is the same in all events of the call. */
+      /** The number of the call; each client counts from 1. It is the same in all events of the call. */
       callId: number;
       /** What was called. */
       operation: OperationName;
@@ -107,7 +107,10 @@ export type HostedEvent =
       state: JobStatus['state'] | 'error';
     }
   | {
-      /** A call failed. There is no such event for an abort, or for a wait that reached its deadline. */
+      /**
+       * A call failed. A call that the caller aborted has no `'error'` event, and neither has a wait
+       * that reached its deadline.
+       */
       type: 'error';
       /** The number of the call. */
       callId: number;
@@ -128,7 +131,10 @@ export type HostedEvent =
       callId: number;
       /** What was called. */
       operation: OperationName;
-      /** `'ok'`; `'aborted'` by the caller's signal; otherwise the `outcome` of the error. */
+      /**
+       * `'ok'` after a success; `'aborted'` if the caller's signal ended the call; otherwise the `outcome` of the
+       * error.
+       */
       outcome: 'ok' | Outcome | 'aborted';
       /** How many attempts were made; 0 if the input was invalid. */
       attempts: number;
@@ -165,7 +171,7 @@ function createReport(listener: Report | undefined, logger: Logger | undefined):
 
 /** Reports events, and counts calls. */
 export interface Telemetry {
-  /** Reports an event. Null if there is no listener and no logger, so that no event is created. */
+  /** Reports an event. Null if there is neither a listener nor a logger. Then no event is created. */
   readonly report: Report | null;
   /** Writes a log line about something that works but is likely a mistake. */
   readonly warn: (message: string) => void;

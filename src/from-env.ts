@@ -15,7 +15,7 @@ import { ed25519 } from './signing/ed25519.js';
 import { check, inputObject } from './validation/check.js';
 import { flag } from './validation/input.js';
 
-/** The source of the variables, and when they are read. */
+/** Where the variables come from, and when the client reads them. */
 export interface Source {
   /** The variables, by name. If undefined, the variables of the process are read. */
   readonly env?: object | undefined;
@@ -30,7 +30,7 @@ const source = inputObject({
 /**
  * Checks the source of the variables.
  *
- * @throws {HostedConfigError} with every problem.
+ * @throws {HostedConfigError} when the input is invalid. The error lists every problem.
  */
 export function readSource(given: unknown): Source {
   const { data, issues } = check(source, given);
@@ -39,7 +39,8 @@ export function readSource(given: unknown): Source {
 }
 
 /**
- * Reads the options of a client from environment variables. `overrides` replace these options.
+ * Reads the options of a client from environment variables. An option in `overrides` replaces the option from the
+ * variables.
  *
  * @throws {HostedConfigError} that names the missing variables.
  */
@@ -76,7 +77,10 @@ type Read = (name: string) => string | undefined;
 
 type Options = Partial<Record<keyof HostedClientOptions, unknown>>;
 
-/** `findMissing` reads these options. As own properties, they are never inherited from a polluted prototype. */
+/**
+ * `findMissing` reads these options. They are own properties here, so that `findMissing` does not read inherited values
+ * from a polluted prototype.
+ */
 const noOptions: Options = { apiKey: undefined, signer: undefined };
 
 function keyOf(read: Read) {
@@ -104,7 +108,7 @@ function findMissing({ partnerId, apiKey, signer, environment, baseUrls, logger 
   const issues: Issue[] = [];
   if (!partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });
   if (!apiKey && !signer) {
-    const message = 'must be set, or HOSTED_SECRET_KEY and HOSTED_SERVICE_PUBLIC_KEY';
+    const message = 'must be set, or HOSTED_SECRET_KEY and HOSTED_SERVICE_PUBLIC_KEY must both be set in its place';
     issues.push({ path: 'HOSTED_API_KEY', message });
   }
   const name = environments.find((known) => known === environment);

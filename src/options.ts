@@ -47,8 +47,8 @@ interface SignerInsteadOfApiKey {
   /** Must not be given together with `signer`. */
   apiKey?: undefined;
   /**
-   * Signs requests and verifies responses: `hmacSha256`, `ed25519`, or your own. §5 of docs/protocol.md does not show
-   * the scheme.
+   * Signs requests and verifies responses: `hmacSha256`, `ed25519`, or your own. No document of the service shows the
+   * signature scheme (§5 of docs/protocol.md).
    */
   signer: Signer;
 }
@@ -63,8 +63,8 @@ interface SandboxOptions {
   environment?: 'sandbox';
   /**
    * The base URL of each environment. The URL of the chosen environment is required. It must be `https`, or `http` on
-   * loopback. A path is kept, and the client adds the version (`/v1`). If environment variables make the platform's
-   * fetch send `http` requests through a proxy, an `http` URL is rejected: add its host to `NO_PROXY`.
+   * loopback. A path is kept, and the client adds the version (`/v1`). Environment variables can make the platform's
+   * fetch send `http` requests through a proxy. In this case, an `http` URL is rejected: add its host to `NO_PROXY`.
    */
   baseUrls: {
     /** The base URL of the sandbox. */
@@ -112,7 +112,7 @@ interface CommonOptions {
   totalTimeoutMs?: number;
   /**
    * The maximum number of retries of a call, 0 to 100. A call is retried only if a second request is safe. Default 2.
-   * With 0, exactly one request is sent: a request is not even sent again with a new signature.
+   * With 0, exactly one request is sent. There is also no retry with a new signature.
    */
   maxRetries?: number;
   /**
@@ -132,16 +132,18 @@ interface CommonOptions {
    */
   clock?: Clock;
   /**
-   * Whether the client corrects the time that it signs. With `'auto'`, the client corrects the time if the service
-   * rejects the signature with a response whose `Date` differs from `clock` by more than a minute and at most a day.
-   * The call is then retried once, and later requests are also signed for the service's time. With `'off'`, the time is
-   * never corrected. In both cases, only `clock` decides the age of responses. Default `'auto'`.
+   * Whether the client corrects the time that it signs. With `'auto'`, the client corrects the time after a response
+   * that rejects the signature. The `Date` of this response must differ from `clock` by more than a minute and at most
+   * a day. The call is then retried once, with the corrected time. Later requests are also signed with the corrected
+   * time. With `'off'`, the time is never corrected. In both cases, only `clock` decides the age of responses. Default
+   * `'auto'`.
    */
   clockSkew?: 'auto' | 'off';
   /**
    * The largest accepted difference between the timestamp of a signed response and the time of `clock`, in
-   * milliseconds, in the past or in the future. If a difference is larger than half of this limit, a warning is logged,
-   * at most once an hour. Default 300,000; `false` accepts any age. §5 of docs/protocol.md does not show a limit.
+   * milliseconds. The timestamp may be in the past or in the future. If a difference is larger than half of this limit,
+   * a warning is logged, at most once an hour. Default 300,000; `false` accepts any age. §5 of docs/protocol.md does
+   * not show a limit.
    */
   maxResponseAgeMs?: number | false;
   /**
@@ -153,8 +155,8 @@ interface CommonOptions {
   wire?: WireOptions;
   /**
    * Receives log lines. They have no bodies, no keys, no URLs, and no ids of people, jobs or links. Default: warnings
-   * go to the platform's `console.warn`, each at most once a minute in a process; see `HOSTED_LOG` at {@link
-   * HostedClient.fromEnv}.
+   * go to the platform's `console.warn`. A process shows the same warning at most once a minute. See also `HOSTED_LOG`
+   * at {@link HostedClient.fromEnv}.
    */
   logger?: Logger;
   /**
@@ -218,9 +220,11 @@ export interface FetchResponse {
   } | null;
 }
 
-/** Options of a single call. Each one overrides the client's option for this call. */
+/**
+ * Options of a single call. For this call, an option overrides the client's option of the same name, if there is one.
+ */
 export interface CallOptions {
-  /** Ends the call at once. The call then rejects with `signal.reason` itself. */
+  /** If this signal aborts, the call ends at once. The call then rejects with `signal.reason` itself. */
   signal?: AbortSignal;
   /** The time limit of one attempt, including the body of the response, in milliseconds. Default: the client's. */
   timeoutMs?: number;

@@ -1,6 +1,6 @@
 /**
- * Checks the options of a client: the result is one error with every problem, or settings that need no more checks.
- * `options.ts` has the options as given.
+ * Checks the options of a client. If they are invalid, throws one error with every problem. Otherwise returns settings
+ * that need no more checks. `options.ts` has the types of the options that the caller passes.
  *
  * @module
  */
@@ -59,7 +59,8 @@ export type CheckedOptions = z.output<typeof clientOptions>;
 /**
  * Checks the options of a client.
  *
- * @throws {HostedConfigError} with every problem. The error shows no part of a key or a URL.
+ * @throws {HostedConfigError} when the input is invalid. The error lists every problem. The error shows no part of a
+ * key or a URL.
  */
 export function checkOptions(options: unknown): CheckedOptions {
   const given = check(copyOf(optionNames), options);
@@ -75,7 +76,7 @@ export function checkOptions(options: unknown): CheckedOptions {
 export function readOverrides(overrides: unknown): Readonly<Record<string, unknown>> {
   const given = tryCopyProperties(Object(overrides ?? {}), optionNames);
   if (given === null) {
-    const issues = [{ path: '', message: 'must have plain properties that can be read' }];
+    const issues = [{ path: '', message: 'must have properties that can be read: reading one of them threw an error' }];
     throw new HostedConfigError(issues, { task: 'create HostedClient' });
   }
   for (const name of optionNames) if (given[name] === undefined) delete given[name];
@@ -133,7 +134,7 @@ const baseUrlMap = inputObject(
     Environment,
     z.ZodMiniOptional<typeof baseUrl>
   >,
-  'must be an object with URLs by environment',
+  'must be an object with environment names as keys and URLs as values',
 );
 
 const timestampFormat = choice(['iso', 'epoch-ms', 'epoch-s'], 'must be "iso", "epoch-ms" or "epoch-s"');
@@ -214,13 +215,13 @@ function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: Op
   ) {
     issues.push({
       path: `baseUrls.${environment}`,
-      message: 'must be there: this client needs the URL of its environment',
+      message: 'must be set: this client needs the URL of its environment',
     });
   }
   return issues;
 }
 
-const mustHaveKey = 'must be there, or "signer" in its place';
+const mustHaveKey = 'must be set, unless "signer" is set instead';
 const mustHaveOneKey = 'must not be given together with "signer": leave out one of the two';
 
 // http is allowed only on loopback. Through a proxy, the signature would travel over the network, and others could read
@@ -239,7 +240,7 @@ function findProxyIssues({
 }
 
 const mustNotBeProxied =
-  'is http, and the environment variables would send it through a proxy: add its host to NO_PROXY, or use https';
+  'is an http URL, and an environment variable sets a proxy for it: add its host to NO_PROXY, or use https';
 
 type OptionsAsGiven = { readonly [Name in keyof HostedClientOptions]?: unknown };
 

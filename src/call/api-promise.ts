@@ -45,7 +45,7 @@ export interface ApiPromise<T> extends Promise<T> {
    * @returns The value and the response.
    * @throws {HostedError} when the call fails. Awaiting the promise itself throws the same error.
    *
-   * @example Note the service's request id
+   * @example Read the service's request id
    * ```ts
    * const { data, response } = await client.links.get(refId).withResponse();
    * console.log(data.state, response.requestId, response.attempts);

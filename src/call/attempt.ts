@@ -41,7 +41,7 @@ export interface TokenBucket {
 
 /**
  * The larger task that a call is part of: a wait, or the confirmation of a callback. The task has its own retries, so
- * the call makes only one attempt. It may make a second attempt only to get a new signature. The call takes no tokens
+ * the call makes only one attempt. It makes a second attempt only if it needs a new signature. The call takes no tokens
  * from the bucket.
  */
 export interface PartOf {
@@ -108,15 +108,18 @@ export interface Attempt<Call extends CallFacts = CallFacts> {
   /** When the attempt began, in ms since the epoch, by this machine's clock. */
   readonly begunAt: number;
   /**
-   * The correction of this machine's time for signing, in ms, when the attempt began. During the attempt, another call
-   * may change the client's correction.
+   * The correction, in ms, that is added to this machine's time for signing, as it was when the attempt began. During
+   * the attempt, another call may change the client's correction.
    */
   readonly offsetMs: number;
   /** Whether this attempt, or an earlier one, was made only to get a new signature. */
   readonly isResigned: boolean;
   /** Whether an earlier attempt was sent and may have had an effect. */
   readonly isUnsettled: boolean;
-  /** The signed time of the previous attempt, if its response was signed for the same time; otherwise null. */
+  /**
+   * The signed time of the previous attempt, if the response to that attempt was signed for the same time; otherwise
+   * null.
+   */
   readonly collided: SigningTime | null;
   /** The time that the attempt is signed for; null until it is signed. */
   signedFor: SigningTime | null;

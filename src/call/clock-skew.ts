@@ -9,11 +9,14 @@
 import { parseHttpDate } from '../protocol/date-time.js';
 
 /**
- * The longest round trip, in ms, after which `Date` is used. After a longer round trip, the moment at which the service
- * wrote `Date` is too uncertain.
+ * `Date` is used only if the round trip took at most this many ms. After a longer round trip, the moment at which the
+ * service wrote `Date` is too uncertain.
  */
 const longestRoundTripMs = 10_000;
-/** A difference of at most this many ms is not corrected, because signatures are expected to be valid for longer. */
+/**
+ * A difference of at most this many ms is not corrected, because a signature is expected to be valid for a longer time
+ * than this.
+ */
 const tolerableMs = 60_000;
 /**
  * The largest difference, in ms, that is corrected. No request is signed for a time that is further from now than this.
@@ -28,7 +31,10 @@ export interface RoundTrip {
 
 /** The known difference between the clocks. */
 export interface ClockSkew {
-  /** The correction of this machine's time for signing, in ms; 0 while the difference is tolerable. */
+  /**
+   * The offset, in ms, that is added to this machine's time when a request is signed; 0 while the difference is
+   * tolerable.
+   */
   readonly offsetMs: number;
   /** Learns from the headers of a response that rejected our authentication. Returns whether the offset changed. */
   learn(headers: Headers, trip: RoundTrip): boolean;
@@ -52,8 +58,9 @@ export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
 }
 
 /**
- * Describes the difference between the clocks, measured with the `Date` of a response: `this machine's clock is 6 min
- * behind the service's "Date"`. Null if the response has no usable `Date`, or if the difference is at most `leastMs`.
+ * Describes the difference between the clocks, as measured with the `Date` of a response, for example
+ * `this machine's clock is 6 min behind the service's "Date"`. Null if the response has no usable `Date`, or if the
+ * difference is at most `leastMs`.
  */
 export function describeSkew(headers: Headers, now: number, leastMs: number = tolerableMs): string | null {
   const ahead = measureAheadMs(headers, now);
@@ -102,8 +109,9 @@ const noticeEveryMs = 3_600_000;
 export type AgeNotice = (signedAt: Date, now: number) => void;
 
 /**
- * Creates a function that receives the signed time of every verified response. If this time is further from now than
- * half of `maxResponseAgeMs`, later responses may be stale. The function then logs a warning, at most once an hour.
+ * Creates a function that receives the signed time of every verified response. If the difference between this time and
+ * now is more than half of `maxResponseAgeMs`, later responses may be stale. The function then logs a warning, at most
+ * once an hour.
  */
 export function createAgeNotice(
   { maxResponseAgeMs, clock }: { readonly maxResponseAgeMs: number | false; readonly clock: { elapsed(): number } },
@@ -118,7 +126,7 @@ export function createAgeNotice(
     // Stryker disable next-line EqualityOperator: a difference of zero gives no warning
     const side = aheadMs > 0 ? 'ahead of' : 'behind';
     warn(
-      `a response was signed ${describeLength(Math.abs(aheadMs))} ${side} this machine's clock, and "maxResponseAgeMs" accepts ${describeLength(maxResponseAgeMs)}: set the clock (NTP)`,
+      `a response was signed ${describeLength(Math.abs(aheadMs))} ${side} this machine's clock, and "maxResponseAgeMs" allows at most ${describeLength(maxResponseAgeMs)}: set the clock (NTP)`,
     );
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Decides whether a response is an error, from its HTTP status, its service code and its `error` field. At this point,
- * the response is not verified yet. So a forged error response can cause an exception, but never a job status
- * (docs/protocol.md §7).
+ * the response is not verified yet. So a forged error response can make a call fail, but it can never give the caller a
+ * job status (docs/protocol.md §7).
  *
  * @module
  */
@@ -130,7 +130,10 @@ export function requestIdIn(headers: Headers, sentSignatures: readonly string[])
   return null;
 }
 
-/** The length of each part of a signature. An id does not contain so many characters of a signature by coincidence. */
+/**
+ * The length of each part of a signature. It is very unlikely that an id contains so many characters of a signature by
+ * coincidence.
+ */
 const partLength = 8;
 
 // Cuts the signature into parts of 8 characters, and searches the id for each part. From any character, the next part

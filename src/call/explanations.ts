@@ -29,7 +29,7 @@ export function explainFailure(error: unknown, origin: string, settings: Setting
 }
 
 /** The last advice of every explanation: this command tests each part of the configuration. */
-export const adviceToDiagnose = '"npx hosted-client doctor" checks the rest';
+export const adviceToDiagnose = '"npx hosted-client doctor" checks the rest of the configuration';
 
 function explainConnection(failure: ConnectionFailure, origin: string, { fetch }: Settings): string {
   const [what, advice] = explain(failure, origin);
@@ -61,7 +61,7 @@ function explain({ reason, step, isNotSent }: ConnectionFailure, origin: string)
     case 'UND_ERR_BODY_TIMEOUT':
       return [`${origin} did not respond within the time limit of fetch itself`, null];
     case 'NET_PERMISSION':
-      return [`Deno may not connect to ${origin}`, 'allow it with --allow-net'];
+      return [`Deno may not connect to ${origin}`, 'start Deno with --allow-net'];
     default:
       return (
         explainTls(like, origin) ?? [
@@ -127,7 +127,7 @@ function adviceAboutAuthority(): string | null {
   const runtime = readProcessFacts()?.runtime;
   if (runtime === undefined) return null;
   const variable = runtime === 'deno' ? 'DENO_CERT' : 'NODE_EXTRA_CA_CERTS';
-  return `if the authority is your own or your proxy's, set ${variable} to its certificate file before the process starts`;
+  return `if the authority belongs to you or to your proxy, set ${variable} to the path of the authority's certificate file before the process starts`;
 }
 
 function hintsAboutFetch(failure: ConnectionFailure, origin: string): readonly string[] {
@@ -136,17 +136,22 @@ function hintsAboutFetch(failure: ConnectionFailure, origin: string): readonly s
   const variable = failure.isLasting ? null : findUnusedProxy(origin);
   if (variable !== null) {
     hints.push(
-      `${variable} is set, and Node's fetch uses it only with NODE_USE_ENV_PROXY=1 (Node 22.21, 24.5 or later)`,
+      `${variable} is set, but Node's fetch uses it only with NODE_USE_ENV_PROXY=1 (Node 22.21, 24.5 or later)`,
     );
   }
   // No real host has a name that ends in `.test` (RFC 6761 §6.2). The hosts of the testing kit have such names.
   if (new URL(origin).hostname.endsWith('.test')) {
-    hints.push('only the fetch of the testing kit reaches its hosts: pass "fetch: service.fetch" to the client');
+    hints.push(
+      'only the testing kit\'s own fetch can reach the hosts of the testing kit: pass "fetch: service.fetch" to the client',
+    );
   }
   return hints;
 }
 
-/** A difference between the clocks of at most this many ms is not mentioned: it is hardly the cause. */
+/**
+ * If the clocks differ by at most this many ms, the difference is not mentioned, because it is unlikely to be the cause
+ * of the rejection.
+ */
 const unsuspiciousMs = 5_000;
 
 /** The facts about a response that rejected our signature. */
@@ -167,7 +172,7 @@ export function explainRejection({ headers, now, tookMs }: Rejection, settings: 
     hints.push('the partner id has fewer than 3 digits, and may have lost a zero at its start: write it as a string');
   }
   const skew = describeSkew(headers, now, unsuspiciousMs + tookMs);
-  if (skew !== null) hints.push(`${skew}: set it (NTP)`);
+  if (skew !== null) hints.push(`${skew}: set the clock (NTP)`);
   if (/^text\/html\b/i.test(headers.get('content-type') ?? '')) {
     hints.push('the response is a web page: a proxy or gateway may have sent it in place of the service');
   }

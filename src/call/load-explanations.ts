@@ -1,6 +1,6 @@
 /**
  * Loads the explanations of errors when the first error needs them. If they cannot be loaded, the error has no
- * explanation. A request without a response then counts as possibly received.
+ * explanation. If a request then has no response, the client assumes that the service may have received the request.
  *
  * @module
  */

@@ -45,12 +45,12 @@ export function checkInput<Input>(
   return { input: input.data, encoded, options: options.data as CallOptions };
 }
 
-/** Names `options` in an issue without a path. The path is missing if the options are not an object. */
+/** Gives the path `options` to each issue without a path. The path is missing if the options are not an object. */
 function nameOptions(issues: readonly Issue[]): readonly Issue[] {
   return issues.map(({ path, message }) => ({ path: path || 'options', message }));
 }
 
-const isMarker = 'must not be the marker of the list operation';
+const isMarker = 'must not be the value of the option "wire.listMarker"';
 
 /** The signature of a request, and the timestamp that it covers. */
 export interface RequestSignature {

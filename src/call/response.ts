@@ -23,7 +23,8 @@ import type { TransportResponse } from './transport.js';
 /**
  * Reads the response of an attempt. Returns a promise only if it has to wait, for example for the signer.
  *
- * @throws {HostedError} of the class that `error-from-response.ts` chooses, when the service responded with an error.
+ * @throws {HostedError} when the service responded with an error. `error-from-response.ts` chooses the class of the
+ * exception.
  * @throws {HostedResponseError} when the response cannot be used.
  * @throws {HostedSignatureError} when the signature of the response cannot be trusted.
  */
@@ -92,7 +93,7 @@ function sourceOf({ response, attempt, requestId }: Received): Source {
     },
     createUntrusted(reason) {
       const skew = reason === 'stale' ? describeSkew(response.headers, response.receivedAt) : null;
-      const why = skew ? `${skew}: set it (NTP), or raise "maxResponseAgeMs"` : undefined;
+      const why = skew ? `${skew}: set the clock (NTP), or raise "maxResponseAgeMs"` : undefined;
       return new HostedSignatureError(reason, facts(), why);
     },
     createConfigError: (issues) => new HostedConfigError(issues, facts()),
@@ -100,8 +101,8 @@ function sourceOf({ response, attempt, requestId }: Received): Source {
 }
 
 /**
- * Verifies a response, and gives the time when it was signed. Null if the response has no signature and needs none, or
- * if its timestamp is not a date and any age is accepted.
+ * Verifies a response, and gives the time when it was signed. The time is null in two cases: the response has no
+ * signature and needs none, or any age is accepted and the timestamp is not a date.
  */
 function verifyResponse(
   properties: Properties,

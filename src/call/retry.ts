@@ -80,7 +80,10 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<FailedAtte
   return { ...retry, failed, error };
 }
 
-/** @throws `error`, or a HostedError of the clock, when the caller's clock cannot sleep. */
+/**
+ * @throws when `sleep` of the caller's clock fails. If the clock threw a HostedError, this error is thrown, otherwise
+ * `error`.
+ */
 async function pause({ options, shared }: CallFacts, delayMs: number, error: AnyHostedError): Promise<void> {
   await sleepAbortably(shared.settings.clock, delayMs, options.signal).catch((failure: unknown) => {
     options.signal?.throwIfAborted();
@@ -129,7 +132,7 @@ function completeError(caught: AnyHostedError, { operation }: EndedCall, attempt
 export type EndedCall = Pick<CallFacts, 'id' | 'operation' | 'shared' | 'traced'> &
   Partial<Pick<CallFacts, 'startedAt'>>;
 
-/** Reports that a call failed. Returns the error to throw, which names the operation. */
+/** Reports that a call failed. Returns the error to throw. This error names the operation. */
 export function reportFailure(caught: unknown, call: EndedCall, attempt: Attempt | null): AnyHostedError {
   if (!isHostedError(caught)) {
     reportEnd(call, attempt === null ? 'not_sent' : outcomeWithoutResponse(attempt), attempt, 'error');

@@ -1,6 +1,7 @@
 /**
- * The signatures that one call has sent, or that all calls of one wait have sent. Both sides sign the same text with one
- * key, so a response with one of these signatures may be our own request sent back (docs/protocol.md §5).
+ * The signatures that one call has sent, or that all calls of one wait have sent. Both sides sign the same text with
+ * one key. So a response with one of these signatures may be our own request that someone sent back to us
+ * (docs/protocol.md §5).
  *
  * @module
  */
@@ -10,7 +11,7 @@
  * record of this type, and there may be a million waits.
  */
 export interface SentSignatures {
-  /** How long a response with a remembered signature would be fresh, in ms; false if any age is accepted. */
+  /** The greatest age, in ms, at which a response is still fresh; false if any age is accepted. */
   readonly maxAgeMs: number | false;
   /** The signatures, in the order in which they were sent. */
   readonly signatures: string[];

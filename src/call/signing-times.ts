@@ -1,8 +1,8 @@
 /**
  * Chooses the time that a request is signed for, and formats it. Both sides sign the same text with one key. If a
  * response is signed for the time of its request, it has the request's own signature: a collision. Even a genuine
- * response then looks like the request sent back, and is rejected as reflected (docs/protocol.md §5). So requests are
- * signed for times that the service is unlikely to use.
+ * response then looks as if someone had sent the request back to us, and it is rejected as reflected (docs/protocol.md
+ * §5). So requests are signed for times that the service is unlikely to use.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export interface SigningTime {
   /** How far the time is ahead of now; negative if it is in the past. */
   readonly leadMs: number;
   /**
-   * How far ahead of now the time was planned to be. `leadMs` differs if another request already had the planned time.
+   * The planned value of `leadMs`. `leadMs` differs if another request already had the planned time.
    */
   readonly plannedLeadMs: number;
 }
@@ -27,13 +27,14 @@ export interface SigningTimes {
   /** How long to wait after a collision, in ms. The service then signs for a later time. */
   readonly passingMs: number;
   /**
-   * Gives the time for a request at `now`. `isPoll` is true for the polls of a wait, whose signatures are remembered
-   * together.
+   * Gives the time for a request at `now`. `isPoll` is true for the polls of a wait. The signatures of these polls are
+   * remembered together.
    */
   next(now: number, isPoll: boolean): SigningTime;
   /**
-   * Gives the time for a request that is sent again, {@link passingMs} after a collision. `collided` is the time for
-   * which both the request and its response were signed. The planned lead of later requests may change, too.
+   * Gives the time for a request that is sent again after a collision. The request is sent {@link passingMs} after the
+   * collision. `collided` is the time for which both the request and its response were signed. The planned lead of
+   * later requests may change, too.
    */
   nextAfterCollision(collided: SigningTime, now: number, isPoll: boolean): SigningTime;
 }
@@ -62,7 +63,7 @@ export interface Timestamp {
   readonly sent: string | number;
 }
 
-/** Formats a time for link operations or job status, by the options in `wire`. */
+/** Formats a time for link operations or for job status. The options in `wire` determine the format. */
 export function writeTimestamp(ms: number, host: 'links' | 'jobs', wire: Wire): Timestamp {
   const format = host === 'links' ? wire.timestampFormat : wire.jobTimestampFormat;
   if (format === 'iso') {
@@ -75,12 +76,12 @@ export function writeTimestamp(ms: number, host: 'links' | 'jobs', wire: Wire): 
 
 /** If the clock is set back by more than this, in ms, signed times go back, too. Smaller steps back are ignored. */
 const ignoredStepMs = 300_000;
-/** After a collision, requests are signed for a time this many ms before now. */
+/** After a collision, the signed time is this many ms before `now`. */
 const backMs = 1_000;
 /**
  * A request collides if the timestamp of its response is exactly `leadMs` ahead of the time when the request was made.
- * For one service, the timestamp of each response is ahead of the time of its request by about the same number of ms.
- * So if two leads differ by at least this, in ms, only one of them can collide.
+ * For one service, the timestamp of each response is always ahead of the time when its request was made by about the
+ * same number of ms. So if two leads differ by at least this, in ms, only one of them can cause collisions.
  */
 const minDistanceMs = 250;
 

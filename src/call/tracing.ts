@@ -1,6 +1,6 @@
 /**
- * Publishes calls and attempts on the tracing channels. No message names a person, a job or a link. Of a URL, a message
- * has only the origin and the template of the path.
+ * Publishes calls and attempts on the tracing channels. No message names a person, a job or a link. From the URL of a
+ * request, a message takes only the origin and the template of the path.
  *
  * @module
  */

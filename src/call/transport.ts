@@ -20,7 +20,9 @@ import type { RequestSignature } from './request.js';
 
 /** A response, usable or not. */
 export interface TransportResponse extends ReceivedResponse {
-  /** Why the body was not read, is not complete, or is not UTF-8; null if it is complete text. */
+  /**
+   * The reason why the body was not read, is not complete, or is not UTF-8; null if the body is complete UTF-8 text.
+   */
   readonly flaw: 'too_large' | 'not_utf8' | 'redirect' | null;
   /**
    * When the whole response was there, in ms since the epoch. This machine's own clock decides whether a response is

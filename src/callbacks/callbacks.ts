@@ -33,11 +33,12 @@ export interface Callbacks {
    * not cover the body: treat the body as a hint, and call `confirm`.
    *
    * While another delivery of the callback is being handled, `receive` rejects with a `retryable` error. In this case,
-   * respond with 503, so that the service redelivers the callback. If the handling has not ended after five minutes (in
-   * a handler, after `leaseMs`), the callback counts as new again, because the process that handled it may have died.
+   * respond with 503, so that the service redelivers the callback. If the handling has not ended after five minutes,
+   * the callback counts as new again, because the process that handled it may have died. In a handler, the limit is
+   * `leaseMs` in place of five minutes.
    *
-   * After `receive`, the callback counts as handled, also in handlers with `confirm: false`. If your code may fail to
-   * handle the callback, use `handler`: after a failure, the next delivery counts as new.
+   * A callback that `receive` has returned counts as handled, also in handlers with `confirm: false`. If your code may
+   * fail to handle the callback, use `handler`: after a failure, the next delivery counts as new.
    *
    * @param body - The raw body of the request, as a string or bytes.
    * @param options - Limits of age and size, and the replay guard.
@@ -69,22 +70,23 @@ export interface Callbacks {
    * The handler responds with
    * - 200 when the callback is accepted, or was accepted before;
    * - 400 when it cannot be read;
-   * - 401 when it is not authentic, or older than `maxHintAgeMs`;
+   * - 401 when it is not authentic, or when its timestamp is further in the past or in the future than `maxHintAgeMs`
+   *   allows;
    * - 405 when the method is not POST;
    * - 408 when its body does not arrive within `bodyTimeoutMs`;
    * - 413 when it is larger than `maxBytes`;
    * - 500 when `onEvent` rejects;
-   * - 503 with `Retry-After` when the callback has to be redelivered later: if another delivery of the callback is being
-   *   handled; if the confirmation failed or exceeds a limit; if the callback is marked as final, but its job is still
-   *   pending; or if the replay guard, the signer, the clock or the connection failed, or the client's options are
-   *   invalid.
+   * - 503 with `Retry-After` when the service has to redeliver the callback later. The possible reasons are: another
+   *   delivery of the callback is being handled; the confirmation failed or exceeds a limit; the callback is marked as
+   *   final, but its job is still pending; the replay guard, the signer, the clock or the connection failed; the
+   *   client's options are invalid.
    *
    * `onEvent` gets each result of the job's history only once, even if the service redelivers the result with a new
    * signature. `onEvent` gets the same result again only if the job's state has changed since then. Each client
    * remembers the latest 10,000 results for each `replayGuard`. Other clients and processes cannot see this memory. The
-   * keys that the guard gets include the signed time, so it takes a result with a new signature for a new callback. So
-   * if a result is redelivered with a new signature, another client or process may pass the result on again, with the
-   * same `event.id`.
+   * keys that the guard gets include the signed time: for the guard, a result with a new signature is a new callback.
+   * So if a result is redelivered with a new signature, another client or process may pass the result on again, with
+   * the same `event.id`.
    *
    * After a response with 500 or 503, the next delivery counts as new. `onError` is called for every delivery whose
    * response is not 200.
@@ -126,9 +128,10 @@ export interface Callbacks {
    * Write `confirm: false` directly in the call, because it decides the type of `onEvent`. In a separate object,
    * TypeScript widens `false` to `boolean`, and the call does not compile; `false as const` prevents this.
    *
-   * The handler responds like a handler that confirms. It also responds with 401 when the callback is older than
-   * `maxAgeMs`, or when its signature was received before with another body. Two results that
-   * are signed in the same millisecond have the same signature, so the handler rejects the second one.
+   * The handler responds like a handler that confirms. It also responds with 401 when the timestamp of the callback is
+   * further in the past or in the future than `maxAgeMs` allows, or when the signature of the callback was received
+   * before with another body. Two results that are signed in the same millisecond have the same signature, so the
+   * handler rejects the second one.
    *
    * @param options - The function `onEvent`, which gets the callbacks, and the limits for receiving them.
    * @returns A function from request to response. It never rejects.
@@ -166,7 +169,7 @@ export interface Callbacks {
    * @param event - The callback. Its `userId` and `jobId` identify the job.
    * @param options - Options for this call only.
    * @returns The job's status, verified.
-   * @throws {HostedError} when `jobs.status` would throw this error.
+   * @throws {HostedError} when `jobs.status` would throw it.
    *
    * @example Confirm what was received
    * ```ts

@@ -1,6 +1,7 @@
 /**
- * Confirms a callback by job status. In the event that `onEvent` gets, the result comes from the verified response, and
- * the ids are the requested ids. The callback only selects one of the job's results (docs/protocol.md §6).
+ * Confirms a callback with the status of its job. `onEvent` gets an event whose result comes from the verified
+ * response, and whose ids are the requested ids. The callback only selects one of the job's results (docs/protocol.md
+ * §6).
  *
  * @module
  */

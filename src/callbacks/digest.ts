@@ -19,7 +19,7 @@ export function bodyDigestOf(properties: Properties, timestamp: string): Promise
   return sha256Hex(JSON.stringify(timestamp) + writeProperties(properties, (name) => !namesOfPair.has(name)));
 }
 
-/** The id of a result. It stays the same when the result is sent again, even with another text. */
+/** The id of a result. If the result is sent again, its id stays the same, even if its `resultText` is different. */
 export function resultId({ userId, jobId }: JobRef, result: JobResult): Promise<string> {
   const { hostedJobId, resultCode, resultType, isFinal } = result;
   return digestOf([userId, jobId, hostedJobId, resultCode, resultType, isFinal]);

@@ -65,7 +65,7 @@ export function createHintHandling({ fetchOnce, limits, results, turns }: Confir
     }
   };
 
-  /** Begins to handle a hint without the guard: the permit serves as the lease. */
+  /** Begins to handle a hint for which the guard is not used. The permit takes the place of the lease. */
   function beginWithoutGuard(hint: Hint): Begun {
     if (limits.wasHandled(hint)) return { known: 'repeat' };
     // Stryker disable next-line StringLiteral: `known` is not read if there is a lease
@@ -149,7 +149,7 @@ function isInSeconds(timestamp: string): boolean {
 }
 
 function createLimitFailure(event: CallbackEvent): DeliveryResult {
-  const why = 'its signature was used for more jobs than "maxJobsPerSignature", or too often for this job';
+  const why = 'its signature was used for more jobs than "maxJobsPerSignature" allows, or too often for this job';
   return createFailure('guard', 503, 'limit', createBusyError(why), event);
 }
 

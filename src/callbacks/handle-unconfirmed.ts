@@ -41,7 +41,10 @@ export function toKnownResult(known: 'busy' | 'repeat', event: CallbackEvent | C
   return createFailure('guard', 503, 'busy', createBusyError(), event);
 }
 
-/** Runs the caller's `onEvent`. Commits the lease if it resolves, and drops the lease if it rejects. */
+/**
+ * Runs the caller's `onEvent`. If `onEvent` resolves, the lease is committed. If `onEvent` rejects, the lease is
+ * dropped.
+ */
 export async function runOnEvent(
   event: CallbackEvent | ConfirmedEvent,
   lease: Lease,

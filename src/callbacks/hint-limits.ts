@@ -25,7 +25,7 @@ export interface Hint {
 export interface Permit {
   /** Records that a request is sent now. */
   recordRequest(): void;
-  /** Whether `onEvent` already got the same event, for another body with the same signed time. */
+  /** Whether `onEvent` already got this event, after a callback with another body and the same signed time. */
   wasEmitted(event: string): boolean;
   /** Records that the hint was handled, and which event `onEvent` got. */
   recordHandled(event: string): void;

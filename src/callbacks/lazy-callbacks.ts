@@ -1,5 +1,5 @@
 /**
- * The `callbacks` namespace of a client whose options are read with the first call.
+ * The `callbacks` namespace of a client that reads its options at its first call.
  *
  * @module
  */
@@ -13,9 +13,9 @@ import type { HandlerOptions } from './types.js';
 import { createHandler } from './web-handler.js';
 
 /**
- * Creates a namespace. Each call of `receive` or `confirm` gets the real namespace from `start`. A handler gets the
- * real handler with its first delivery. If `start` throws, the call rejects, and a handler reports the error and
- * responds with 503.
+ * Creates a namespace. Each call of `receive` or `confirm` gets the real namespace from `start`. At its first delivery,
+ * a handler gets the real handler from the real namespace. If `start` throws, the call rejects, and a handler reports
+ * the error and responds with 503.
  */
 export function createLazyCallbacks(start: () => Callbacks, telemetry: Telemetry): Callbacks {
   const clock = createPlatformClock();

@@ -80,6 +80,6 @@ const bodyBroken =
 function createMethodError({ method }: Request): HostedResponseError {
   // Anyone can send any text as the method, so the message shows only a short word in capitals.
   const by = /^[A-Z]{1,7}$/.test(method) ? method : 'another method';
-  const why = `it was sent by ${by}, and callbacks come by POST: give this handler the POST requests of its route`;
+  const why = `it was sent with ${by}, but callbacks are sent with POST: give this handler the POST requests of its route`;
   return new HostedResponseError('malformed', [], callbackFacts, null, why);
 }

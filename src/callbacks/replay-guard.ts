@@ -13,7 +13,7 @@ const maxRemembered = 10_000;
 interface Remembered {
   readonly bodyDigest: string;
   readonly expiresAt: number;
-  /** When the lease ends, by the monotonic clock; used while the callback is being handled. */
+  /** When the lease ends, by the monotonic clock. This time matters only while the callback is being handled. */
   readonly leaseEndsAt: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The result of a delivery, and its reports: to `onError`, the log, and the client's events. Without a report,
- * a rejected callback and its result would be lost without notice.
+ * The result of a delivery, and its reports to `onError`, to the log, and to the client's events. Without these
+ * reports, nobody would notice that a callback was rejected and its result was lost.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
  * Scans the bytes of a large body once, before it is parsed: anyone can post to a callback URL, and `JSON.parse` of 8
  * MiB can take a second. The scan rejects bodies that cannot be a callback. It finds the pair of timestamp and
- * signature. This pair is verified before the body is parsed. The scan is not a full JSON parser, so the pair of the
- * parsed body is compared with the scanned pair later.
+ * signature. This pair is verified before the body is parsed. The scan is not a full JSON parser. So the pair in the
+ * parsed body is later compared with the scanned pair.
  *
  * @module
  */
@@ -21,7 +21,10 @@ const maxValues = 10_000;
 const maxDepth = 64;
 /** How many bytes a timestamp, a signature, and any number may have. */
 const maxScalarBytes = 1_024;
-/** The largest size in bytes of a name in the pair: each character may be an escape of six bytes. */
+/**
+ * The largest size of a property name in the pair, in bytes. Each character of the name may be written as an escape of
+ * six bytes.
+ */
 const maxNameBytes = 6 * 'timestamp'.length;
 
 /** Replaces a list, an object or a long string in the pair, so that verification rejects the pair as malformed. */
@@ -37,7 +40,7 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * The tokens that may come next. A closing bracket may also come next: after a value, or in an empty list or object.
+ * The tokens that may come next. A closing bracket is also possible after a value, and in an empty list or object.
  */
 type Expected = 'name' | 'colon' | 'value' | 'comma';
 

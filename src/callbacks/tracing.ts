@@ -15,7 +15,7 @@ export interface CallbackMessage extends TraceMessage {
   status: number | null;
 }
 
-/** Runs the handling of a delivery, and publishes it if the channel has a subscriber. */
+/** Handles a delivery with `process`, and publishes the delivery if the channel has a subscriber. */
 export function traceDelivery(process: () => Promise<Delivery>): Promise<Delivery> {
   const channel = openChannel('callback');
   if (!channel?.hasSubscribers) return process();

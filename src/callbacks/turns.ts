@@ -69,7 +69,7 @@ export function createTurns(clock: Pick<WaitingClock, 'setTimer'>): Turns {
 }
 
 function createQueueError(): HostedTimeoutError {
-  const why = 'too many confirmations are in flight, and its turn did not come within 10 seconds';
+  const why = 'too many confirmations are running, and this one cannot start within 10 seconds';
   const limit = { phase: 'total', timeoutMs: maxWaitMs } as const;
   return new HostedTimeoutError(why, limit, { task: 'receive a callback', outcome: 'not_sent', retryable: true });
 }

@@ -13,8 +13,9 @@ import type { HistoryEntry, JobRef } from '../jobs/types.js';
  */
 export interface CallbackEvent extends JobRef {
   /**
-   * The id of the result. It stays the same when the result is sent again. It is the SHA-256 hash, in hexadecimal
-   * digits, of user id, job id, the service's job id, result code, result type, and whether the result is final.
+   * The id of the result. It stays the same when the result is sent again. It is a SHA-256 hash in hexadecimal digits.
+   * The hash covers the user id, the job id, the service's job id, the result code, the result type, and the field that
+   * says whether the result is final.
    */
   readonly id: string;
   /** Whether the same callback was received before. */
@@ -23,28 +24,28 @@ export interface CallbackEvent extends JobRef {
   readonly linkId: string | null;
   /** The result, in the form of an entry of the job's history. */
   readonly entry: HistoryEntry;
-  /** When the service signed the callback. It is null only with `maxAgeMs: false`, if the timestamp is not a date. */
+  /** When the service signed the callback. It is null only if `maxAgeMs` is `false` and the timestamp is not a date. */
   readonly signedAt: Date | null;
 }
 
 /**
- * A result that job status confirmed. Except for its signed time, it contains nothing from the callback itself:
- * `entry` and `linkId` are from the verified history, `userId` and `jobId` are the requested ids.
+ * A result that the job's verified status confirms. Only the signed time is from the callback itself. `entry` and
+ * `linkId` are from the verified history. `userId` and `jobId` are the requested ids.
  *
  * @see §4.5 and §6 of docs/protocol.md
  */
 export interface ConfirmedEvent extends Omit<CallbackEvent, 'entry'> {
   /**
-   * The id of the result, which stays the same when the result is sent again. If `entry` is null, the id depends on
-   * the job and its state only.
+   * The id of the result. It stays the same when the result is sent again. If `entry` is null, the id depends on the
+   * job and its state only.
    */
   readonly id: string;
   /** The reference id of the job's link, from `entry`. */
   readonly linkId: string | null;
   /**
-   * The result of this callback: the result in the verified history that has the callback's `id`. If no result has this
-   * id, `entry` is the only result with the callback's `hostedJobId` and `resultCode`. If there is no such result, or
-   * more than one, `entry` is null: then use `status`.
+   * The result of this callback, from the verified history. If a result in the history has the callback's `id`, `entry`
+   * is this result. If no result has this id, `entry` is the only result with the callback's `hostedJobId` and
+   * `resultCode`. If there is no such result, or more than one, `entry` is null: then use `status`.
    */
   readonly entry: HistoryEntry | null;
 }
@@ -73,19 +74,19 @@ export interface HandlerOptions extends ReceiveOptions {
   leaseMs?: number;
   /**
    * How many confirmations may run at the same time, in all handlers of the client together. Default 10. Up to 1,000
-   * more confirmations may wait, each for at most 10 seconds. If a confirmation cannot wait, or cannot start in this
-   * time, the response is 503.
+   * more confirmations may wait, each for at most 10 seconds. If 1,000 confirmations already wait, or if a confirmation
+   * cannot start within the 10 seconds, the response is 503.
    */
   maxConfirmations?: number;
   /**
-   * How many different jobs may be named by callbacks with the same signed timestamp, if job status confirms the
-   * callbacks. A callback that names one more job gets a 503 response. Default 8, or 1,000 if the timestamp is written
-   * in whole seconds.
+   * For a handler that confirms: callbacks with the same signed timestamp may name at most this many different jobs. A
+   * callback that names one more job gets a 503 response. Default 8, or 1,000 if the timestamp is written in whole
+   * seconds.
    */
   maxJobsPerSignature?: number;
   /**
-   * How far the timestamp of a callback may be in the past or future, in milliseconds, if job status confirms the
-   * callback. Default 172,800,000, which is two days. A callback outside this range is rejected.
+   * For a handler that confirms: how far the timestamp of a callback may be in the past or in the future, in
+   * milliseconds. Default 172,800,000, which is two days. A callback outside this range is rejected.
    */
   maxHintAgeMs?: number;
   /**
@@ -108,8 +109,8 @@ export interface HandlerOptions extends ReceiveOptions {
       status: number;
       /**
        * The callback. Before the signature is verified, this is null. After that, it is the event from the callback's
-       * own body, which is not signed. After job status has confirmed the callback, it is the event that `onEvent`
-       * gets.
+       * own body. This body is not signed. After the job's verified status has confirmed the callback, this is the
+       * event that `onEvent` gets.
        */
       event: CallbackEvent | ConfirmedEvent | null;
     },

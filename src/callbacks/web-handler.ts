@@ -11,21 +11,21 @@ import type { HandlerSettings } from './options.js';
 import { codeOf, createFailure, type Delivery, type DeliveryReports, type DeliveryResult } from './reports.js';
 import { traceDelivery } from './tracing.js';
 
-/** The settings of a handler and its client, and its reports. */
+/** The settings of a handler, the settings of its client, and the reports about deliveries. */
 export interface Handling {
   readonly settings: HandlerSettings;
   readonly client: Settings;
   readonly reports: DeliveryReports;
 }
 
-/** The values with which a handler reports and responds. */
+/** The parts of {@link Handling} that a handler needs to report a delivery and to respond. */
 export interface Reporting {
   readonly settings: Pick<HandlerSettings, 'onError'>;
   readonly client: Pick<Settings, 'clock'>;
   readonly reports: DeliveryReports;
 }
 
-/** Creates a handler that never rejects, from the function that processes a delivery. */
+/** Creates a handler from the function that processes a delivery. The handler never rejects. */
 export function createHandler(
   deliver: (request: Request) => Promise<DeliveryResult>,
   { settings, client, reports }: Reporting,

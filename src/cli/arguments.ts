@@ -159,7 +159,7 @@ const keyNames = ['api-key', 'apikey', 'key', 'secret', 'secret-key', 'signer', 
 
 function describeUnknownFlag(rawName: string, name: string, { name: command, known }: { name: string; known: Flags }) {
   if (keyNames.includes(name.toLowerCase())) {
-    return `${quote(rawName)} is not a flag: keys are read only from the environment, from HOSTED_API_KEY`;
+    return `${quote(rawName)} is not a flag: keys are read only from environment variables, such as HOSTED_API_KEY`;
   }
   const similar = findSimilarName(name.replaceAll('-', '_'), Object.keys(known).map(toPlain));
   const right = Object.keys(known).find((each) => toPlain(each) === similar);

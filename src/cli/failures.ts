@@ -61,7 +61,7 @@ function describeHosted(error: AnyHostedError): Failure {
   }
 }
 
-/** Writes the error's message, with the names of flags and arguments in place of the names of properties. */
+/** Returns the error's message, with the names of flags and arguments in place of property names. */
 function describeInput({ message, issues, operation }: HostedValidationError): string {
   const task = message.slice(0, message.indexOf(':'));
   const isOfLink = operation?.startsWith('links.') === true;

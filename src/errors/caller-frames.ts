@@ -2,8 +2,8 @@
  * Adds the caller's own functions to the stack of an error. Most errors are created in a timer or after a response,
  * when the caller's functions are no longer on the stack. V8 (Node, Deno, Workers) can list the async functions that
  * wait for the running code. This works only if each promise on the way to the caller has exactly one `then` or
- * `await`. So the stack is captured again, in code from which only such promises lead to the caller. This costs nothing
- * if a call succeeds.
+ * `await`. So the stack is captured again, at a point where this is true for each promise. This costs nothing if a call
+ * succeeds.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export function addCallerFrames<T>(error: T): T {
   return error;
 }
 
-/** The largest number of frames of this package and the platform above the caller's frames. */
+/** The largest number of frames before the caller's frames. These are frames of this package and of the platform. */
 const maxOwnFrames = 16;
 
 // Does nothing if `Error` is frozen.

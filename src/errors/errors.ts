@@ -124,10 +124,10 @@ export class HostedTimeoutError extends HostedError {
  * The response cannot be used; `reason` says why:
  * - `'malformed'`: it is not JSON that the client can read;
  * - `'shape'`: the JSON does not have the expected shape;
- * - `'mismatch'`: it is about something other than the request;
+ * - `'mismatch'`: it does not match the request, for example because it names another job;
  * - `'too_large'`: it is larger than `maxResponseBytes`, or a callback is larger than `maxBytes`;
  * - `'redirect'`: it is a redirect. A redirect is not followed, because its target could use the signature;
- * - `'paging'`: the page does not follow the previous page.
+ * - `'paging'`: it is not the expected page, for example because it repeats an earlier page.
  *
  * @see §4.4 and §5 of docs/protocol.md
  */
@@ -184,9 +184,9 @@ export class HostedResponseError extends HostedError {
  * - `'unkeyed'`: it is a digest that anyone can compute without a key;
  * - `'stale'`: its timestamp is too far in the past or in the future;
  * - `'reflected'`: it is the signature of our own request;
- * - `'replayed'`: a callback with this signature was received before. Either the signature has now come with another
- *   body, or it was used for more jobs than `maxJobsPerSignature`, or it was used too often for one job, or the same
- *   callback is still being handled.
+ * - `'replayed'`: a callback with this signature was received before. There are four cases: the signature has now come
+ *   with another body; it was used for more jobs than `maxJobsPerSignature` allows; it was used too often for one job;
+ *   the same callback is still being handled.
  *
  * @see §5 of docs/protocol.md
  */

@@ -1,7 +1,7 @@
 /**
- * The base class of all errors. Programs read `code` and `outcome`; people read the message. None of the three contains
- * keys, signatures, bodies or personal data. A received response is in a private field, which inspection and JSON do
- * not show. Methods and getters give access to the response.
+ * The base class of all errors. Programs read `code` and `outcome`; people read the message. `code`, `outcome` and the
+ * message contain no keys, signatures, bodies or personal data. A received response is in a private field. Inspection
+ * and JSON do not show this field. Methods and getters give access to the response.
  *
  * @module
  */
@@ -74,7 +74,7 @@ const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as t
 
 /**
  * The base of every error of this package. JSON and inspection show only an allow-list of properties: no key, no
- * signature, no body and no personal data. Inspection with hidden properties shows nothing more.
+ * signature, no body and no personal data. The option `showHidden` of Node's inspection shows nothing more.
  */
 export abstract class HostedError extends Error {
   /** A word for the kind of error. It is the same in every version, and in minified code. */
@@ -158,7 +158,7 @@ const defaultFacts = {
   mayHaveActed: undefined,
 } as const;
 
-/** `Cannot create a link: …; the link may exist: …` */
+/** The message of an error, such as `Cannot create a link: …; the link may exist: …`. */
 function messageOf(why: string, { operation, task, mayHaveActed }: CompleteFacts): string {
   const route = operation === null ? null : routes[operation];
   const after = mayHaveActed && route?.afterFailure ? `; ${route.afterFailure}` : '';

@@ -35,14 +35,15 @@ export type UnusableReason = 'malformed' | 'shape' | 'mismatch' | 'too_large' | 
 export const unusableMessages: Readonly<Record<UnusableReason, string>> = {
   malformed: 'it is not JSON that can be read',
   shape: 'it does not have the expected shape',
-  mismatch: 'it is about something other than the request',
+  mismatch: 'it does not match the request',
   too_large: 'it is larger than "maxResponseBytes"',
   redirect: 'it is a redirect, which is not followed',
   paging: 'it is not the expected page',
 };
 
 /**
- * The largest number of characters of all issues in a message. The whole message is then shorter than 2,000 characters.
+ * The largest total length of the issues in a message, in characters. The whole message is then shorter than 2,000
+ * characters.
  */
 const maxIssuesLength = 1_500;
 

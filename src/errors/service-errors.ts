@@ -21,8 +21,8 @@ abstract class ServiceError extends HostedError {
   /** The service's own code, as a string; null if it sent none. */
   readonly serviceCode: string | null;
   /**
-   * How long the service asks the client to wait, in milliseconds; null if it does not ask. The value has no upper
-   * limit.
+   * How long the service asks the client to wait, in milliseconds; null if it does not ask. The client does not limit
+   * this value.
    */
   readonly retryAfterMs: number | null;
 
@@ -68,8 +68,9 @@ abstract class ServiceError extends HostedError {
 }
 
 /**
- * The service rejected the request, and would reject it again. Causes: the codes 2203, 2213, 2303 and 2313; any other
- * 4xx status that has no class of its own; an `error` in a response with status 2xx (docs/protocol.md §7).
+ * The service rejected the request, and would reject it again. This error has these causes (docs/protocol.md §7): one
+ * of the codes 2203, 2213, 2303 and 2313; a 4xx status without an error class of its own; a response with status 2xx
+ * that has an `error`.
  */
 export class HostedApiError extends ServiceError {
   static {
@@ -79,8 +80,8 @@ export class HostedApiError extends ServiceError {
 }
 
 /**
- * The service does not accept the signature: statuses 401 and 403, codes 2204, 2205 and 2305. Using the key of the
- * other environment also causes this error (docs/protocol.md §5, §7).
+ * The service does not accept the signature: statuses 401 and 403, codes 2204, 2205 and 2305. This error also occurs if
+ * the request is signed with the key of the wrong environment (docs/protocol.md §5, §7).
  */
 export class HostedAuthenticationError extends ServiceError {
   static {

@@ -18,8 +18,8 @@ export interface SourcedJob<J> {
 /** A caller's jobs, taken one by one. */
 export interface JobSource<J> {
   /**
-   * Takes the next job; null if none is available. If this call begins to wait for the caller's iterable, `ready` is
-   * called when the wait has ended.
+   * Takes the next job; null if none is available. If this call starts an asynchronous read of the caller's iterable,
+   * it returns null. `ready` is called when this read has ended.
    */
   take(ready: () => void): SourcedJob<J> | null;
   isExhausted(): boolean;

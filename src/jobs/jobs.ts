@@ -46,12 +46,12 @@ export interface Jobs {
   status(query: JobQuery, options?: CallOptions): ApiPromise<JobStatus>;
 
   /**
-   * Polls a job and yields every verified status, until the status is final. Nothing is sent before the iteration. Each
-   * iteration is a separate wait, which ends when you leave the loop.
+   * Polls a job and yields every verified status, until the status is final. No request is sent before the iteration
+   * begins. Each iteration over the statuses is a separate wait. The wait ends when you leave the loop.
    *
    * @param job - Both ids of the job. To continue later, also in another process, you need only these ids.
-   * @param options - When to poll and for how long; the defaults wait ten minutes.
-   * @returns The statuses, to be iterated. The iteration throws the errors.
+   * @param options - When to poll and how long to wait. By default, the wait ends after ten minutes.
+   * @returns The statuses, to be iterated. The errors below are thrown by the iteration.
    * @throws {HostedPollTimeoutError} when the job is still pending at the deadline.
    * @throws {HostedNotFoundError} when the service still does not know the job after `notFoundGraceMs`.
    * @throws {HostedValidationError} when an id is invalid, or an option is out of range.
@@ -72,7 +72,7 @@ export interface Jobs {
    * Waits until a job has a final status. If the person was not verified, no error is thrown: read `success`.
    *
    * @param job - Both ids of the job. To continue later, also in another process, you need only these ids.
-   * @param options - When to poll and for how long; the defaults wait ten minutes.
+   * @param options - When to poll and how long to wait. By default, the wait ends after ten minutes.
    * @returns The completed job.
    * @throws {HostedPollTimeoutError} when the job is still pending at the deadline; the error has the job's ids and the
    *   last status.
@@ -91,19 +91,18 @@ export interface Jobs {
   waitForCompletion(job: JobRef, options?: WaitOptions): Promise<CompletedJob>;
 
   /**
-   * Waits for many jobs at once, with at most `concurrency` requests in flight, and yields an entry for each job in
-   * order of completion. If the wait for a job fails, its entry has the error, and the other waits go on. If the
-   * iterable of jobs throws, `waitForAll` still waits for the jobs that it has already read. Then it throws the
-   * iterable's error.
+   * Waits for many jobs at once, with at most `concurrency` requests in flight. Yields an entry for each job, in order
+   * of completion. If the wait for a job fails, its entry has the error, and the other waits go on. If the iterable of
+   * jobs throws, `waitForAll` still waits for the jobs that it has already read. Then it throws the iterable's error.
    *
    * @typeParam J - The type of your own objects.
    * @param jobs - Your own objects, each with both ids of a job. The next object is read when one more request may be
    *   sent.
    * @param options - When to poll, how long to wait for each job, and how many requests to make at once.
-   * @returns An entry for each job, to be iterated. The iteration throws the errors.
+   * @returns An entry for each job, to be iterated. The errors below are thrown by the iteration.
    * @throws {HostedValidationError} when `jobs` is not an iterable, or an option is out of range.
    *
-   * @example Each job with the row it belongs to
+   * @example Show the row and the state of each job
    * ```ts
    * for await (const { job, status, error } of client.jobs.waitForAll(rows, { concurrency: 5 })) {
    *   if (error) console.log(`row ${job.row}: ${error.code}`);
@@ -122,7 +121,7 @@ export interface Jobs {
   ): AsyncIterable<WaitEntry<J>>;
 }
 
-/** The other inputs of the namespace, besides the call function and the client's settings. */
+/** What the namespace needs besides the call function and the client's settings. */
 export interface JobsNeeds {
   readonly telemetry: Telemetry;
   /** Gives a random number from 0 to 1. */

@@ -1,5 +1,5 @@
 /**
- * The `jobs` namespace of a client whose options are read with the first call.
+ * The `jobs` namespace of a client that reads its options at its first call.
  *
  * @module
  */

@@ -44,13 +44,13 @@ export function normaliseStatus(
   const isSuccess = toBoolean(wire.job_success);
   const namedJobId = toCode(wire.job_id) ?? result?.partnerParams?.jobId;
   if (isComplete && isSuccess === null) {
-    const message = 'must be true or false, or "true" or "false", if the job is complete';
+    const message = 'must be true, false, "true" or "false", because the job is complete';
     return { reason: 'shape', issues: [{ path: 'job_success', message }] };
   }
   // Callers act on "succeeded", so this status must name its job: without an id, it could belong to any job. A failed
   // status is not checked, because it may have very few fields.
   if (isComplete && isSuccess && namesJob && !namedJobId) {
-    const message = 'must be there, or in "result.PartnerParams", if the job has succeeded';
+    const message = 'must be at the top of the response or in "result.PartnerParams", because the job has succeeded';
     return { reason: 'mismatch', issues: [{ path: 'job_id', message }] };
   }
   // §2.4: a job without a final status is pending, even if the response has other signs of success.
@@ -77,7 +77,8 @@ const failed = { state: 'failed', complete: true, success: false } as const;
 const succeeded = { state: 'succeeded', complete: true, success: true } as const;
 
 /**
- * Reads a result as the service posted it to the callback URL: an entry of a job's history, or the body of a callback.
+ * Reads a result that the service posted to the callback URL. The result is an entry of a job's history or the body of
+ * a callback.
  */
 export function normaliseHistoryEntry(wire: WireHistoryEntry, brand: string): HistoryEntry {
   return historyEntryOf(wire, hostedJobIdField(brand));

@@ -36,7 +36,10 @@ export interface Poller {
 
 /** The minimum time limit of a poll, in ms. Without this minimum, a poll at the deadline would time out at once. */
 const minPollMs = 25;
-/** The last poll begins at most this long before the deadline, in ms, even if the service is slower. */
+/**
+ * The largest time, in ms, between the start of the last poll and the deadline. A slow service does not make this time
+ * longer.
+ */
 const maxLeadMs = 10_000;
 
 export function createPoller(polling: Polling, plan: WaitPlan): Poller {
@@ -197,7 +200,7 @@ function copySent({ maxAgeMs, signatures, times, forgottenUntil }: SentSignature
   return { maxAgeMs, signatures: [...signatures], times: [...times], forgottenUntil };
 }
 
-/** The ids, in a new object: a caller who changes the object does not change the job that is polled. */
+/** Copies the ids into a new object. If a caller changes this object, the same job is still polled. */
 function idsOf({ userId, jobId }: Wait): JobRef {
   return { userId, jobId };
 }

@@ -8,21 +8,27 @@
 export interface JobRef {
   /** The id of the user, `user_id` on the wire. */
   readonly userId: string;
-  /** The id of the job, `job_id` on the wire. The service's own id is {@link JobResult.hostedJobId}. */
+  /**
+   * The id of the job, `job_id` on the wire. {@link JobResult.hostedJobId} is a different id: the service's own id of
+   * the job.
+   */
   readonly jobId: string;
 }
 
 /** The job to fetch, and the optional parts of its status (§4.5). */
 export interface JobQuery extends JobRef {
-  /** Includes an expiring link to the selfie. Default `false`. */
+  /** If true, the response includes a URL of the selfie. The URL expires. Default `false`. */
   imageLinks?: boolean;
-  /** Includes every result of the job that was posted to the callback URL. Default `false`. */
+  /**
+   * If true, the response includes every result that the service posted to the callback URL for this job. Default
+   * `false`.
+   */
   history?: boolean;
 }
 
 /**
- * A known code of a job's status, or a newer code. A response with code 2301, 2303, 2304, 2305 or 2313 is thrown as an
- * error (§7).
+ * A known code of a job's status, or a newer code. If a response has code 2301, 2303, 2304, 2305 or 2313, the call
+ * throws an error (§7).
  */
 export type JobStatusCode = '2302' | '2307' | '2310' | '2314' | (string & {});
 
@@ -43,12 +49,13 @@ export interface PartnerParams {
 /** One result of a job (§2.4). Properties that the service did not send are null. */
 export interface JobResult {
   /**
-   * The result's code, usually four characters. Its meaning depends on the product: for the verdict, read `success`.
+   * The result's code, usually four characters. The meaning of a code differs between products. For the verdict, read
+   * the `success` of the status.
    */
   readonly resultCode: string | null;
   /** The result in words, for people. */
   readonly resultText: string | null;
-  /** Who decided on the result: usually `SAIA`. */
+  /** What decided the result: usually the algorithm `SAIA`. */
   readonly resultType: string | null;
   /** The service's own id of the job. */
   readonly hostedJobId: string | null;
@@ -59,8 +66,8 @@ export interface JobResult {
   /** Whether the result was made by a machine. */
   readonly isMachine: boolean | null;
   /**
-   * The confidence that the service sent, 0 to 100. Null if the service sent no number; `extra` then has the value that
-   * it sent.
+   * The confidence that the service sent, 0 to 100. Null if the service sent no number. A value that is not a number is
+   * in `extra`.
    */
   readonly confidence: number | null;
   /** Each check and its outcome; empty if the service sent none. */
@@ -68,8 +75,8 @@ export interface JobResult {
   /** The fields that the partner sent with the job. */
   readonly partnerParams: PartnerParams | null;
   /**
-   * Fields that this package does not know. Also the confidence and the service's own job id, if this package cannot
-   * read them. All are unchanged. Signatures are left out.
+   * Fields that this package does not know. `extra` also contains the confidence and the service's own job id, if this
+   * package cannot read them. All are unchanged. Signatures are left out.
    */
   readonly extra: Readonly<Record<string, unknown>>;
 }
@@ -83,7 +90,7 @@ export interface HistoryEntry extends JobResult {
   readonly identity: {
     /** The name on the ID. */
     readonly fullName: string | null;
-    /** The date of birth, in the spelling of the ID's issuer. */
+    /** The date of birth, as the issuer of the ID writes it. */
     readonly dateOfBirth: string | null;
     /** The number of the ID. */
     readonly idNumber: string | null;
@@ -91,14 +98,14 @@ export interface HistoryEntry extends JobResult {
     readonly idType: string | null;
     /** The country of the ID: a code or a name. */
     readonly country: string | null;
-    /** When the ID expires, in the spelling of its issuer. The value can also be `Not Available`. */
+    /** When the ID expires, as the issuer of the ID writes the date. The value can also be `Not Available`. */
     readonly expirationDate: string | null;
   } | null;
 }
 
 /** The properties that every status of a job has (§2.4). */
 interface JobStatusBase extends JobRef {
-  /** The service's code (§7), which does not decide the `state`; null if the service sent none. */
+  /** The service's code (§7); null if the service sent none. The code does not decide the `state`. */
   readonly code: JobStatusCode | null;
   /** The `result` field, if the service sent it as a string; otherwise null. */
   readonly message: string | null;
@@ -107,7 +114,7 @@ interface JobStatusBase extends JobRef {
   /** Links to pictures; null if the response has none, for example because they were not requested. */
   readonly imageLinks: {
     /**
-     * The URL of the selfie, which expires. Null if it is not an http(s) URL; `extra` then has the value that the
+     * The URL of the selfie. The URL expires. Null if it is not an http(s) URL; `extra` then has the value that the
      * service sent.
      */
     readonly selfieImage: string | null;
@@ -121,8 +128,8 @@ interface JobStatusBase extends JobRef {
    */
   readonly history: readonly HistoryEntry[] | null;
   /**
-   * When the service signed the response (§5). It is null only with `maxResponseAgeMs: false`, if the response's
-   * timestamp is not a date.
+   * When the service signed the response (§5). It is null only if `maxResponseAgeMs` is false and the timestamp of the
+   * response is not a date.
    */
   readonly signedAt: Date | null;
 }

@@ -1,6 +1,6 @@
 /**
- * Waits for many jobs at once, with one timer for all jobs, a limited number of requests in flight, and one small
- * record for each waiting job.
+ * Waits for many jobs at once. All jobs share one timer, and the number of requests in flight is limited. Each waiting
+ * job needs one small record.
  *
  * @module
  */
@@ -44,8 +44,8 @@ const maxAdmittedAtOnce = 1_000;
  * Waits for jobs, and yields an entry for each job in order of completion. The next job is taken from the source when
  * one more request may be sent. Requests alternate between new jobs and due polls.
  *
- * @throws the error of the source, after the waits for its jobs have ended; the reason of the caller's signal when it
- *   aborts.
+ * @throws the error of the source, after the waits for its jobs have ended. If the caller's signal aborts, its reason is
+ *   thrown.
  */
 export async function* waitForEach<J extends JobRef>(
   jobs: Iterable<J> | AsyncIterable<J>,

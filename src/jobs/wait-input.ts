@@ -40,9 +40,9 @@ export interface PollReport {
  */
 export interface WaitOptions extends CallOptions {
   /**
-   * How long to wait for a job, in milliseconds. The time begins with the initial delay or, without a delay, with the
-   * first poll. The last poll is made close to the deadline; a poll that is still in flight at the deadline is aborted.
-   * Default 600,000; `Infinity` waits forever.
+   * How long to wait for a job, in milliseconds. This time begins with the initial delay; if there is no initial delay,
+   * it begins with the first poll. The last poll is made close to the deadline; a poll that is still in flight at the
+   * deadline is aborted. Default 600,000; `Infinity` waits forever.
    */
   deadlineMs?: number;
   /** The delay before the first poll, in milliseconds. Default 0. */
@@ -51,9 +51,12 @@ export interface WaitOptions extends CallOptions {
   minDelayMs?: number;
   /** The longest delay between two polls, in milliseconds. Default 30,000. */
   maxDelayMs?: number;
-  /** Multiplies the delay after each poll: a number of 1 or more. Default 1.5. */
+  /** After each poll, the delay is multiplied by this number. It must be 1 or more. Default 1.5. */
   backoffFactor?: number;
-  /** Shortens each delay to a random 50 to 100 percent, so that many waits do not poll at once. Default `true`. */
+  /**
+   * Shortens each delay to a random 50 to 100 percent of its length, so that many waits do not poll at the same time.
+   * Default `true`.
+   */
   jitter?: boolean;
   /**
    * How long "not found" is tolerated, in milliseconds from the start of a wait: the service may not know a new job
@@ -176,8 +179,8 @@ function createValidationError(issues: readonly Issue[]): HostedValidationError 
 }
 
 /**
- * Copies the ids of a job, because the caller may change the object later. If the object cannot be read, the input check
- * of the first poll reports it.
+ * Copies the ids of a job, because the caller may change the object later. If the object cannot be read, no error is
+ * thrown here. The input check of the first poll reports the problem.
  */
 export function copyIds(job: unknown): JobRef {
   try {

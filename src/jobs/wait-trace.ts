@@ -1,5 +1,5 @@
 /**
- * Publishes the waits for jobs on their tracing channel. No message names a job.
+ * Publishes each wait for a job on the tracing channel `hosted-client:wait`. No message names a job.
  *
  * @module
  */
@@ -39,7 +39,7 @@ export function beginWaitTrace(channel: TracingChannel, callId: number): WaitTra
   return { message, ...beginTrace(channel, message) };
 }
 
-/** Publishes the end of a wait. `end` is the error, `'aborted'`, or null after a final status. */
+/** Publishes the end of a wait. `end` is the error of the wait, or `'aborted'`. After a final status, it is null. */
 export function endWaitTrace(trace: WaitTrace, polls: number, end: AnyHostedError | null | 'aborted'): void {
   const isError = end !== null && end !== 'aborted';
   const outcome = isError ? end.outcome : (end ?? 'ok');

@@ -28,10 +28,10 @@ export interface Wait<J = unknown> extends JobRef, Due {
   readonly startedAt: number;
   /** When the next poll is due. If `isExpiring` is true, this is when the wait ends. */
   dueAt: number;
-  /** Whether no more polls are made before the deadline. */
+  /** True if the wait makes no more polls and only waits for its deadline. */
   isExpiring: boolean;
   polls: number;
-  /** Whether the current or next poll is the last one before the deadline. */
+  /** Whether the poll in flight is the last one before the deadline; if none is in flight, whether the next poll is. */
   isLast: boolean;
   /** The duration of the last poll that returned a status. */
   lastPollMs: number;
@@ -42,7 +42,7 @@ export interface Wait<J = unknown> extends JobRef, Due {
   lastStatus: PendingJob | null;
   /** The signatures that all polls have sent; null before the first poll. */
   sent: SentSignatures | null;
-  /** The trace of the wait. Null if its tracing channel has no subscriber, or if the wait has ended. */
+  /** The trace of the wait. Null if the tracing channel of waits has no subscriber, or if the wait has ended. */
   trace: WaitTrace | null;
 }
 

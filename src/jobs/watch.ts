@@ -13,7 +13,8 @@ import type { WaitContext } from './wait.js';
 /**
  * Yields every status of a job; the last status is final.
  *
- * @throws an error that more polls would not fix, the error of the deadline, or the signal's reason.
+ * @throws the error of a poll, if more polls would not help; the timeout error, if the deadline passes; the reason of
+ * the signal, if it aborts.
  */
 export async function* watchJob(
   job: JobRef,

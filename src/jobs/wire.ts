@@ -1,6 +1,6 @@
 /**
  * The shape of a job status response, checked field by field (docs/protocol.md §2.4, §4.5). Unknown fields are kept.
- * One unknown field has the brand in its name, and `normalise.ts` reads this field.
+ * One of them is the field whose name contains the brand. `normalise.ts` reads this field.
  *
  * @module
  */
@@ -44,7 +44,7 @@ export const wireHistoryEntry = record({
 
 const wireHistory = list(wireHistoryEntry, { message: 'must be a list of results', max: assumedMaxEntries.results });
 
-/** The response to job status, without its signature (`signing/verify.ts`). */
+/** The response to a job status request. Its signature is not part of this shape (see `signing/verify.ts`). */
 export const wireJobStatus = record({
   user_id: wireCode,
   job_id: wireCode,

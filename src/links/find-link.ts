@@ -32,7 +32,7 @@ const criteria = Object.keys(linkQueryShape);
 
 const linkQuery = inputObject(linkQueryShape).check(
   z.refine((query) => Object.values(query).some((criterion) => criterion !== undefined), {
-    error: 'at least one of "name", "userId" and "createdAfter" must be there',
+    error: 'at least one of "name", "userId" and "createdAfter" must be given',
     when: ({ value }) => isRecord(value) && Object.keys(value).every((name) => criteria.includes(name)),
   }),
 );
@@ -101,9 +101,9 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
 }
 
 const mustBeDated =
-  'must be a date: a link matches the query, but has no readable date to compare with "createdAfter"; check it with links.list(), or leave "createdAfter" out if no other link has this name or user id';
+  'must be a date: a link matches the other criteria, but it has no readable date, so "createdAfter" cannot be checked; look at the link with links.list(), or leave out "createdAfter" if no other link has this name or user id';
 const mustBeInOrder =
-  'must be in the order of their dates, or on at most "maxPages" pages: otherwise, the link may be on a page that was not read';
+  'must be in the order of their dates, or must fit on "maxPages" pages: otherwise, the link that you look for may be on a page that was not read';
 
 /**
  * The order of a list: §4.4 does not name an order, so the dates of the links decide. Null if the dates show no order.

@@ -1,5 +1,5 @@
 /**
- * The `links` namespace of a client whose options are read with the first call.
+ * The `links` namespace of a client that reads its options at its first call.
  *
  * @module
  */

@@ -48,7 +48,7 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
    *
    * @returns The pages, to be iterated. The first iteration and all awaits of the list share the first page. Later
    *   iterations fetch the first page again.
-   * @throws {HostedResponseError} when the pages do not advance (`paging`). The iteration throws it.
+   * @throws {HostedResponseError} when the pages do not advance (`paging`). The iteration throws this error.
    *
    * @example Page by page
    * ```ts
@@ -61,7 +61,8 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
    */
   pages(): AsyncIterable<LinkPage>;
   /**
-   * Collects the first links in an array. It reads no more pages than it needs; with `prefetch`, it may request more.
+   * Collects the first links in an array. `toArray` reads no more pages than it needs. With `prefetch`, it may request
+   * more pages.
    *
    * @param options - How many links to collect. There is no default, because a list may be long.
    * @returns The links, in the service's order. With a limit of 0, nothing is sent.
@@ -88,7 +89,7 @@ type Paging = { readonly [Name in 'page' | 'prefetch' | 'maxPages']?: number | u
  * @internal
  */
 export interface PageSource {
-  /** The options as the caller gave them. The first request checks them. */
+  /** The options as the caller gave them. They are checked before the first request is sent. */
   readonly options: ListOptions | undefined;
   readonly firstPage: FirstPage;
   readonly fetch: (query: unknown, options: CallOptions | undefined) => Promise<FetchedPage>;

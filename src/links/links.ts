@@ -59,7 +59,8 @@ export interface Links {
    * @throws {HostedValidationError} when there is no change, or a change is invalid; nothing was sent.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
    * @throws {HostedResponseError} when the response is about another link (`mismatch`). After a change with
-   *   `isDisabled: true`, also when the response does not confirm with a date that the link is disabled (`mismatch`).
+   *   `isDisabled: true`, this error is also thrown when the response has no date in `disabled_at` (`mismatch`): then
+   *   it is not certain that the link is disabled.
    *
    * @example Add an ID type
    * ```ts
@@ -77,10 +78,10 @@ export interface Links {
    *
    * @param refId - The link's reference id.
    * @param options - Options for this call only.
-   * @returns The link's URL, ID types and state, which is `'disabled'`.
+   * @returns The link's URL, ID types and state. The state is `'disabled'`.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
-   * @throws {HostedResponseError} when the response does not confirm with a date that the link is disabled
-   *   (`mismatch`).
+   * @throws {HostedResponseError} when the response has no date in `disabled_at` (`mismatch`): then it is not certain
+   *   that the link is disabled.
    *
    * @example Disable a link
    * ```ts
@@ -94,7 +95,8 @@ export interface Links {
   /**
    * Fetches one link. The request is retried automatically.
    *
-   * @param refId - The link's reference id: letters, digits, `_` and `-`, and not the list marker.
+   * @param refId - The link's reference id: letters, digits, `_` and `-`. It must not equal the option
+   * `wire.listMarker` (default `'list'`).
    * @param options - Options for this call only.
    * @returns The link as the service keeps it.
    * @throws {HostedValidationError} when `refId` cannot be a reference id; nothing was sent.
@@ -117,7 +119,7 @@ export interface Links {
    *
    * @param options - The first page to read, how many pages to read, how many pages to fetch ahead, and the options
    *   that every call takes. `totalTimeoutMs` applies to each page.
-   * @returns The list. Errors are thrown when you await or iterate it.
+   * @returns The list. Errors are thrown when you await or iterate the list.
    * @throws {HostedValidationError} when `page`, `prefetch` or `maxPages` is out of range.
    * @throws {HostedResponseError} when the pages do not advance (`paging`).
    *
@@ -131,8 +133,9 @@ export interface Links {
   list(options?: ListOptions): LinkList;
 
   /**
-   * Finds a link by properties that its creator knows. If a `create` failed with `mayHaveActed`, look for the link
-   * before you create it again. Pages are read until the link is found, beginning with the pages of the newest links.
+   * Finds a link by properties that its creator knows. If a `create` failed with an error whose `mayHaveActed` is true,
+   * look for the link before you create it again. Pages are read until the link is found, beginning with the pages of
+   * the newest links.
    *
    * Null means that the link is on none of the pages that were read. If the list is longer than `maxPages`, an older
    * link may be on a page that was not read.
@@ -145,10 +148,10 @@ export interface Links {
    *   page.
    * @returns The newest link that matches, or null.
    * @throws {HostedValidationError} when no criterion is given, or a criterion is invalid; nothing was sent.
-   * @throws {HostedResponseError} when the pages do not show whether the link exists. The reason is `shape` if
-   *   `createdAfter` is given, and a link that matches the other criteria has no readable date. The reason is `paging`
-   *   if the links are not in the order of their dates and there are more pages than `maxPages`, or if the pages do not
-   *   advance.
+   * @throws {HostedResponseError} when the pages do not show whether the link exists. The reason is `shape` if you pass
+   *   `createdAfter`, and a link matches the other criteria but has no readable date. The reason is `paging` if the
+   *   pages do not advance. It is also `paging` if there are more pages than `maxPages`, and the links are not in the
+   *   order of their dates.
    *
    * @example Look for a link before creating it again
    * ```ts
@@ -169,7 +172,7 @@ export interface Links {
     query: {
       /** The link's name. */
       name?: string;
-      /** A user of the link. */
+      /** The id of a user of the link. */
       userId?: string;
       /** The link was created at this time or later, by the service's clock. */
       createdAfter?: Date;
@@ -186,7 +189,7 @@ const loadSearch = lazy(async () => {
   try {
     return await import('./find-link.js');
   } catch {
-    const why = 'the code for it could not be loaded';
+    const why = 'the code that searches for links could not be loaded';
     throw new HostedConnectionError(why, { operation: 'links.list', task: 'find a link', retryable: true });
   }
 });
@@ -259,6 +262,7 @@ function warnOfMissingCallback(link: NewLink, warn: (message: string) => void): 
   ignoreErrors(() => {
     if (link.callbackUrl !== null) return;
     const enhanced = link.idTypes?.some(({ verificationMethod }) => verificationMethod === 'enhanced_kyc');
-    if (enhanced) warn('a link for enhanced_kyc without a callbackUrl relies on the default callback of the account');
+    if (enhanced)
+      warn('a link for enhanced_kyc has no callbackUrl, so it relies on the default callback URL of the account');
   });
 }

@@ -110,7 +110,7 @@ export function normaliseCreatedLink(wire: WireCreatedLink): Decoded<CreatedLink
   return { value: { url, refId }, reason: null };
 }
 
-/** Reads the response to changing the link `refId`. A response about another link has already been rejected. */
+/** Reads the response to a change of the link `refId`. A response about another link has already been rejected. */
 export function normaliseUpdatedLink(wire: WireUpdatedLink, refId: string): Decoded<UpdatedLink> {
   const url = toUrl(wire.link_url || wire.link);
   if (url === null) return { reason: 'shape', issues: listMissing(url, 'link_url', refId) };

@@ -76,7 +76,7 @@ const newLinkShape = {
   dataPrivacyPolicyUrl: httpUrl,
   callbackUrl: z.union(
     [choice([null]), httpUrl],
-    'must be an absolute http(s) URL, or null to leave it to the service',
+    'must be an absolute http(s) URL, or null to use the default callback URL of the account',
   ),
   name: z.optional(anyString),
   idTypes: z.optional(newIdTypes),
@@ -114,7 +114,7 @@ export const linkChangesProperties: readonly string[] = Object.keys(changesShape
 
 const linkChanges = inputObject({ refId: linkId, ...changesShape }).check(
   z.refine((changes) => changes.isDisabled !== undefined || changes.idTypes !== undefined, {
-    error: 'at least one of "isDisabled" and "idTypes" must be there',
+    error: 'at least one of "isDisabled" and "idTypes" must be given',
     // This check also runs after other problems were found, so that all problems are reported at once.
     when: ({ value }) => isRecord(value),
   }),

@@ -17,7 +17,7 @@ import type { Link, PageMeta } from './types.js';
 /** A page, with the response that it was read from. */
 export type FetchedPage = CallResult<DecodedPage>;
 
-/** A page at its place in a walk, without the links that were on the page before. */
+/** A page with its place in a walk. Links that the previous page also had are left out. */
 export interface PlacedPage {
   readonly links: readonly Link[];
   readonly meta: PageMeta;
@@ -27,14 +27,14 @@ export interface PlacedPage {
   readonly trail: Trail;
 }
 
-/** The facts about the earlier pages that decide the place of the next page. */
+/** The facts about the earlier pages. They decide the place of the next page. */
 export interface Trail {
   /** The number of the first page in this walk; null while it is not known. */
   readonly base: number | null;
   readonly seen: SeenPages;
 }
 
-/** The client's knowledge of the number of the first page. */
+/** The client's knowledge of the number of the first page of a list. */
 export interface FirstPage {
   /** The number in the client's options; null if the client learns it from a response. */
   readonly configured: number | null;
@@ -61,7 +61,7 @@ export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
 }
 
 /**
- * Finds the place of a page in a walk, and which page follows it.
+ * Finds the place of a page in a walk, and the number of the next page.
  *
  * `page` is the requested number, or undefined for the first page. `after` is the trail of the previous page.
  *
@@ -82,7 +82,7 @@ export function placePage(
     throw createPagingError(
       fetched,
       'meta.totalPages',
-      'must be 1 or more if "meta.totalCount" is more than the links of the page',
+      'must be 1 or more, because "meta.totalCount" is more than the number of links on the page',
     );
   }
   // If a list is empty, its page number says nothing about the first page.
@@ -105,7 +105,7 @@ export function placePage(
   return { links: newLinks, meta, next, trail: { base, seen } };
 }
 
-// While the number of the first page is not known, a page after the last page may be requested. That page is empty, and
+// While the number of the first page of a list is not known, a page after the last page may be requested. That page is empty, and
 // the walk ends with it.
 function isFollowed({ currentPage, totalPages }: PageMeta, firstPage: number | null): boolean {
   return firstPage === null ? currentPage < totalPages : currentPage - firstPage + 1 < totalPages;

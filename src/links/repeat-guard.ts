@@ -1,6 +1,6 @@
 /**
- * Guards against a service whose pages do not advance: finds the new links of a page, and reports when pages repeat
- * or stay empty too often.
+ * Guards against a service whose pages do not advance: finds the new links of a page, and reports a problem if too many
+ * pages are repeated or empty.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export interface SeenPages {
   readonly refIds: ReadonlySet<string>;
   /** How many pages have followed the last page with new links. */
   readonly pagesWithoutNew: number;
-  /** How many of the pages in `pagesWithoutNew` were not empty: all their links were repeated. */
+  /** How many of the pages in `pagesWithoutNew` had links. All these links were repeated. */
   readonly repeats: number;
   /** The reference ids of an earlier page: the latest of the pages 1, 2, 4, 8 and so on (Brent's cycle detection). */
   readonly checkpoint: ReadonlySet<string>;
@@ -34,7 +34,7 @@ export const noPages: SeenPages = {
 };
 
 export interface ComparedPage {
-  /** The links that were not on the page before. */
+  /** The links of the page, without the links that the previous page had. */
   readonly newLinks: readonly Link[];
   readonly seen: SeenPages;
   /** Why the pages do not seem to advance; null if they advance. */
@@ -43,7 +43,7 @@ export interface ComparedPage {
 
 /** How many consecutive pages may have no new links. */
 const maxPagesWithoutNew = 10;
-/** How often a page with a single link may be repeated. */
+/** How often the checkpoint page may be repeated if it has a single link. */
 const maxCheckpointRepeats = 3;
 
 /** Compares the links of a page with the links of earlier pages. */
@@ -80,12 +80,14 @@ export function comparePage(
     // between them mean that the service does not advance. A repeated last page means this, too: new links would have
     // added a page after it.
     const isWhole = isRepeat && links.length >= before.refIds.size;
-    if (repeats > 1 || (isWhole && isLast)) return 'must not be the same links as on the page before';
+    if (repeats > 1 || (isWhole && isLast)) return 'must not be the same links as on the previous page';
     // If the checkpoint page has a single link, new links may move this link to a later page, so that the page looks
     // repeated. This is unlikely to happen many times.
     if (isCheckpoint && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats)) {
       return 'must not be the same links as on an earlier page';
     }
-    return pagesWithoutNew > maxPagesWithoutNew ? 'must not be empty or repeated on so many consecutive pages' : null;
+    return pagesWithoutNew > maxPagesWithoutNew
+      ? 'must not be empty, or have only repeated links, on so many consecutive pages'
+      : null;
   }
 }

@@ -35,7 +35,7 @@ export interface NewLink {
    * fail.
    */
   callbackUrl?: string | URL | null;
-  /** The link's name, for the partner. */
+  /** The link's name, for the partner's own use. */
   name?: string;
   /** The kinds of ID that the link accepts, with one verification method for each. Duplicates are sent once. */
   idTypes?: readonly (IdType & {
@@ -46,7 +46,7 @@ export interface NewLink {
   logoUrl?: string | URL;
   /** Whether the link is for a single use by one user. The protocol does not show the default (§2.2). */
   isSingleUse?: boolean;
-  /** The id of the user of a single-use link. If the id is left out, the service chooses one. */
+  /** The id of the user of a single-use link. If you leave out the id, the service chooses an id. */
   userId?: string;
   /**
    * When the link expires: a Date, or an ISO 8601 string with an offset. A string is sent as written. If `expiresAt` is
@@ -64,7 +64,7 @@ export interface NewLink {
 export interface CreatedLink {
   /** The URL to give to the end user. */
   readonly url: string;
-  /** The link's reference id, which every other operation takes. */
+  /** The link's reference id. All other operations on a link take this id. */
   readonly refId: string;
 }
 
@@ -117,7 +117,7 @@ export interface Link {
   readonly linkId: string;
   /** The reference id, which every operation on the link takes. */
   readonly refId: string;
-  /** The link's name, for the partner. */
+  /** The link's name, for the partner's own use. */
   readonly name: string | null;
   /** The kinds of ID that the link accepts; empty if the service sends none. */
   readonly idTypes: readonly IdType[];
@@ -138,7 +138,7 @@ export interface Link {
    * `extra`.
    */
   readonly logoUrl: string | null;
-  /** The users of the link: `user_id` and `user_ids` of the wire together, without duplicates. */
+  /** The ids of the link's users, without duplicates: the values of the fields `user_id` and `user_ids`. */
   readonly userIds: readonly string[];
   /** How many jobs the link has had; 0 if the service sends no count. */
   readonly jobs: {
@@ -178,7 +178,10 @@ export interface Link {
 
 /** A page's place in the list (§2.3). */
 export interface PageMeta {
-  /** The page's number as the service counts: from 0 or from 1, see {@link WireOptions.firstPage}. */
+  /**
+   * The page's number in the service's own numbering. The first page has the number 0 or 1: see
+   * {@link WireOptions.firstPage}.
+   */
   readonly currentPage: number;
   /** How many links a page has at most. */
   readonly limit: number;
@@ -190,7 +193,7 @@ export interface PageMeta {
 
 /** One page of links (§4.4). */
 export interface LinkPage {
-  /** The links, in the service's order, without the links that were on the page before. */
+  /** The links of this page, in the service's order, without the links that the previous page had. */
   readonly links: readonly Link[];
   /** The page's place in the list. */
   readonly meta: PageMeta;

@@ -32,8 +32,8 @@ import { callbackDescription, callDescription, type Description, waitDescription
  * instrumentation of fetch) are children of the call's span. Spans that begin in `onEvent` are children of the
  * callback's span. No attribute names a person, a job or a link.
  *
- * This works in Node, Bun, Deno, and Workers with `nodejs_compat`, because it needs `node:diagnostics_channel`. On
- * other platforms, it does nothing. Call it once, when the process starts.
+ * This function needs `node:diagnostics_channel`, so it works only in Node, Bun, Deno, and Workers with
+ * `nodejs_compat`. On other platforms, it does nothing. Call it once, when the process starts.
  *
  * @param options - The providers of spans and measurements.
  * @returns An object with `disable()`, which stops the instrumentation.

@@ -1,6 +1,6 @@
 /**
  * The names and attributes of spans and metrics. If OpenTelemetry's semantic conventions for HTTP clients and messaging
- * define a name, it is used here. No attribute names a person, a job or a link.
+ * define a name, that name is used here. No attribute names a person, a job or a link.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
  * The defaults that fill gaps in the protocol. We change a guess here; users change it with `WireOptions` and the
- * client's options. Two guesses are elsewhere. In `settings.ts`, job status uses the base URL of links if it has no URL
- * of its own (§4.5). In `date-time.ts`, `couldBeDate` decides which `disabled_at` confirms a disable (§4.2). Section
- * numbers are those of docs/protocol.md.
+ * client's options. Two guesses are elsewhere. In `settings.ts`, job status uses the base URL of links if no base URL
+ * is set for job status (§4.5). In `date-time.ts`, `couldBeDate` decides which values of `disabled_at` confirm that a
+ * link was disabled (§4.2). Section numbers are those of docs/protocol.md.
  *
  * @module
  */
@@ -30,27 +30,27 @@ export interface WireOptions {
   firstPage?: 'auto' | 0 | 1;
   /**
    * How the timestamp of a link operation is written. A Unix timestamp is sent as a string. With `'epoch-s'` (whole
-   * seconds), requests are signed for a time a few seconds ago, and several requests can have the same time. Default
-   * `'iso'`.
+   * seconds), the signed time of a request is a few seconds in the past. Several requests can then have the same signed
+   * time. Default `'iso'`.
    */
   timestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /**
    * How the timestamp of a job status request is written. A Unix timestamp is sent as a number, and signed as its
-   * decimal digits. With `'epoch-s'` (whole seconds), requests are signed for a time a few seconds ago. For the polls
-   * of a wait, this time is also rounded down to a multiple of ten seconds. Default `'iso'`.
+   * decimal digits. With `'epoch-s'` (whole seconds), the signed time of a request is a few seconds in the past. For
+   * the polls of a wait, this time is also rounded down to a multiple of ten seconds. Default `'iso'`.
    */
   jobTimestampFormat?: 'iso' | 'epoch-ms' | 'epoch-s';
   /** The name of the field with the signature of a job status request. Default `'sec_key'`. */
   jobSignatureMember?: 'sec_key' | 'signature';
   /**
-   * Whether responses repeat the timestamp of their request. If true, even a genuine response has the signature of its
-   * request, and the client accepts this signature. Default `false`.
+   * Whether responses repeat the timestamp of their request. If true, a genuine response has the same signature as its
+   * request, so the client accepts this signature. Default `false`.
    */
   echoesTimestamp?: boolean;
   /** How `image_links` and `history` are written in a request: `true` or `"true"`. Default `'boolean'`. */
   jobFlags?: 'boolean' | 'string';
   /**
-   * Whether the status of a job that succeeded has the job id, at the top or in `result.PartnerParams`. If true, a
+   * Whether the status of a job that succeeded has the job id, in `job_id` or in `result.PartnerParams`. If true, a
    * status without the job id is rejected with a `HostedResponseError` (`mismatch`). Default `true`.
    */
   namesJob?: boolean;
@@ -82,21 +82,23 @@ export const assumedWire: Wire = {
  */
 export const assumedMaxEntries = { links: 10_000, results: 10_000, idTypes: 10_000, users: 100_000 } as const;
 
-/** The signed text is the timestamp, the partner id and this context. §5 does not show the context. */
+/**
+ * The signed text is the timestamp, the partner id and this context. No document of the service shows the context (§5).
+ */
 export const assumedSignatureContext = 'sid_request';
 
 /** §5 does not show how long a signature is valid. */
 export const assumedMaxResponseAgeMs = 300_000;
 
 /**
- * §6 does not show how late a callback may be. This limit, in ms, in the past or the future, is for `callbacks.receive`,
- * and for a handler that does not confirm callbacks.
+ * §6 does not show how late a callback may be. This limit, in ms, is for `callbacks.receive`, and for a handler that
+ * does not confirm callbacks. The time of a callback may be this far in the past or in the future.
  */
 export const assumedMaxCallbackAgeMs = 300_000;
 
 /**
- * How late a callback may be, in ms, for a handler that confirms callbacks with the job status, and for a tracker: two
- * days.
+ * How late a callback may be, in ms: two days. This limit is for a tracker, and for a handler that confirms callbacks
+ * with the job status.
  */
 export const assumedMaxHintAgeMs = 2 * 24 * 60 * 60 * 1000;
 
@@ -107,23 +109,24 @@ export const assumedMaxHintAgeMs = 2 * 24 * 60 * 60 * 1000;
 export const assumedMaxJobs = { perTime: 8, perSecond: 1_000 };
 
 /**
- * §6 does not show which results are interim, besides those with a false `IsFinalResult`. `0814` means "under review".
+ * §6 does not show which results are interim, besides results whose `IsFinalResult` is false. `0814` means "under
+ * review".
  */
 export const assumedInterimCodes: ReadonlySet<string> = new Set(['0814']);
 
 /**
- * §6: when a callback is sent, job status sometimes does not have the result yet. The client then fetches the status
- * again after this long, in ms.
+ * §6: when a callback is sent, job status sometimes does not have the result yet. In this case, the client waits this
+ * long, in ms, and then fetches the status again.
  */
 export const assumedSettlingMs = 2_000;
 
 /**
- * §6 does not show whether and when the service redelivers a callback. Our response asks it to wait this long, in
- * seconds.
+ * §6 does not show whether and when the service redelivers a callback. Our response asks the service to wait this long,
+ * in seconds.
  */
 export const assumedRedeliverySeconds = 30;
 
-/** §6: if callbacks of any age are accepted, each callback is remembered for a day, in ms. */
+/** If callbacks of any age are accepted (§6), the client remembers each callback for one day. The value is in ms. */
 export const assumedMemoryMs = 24 * 60 * 60 * 1000;
 
 /**
@@ -141,7 +144,7 @@ export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
 
 /**
  * §7 does not show which statuses besides 200 occur. After a status in this set, a call is retried if its operation may
- * run twice (`assumedRepeatable`), and if no service code gives the response another meaning.
+ * run twice (`assumedRepeatable`). But if a service code gives the response another meaning, the code decides.
  */
 export const assumedTransientStatuses: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
@@ -165,7 +168,7 @@ export const assumedCodes: ReadonlyMap<string, CodeMeaning> = new Map([
   ['2313', 'api'],
 ]);
 
-/** §7: this code with status 429 means that an ID number is blocked: waiting does not help. */
+/** §7: if a response with status 429 has this code, an ID number is blocked, and waiting does not help. */
 export const assumedBlockedCode = '2222';
 
 /** §8 shows no rate limit. If `Retry-After` asks for a longer wait than this, in ms, the call rejects at once. */

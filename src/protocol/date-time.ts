@@ -8,7 +8,10 @@
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:(Z)|([+-])(\d{2}):?(\d{2}))?$/i;
 
-/** A date-time string on the wire; null for anything else, such as "Not Available" or a Unix timestamp. */
+/**
+ * Returns the time of a date-time string on the wire; null for anything else, such as "Not Available" or a Unix
+ * timestamp.
+ */
 export function toDate(wire: unknown): Date | null {
   return typeof wire === 'string' ? parseDateTime(wire) : null;
 }
@@ -23,7 +26,7 @@ export interface DateTimeOptions {
  * Parses `2026-01-02T03:04:05.678Z`. The offset is `Z`, `±hh:mm` or `±hhmm`; `options` decides about a string without
  * an offset. The fraction of a second has 0 to 9 digits, and is cut off at the millisecond.
  *
- * @returns the time; null if the string is not a time, such as 30 February.
+ * @returns the time; null if the string is not a valid time (for example, 30 February).
  */
 export function parseDateTime(text: string, options: DateTimeOptions = { offset: 'utc' }): Date | null {
   const usualMs = parseUsualForm(text);
@@ -48,7 +51,8 @@ export function parseDateTime(text: string, options: DateTimeOptions = { offset:
  * Parses `2026-01-02T03:04:05.678Z`, the form of nearly every time in a response. The digits are read by index, because
  * a regular expression would be much slower.
  *
- * @returns the time in ms since the epoch; NaN for any other string, which the regular expression then parses.
+ * @returns the time in ms since the epoch; NaN for any other string. The caller then parses the string with the regular
+ * expression.
  */
 function parseUsualForm(text: string): number {
   if (text.length !== 24 || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T') return Number.NaN;
@@ -111,9 +115,9 @@ const dateLike: readonly RegExp[] = [
 const epoch = /^[1-9]\d{9}(?:\d{3})?(?:\.\d+)?$/;
 
 /**
- * Whether a string could be a date, in any form. Such a string is a Unix timestamp, or begins with a day since 1970, in
- * digits or with an English month name. Words are not dates, and `0000-00-00` is not a date: some systems write it for
- * "no date".
+ * Whether a string could be a date, in any form. Such a string is a Unix timestamp, or begins with a day in 1970 or
+ * later. The day is written with digits only, or with an English month name. Words are not dates, and `0000-00-00` is
+ * not a date: some systems write it for "no date".
  */
 export function couldBeDate(text: string): boolean {
   const trimmed = text.trim();

@@ -17,7 +17,7 @@ const plainUrl = /^https?:\/\/(?:[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.)+[a-z]{2,}(?:\/
  */
 const longestPlainUrl = 2_048;
 
-/** A URL on the wire; null for anything that is not an absolute http(s) URL. */
+/** Returns a URL on the wire unchanged; null for anything that is not an absolute http(s) URL. */
 export function toUrl(wire: unknown): string | null {
   return typeof wire === 'string' && isHttpUrl(wire) ? wire : null;
 }

@@ -1,6 +1,7 @@
 /**
  * The spellings of single values on the wire (docs/protocol.md, "Spellings"). For each kind of value, a schema says
- * which spellings are accepted, and a function gives the clean value. Any other spelling is an issue, not a guess.
+ * which spellings are accepted, and a function converts an accepted spelling into one form. Any other spelling is
+ * reported as an issue: nothing is guessed.
  *
  * @module
  */
@@ -81,7 +82,7 @@ export function toCount(wire: number | string | null | undefined): number {
   return Number(wire ?? 0);
 }
 
-/** A number, written as a number or a string; null for anything else, such as "N/A". */
+/** A number that the service sent as a number or a string; null for anything else, such as "N/A". */
 export function toNumber(wire: unknown): number | null {
   if (typeof wire === 'number') return Number.isFinite(wire) ? wire : null;
   return typeof wire === 'string' && /^-?\d{1,15}(?:\.\d+)?$/.test(wire) ? Number(wire) : null;
@@ -103,10 +104,11 @@ function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Re
 }
 
 /**
- * The fields whose content is not in the clean value, as the service sent them. There are two kinds: unknown fields, and
- * fields that could not be parsed. `read` has the parsed values, each under the name of its field on the wire. A field is unknown if its
- * name is in neither `named` nor `read`. A field could not be parsed if the service sent a value, but the value in
- * `read` is null. If `extra` did not have the sent value, the field would look like a field that was not sent.
+ * The fields whose content is not in the converted value. They are unchanged, as the service sent them. There are two
+ * kinds: unknown fields, and fields that could not be parsed. `read` has the parsed values, each under the name of its
+ * field on the wire. A field is unknown if its name is in neither `named` nor `read`. A field could not be parsed if
+ * the service sent a value, but the value in `read` is null. If `extra` did not have the sent value, the field would
+ * look like a field that was not sent.
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,

@@ -11,8 +11,8 @@ interface Globals {
 }
 
 /**
- * Whether the program runs in a browser. In Node, a document belongs to a test (jsdom). In a page, bundlers may add a
- * `process`, but without a Node version.
+ * Whether the program runs in a browser. In Node, a `document` comes from a test environment such as jsdom. In a page,
+ * bundlers may add a `process`, but without a Node version.
  */
 export function isBrowser({ window, document, process }: Globals = globalThis): boolean {
   return window !== undefined && document !== undefined && process?.versions?.node === undefined;

@@ -37,7 +37,7 @@ export function describeConnectionFailure(error: unknown, byPlatform: boolean): 
   return { reason, step: failures.find(isNamedByDeno)?.message ?? null, isNotSent, isLasting };
 }
 
-/** Errors of certificates, which are checked before a request is sent. */
+/** Errors about certificates. A certificate is checked before a request is sent. */
 const certificateCodes: ReadonlySet<string> = new Set([
   'CERT_CHAIN_TOO_LONG',
   'CERT_HAS_EXPIRED',
@@ -88,7 +88,7 @@ const connectingCodes: ReadonlySet<string> = new Set(['EHOSTUNREACH', 'ENETUNREA
 
 /**
  * Errors while connecting to a server without TLS. The platform's fetch uses these codes only while connecting. A fetch
- * over `node:https` also uses them later, for plain bytes in a session.
+ * over `node:https` also uses these codes later, if a TLS session receives bytes that are not encrypted.
  */
 const noTlsCodes: ReadonlySet<string> = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
 

@@ -17,7 +17,7 @@ const ignore = () => undefined;
 
 export const silentLogger: ConsoleLogger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** Shows only warnings. A failed call rejects, so the caller can log its error. */
+/** Shows only warnings. Errors are left to the caller: a failed call rejects, so the caller can log the error. */
 export const warningLogger: ConsoleLogger = { ...silentLogger, warn: warnOnConsole };
 
 // The console is looked up for each line, so that a later replacement is used.

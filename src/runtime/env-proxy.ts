@@ -1,8 +1,8 @@
 /**
  * Detects whether the platform's fetch would send plain http through a proxy named in environment variables. Deno and
  * Bun always use such a proxy. Node uses it only with `--use-env-proxy` or `NODE_USE_ENV_PROXY=1`. The runtimes read
- * `NO_PROXY` differently. An exception in `NO_PROXY` counts only if tests have shown that the runtime applies it. If an
- * exception counted but the runtime did not apply it, the proxy could read a request's signature.
+ * `NO_PROXY` differently. An exception in `NO_PROXY` counts only if tests have shown that the runtime applies it. If
+ * this file counted an exception that the runtime does not apply, the proxy could read a request's signature.
  *
  * @module
  */
@@ -29,7 +29,7 @@ function hasProxy(facts: ProcessFacts): boolean {
   return ['http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'].some((name) => Boolean(read(name)));
 }
 
-/** Whether Node's fetch uses the proxy of its environment variables. */
+/** Whether Node's fetch uses the proxy that environment variables name. */
 export function isEnabledInNode({ read, execArgv }: ProcessFacts): boolean {
   // Arguments override NODE_OPTIONS, and both override NODE_USE_ENV_PROXY.
   const flags = [...(read('NODE_OPTIONS') ?? '').split(' '), ...execArgv].map((flag) => flag.replaceAll('_', '-'));

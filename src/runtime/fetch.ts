@@ -7,9 +7,9 @@
 /**
  * The platform's fetch, looked up for each request, because a test or a polyfill may replace it later.
  *
- * If the connection breaks before the response, Deno sends a request with a string body again, even a POST. The error
- * may then come from the second request. So a string is sent as a blob: Deno sends a blob only once, and with its
- * length.
+ * Deno may send a request with a string body twice, even a POST: it sends the request again if the connection breaks
+ * before the response. The error may then come from the second request. So a string body is sent as a blob. Deno sends
+ * a blob only once, and with its `content-length`.
  */
 export const platformFetch: typeof globalThis.fetch = (input, init) => {
   const isDeno = 'Deno' in globalThis && typeof init?.body === 'string';

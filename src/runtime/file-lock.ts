@@ -30,7 +30,8 @@ export function canLockFiles(): boolean {
 /**
  * Locks a file. A missing file is created.
  *
- * @returns A function that unlocks it; null if another process, or another part of this process, has the lock.
+ * @returns A function that unlocks the file. Null if the lock is already held by another process, or by other code in
+ * this process.
  * @throws the platform's error when the file cannot be created or opened.
  */
 export function lockFile(file: string): (() => void) | null {

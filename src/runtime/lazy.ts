@@ -46,21 +46,24 @@ export function lazy<T>(create: () => Promise<T>): Lazy<T> {
 
 const provided = new Map<string, unknown>();
 
-/** Loads a part of this package at first use, unless it was provided before. */
+/**
+ * Creates a lazy part of this package. At its first use, it is the part that `provideModule` provided. If none was
+ * provided, it is loaded.
+ */
 // @__NO_SIDE_EFFECTS__
 export function lazyModule<T>(name: string, load: () => Promise<T>): Lazy<T> {
   return lazy(async () => (provided.get(name) as T | undefined) ?? load());
 }
 
 /**
- * Provides a part of this package before its first use. Loading takes real time, so a test with fake timers could
- * advance its clock before the loading has ended.
+ * Provides a part of this package before its first use. Loading takes real time. Without this function, a test with
+ * fake timers could advance its clock before the loading has ended.
  */
 export function provideModule(name: string, module: unknown): void {
   provided.set(name, module);
 }
 
-/** Whether anything is loading. The test clock needs this: a client that waits for its code is not idle. */
+/** Whether anything is loading. The test clock needs this: a client that waits for code to load is not idle. */
 export function isLoading(): boolean {
   return loading > 0;
 }

@@ -72,8 +72,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 const lossyUtf8 = new TextDecoder('utf-8');
 
 /**
- * Decodes UTF-8 without its byte order mark. Null if the bytes are invalid: a replaced byte could change a person's
- * name.
+ * Decodes UTF-8. A byte order mark at the beginning is left out. Null if the bytes are invalid. They are not replaced,
+ * because a replaced byte could change a person's name.
  */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {

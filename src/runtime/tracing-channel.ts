@@ -1,17 +1,17 @@
 /**
  * Tracing channels of `node:diagnostics_channel`, on platforms that have the module. The start and the end of a call
- * are published, and the call runs within the `AsyncLocalStorage` stores of subscribers. Without subscribers, nothing
- * is created.
+ * are published. The call runs within the `AsyncLocalStorage` stores that subscribers have bound to the channel.
+ * Without subscribers, nothing is created.
  *
  * @module
  */
 
 import { builtinModule } from './builtin-module.js';
 
-/** The channels. The full name of each begins with `hosted-client:`, for example `hosted-client:call`. */
+/** The channels. The full name of each channel begins with `hosted-client:`, for example `hosted-client:call`. */
 export type ChannelName = 'call' | 'attempt' | 'wait' | 'callback';
 
-/** One step of a tracing channel. */
+/** The channel of one step of a trace, as `node:diagnostics_channel` creates it. */
 interface Channel {
   readonly hasSubscribers: boolean;
   publish(message: object): void;
@@ -33,13 +33,13 @@ export interface TraceMessage {
   /** A short code for the error; null if there is no error so far. */
   errorCode: string | null;
   /**
-   * A subscriber of `start` may set this function, if it has no `AsyncLocalStorage` to bind to the channel. The function
-   * must call `run` at once, in the subscriber's own context.
+   * If a subscriber of `start` has no `AsyncLocalStorage` to bind to the channel, it may set this function. The
+   * function must call `run` at once, in the subscriber's own context.
    */
   [runInside]?: (run: () => void) => void;
 }
 
-/** The key of {@link TraceMessage}'s function, which is the same in every copy of this package. */
+/** The key of the function in {@link TraceMessage}. The key is the same in every copy of this package. */
 export const runInside: unique symbol = Symbol.for('hosted-client:runInside') as typeof runInside;
 
 let channels: Readonly<Record<ChannelName, TracingChannel>> | null | undefined;
@@ -86,7 +86,10 @@ export async function trace<T>(channel: TracingChannel, message: TraceMessage, r
   }
 }
 
-/** Completes a message. If a subscriber has made this impossible, the traced work continues without an error. */
+/**
+ * Completes a message. If a subscriber has frozen the message, or has given it a setter that throws, the traced work
+ * continues without an error.
+ */
 export function completeMessage<Message extends object>(message: Message, facts: Partial<Message>): void {
   try {
     Object.assign(message, facts);
@@ -95,7 +98,7 @@ export function completeMessage<Message extends object>(message: Message, facts:
   }
 }
 
-/** A trace of a task that consists of several functions, such as a wait. */
+/** A trace of a task whose work is spread over several functions, for example a wait for a job. */
 export interface Trace {
   /** Runs a part of the task within the subscribers' contexts. */
   inside<T>(run: () => T): T;
@@ -103,7 +106,7 @@ export interface Trace {
   end(): void;
 }
 
-/** Publishes the start of a task that consists of several functions. */
+/** Publishes the start of a task whose work is spread over several functions. */
 export function beginTrace(channel: TracingChannel, message: TraceMessage): Trace {
   let inside: Trace['inside'] = (run) => run();
   enter(channel, message, () => {

@@ -7,7 +7,10 @@
 
 import { isEnabledInNode, type ProcessFacts, readProcessFacts } from './env-proxy.js';
 
-/** Finds the variable that names a proxy for this URL, if the platform's fetch ignores the proxy; otherwise null. */
+/**
+ * Returns the name of the variable that sets a proxy for this URL, if the platform's fetch ignores that proxy.
+ * Otherwise returns null.
+ */
 export function findUnusedProxy(url: string, facts: ProcessFacts | null = readProcessFacts()): string | null {
   if (facts?.runtime !== 'node' || isEnabledInNode(facts)) return null;
   const { protocol, hostname } = new URL(url);

@@ -44,7 +44,7 @@ export interface AppSettings {
   readonly live: Live;
   readonly partnerId: string;
   readonly apiKeys: Readonly<Record<Environment, string>> | null;
-  /** The OpenAPI description; null if it is not installed. */
+  /** The text of the OpenAPI description. Null if the file is not installed. */
   readonly description: string | null;
 }
 
@@ -81,7 +81,7 @@ export function createApp(settings: AppSettings): Hono {
   app.onError((error, c) => {
     if (!(error instanceof HostedValidationError)) throw error;
     if (c.req.path.startsWith('/control/')) return c.json({ error: error.message, issues: error.issues }, 400);
-    return page(c, <ProblemPage title="That did not work" message={error.message} />, 400);
+    return page(c, <ProblemPage title="This request was rejected" message={error.message} />, 400);
   });
   app.notFound((c) =>
     c.req.path.startsWith('/control/')
@@ -139,8 +139,8 @@ function addLinkPages(app: Hono, { simulation, running }: AppSettings): void {
 }
 
 /**
- * Reads the form of a link's page. Consent and outcome are required. Without an ID type, the job gets the link's first
- * ID type.
+ * Reads the form of a link's page. Consent and outcome are required. If the form has no ID type, the job gets the
+ * link's first ID type.
  */
 function readForm(fields: URLSearchParams, { link }: FoundLink): { form: FormState; idType: WireIdType | null } {
   const [id, outcome, consent] = [fields.get('id'), fields.get('outcome'), fields.get('consent')];
@@ -234,7 +234,7 @@ function jobsOf(running: RunningService, { environment, link }: FoundLink): read
   return running.environments[environment].context().store.jobsOf(link.refId);
 }
 
-/** Redirects to the page that sent the form, and on that page to a row. */
+/** Redirects to the page that sent the form, with the row's id as the fragment. */
 function back(c: Context, otherwise: string, rowId: string): Response {
   const referrer = URL.parse(c.req.header('referer') ?? '');
   const isOwn = referrer !== null && isHttpUrl(referrer) && referrer.host === c.req.header('host');

@@ -13,7 +13,7 @@ import type { Delivery } from './post-callback.js';
 import type { SandboxCallback } from './types.js';
 import type { Work } from './work.js';
 
-/** The mistakes that `resend` can make in a callback. */
+/** The mistakes that `resend` can put into a callback on purpose. */
 export const variants = ['forged', 'stale', 'altered', 'unsigned'] as const;
 
 export type Variant = (typeof variants)[number];
@@ -21,7 +21,7 @@ export type Variant = (typeof variants)[number];
 /** A callback, with the data that is needed to post it again, even after a restart. */
 export interface KeptCallback {
   readonly view: MutableCallback;
-  /** The index of the reported result in the results of the job. */
+  /** The index of the reported result in the job's list of results. */
   readonly entry: number;
   readonly variant: Variant | null;
   /** Whether the callback is posted again after a failure. */
@@ -53,17 +53,21 @@ export interface CallbackSettings {
 export interface Callbacks {
   /** The latest callbacks, oldest first. The array is never replaced, so callers can keep it. */
   readonly list: readonly SandboxCallback[];
-  /** Posts the callback of a job's result, after the job's earlier callbacks. Does nothing without a callback URL. */
+  /**
+   * Posts the callback of a job's result, after the job's earlier callbacks. If there is no callback URL, does nothing.
+   */
   send(environment: Environment, job: JobRef, entry: number): void;
   /** Posts a callback again, as a new callback with only one delivery. */
   resend(id: number, variant: Variant | null): Promise<SandboxCallback>;
-  /** The state to save: the callbacks in the list, and the waiting callbacks that the list no longer has. */
+  /** The state to save: the callbacks in the list, and waiting callbacks that were already removed from the list. */
   state(): { readonly lastId: number; readonly kept: readonly KeptCallback[] };
-  /** Restores a saved state, and posts its waiting callbacks, except callbacks that `resend` created. */
+  /**
+   * Restores a saved state, and posts its waiting callbacks. A waiting callback that `resend` created is not posted.
+   */
   restore(state: { readonly lastId: number; readonly kept: readonly KeptCallback[] }): void;
   /**
-   * Removes all callbacks. Later callbacks get higher ids, so `GET /control/callbacks?after=ID` never misses a
-   * callback.
+   * Removes all callbacks. Ids do not start again: later callbacks get higher ids. So `GET /control/callbacks?after=ID`
+   * never misses a callback.
    */
   clear(): void;
 }

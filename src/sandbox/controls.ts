@@ -56,7 +56,7 @@ export const failNextInput = inputObject({
         z.string('must be a string').check(z.regex(/^[\x20-\x7e]*$/, 'must contain only printable ASCII characters')),
       ),
     },
-    'must be an object with a kind',
+    'must be an object with the property "kind"',
   ).check(
     z.refine(
       (fault) => fault.kind !== 'status' || fault.status !== undefined,

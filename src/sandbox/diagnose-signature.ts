@@ -1,6 +1,7 @@
 /**
- * Finds out why a signature is not accepted. The sandbox knows the keys, so it can compute the signature that each
- * usual mistake gives, and compare it with the received signature. No message contains a key or a signature.
+ * Finds out why a signature is not accepted. The sandbox knows the keys. For each usual mistake, it computes the
+ * signature that results from the mistake, and compares it with the received signature. No message contains a key or a
+ * signature.
  *
  * @module
  */
@@ -77,10 +78,10 @@ function unreadableTimestamp(operation: OperationName, wire: Wire): string {
 function staleMessage(offMs: number): string {
   const minutes = Math.round(Math.abs(offMs) / 60_000);
   const direction = offMs < 0 ? 'behind' : 'ahead of';
-  return `Sign just before you send, and set the sender's clock: the timestamp is ${minutes} min ${direction} this machine's clock`;
+  return `Sign just before you send, and set the sender's clock correctly: the timestamp is ${minutes} min ${direction} this machine's clock`;
 }
 
-/** Finds the mistake that gives the received signature. */
+/** Finds the mistake that results in the received signature. */
 async function explain(request: WrongRequest, facts: SigningFacts): Promise<Diagnosis> {
   for (const { problem, message, candidates } of mistakesOf(request, facts)) {
     for (const candidate of await candidates(request, facts)) {
@@ -92,5 +93,5 @@ async function explain(request: WrongRequest, facts: SigningFacts): Promise<Diag
 
 function unknownMistake(environment: Environment): string {
   const text = `timestamp, partner id and "${assumedSignatureContext}"`;
-  return `Check that the key is the key of the environment "${environment}", and sign ${text} as one text: none of the usual mistakes explains this signature`;
+  return `Check that the key is the key of the environment "${environment}", and that the signed text is ${text} without separators: none of the usual mistakes explains this signature`;
 }

@@ -1,7 +1,7 @@
 /**
- * A server that sends responses of the testing kit (`WrittenResponse`) and of the platform (`Response`). It checks the
- * headers of a request, and then reads the body, up to a limit. If it gets no response to send, for example because a
- * test has injected a fault, it breaks the connection.
+ * An HTTP server. It can send responses of the testing kit (`WrittenResponse`) and of the platform (`Response`). It
+ * checks the headers of a request, and then reads the body, up to a limit. If there is no response to send, the server
+ * breaks the connection. This happens, for example, when a test has injected a fault.
  *
  * @module
  */
@@ -38,7 +38,10 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** Starts to listen. Rejects with the platform's error if it cannot listen. `createSite` is called with the port. */
+/**
+ * Starts to listen. Rejects with the platform's error if it cannot listen. Calls `createSite` with the port that the
+ * server listens on.
+ */
 export function listen(at: { host: string; port: number }, createSite: (port: number) => Site): Promise<HttpServer> {
   // Node's check of `Host` is off, because our own check rejects requests without this header.
   const server = http.createServer({ requireHostHeader: false, requestTimeout: 30_000 });

@@ -93,7 +93,10 @@ function readKept(file: string, path: string, unlock: () => void): string | null
   }
 }
 
-/** Creates the folder, and returns its real path, so that all paths of a folder lead to the same lock. */
+/**
+ * Creates the folder, and returns its real path. So different paths to one folder (for example symbolic links) lead to
+ * the same lock.
+ */
 function makeFolder(path: string): string {
   try {
     mkdirSync(path, { recursive: true });
@@ -114,7 +117,7 @@ function lockFolder(path: string): () => void {
     unlock = lockFile(join(path, 'sandbox.lock'));
   } catch (error) {
     if (!/not a database/.test(String(error))) throw createFolderError(path, error);
-    const problem = `must be a folder of a sandbox: delete "sandbox.lock" in ${path}, because it is not a lock`;
+    const problem = `must be a folder of a sandbox: delete the file "sandbox.lock" in ${path}, because it is not the lock of a sandbox`;
     throw createConfigError({ path: 'folder', message: problem });
   }
   if (unlock !== null) return unlock;

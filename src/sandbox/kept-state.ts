@@ -26,7 +26,7 @@ export interface PendingReview {
 
 /** Everything that a sandbox restores after a restart. */
 export interface KeptState {
-  /** The state of the testing kit's service, as its `save` wrote it. */
+  /** The state of the testing kit's service, as the service's function `save` returned it. */
   readonly service: string;
   readonly lastCallbackId: number;
   readonly callbacks: readonly KeptCallback[];
@@ -48,7 +48,7 @@ const time = z.pipe(
 );
 const environment = choice<Environment>(environments);
 const job = inputObject({ userId: anyString, jobId: anyString });
-const sightings = list(z.custom<readonly [string, number]>(isSighting, 'must be a key and a time in ms'));
+const sightings = list(z.custom<readonly [string, number]>(isSighting, 'must be a pair: a key, and a time in ms'));
 
 const state = inputObject({
   version: choice([1], 'must be 1'),

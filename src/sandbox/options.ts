@@ -84,7 +84,7 @@ const shape = {
   spelling: z.optional(choice(['table', 'sample', 'random'], 'must be "table", "sample" or "random"')),
   seed: z.optional(z.custom<number>(Number.isSafeInteger, 'must be an integer')),
   latencyMs: z.optional(pause),
-  apiKeys: z.optional(inputObject(byEnvironment, 'must be an object with the keys of the environments')),
+  apiKeys: z.optional(inputObject(byEnvironment, 'must be an object with the API keys of the environments')),
   baseUrls: z.optional(
     inputObject({ sandbox: httpUrl, production: httpUrl }, 'must have the URLs of both environments'),
   ),
@@ -105,7 +105,7 @@ export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
   const { data, issues } = check(sandboxOptions, options);
   if (data === undefined) throw createConfigError(...issues);
   if (data.scheme === 'ed25519' && data.apiKeys !== undefined) {
-    throw createConfigError({ path: 'apiKeys', message: 'must be left out with the scheme "ed25519"' });
+    throw createConfigError({ path: 'apiKeys', message: 'must be left out if the scheme is "ed25519"' });
   }
   if (data.baseUrls !== undefined && data.baseUrls.sandbox === data.baseUrls.production) {
     throw createConfigError({ path: 'baseUrls', message: 'must have different URLs' });
@@ -131,7 +131,8 @@ export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
 }
 
 /**
- * Writes a host as `URL` does, but without the brackets of an IPv6 address; null if the value is not exactly a host.
+ * Writes a host in the form of `URL.hostname`, but removes the brackets of an IPv6 address. Returns null if the value
+ * is not a host, or contains more than a host.
  */
 function toHost(value: string): string | null {
   const name = value.replace(/^\[(.*)\]$/, '$1');

@@ -6,7 +6,10 @@
 
 import type { SandboxOutcome } from './types.js';
 
-/** A result that the service reports. A result with `success` completes the job. */
+/**
+ * A result that the service reports. A result that has the property `success` completes the job, also if `success` is
+ * false.
+ */
 export interface OutcomeResult {
   readonly code: string;
   readonly text: string;

@@ -23,7 +23,7 @@ export interface Delivery {
 export interface Posting {
   readonly url: string;
   readonly body: string;
-  /** The names and IP addresses that are allowed besides this machine, in lower case. */
+  /** The names and IP addresses of allowed hosts, in lower case. This machine is always allowed. */
   readonly callbackHosts: readonly string[];
   /**
    * The sandbox's own port. Callbacks to this port are not allowed, because they could cause further callbacks without

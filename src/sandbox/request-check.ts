@@ -77,8 +77,8 @@ function onlyHostOf({ rawHeaders, headers }: IncomingMessage): string | null {
 }
 
 /**
- * Whether a request comes from a page of this server, or from no page. Browsers send `Origin` with every request that
- * changes something, so a request without `Origin` comes from no page.
+ * Whether a request comes from a page of this server, or does not come from a page. Browsers send `Origin` with every
+ * request that changes something. So a request without `Origin` does not come from a page.
  */
 function isOwnOrigin(origin: string | undefined, hosts: ReadonlySet<string>): boolean {
   if (origin === undefined) return true;

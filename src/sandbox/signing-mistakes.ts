@@ -71,7 +71,7 @@ const order: readonly SignatureProblem[] = [
 const anyScheme: readonly Mistake[] = [
   {
     problem: 'leading_zeros',
-    message: 'Sign the partner id with its leading zeros: the signed text has the number without them',
+    message: 'Sign the partner id with its leading zeros: the signed text has the partner id without them',
     candidates: async ({ environment, timestamp }, { sign, partnerId }) => {
       const bare = partnerId.replace(/^0+/, '');
       return bare === partnerId ? [] : [await sign(environment, timestamp.signedText, bare)];
@@ -80,7 +80,7 @@ const anyScheme: readonly Mistake[] = [
   {
     problem: 'timestamp_text',
     message:
-      'Sign exactly the text that is sent as "timestamp": the signed text has another spelling of the time, or another time',
+      'Sign exactly the string that is sent as "timestamp": the signed text has the time in another form, or has another time',
     candidates: ({ environment, timestamp }, { sign, partnerId }) =>
       Promise.all(spellingsOf(timestamp).map((text) => sign(environment, text, partnerId))),
   },
@@ -119,8 +119,8 @@ function textOf(timestamp: string, partnerId: string): string {
 const maxReadingGapMs = 250;
 
 /**
- * The texts that senders sign by mistake in place of the sent timestamp: other spellings of the time, and times close
- * to it.
+ * Other strings that senders sign by mistake instead of the sent timestamp: other spellings of the same time, and times
+ * close to it.
  */
 function spellingsOf({ signedText, ms }: ParsedTimestamp): readonly string[] {
   const iso = new Date(ms).toISOString();
@@ -180,7 +180,7 @@ function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacF
     {
       problem: 'key_decoded',
       message:
-        'Use the key unchanged, as text: the key of this signature was decoded from base64 or hex, or encoded as base64 or hex',
+        'Use the key unchanged, as a string: this signature was made with a key that had been encoded or decoded (base64 or hex)',
       candidates: () => decodedKeys(key).map((bytes) => base64(text, bytes)),
     },
     {

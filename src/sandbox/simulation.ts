@@ -70,7 +70,7 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
     return null;
   }
 
-  /** Adds a result to a job, and posts its callback. */
+  /** Adds a result to a job, and posts the callback of this result. */
   function report(environment: Environment, job: JobRef, { success, ...result }: OutcomeResult): void {
     const { store } = contextOf(environment);
     const stored = store.findJob(job);
@@ -156,7 +156,7 @@ function checkLink(context: ControlContext, refId: string, environment: Environm
   throw createPlayError('refId', closedMessage(closed));
 }
 
-/** Finds the chosen ID type of a link. Without a choice, it is the link's first ID type. */
+/** Finds the chosen ID type of a link. If `chosen` is undefined, returns the link's first ID type. */
 function chooseIdType({ idTypes }: StoredLink, chosen: IdType | WireIdType | undefined): WireIdType | null {
   const [first] = idTypes;
   if (chosen === undefined) return first ?? null;

@@ -50,7 +50,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return running.site;
   };
   const server = await listenAt(settings, createSite, keeper);
-  if (running === null) throw new Error('the server did not create its site');
+  if (running === null) throw new Error('the server was started, but createSite was not called');
   return (running as RunningSandbox).complete(server);
 }
 
@@ -91,13 +91,13 @@ async function listenAt(
     keeper?.release();
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') {
-      const message = `must be a free port, and ${port} on ${host} is in use: stop the server that uses it, or choose another port (0 takes any)`;
+      const message = `must be a free port, and ${port} on ${host} is in use: stop the server that uses it, or choose another port (0 chooses any free port)`;
       throw createConfigError({ path: 'port', message });
     }
     if (code === 'EACCES') {
       throw createConfigError({
         path: 'port',
-        message: `must be a port that this user may open, and ${port} needs more rights`,
+        message: `must be a port that this user may open: ${port} needs more rights`,
       });
     }
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {

@@ -20,7 +20,7 @@ export interface StoryEvent {
 export interface Sightings {
   /** When a link's page was first opened. {@link linkKey} gives the key. */
   readonly opened: ReadonlyMap<string, number>;
-  /** When the status of a job was fetched after its last result. {@link jobKey} gives the key. */
+  /** When the final status of a job was first fetched. {@link jobKey} gives the key. */
   readonly confirmed: ReadonlyMap<string, number>;
 }
 

@@ -17,9 +17,12 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    * URLs.
    */
   baseUrls?: Readonly<Record<Environment, string>>;
-  /** The URL that the URLs of all links begin with. Default: `/links` of the sandbox. */
+  /** The beginning of the URL of every link. Default: `/links` of the sandbox. */
   linkBaseUrl?: string;
-  /** The port; 0 takes any free port. If the port is in use, an error names it. Default 4085. */
+  /**
+   * The port. If it is 0, the sandbox chooses a free port. If the port is in use, the start fails with an error that
+   * contains the port. Default 4085.
+   */
   port?: number;
   /**
    * The address to listen on. If it is not a loopback address, anyone on the network can use the sandbox, and a warning
@@ -27,30 +30,35 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    */
   host?: string;
   /**
-   * More names for the header `Host` of requests, with or without a port. `localhost`, `127.0.0.1` and `[::1]` are
-   * always allowed. A request with any other `Host` gets 421. Default: none.
+   * Further values that the sandbox accepts in the header `Host` of requests: names with or without a port.
+   * `localhost`, `127.0.0.1` and `[::1]` are always allowed. A request with any other `Host` gets 421. Default: none.
    */
   allowedHosts?: readonly string[];
   /**
-   * Hosts that callbacks may be posted to besides this machine: names or IP addresses. Callbacks are also posted to a
-   * name that is not in this list, but only if the name resolves to this machine or to a listed IP address. Default:
-   * none.
+   * Hosts that callbacks may be posted to: names or IP addresses. This machine is always allowed. A name that is not in
+   * this list is allowed only if it resolves to this machine or to a listed IP address. Default: none.
    */
   callbackHosts?: readonly string[];
   /**
-   * The callback URL for links without a callback URL: absolute http(s). Default: the results of such links are not
-   * posted.
+   * The callback URL for links that have none. It must be an absolute http(s) URL. Default: the results of such links
+   * are not posted.
    */
   defaultCallbackUrl?: string;
   /** The pauses before a failed callback is posted again, in milliseconds. Default: 1, 5, 25 and 120 seconds. */
   callbackRetriesMs?: readonly number[];
   /** How long a review lasts, from "under review" to the final result, in milliseconds. Default 3,000. */
   reviewMs?: number;
-  /** The share of requests that get the status 503, from 0 to 1; `seed` decides which requests. Default 0. */
+  /**
+   * The share of requests that get a response with status 503: a number from 0 to 1. The option `seed` determines which
+   * requests these are. Default 0.
+   */
   failureRate?: number;
   /** The folder in which links, jobs and callbacks are kept, so that they survive a restart. Default: only in memory. */
   folder?: string;
-  /** The largest length of the lists `requests` and `callbacks`: an integer of 0 or more. Default 1,000. */
+  /**
+   * The largest number of entries that each of the lists `requests` and `callbacks` keeps: an integer of 0 or more.
+   * Default 1,000.
+   */
   keepRequests?: number;
   /**
    * Called with every request to the service, after its response was created. Errors that this function throws are
@@ -160,7 +168,8 @@ export interface SandboxCallback {
    * - `'waiting'`: a delivery is running or planned;
    * - `'delivered'`: the receiver responded with a 2xx status;
    * - `'gave_up'`: the last delivery failed, and no other delivery is planned;
-   * - `'not_allowed'`: the URL is the sandbox itself, or the URL's host is neither this machine nor in `callbackHosts`.
+   * - `'not_allowed'`: the sandbox does not post callbacks to this URL. It is the URL of the sandbox itself, or its
+   *   host is neither this machine nor in `callbackHosts`.
    */
   readonly state: 'waiting' | 'delivered' | 'gave_up' | 'not_allowed';
   /** Every delivery, oldest first. */
@@ -189,22 +198,23 @@ export interface Sandbox {
   /** The latest callbacks of both environments, oldest first: at most `keepRequests`. */
   readonly callbacks: readonly SandboxCallback[];
   /**
-   * Gives the options of a client of this sandbox.
+   * Returns the options for a client that uses this sandbox.
    *
    * @param environment - The environment of the client. Default `'sandbox'`.
    * @returns Partner, environment, key, base URLs and `wire`.
    */
   clientOptions(environment?: Environment): HostedClientOptions;
   /**
-   * Plays an outcome on a link, as an end user does on the link's page. It resolves when the job has started. The
-   * results of the job follow. If there is a callback URL, the sandbox posts a callback for each result.
+   * Plays an outcome on a link, as an end user does on the link's page. The promise resolves when the job has started.
+   * The results of the job are reported at once, or after `reviewMs` if they need a review. If there is a callback URL,
+   * the sandbox posts a callback for each result.
    *
    * @param refId - The reference id of the link.
    * @param outcome - How the verification ends.
    * @param options - The environment of the link (default `'sandbox'`) and the ID type (default: the link's first one).
    * @returns Both ids of the job, after it has started.
-   * @throws {HostedValidationError} when there is no such link, outcome or ID type, when the link is disabled or has
-   *   expired, or when it is for a single use and was used.
+   * @throws {HostedValidationError} when there is no such link, outcome or ID type, or when the link is disabled, has
+   *   expired, or is for a single use and already has a job.
    */
   play(
     refId: string,
@@ -220,7 +230,7 @@ export interface Sandbox {
    * Posts a callback again. The new callback is a new entry of `callbacks`, and has only one delivery.
    *
    * @param callbackId - The number of the callback.
-   * @param options - The mistake to make in the new callback.
+   * @param options - The option `variant`: the mistake to put into the new callback.
    * @returns The new callback, after its delivery.
    * @throws {HostedValidationError} when there is no such callback or variant.
    */
@@ -232,7 +242,7 @@ export interface Sandbox {
     },
   ): Promise<SandboxCallback>;
   /**
-   * Waits until all work has ended: no review is running, and no callback is being posted or will be posted again.
+   * Waits until all work has ended: no review is running, and no delivery of a callback is running or planned.
    *
    * @returns Nothing.
    */
@@ -240,13 +250,13 @@ export interface Sandbox {
   /**
    * Deletes links, jobs, callbacks, requests and faults, and restarts the random numbers from `seed`.
    *
-   * @returns Nothing, after all running work has ended.
+   * @returns A promise that resolves when all running work has ended.
    */
   reset(): Promise<void>;
   /**
    * Stops the server. With the option `folder`, it also saves the state, for the next sandbox with this folder.
    *
-   * @returns Nothing, after all timers and sockets have ended.
+   * @returns A promise that resolves when all timers and sockets have ended.
    */
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Writes the environment variables of a client of a sandbox, as lines for a shell. Most programs that read `.env` files
- * accept these lines, too.
+ * Writes shell commands that set the environment variables for a client of a sandbox. Most programs that read `.env`
+ * files also accept these lines.
  *
  * @module
  */

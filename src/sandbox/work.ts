@@ -7,7 +7,7 @@
 export interface Work {
   /** Aborts when the work must end. */
   readonly signal: AbortSignal;
-  /** Runs `act` after `ms`. The returned function cancels it, and `stop` cancels it, too. */
+  /** Runs `act` after `ms`. The returned function cancels the timer, and `stop` cancels it, too. */
   later(ms: number, act: () => void): () => void;
   /** Counts `task` as under way until it settles. `task` must not reject. */
   run(task: Promise<void>): void;

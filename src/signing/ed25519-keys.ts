@@ -1,6 +1,6 @@
 /**
- * Signs with Ed25519. Verifies signatures that pass the checks of `strict-ed25519.ts`. This code is loaded with the
- * first signature.
+ * Signs with Ed25519. A signature is verified only if it passes the checks of `strict-ed25519.ts`. This code is loaded
+ * with the first signature.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export async function createSigningKey(secretKey: Uint8Array): Promise<SigningKe
   return key;
 }
 
-/** Creates a function that accepts a signature by any of several keys. */
+/** Creates a function that accepts a signature if it is valid for any of the given public keys. */
 export async function createVerifier(
   publicKeys: readonly Uint8Array[],
 ): Promise<(message: Uint8Array, signature: Uint8Array) => boolean> {

@@ -23,7 +23,10 @@ import type { Signer } from './signer.js';
 export interface Ed25519Options {
   /** Your secret key: the 32-byte seed, or the 64 bytes of seed and public key. */
   secretKey: string | Uint8Array;
-  /** The service's public key, 32 bytes. If there are several, a signature by any of them is accepted. */
+  /**
+   * The service's public key, 32 bytes. If you pass several keys, a signature that is valid for any of them is
+   * accepted.
+   */
   servicePublicKey: string | Uint8Array | readonly (string | Uint8Array)[];
   /** The end of the signed text, after timestamp and partner id. Default `'sid_request'`. */
   context?: string;

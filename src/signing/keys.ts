@@ -7,7 +7,7 @@
 import type { Issue } from '../errors/hosted-error.js';
 import { decodeBase64 } from '../runtime/base64.js';
 
-/** Finds what is wrong with an API key; `path` names its option. */
+/** Finds what is wrong with an API key. `path` is the name of the option that has the key. */
 export function findApiKeyIssues(key: unknown, path: string): readonly Issue[] {
   if (typeof key !== 'string') return [{ path, message: 'must be a string' }];
   if (key.trim() === '') return [{ path, message: 'must not be blank' }];
@@ -22,8 +22,8 @@ export function findContextIssues(context: unknown): readonly Issue[] {
 }
 
 /**
- * Copies a key's bytes from base64 or bytes. Null if the key has another form, or if its length is not one of
- * `lengths`.
+ * Returns a copy of the bytes of a key that is given as base64 or as bytes. Null if the key has another form, or if its
+ * length is not one of `lengths`.
  */
 export function toKeyBytes(key: unknown, lengths: readonly number[]): Uint8Array | null {
   // slice() would be wrong: the slice of a Buffer shares its memory, which the caller may overwrite.

@@ -9,9 +9,10 @@ export interface SignatureInput {
   /** The partner id, leading zeros included. */
   readonly partnerId: string;
   /**
-   * The timestamp exactly as it is sent or received, with every character unchanged. A timestamp that is sent as a
-   * number is given as its digits. If the timestamp of a response is a number, `verify` is called with its digits. If
-   * the signature does not match, `verify` is called again, with the ISO 8601 form of the number.
+   * The timestamp exactly as it is sent or received, with every character unchanged. If a timestamp is sent as a
+   * number, this is the string of its digits. If the timestamp of a response is a number, `verify` is called with its
+   * digits. If the signature does not match, `verify` is called again. For this call, the number is read as
+   * milliseconds since the epoch, and `timestamp` is this time in ISO 8601.
    */
   readonly timestamp: string;
 }
@@ -43,8 +44,8 @@ export interface Signer {
    */
   sign(input: SignatureInput): string | Promise<string>;
   /**
-   * Verifies a signature of the service. Your method must return `false` for a malformed signature: if it throws, the
-   * call fails with a `HostedConfigError`, as if the signer were broken.
+   * Verifies a signature of the service. For a malformed signature, your method must return `false` and must not throw.
+   * If it throws, the call fails with a `HostedConfigError`, as for a broken signer.
    *
    * @param signature - The signature, as received.
    * @param input - What the signature must cover.

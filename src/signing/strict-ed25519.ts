@@ -1,7 +1,7 @@
 /**
- * The checks before Ed25519 verification (RFC 8032 §5.1.7). They reject all input about which libraries and platforms
- * disagree. They accept a 64-byte signature with S < L, and a canonical public key, if neither the key nor R is of
- * small order.
+ * The checks before Ed25519 verification (RFC 8032 §5.1.7). If libraries or platforms disagree about a signature or a
+ * key, the checks reject it. They accept a signature only if it has 64 bytes, S < L, and R is not of small order. They
+ * accept a public key only if it is canonical and not of small order.
  *
  * @module
  */
@@ -18,8 +18,8 @@ const fieldPrime = 2n ** 255n - 19n;
 const orderEightY = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
 
 /**
- * The y coordinates of the eight points of small order (1, 2, 4 and 8). The last two values are p and p + 1: a lenient
- * decoder accepts them for 0 and 1.
+ * The y coordinates of the eight points of small order (1, 2, 4 and 8). The last two values are p and p + 1. A lenient
+ * decoder reads them as 0 and 1.
  */
 const smallOrderY: ReadonlySet<bigint> = new Set([
   1n,

@@ -1,6 +1,6 @@
 /**
- * Verifies the signature of a response or a callback (docs/protocol.md §5). The signature covers the timestamp and
- * the partner id: it proves who signed and when, but not the content.
+ * Verifies the signature of a response or a callback (docs/protocol.md §5). The signature covers the timestamp and the
+ * partner id. It proves who signed and when, but it does not prove the content.
  *
  * @module
  */
@@ -37,11 +37,12 @@ export function signaturesIn({ sec_key, signature }: Properties): readonly unkno
 }
 
 /**
- * Verifies every signature among the properties, over the property `timestamp`. Then checks the age of the timestamp.
- * Returns no promise in the usual case: one valid signature, and a signer that returns no promise.
+ * Verifies that every signature among the properties covers the property `timestamp`. Then checks the age of the
+ * timestamp. If there is one valid signature, and the signer returns no promise, this function returns no promise. This
+ * is the usual case.
  *
- * The caller must first detach `properties` from a polluted `Object.prototype` (`detachFromPrototype`). Otherwise a
- * signature that other code has put there would be read.
+ * The caller must first detach `properties` from a polluted `Object.prototype` (`detachFromPrototype`). Otherwise, a
+ * signature that other code has put on `Object.prototype` would be read.
  */
 export function verifySigned(properties: Properties, verification: Verification): Verdict | Promise<Verdict> {
   const signatures = signaturesIn(properties);

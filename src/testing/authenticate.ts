@@ -26,7 +26,7 @@ export const authWindowMs = assumedMaxResponseAgeMs;
 
 /**
  * Finds the name of the property with a request's signature. Each operation expects either `sec_key` or `signature`. If
- * a request has only the other name, the other name is used, because deployments differ (§4, §5).
+ * a request has only the property with the other name, that property is used, because deployments differ (§4, §5).
  */
 export function signaturePropertyOf(body: Body, operation: OperationName, wire: Wire): 'sec_key' | 'signature' {
   const expected = operation === 'jobs.status' ? wire.jobSignatureMember : 'signature';

@@ -18,7 +18,7 @@ export type CallbackOptions = NonNullable<Parameters<MockEnvironment['jobs']['ca
 export interface CallbackWriter {
   /** Writes the callback of one result, as a request to `url`. */
   write(job: StoredJob, url: string, options: CallbackOptions): Promise<Request>;
-  /** The parts of the callback that was written for a result; null if no callback was written yet. */
+  /** The parts of the callback that was written for this result. Null if no callback was written for it yet. */
   signedResultOf(result: StoredResult): SignedResult | null;
   /** When the latest callback was signed, in ms since the epoch; null if no callback was written yet. */
   readonly lastSignedAt: number | null;
@@ -34,7 +34,10 @@ export interface CallbackWriterSettings {
   onChange(): void;
 }
 
-/** For each result, the callback that was written for it. Also the time when the latest callback was signed. */
+/**
+ * For each result, the callback that was written for it. `lastSignedAt` is the time when the latest callback was
+ * signed.
+ */
 export interface SignedResults {
   readonly results: readonly (readonly [StoredResult, SignedResult])[];
   readonly lastSignedAt: number | null;

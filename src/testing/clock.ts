@@ -9,7 +9,7 @@ import { createDueQueue, type Due } from '../runtime/due-queue.js';
 import { isLoading } from '../runtime/lazy.js';
 
 /**
- * Shows whether the code under test is idle: how often the test clock was used, and how many `whileBusy` calls are
+ * Shows whether the code under test is idle. It counts the uses of the test clock, and the `whileBusy` calls that are
  * running.
  */
 interface Activity {
@@ -40,7 +40,7 @@ const idleTurns = 4;
  * @param startMs - Milliseconds since the epoch. Default: the beginning of 2026.
  * @returns The clock. Give it to the client, and to the mock service if you use the mock service.
  *
- * @example Wait two minutes in no time
+ * @example Wait two minutes without real waiting
  * ```ts
  * const clock = createTestClock();
  * const service = createMockService({ clock });
@@ -108,7 +108,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
   return clock;
 }
 
-/** Runs `act`. A test clock does not move until `act` is done, so `act` must not sleep. */
+/** Runs `act`. While `act` runs, a test clock does not move. So `act` must not sleep on it. */
 export async function whileBusy<T>(clock: Clock, act: () => Promise<T>): Promise<T> {
   const activity = activities.get(clock);
   if (activity !== undefined) activity.running += 1;
@@ -119,7 +119,7 @@ export async function whileBusy<T>(clock: Clock, act: () => Promise<T>): Promise
   }
 }
 
-/** Sleeps on `clock`, or by the platform's timers if the clock has no `sleep`. */
+/** Sleeps on `clock`. If the clock has no `sleep`, uses the platform's timers. */
 export function sleepOn(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (clock.sleep !== undefined) return clock.sleep(ms, signal);
   return sleepBy(signal, !(ms > 0), (wake) => {
@@ -153,7 +153,10 @@ function sleepBy(
   });
 }
 
-/** Resolves when no code has used the clock for several event-loop turns, and no counted work is running. */
+/**
+ * Waits for several consecutive event-loop turns in which no code uses the clock, no code is being loaded, and no
+ * `whileBusy` call is running.
+ */
 async function waitUntilIdle(activity: Activity): Promise<void> {
   let usesBefore = activity.uses;
   for (let idle = 0; idle < idleTurns; idle++) {
@@ -165,8 +168,8 @@ async function waitUntilIdle(activity: Activity): Promise<void> {
 }
 
 /**
- * Waits until all code that is ready has run. Web Crypto signs and verifies on other threads, so this function also
- * runs a small digest there, and waits for it.
+ * Waits until all code that is ready has run. Web Crypto signs and verifies on other threads. So this function also
+ * computes a small digest with Web Crypto, and waits for it.
  */
 async function runReadyTasks(): Promise<void> {
   await crypto.subtle.digest('SHA-256', new Uint8Array());

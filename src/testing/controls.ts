@@ -28,7 +28,7 @@ type JobControls = MockEnvironment['jobs'];
 export type JobStart = NonNullable<Parameters<JobControls['start']>[0]>;
 type Outcome = Parameters<JobControls['complete']>[1];
 
-/** The callback URL for links without a callback URL: the partner's default (§6). */
+/** The callback URL for links that have none: the partner's default (§6). */
 const defaultCallbackUrl = 'https://partner.hosted.test/callbacks';
 
 /** Creates the controls of links. `getContext` is called each time, because a reset replaces the context. */
@@ -107,8 +107,8 @@ export function startJob(
 }
 
 /**
- * Says why no job can start on a link; null if a job can start. §3 does not show what happens on an expired or a used
- * link: it is a rule of this mock that no job starts on it.
+ * Says why no job can start on a link. Null if a job can start. §3 does not show what happens on an expired link or a
+ * used link. In this mock, no job starts on such a link.
  */
 export function closedStateOf(
   link: StoredLink,
@@ -128,7 +128,7 @@ export function closedMessage(closed: keyof typeof closedTexts): string {
 const closedTexts = {
   disabled: 'is disabled',
   expired: 'has expired',
-  used: 'is for a single use and was used',
+  used: 'is for a single use and already has a job',
 } as const;
 
 function findJob(store: Store, job: JobRef): StoredJob {

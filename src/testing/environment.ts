@@ -83,7 +83,7 @@ interface EnvironmentState {
   save(): SavedEnvironment;
 }
 
-/** Creates the state that a reset replaces. It is empty, or is the saved state `given`. */
+/** Creates the state that a reset replaces. It is empty, or is restored from the saved state `given`. */
 function createState(settings: EnvironmentSettings, given?: SavedEnvironment): EnvironmentState {
   const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs, keepRequests, onChange } = settings;
   const saved = given && readEnvironment(given);

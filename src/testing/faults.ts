@@ -18,7 +18,7 @@ export interface FaultQueue {
   all(): readonly ComingFault[];
 }
 
-/** A fault that has not happened yet, and how many requests it is for. */
+/** A fault that has not happened yet, and for how many more requests it happens. */
 export interface ComingFault {
   readonly operation: OperationName;
   readonly fault: MockFault;
@@ -74,7 +74,10 @@ function defaultBodyOf(status: number, operation: OperationName): object {
   return { error: `Rejected with status ${status}` };
 }
 
-/** Chooses how a response with this fault is signed. `usual` says how the response is signed without the fault. */
+/**
+ * Chooses how a response with this fault is signed. `usual` is the way in which the response is signed if there is no
+ * fault.
+ */
 export function chooseSigning(fault: MockFault | null, usual: Signing): Signing {
   if (fault?.kind === 'bad-signature') return 'forged';
   if (fault?.kind === 'stale-timestamp') return 'stale';
@@ -82,7 +85,7 @@ export function chooseSigning(fault: MockFault | null, usual: Signing): Signing 
   return usual;
 }
 
-/** The page of a proxy, instead of the service's response. */
+/** An HTML page that a proxy sends instead of the service's response. */
 export const htmlPage: ResponseData = { status: 200, body: '<!doctype html><title>Welcome</title>Please sign in' };
 
 /** Creates the error with which Node's fetch reports a broken connection. */

@@ -44,7 +44,10 @@ export interface ServerState {
   readonly keepRequests: number;
   readonly clock: Clock;
   readonly latencyMs: number;
-  /** The timestamps of the latest requests. No response gets one of them, unless the service echoes timestamps. */
+  /**
+   * The timestamps of the latest requests. A response has one of these timestamps only if the service echoes
+   * timestamps.
+   */
   readonly requestTimes: RequestTimes;
   /** Gives the `x-request-id` of the next response. */
   nextRequestId(): string;
@@ -128,8 +131,8 @@ function sign(data: ResponseData, request: ParsedRequest, server: ServerState): 
 }
 
 /**
- * Chooses the property for the signature of a response. If the request has its signature in the unexpected property,
- * the response uses that property, too.
+ * Chooses the property for the signature of a response. If the request has its signature in another property than
+ * expected, the response uses the property of the request.
  */
 function chooseSignatureProperty({ operation, body }: ParsedRequest, { auth, context }: ServerState): string {
   const spelled = context.spell('sec_key', 'signature');

@@ -7,7 +7,7 @@
 import type { Spell } from './dialect.js';
 import type { StoredJob, StoredResult } from './store.js';
 
-/** How jobs are written: the brand word in field names, and the spelling. */
+/** How jobs are written: the brand word in field names (see `wire.brand`), and the function that chooses spellings. */
 export interface JobSpelling {
   readonly brand: string;
   readonly spell: Spell;
@@ -34,7 +34,7 @@ export function writeJobStatus(job: StoredJob, parts: JobStatusParts, nowMs: num
 
 /**
  * Writes the status of a job without a result. The `result` of such a job is a string or an empty object, or is missing
- * (§2.4). In deployments, a status may also have only `job_complete`, which §2.4 does not show.
+ * (§2.4). In deployments, `job_complete` may also be the only property of a status. §2.4 does not show this.
  */
 function writeWaiting(job: StoredJob, spell: Spell): object {
   return spell<object>(
@@ -88,7 +88,7 @@ const identity = {
   ExpirationDate: 'Not Available',
 };
 
-/** The ID type that the end user chose, if it is known. */
+/** The properties of the ID type that the end user chose. Empty if it is not known. */
 function writeIdType({ idType }: StoredJob): object {
   return idType === null ? {} : { IDType: idType.id_type, Country: idType.country };
 }
@@ -123,7 +123,7 @@ function writeBoolean(value: boolean, spell: Spell): boolean | string {
   return spell<boolean | string>(value, value, String(value), String(value).toUpperCase());
 }
 
-/** Creates a URL that is valid for an hour, in the form of an object store's presigned URL. */
+/** Creates a URL that is valid for an hour. It looks like a presigned URL of an object store. */
 function createSelfieUrl(job: StoredJob, nowMs: number): string {
   const signedAt = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
   const signing = new URLSearchParams({

@@ -1,7 +1,7 @@
 /**
  * The keys of one environment. With these keys, the service verifies requests, and signs its responses and callbacks
- * (docs/protocol.md §5). The service does this by the protocol, without the client's signers. So tests fail if this
- * file or a signer has a mistake.
+ * (docs/protocol.md §5). For this, the service follows the protocol, and does not use the client's signers. So tests
+ * fail if this file or a signer has a mistake.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { ed25519 } from '../signing/ed25519.js';
 import type { Signer } from '../signing/signer.js';
 import type { MockServiceOptions } from './types.js';
 
-/** The functions of the service that use its keys. */
+/** The functions that use the keys of one environment. */
 export interface Keys {
   /** The partner's key, as options of a client. */
   readonly clientOptions: { readonly apiKey: string } | { readonly signer: Signer };
@@ -50,7 +50,7 @@ const keyPairs: Readonly<Record<Environment, { readonly partner: KeyPair; readon
 };
 const forgerSeedByte = 5;
 
-/** Creates the keys of `environment` in `scheme`; `apiKey` replaces the fixed key of HMAC. */
+/** Creates the keys for an environment and a scheme. With HMAC, `apiKey` replaces the fixed key. */
 export function createKeys(
   scheme: NonNullable<MockServiceOptions['scheme']>,
   environment: Environment,
@@ -105,8 +105,8 @@ function createEd25519Keys(environment: Environment, messageOf: MessageOf): Keys
 }
 
 /**
- * Calls `create` with Node's crypto module. Returns null if the platform does not have the module, or if `create` or
- * the function that it returns throws.
+ * Calls `create` with Node's crypto module. Also calls the created function once, as a test. Returns null if the
+ * platform does not have the module, if `create` throws, or if the created function throws.
  */
 function byPlatform<T extends Sign | Verify>(create: (crypto: PlatformCrypto) => T): T | null {
   const crypto = platformCrypto();
@@ -132,7 +132,10 @@ async function createHmacSign(apiKey: string): Promise<Sign> {
   return async (message) => toBase64(new Uint8Array(await crypto.subtle.sign('HMAC', key, message)));
 }
 
-/** RFC 8410 §7 and §4: the bytes before a private key's seed in PKCS #8, and the bytes before a public key in SPKI. */
+/**
+ * The bytes before a private key's seed in PKCS #8 (RFC 8410 §7), and the bytes before a public key in SPKI (RFC 8410
+ * §4).
+ */
 const pkcs8Prefix = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 const spkiPrefix = [0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
 

@@ -7,12 +7,12 @@
 import { type Spell, writeTime } from './dialect.js';
 import type { StoredJob, StoredLink } from './store.js';
 
-/** Writes the response of creating a link (§4.1). */
+/** Writes the response to a request that creates a link (§4.1). */
 export function writeCreatedLink(link: StoredLink): object {
   return { link: link.url, ref_id: link.refId };
 }
 
-/** Writes the response of changing a link (§4.2). */
+/** Writes the response to a request that changes a link (§4.2). */
 export function writeUpdatedLink(link: StoredLink, spell: Spell): object {
   return {
     disabled_at: link.disabledAt === null ? writeNull(spell) : writeLinkTime(link.disabledAt, spell),

@@ -16,7 +16,7 @@ import type { MockService } from './types.js';
  * @param service - The service that responds.
  * @returns Handlers for `setupServer`, `setupWorker` or `getResponse`.
  *
- * @example Test code that uses the platform's fetch
+ * @example Test a program that uses the platform's fetch
  * ```ts
  * const service = createMockService();
  * const server = setupServer(...mswHandlers(service)); // from 'msw/node'

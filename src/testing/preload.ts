@@ -1,6 +1,6 @@
 /**
- * Provides the parts of the client that are otherwise loaded at first use. Loading takes real time, and a test with
- * fake timers would move its time on before loading has ended. The mock service itself does not use these parts.
+ * Provides the parts of the client that are otherwise loaded at first use. Loading takes real time. A test with fake
+ * timers could advance its clock before the loading has ended. The mock service itself does not use these parts.
  *
  * @module
  */

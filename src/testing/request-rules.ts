@@ -19,7 +19,10 @@ export interface PropertyRule {
   accepts(value: unknown): boolean;
 }
 
-/** Says in the service's words what is wrong with a body; null if the body is right. The text contains no value. */
+/**
+ * Says in the service's words what is wrong with a body; null if the body is right. The message contains no value from
+ * the body.
+ */
 export function findProblem(body: Body, rules: readonly PropertyRule[]): string | null {
   for (const { property, required, expected, accepts } of rules) {
     const value = body[property];
@@ -42,7 +45,8 @@ const dateTime = {
   accepts: (value: unknown) => typeof value === 'string' && parseIsoTime(value) !== null,
 };
 const idTypes = {
-  expected: 'a list of country, id_type and verification_method, with one method for each ID type of a country',
+  expected:
+    'a list of objects with country, id_type and verification_method; the same country and id_type must always have the same verification_method',
   accepts: isIdTypeList,
 };
 
@@ -72,8 +76,8 @@ export function listLinksRules(firstPage: number): readonly PropertyRule[] {
 }
 
 /**
- * §4.5. The documents do not show which properties are required. Both ids are required here, because only both together
- * identify a job.
+ * §4.5. The documents do not show which properties are required. Here both ids are required, because a job is
+ * identified only by both together.
  */
 export function jobStatusRules(flags: Wire['jobFlags']): readonly PropertyRule[] {
   const accepts = (value: unknown) => value === 'true' || value === 'false';

@@ -72,7 +72,7 @@ export interface RequestTimes {
   has(timestamp: string): boolean;
 }
 
-/** How many timestamps are remembered. A call never sends this many requests. */
+/** How many timestamps are remembered. A call always sends fewer requests than this. */
 const maxRequestTimes = 1_000;
 
 /** Creates an empty set of timestamps. */
@@ -98,7 +98,7 @@ export interface WrittenResponse {
   readonly isTruncated: boolean;
 }
 
-/** Writes a response. `headers` are the headers that every response has. */
+/** Writes a response. `headers` are sent with every response. */
 export function writeResponse(data: ResponseData, headers: Readonly<Record<string, string>>): WrittenResponse {
   const { status } = data;
   if (!(status >= 200 && status <= 599)) throw new RangeError(`A response cannot have the status ${status}`);

@@ -7,7 +7,7 @@
 import type { Wire } from '../protocol/assumptions.js';
 import { type OperationName, routes } from '../protocol/routes.js';
 
-/** The operation that a request is for, or the status of the error if there is no such operation. */
+/** The operation that a request is for. If there is no such operation, the status of the error response. */
 export type RouteMatch =
   | { readonly operation: OperationName; readonly linkId: string }
   | { readonly operation: null; readonly status: 404 | 405 };
@@ -26,7 +26,7 @@ export function matchRoute(method: string, pathname: string, wire: Wire): RouteM
 }
 
 /**
- * Returns the link's id in the path. It is empty if the template has no link id, and null if the path does not match.
+ * Returns the link's id in the path. Empty if the template has no link id. Null if the path does not match.
  */
 function matchPath(template: string, pathname: string, { brand, listMarker }: Wire): string | null {
   const expected = template.replace('{brand}', brand).replace('{list}', listMarker).split('/');

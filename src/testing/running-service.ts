@@ -17,7 +17,7 @@ import { toResponse } from './web-response.js';
 /** No real host has a name under `.test` (RFC 6761 §6.4). */
 const defaultBaseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
 
-/** The service, and for each environment the functions that a server around it needs. */
+/** The service. Also, for each environment, the functions that a server needs to expose the service over HTTP. */
 export interface RunningService {
   readonly service: MockService;
   readonly wire: Wire;
@@ -95,10 +95,10 @@ function checkOptions(options: MockServiceOptions): ServiceSettings {
   }
   const given = environments.map((name) => apiKeys[name]).filter((key) => key !== undefined);
   if (!given.every((key) => typeof key === 'string' && key.trim() !== '')) {
-    throw createRangeError('apiKeys', 'must have keys that are not blank');
+    throw createRangeError('apiKeys', 'must contain only API keys that are not blank');
   }
   if (options.scheme === 'ed25519' && given.length > 0) {
-    throw createRangeError('apiKeys', 'must be left out with the scheme "ed25519"');
+    throw createRangeError('apiKeys', 'must be left out if the scheme is "ed25519"');
   }
   return {
     options,

@@ -54,7 +54,7 @@ export function createMockService(
  * @returns The service, without links and jobs.
  * @throws {RangeError} when an option is out of its range, a URL is not absolute http(s), or a key is blank.
  *
- * @example Test against it
+ * @example Test a client with the mock service
  * ```ts
  * const service = createMockService();
  * const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });

@@ -61,7 +61,7 @@ export interface StoredJob extends JobRef {
 }
 
 /**
- * The part of a store that is saved. It leaves out the URLs of links, because a store creates them from the reference
+ * The part of a store that is saved. The URLs of links are not saved, because a store creates them from the reference
  * ids.
  */
 export interface StoredState {

@@ -17,27 +17,29 @@ export interface MockServiceOptions {
   /** How requests, responses and callbacks are signed. Default `'hmac-sha256'`. */
   scheme?: 'hmac-sha256' | 'ed25519';
   /**
-   * Options about details that the protocol does not show. The service uses them, and `clientOptions` contains them.
+   * Options about details that the protocol does not show. The service uses these options, and passes them on to its
+   * clients in `clientOptions`.
    */
   wire?: WireOptions;
   /** The number of links on a page: an integer of 1 or more. Default 20. */
   pageSize?: number;
   /**
-   * The number of the first page. It is not part of `clientOptions`. Default: the value of `wire.firstPage` if this
-   * value is 0 or 1, otherwise 1.
+   * The number of the first page. `clientOptions` does not contain this number. Default: `wire.firstPage` if it is 0 or
+   * 1, otherwise 1.
    */
   firstPage?: 0 | 1;
   /**
-   * How responses are spelled. `'table'`: as in the protocol's field tables. `'sample'`: as in its samples (`user_ids`
-   * in place of `user_id`, `signature` in place of `sec_key`, no `result` while the job is pending). `'random'`: for
-   * each property, one of these two spellings or a spelling that was seen in deployments. Default `'table'`.
+   * How the service spells the names and values of the properties in its responses. `'table'`: as in the protocol's
+   * field tables. `'sample'`: as in its samples (`user_ids` in place of `user_id`, `signature` in place of `sec_key`,
+   * no `result` while the job is pending). `'random'`: for each property, one of these two spellings or a spelling that
+   * was seen in deployments. Default `'table'`.
    */
   spelling?: 'table' | 'sample' | 'random';
   /** The seed of ids and of `spelling: 'random'`: the same seed gives the same values. Default 1. */
   seed?: number;
   /**
-   * How long the service waits before it responds, in milliseconds on `clock`. It acts on the request before it waits,
-   * so a request has its effect even if the client stops waiting. Default 0.
+   * How long the service waits before it responds, in milliseconds on the service's clock. The service acts on the
+   * request before it waits, so a request has its effect even if the client stops waiting. Default 0.
    */
   latencyMs?: number;
   /** The service's clock. Default: the platform's clock. */
@@ -48,10 +50,11 @@ export interface MockServiceOptions {
    */
   baseUrls?: Readonly<Record<Environment, string>>;
   /**
-   * The URL that the URLs of all links begin with. A slash and the reference id follow. Default: a URL under `.test`.
+   * The beginning of the URL of every link. The URL of a link is this URL, a slash, and the reference id of the link.
+   * Default: a URL under `.test`.
    */
   linkBaseUrl?: string;
-  /** How many of the latest requests the log of each environment keeps: an integer of 0 or more. Default 1,000. */
+  /** The log of each environment keeps this many of the latest requests: an integer of 0 or more. Default 1,000. */
   keepRequests?: number;
   /** The partner's keys. Only for the scheme `'hmac-sha256'`. Default: fixed test keys. */
   apiKeys?: Partial<Record<Environment, string>>;
@@ -64,7 +67,7 @@ export interface MockServiceOptions {
  * @typeParam Name - The environment.
  */
 export interface MockClientOptions<Name extends Environment = Environment> {
-  /** The partner that the service knows. */
+  /** The id of the only partner that the service knows. */
   partnerId: string;
   /** The key of this environment. With the scheme `'ed25519'`, there is a `signer` instead of `apiKey`. */
   apiKey: string;
@@ -95,11 +98,11 @@ export interface MockEnvironment<Options = MockClientOptions> {
    * Partner, environment, key, base URLs, `wire` and `clock` for a client of this environment. The options contain no
    * fetch: add `fetch: service.fetch`, or use msw.
    *
-   * The default values are the same in every process, so a program can also read them from its environment variables.
-   * The partner is `'085'`. With HMAC, `apiKey` is `'sandbox-test-key'` or `'production-test-key'`. With Ed25519, there
-   * is a `signer` instead of `apiKey`. Its secret key is 32 bytes with the value 1 (sandbox) or 3 (production). The
-   * service's public key is `gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=` (sandbox) or
-   * `ypOsFwUYcHHWe4PH/w7+gQjo7EUwV113JoeTM9vavnw=` (production).
+   * The default values are the same in every process. So you can also pass them to a program in its environment
+   * variables. The partner is `'085'`. With HMAC, `apiKey` is `'sandbox-test-key'` or `'production-test-key'`. With
+   * Ed25519, there is a `signer` instead of `apiKey`. The secret key of the `signer` is 32 bytes long. Each of these
+   * bytes is 1 (sandbox) or 3 (production). The service's public key is `gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=`
+   * (sandbox) or `ypOsFwUYcHHWe4PH/w7+gQjo7EUwV113JoeTM9vavnw=` (production).
    */
   readonly clientOptions: Options;
   /**
@@ -124,7 +127,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
   /** Controls of links. */
   readonly links: {
     /**
-     * Gives every link in order of creation, spelled as in the protocol's table.
+     * Returns every link in order of creation. The properties are spelled as in the protocol's field table.
      *
      * @returns The links as in a response (§2.2 of docs/protocol.md).
      */
@@ -136,16 +139,16 @@ export interface MockEnvironment<Options = MockClientOptions> {
      */
     seed(count: number): void;
   };
-  /** Controls of jobs: what end users, reviewers and the service do. */
+  /** Controls of jobs. They do what end users, reviewers and the service do to jobs. */
   readonly jobs: {
     /**
-     * Starts a job, as an end user does by opening a link. Ids that you leave out are generated, except the user id for
-     * a single-use link: the job then gets the link's user id.
+     * Starts a job, as an end user does by opening a link. If you leave out the user id, and the link is for a single
+     * use, the job gets the link's user id. Otherwise, a user id or job id that you leave out is generated.
      *
      * @param job - The ids of the job, and the reference id of its link. All of them are optional.
      * @returns Both ids of the job.
-     * @throws {HostedValidationError} when the link is disabled or has expired, or when it is for a single use and was
-     *   used.
+     * @throws {HostedValidationError} when the link is disabled, has expired, or is a single-use link that already has
+     *   a job.
      * @throws {Error} when there is no such link, or when the job already exists.
      *
      * @example A job of a link
@@ -201,12 +204,13 @@ export interface MockEnvironment<Options = MockClientOptions> {
           },
     ): void;
     /**
-     * Creates the signed callback of one of the job's results. The callback is a request to the link's callback URL. If
-     * the link has no callback URL, the request is to a fixed URL, in place of the account's default. A second callback
-     * of the same result has the same body, timestamp and signature, like a redelivery by the service. Variants:
-     * - `'forged'` is not signed with the service's key,
-     * - `'stale'` is correctly signed, but its timestamp is one hour earlier,
-     * - `'altered'` has another result, with the genuine timestamp and signature,
+     * Creates the callback that reports one of the job's results, and signs it. The callback is a request to the link's
+     * callback URL. If the link has no callback URL, the request goes to a fixed URL. This URL stands for the default
+     * callback URL of the account. A second callback of the same result has the same body, timestamp and signature,
+     * like a redelivery by the service. Variants:
+     * - `'forged'` is signed with a key that is not the service's key,
+     * - `'stale'` is correctly signed, but its timestamp is one hour before the genuine timestamp,
+     * - `'altered'` has the genuine timestamp and signature, but another result,
      * - `'unsigned'` has neither timestamp nor signature.
      *
      * @param job - Both ids of the job.
@@ -222,17 +226,17 @@ export interface MockEnvironment<Options = MockClientOptions> {
         /** The mistake in the callback. Default: none. */
         variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
         /**
-         * Adds a property of this length, in bytes. Use it to test callbacks that are as large as callbacks with images.
-         * Default: no such property.
+         * Adds a property whose value has this many bytes. Use it to test callbacks that are as large as callbacks with
+         * images. Default: no such property.
          */
         padBytes?: number;
       },
     ): Promise<Request>;
     /**
-     * Creates the callback of one of the job's results, as `callback` does, and delivers it.
+     * Creates a callback in the same way as the method `callback`, and delivers it.
      *
      * @param job - Both ids of the job.
-     * @param options - The function that receives the request, the result to report, and the mistake in the callback.
+     * @param options - The result to report, the mistake in the callback, and the function that receives the request.
      * @returns The response.
      * @throws {Error} when there is no such job or result.
      *
@@ -248,11 +252,11 @@ export interface MockEnvironment<Options = MockClientOptions> {
         to?: (request: Request) => Promise<Response>;
         /** The index of the result, from 0. Default: the latest result. */
         entry?: number;
-        /** The mistake in the callback, as in `callback`. Default: none. */
+        /** The mistake in the callback. The values mean the same as in the method `callback`. Default: none. */
         variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
         /**
-         * Adds a property of this length, in bytes. Use it to test callbacks that are as large as callbacks with images.
-         * Default: no such property.
+         * Adds a property whose value has this many bytes. Use it to test callbacks that are as large as callbacks with
+         * images. Default: no such property.
          */
         padBytes?: number;
       },
@@ -287,7 +291,10 @@ export type MockFault =
       kind: 'status';
       /** The HTTP status. */
       status: number;
-      /** The body. A string is sent unchanged. Any other value is sent as JSON. Default: an error of the service. */
+      /**
+       * The body. A string is sent unchanged. Any other value is sent as JSON. Default: a JSON error that fits the
+       * status.
+       */
       body?: unknown;
       /** The header `Retry-After`: seconds, or a date. Default: none. */
       retryAfter?: string;
@@ -297,7 +304,7 @@ export type MockFault =
       kind: 'network';
     }
   | {
-      /** Never responds. Only the request's signal ends the request. */
+      /** Never responds. The request ends only when its signal aborts. */
       kind: 'stall';
     }
   | {
@@ -339,13 +346,14 @@ export interface MockService {
    */
   save(): string;
   /**
-   * Replaces everything in this service with a saved state. The next ids and the callbacks of results are the same as
-   * in the saved service. The URLs of links begin with this service's own `linkBaseUrl`.
+   * Replaces everything in this service with a saved state. The next ids are the same as in the saved service. If the
+   * saved service already created the callback of a result, this service creates the same callback. The URLs of links
+   * begin with this service's own `linkBaseUrl`.
    *
-   * @param state - The string that `save` returned. Create both services with the same partner, seed and spelling.
-   *   Otherwise, later responses and callbacks may differ.
-   * @throws {HostedValidationError} when the string does not have the form that `save` writes. The service stays
-   *   unchanged.
+   * @param state - The string that `save` returned. The service that saves and the service that restores must have the
+   *   same partner, seed and spelling. Otherwise, later responses and callbacks may differ.
+   * @throws {HostedValidationError} when the string does not have the form that `save` writes. In that case, the
+   *   service stays unchanged.
    *
    * @example Continue after another process stopped
    * ```ts

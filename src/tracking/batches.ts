@@ -1,6 +1,7 @@
 /**
- * Collects items while a write is running, so that the next write can store all of them. No item waits until a batch is
- * full, and a busy database gets fewer statements.
+ * Collects items while a write is running, so that the next write can store all of them. A batch is written even if it
+ * is not full, so no item waits for further items. If the database is busy, one statement stores more items, so there
+ * are fewer statements.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
- * Receives callbacks. The client verifies each callback. One statement then stores that the job should be polled soon.
- * The body of a callback is not signed, so its result is not used. Only the ids in the body are stored.
+ * Receives callbacks. The client verifies each callback. Then one statement stores the callback. If the job is
+ * followed, the same statement also makes its next poll due soon. The body of a callback is not signed, so its result
+ * is not used. Only the ids in the body are stored.
  *
  * @module
  */
@@ -35,7 +36,7 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
     return { maxAgeMs: assumedMaxHintAgeMs, replayGuard: everyOneIsNew, ...(maxBytes !== undefined && { maxBytes }) };
   }
 
-  /** Stores a callback. Resolves with true if its job had ended before. */
+  /** Stores a callback. Resolves with true if the callback's job had already ended. */
   async function keep({ userId, jobId, linkId }: CallbackEvent): Promise<boolean> {
     const key = await createKey(environment, ['job', userId, jobId]);
     const refId = isRefId(linkId) ? linkId : null;

@@ -18,9 +18,9 @@ import type { Json } from './types.js';
 import { createWorkingTracker } from './working-tracker.js';
 
 /**
- * Creates a tracker. It follows jobs, and hands over one completion for each tracked job. A completion is handed over
- * at least once, even if processes are killed, and its key never changes. The jobs are stored in PostgreSQL or in a
- * folder. pg-boss delivers the completions.
+ * Creates a tracker. The tracker follows jobs. For each tracked job, it hands over one completion to your handler. A
+ * completion is handed over at least once, even if processes are killed, and its key never changes. The jobs are stored
+ * in PostgreSQL or in a folder. pg-boss delivers the completions.
  *
  * @param options - The client, the place of the tables, and the settings for following jobs.
  * @returns The tracker. It begins to work when `onCompletion` is called.
@@ -63,7 +63,10 @@ async function prepare(context: Context): Promise<void> {
   await installBoss(context);
 }
 
-/** Rejects if `work` takes longer than nine seconds, because a caller's pool may wait for a connection for ever. */
+/**
+ * Rejects if `work` takes longer than nine seconds. Without this limit, `work` might never end, because a caller's pool
+ * can wait for a connection for ever.
+ */
 async function withinTenSeconds<T>(work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

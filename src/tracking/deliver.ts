@@ -1,5 +1,5 @@
 /**
- * Delivers completions: fetches messages, takes tokens for the status requests that the deliveries need, and stores the
+ * Delivers completions: fetches messages, takes tokens from the token bucket for their status requests, and stores the
  * results.
  *
  * @module
@@ -33,7 +33,7 @@ const idleMs = 1_000;
 const maxFetched = 10;
 /** How long, in ms, the loop waits if no request may be sent. */
 const heldMs = 1_000;
-/** How long, in ms, to wait before a result is written again after a failed write. */
+/** How long, in ms, the process waits before it tries again to store a result. */
 const settleAgainMs = 250;
 
 /** Starts the loop. */
@@ -59,7 +59,7 @@ export function createDeliveries<C extends Json>(
   let inHand = 0;
   /** The message id of each completion that is being delivered, by the completion's key. */
   const messageOf = new Map<string, string>();
-  /** How many requests a second all processes may send together. It is 1 until the database has returned the rate. */
+  /** The limit of requests per second, for all processes together. It is 1 until the database has returned the rate. */
   let rate = 1;
 
   const settling = createSettler(context, handOver);
@@ -98,8 +98,8 @@ export function createDeliveries<C extends Json>(
   }
 
   /**
-   * Fetches up to `most` messages. Resolves with the wait for the token bucket, in ms, or with null if there is no
-   * message.
+   * Fetches up to `most` messages. If there are messages, resolves with the time to wait for the token bucket, in ms.
+   * Otherwise, resolves with null.
    */
   async function fetch(most: number): Promise<number | null> {
     const beginBy = performance.now() + beforeHandlerMs;

@@ -19,14 +19,14 @@ interface Files {
  * Creates the folder if it is missing, and locks it.
  *
  * @returns A function that unlocks the folder.
- * @throws {HostedStorageError} when another process, or another tracker of this process, has the folder (`locked`).
+ * @throws {HostedStorageError} when another process, or another tracker of this process, uses the folder (`locked`).
  */
 export function lockFolder(folder: string): () => void {
   const files = builtinModule('node:fs') as Files | null;
   if (files === null || !canLockFiles()) {
     throw createLockError(
       'locked',
-      'a folder can be locked only under Node 22.13 and later, and under Bun: use "connectionString"',
+      'this runtime cannot lock a folder: use "connectionString", or Node 22.13 or later, or Bun',
     );
   }
   let unlock: (() => void) | null;
@@ -39,7 +39,10 @@ export function lockFolder(folder: string): () => void {
     throw createLockError('unreachable', why, error);
   }
   if (unlock === null)
-    throw createLockError('locked', 'another process has the folder: only one process at a time may use it');
+    throw createLockError(
+      'locked',
+      'another process, or another tracker of this process, uses the folder: only one tracker at a time may use it',
+    );
   return unlock;
 }
 

@@ -25,9 +25,12 @@ export interface Follower {
   drain(): Promise<void>;
 }
 
-/** How often, in ms, an idle process checks for due jobs. Other processes can track jobs too. */
+/**
+ * How often, in ms, an idle process checks for due jobs. The check is needed, because other processes can track jobs
+ * too.
+ */
 const idleMs = 500;
-/** The longest wait, in ms, for running requests before the next jobs are taken. */
+/** The longest time, in ms, that the loop waits for running requests before it takes the next jobs. */
 const gatherMs = 50;
 /** How long, in ms, the loop waits after a failure of the database. */
 const outageMs = 1_000;
@@ -96,7 +99,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     }
   }
 
-  /** Takes up to `most` jobs. Resolves with the wait until more jobs should be taken, in ms. */
+  /** Takes up to `most` jobs. Resolves with the time, in ms, until the loop should take more jobs. */
   async function take(most: number): Promise<number> {
     const [fleet, ...rows] = await database.run(statements.claim, [most]);
     if (!fleet) return idleMs;
@@ -189,9 +192,9 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   }
 
   /**
-   * Compares the link of a verified status with the link that a callback named. The body of a callback is not signed,
-   * so it may name another person's link, which has another context. If the links differ, the job gets the link of the
-   * verified status. Resolves with true if the job is not followed any more.
+   * Compares the link of a verified status with the link that a callback named. The body of a callback is not signed.
+   * So a callback can name the link of another person, and that link has another context. If the links differ, the job
+   * gets the link of the verified status. Resolves with true if the job is not followed any more.
    */
   async function isOfAnotherLink(row: TakenRow, status: JobStatus): Promise<boolean> {
     const linkId = row.isProven ? null : findOtherLink(row, status);

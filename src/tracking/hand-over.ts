@@ -30,17 +30,17 @@ export interface JobEnd {
 }
 
 /**
- * The missing jobs of a link. When the tracker reported them, the link counted them as finished, but no callback had
- * mentioned them.
+ * The missing jobs of a link. The link counted these jobs as finished. But when the tracker reported them, no callback
+ * had mentioned them yet.
  */
 export interface Gap {
   readonly key: string;
   readonly linkKey: string;
-  /** How many jobs have been missing so far. */
+  /** How many jobs are missing now, or were missing until a late callback mentioned them. */
   readonly missing: number;
   /**
-   * How many of the `missing` jobs a late callback has mentioned. They are still counted, because the reported number
-   * never decreases.
+   * The number of `missing` jobs that late callbacks have mentioned. These jobs still count in `missing`, because the
+   * reported number never decreases.
    */
   readonly told: number;
 }
@@ -127,7 +127,7 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
     // `toStorageError` describes the errors of the driver. Two other kinds of errors get the message below: 42501 (the
     // role may not create the tables), and errors of pg-boss itself (its tables are missing or older).
     if (error === fromDriver && code !== '42501') throw toStorageError(error, 'create a tracker');
-    const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing or older: set "migrate" to true and use a role that may create them, or run the SQL of docs/tracking.md`;
+    const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing, or belong to an older version: set "migrate" to true and use a role that may create them, or run the SQL of docs/tracking.md`;
     throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
   }
 }

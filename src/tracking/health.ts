@@ -17,27 +17,27 @@ export interface Health {
   /** Records that a request has failed. */
   failed(error: AnyHostedError): void;
   /**
-   * Takes over the problem that is stored in the database, because another process may have found or solved it. Null
-   * means that no problem is stored.
+   * Copies the problem that is stored in the database, because another process may have found or solved it. Null means
+   * that no problem is stored.
    */
   learn(problem: string | null): void;
 }
 
-/** This number of consecutive failures is a problem of all jobs, if no request has succeeded for `silenceMs`. */
+/** If no request has succeeded for `silenceMs`, this number of consecutive failures counts as a problem of all jobs. */
 const failuresInRow = 3;
 /**
  * Failures are a problem of all jobs only if the last success is at least this long ago, in ms. Otherwise a short fault
  * would also count, because it can make several requests fail at the same time.
  */
 const silenceMs = 1_000;
-/** The longest pause of all processes, in ms, that `Retry-After` can cause. */
+/** The longest pause of all processes, in ms, after a response with `Retry-After`. */
 const maxHoldMs = 3_600_000;
 /** The pause of all processes, in ms, after a 429 without `Retry-After`. */
 const defaultHoldMs = 1_000;
 
 /**
- * Errors that waiting does not solve. If no request has succeeded yet, one of these errors is already a problem of all
- * jobs.
+ * Errors whose cause does not go away by itself. If no request has succeeded yet, a single error of this kind counts as
+ * a problem of all jobs.
  */
 const lasting: ReadonlySet<HostedErrorCode> = new Set(['authentication', 'signature', 'config']);
 

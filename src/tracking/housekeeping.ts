@@ -14,7 +14,7 @@ const everyMs = 30_000;
 /** The largest number of batches that are removed at a time. Further rows are removed a minute later. */
 const maxBatches = 20;
 
-/** How old, in ms, a completion must be before its message is checked. */
+/** The tracker checks the message of a completion only if the completion is at least this old, in ms. */
 const orphanMs = 3_600_000;
 
 /** Starts the housekeeping. */

@@ -60,7 +60,7 @@ const context = z.pipe(
     const text = toJson(value);
     const message =
       text === undefined
-        ? 'must be JSON: strings, finite numbers, booleans, null, and plain arrays and objects of these'
+        ? 'must be JSON: a string, a finite number, a boolean, null, or a plain array or object that contains only such values'
         : new TextEncoder().encode(text).length > maxContextBytes
           ? 'must have at most 16,384 bytes as JSON'
           : null;

@@ -19,7 +19,7 @@ export interface TakenRow {
   readonly userId: string;
   readonly jobId: string;
   readonly linkRefId: string | null;
-  /** How often the row was polled, including this poll. */
+  /** How many times the row was polled, including this poll. */
   readonly polls: number;
   readonly lastError: string | null;
   /** True if the caller tracks the job, or the service knows it. False if only a callback has mentioned it. */
@@ -65,8 +65,9 @@ export type Found =
 export const requestMs = 20_000;
 
 /**
- * How many times a job is polled if only a callback has mentioned it and the service does not know it. With the default
- * waits, these polls take about five minutes. The body of a callback is not signed, so the job may be invented.
+ * If only a callback has mentioned a job and the service does not know it, the job is polled at most this many times.
+ * With the default waits, these polls take about five minutes. The body of a callback is not signed, so the job may be
+ * invented.
  */
 const maxUnknownLooks = 10;
 
@@ -152,7 +153,7 @@ function compare(row: TakenRow, finished: number): Found {
 
 /**
  * A verified status can name several links, in its result and its history. If the callback named none of these links,
- * returns the first of them. Otherwise, or if the status names no link, returns null.
+ * returns the first of them. If the callback named one of these links, or if the status names no link, returns null.
  */
 export function findOtherLink(row: TakenRow, { result, history }: JobStatus): string | null {
   const named = [result, ...(history ?? [])].flatMap((entry) => entry?.partnerParams?.linkId ?? []);

@@ -1,5 +1,5 @@
 /**
- * The options of a tracker, as given and as checked.
+ * The options of a tracker: as the caller gives them, and after the check.
  *
  * @module
  */
@@ -39,12 +39,12 @@ export interface TrackerOptions {
    */
   schema?: string;
   /**
-   * Whether the tracker may create and change tables. If `false`, missing or older tables cause a `HostedStorageError`.
-   * Default `true`.
+   * Whether the tracker may create and change tables. With `false`, missing or outdated tables cause a
+   * `HostedStorageError`. Default `true`.
    */
   migrate?: boolean;
   /**
-   * How many requests a second all processes on this schema may send together. The requests for deliveries are
+   * The limit of requests per second, for all processes on this schema together. The requests for deliveries are
    * included. The value of the tracker that was created last applies to all processes. A tracker without a value keeps
    * the stored value. Default 10.
    */
@@ -73,12 +73,12 @@ export interface TrackerOptions {
   /** How many completions this process may hand over at the same time. Default 10. */
   handlerConcurrency?: number;
   /**
-   * How many times a completion is handed over at most. If the handler fails every time, the completion becomes a dead
+   * A completion is handed over at most this many times. If the handler fails every time, the completion becomes a dead
    * letter. Default 20.
    */
   maxAttempts?: number;
   /**
-   * The wait before a completion is handed over again for the first time, in milliseconds. It is rounded up to full
+   * The wait between the first and the second delivery of a completion, in milliseconds. It is rounded up to full
    * seconds. Each further wait is twice as long. Default 1,000.
    */
   minRetryMs?: number;
@@ -130,7 +130,10 @@ export interface TrackerSettings {
 }
 
 const dayMs = 86_400_000;
-/** The longest `deadlineMs` and `retentionMs`: ten years. Longer than any timer, because these times are dates in the database. */
+/**
+ * The longest `deadlineMs` and `retentionMs`: ten years. No timer can run this long. The limit is possible, because the
+ * database stores these times as dates.
+ */
 const maxAgeMs = 3_650 * dayMs;
 
 const age = z.custom<number>(
@@ -245,9 +248,10 @@ function placeOf({ connectionString, pool, folder }: Given): Place {
 function findConflicts(given: Readonly<Record<string, unknown>>): readonly Issue[] {
   const issues: Issue[] = [];
   const named = places.filter((name) => given[name] !== undefined);
-  if (named.length === 0) issues.push({ path: 'connectionString', message: 'must be there, or "pool" or "folder"' });
+  if (named.length === 0)
+    issues.push({ path: 'connectionString', message: 'must be given if neither "pool" nor "folder" is given' });
   if (named.length > 1) {
-    const message = 'must be the only one of "connectionString", "pool" and "folder"';
+    const message = 'must be given alone: only one of "connectionString", "pool" and "folder" is allowed';
     issues.push(...named.map((path) => ({ path, message })));
   }
   for (const [least, most] of [

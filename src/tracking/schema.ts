@@ -89,9 +89,9 @@ export function createTables(schema: string): readonly string[] {
 
 /** The values that all processes on a schema share. */
 export interface Fleet {
-  /** How many requests a second all processes may send together. */
+  /** The limit of requests per second, for all processes together. */
   readonly rate: number;
-  /** The stored rate before this start, or null if this start did not change it. */
+  /** The stored rate before this process created its tracker. Null if the tracker did not change the rate. */
   readonly rateBefore: number | null;
 }
 

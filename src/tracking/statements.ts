@@ -11,14 +11,14 @@ import type { TrackerSettings } from './options.js';
 import { kinds, outcomes, quote, states } from './schema.js';
 
 /**
- * The largest number of kept jobs that only callbacks have mentioned. The oldest of these jobs are deleted first.
- * Jobs that the service knows are not counted.
+ * The tracker keeps at most this many jobs that only callbacks have mentioned. The oldest of these jobs are deleted
+ * first. Jobs that the service knows are not counted.
  */
 export const maxToldJobs = 10_000;
 
 /**
- * How far deliveries may bring the token bucket below zero: by the tokens that it gets in this many seconds. Beyond
- * this limit, a completion is not delivered, and its job is followed again.
+ * Deliveries may take more tokens than the token bucket has. The deficit is at most the number of tokens that the
+ * bucket gets in this many seconds. Beyond this limit, a completion is not delivered, and its job is followed again.
  */
 export const maxDebtSeconds = 5;
 
@@ -126,11 +126,11 @@ returning key`,
 from ${tracked} t where t.key = $1::uuid and t.kind = ${kinds.job} and t.state <> ${states.untracked}`,
 
     /**
-     * Stores a callback. The next poll of the job becomes due at once, or `minDelayMs` after the last poll that a
-     * callback caused, whichever is later. If nothing would change, nothing is written. If there are more than
-     * `maxToldJobs` jobs that only callbacks have mentioned, the oldest of these jobs are deleted. The returned row
-     * says whether the job had already ended. Parameters: $1 key, $2 user id, $3 job id, $4 ref id of the job's link
-     * or null, $5 key of this link or null.
+     * Stores a callback. The next poll of the job becomes due at once. But if a callback caused a poll less than
+     * `minDelayMs` ago, the next poll becomes due `minDelayMs` after that poll. If nothing would change, nothing is
+     * written. If there are more than `maxToldJobs` jobs that only callbacks have mentioned, the oldest of these jobs
+     * are deleted. The returned row says whether the job had already ended. Parameters: $1 key, $2 user id, $3 job id,
+     * $4 ref id of the job's link or null, $5 key of this link or null.
      */
     hear: `with before as (
   select 1 from ${tracked} where key = $1::uuid and ended_at is not null and state <> ${states.untracked}
@@ -206,7 +206,7 @@ select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.
   t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, t.is_last, t.known, t.has_heard
 from taken t`,
 
-    /** Stores the results of polls of jobs and links that have not ended. Parameters: $1 JSON of rows, $2 keys. */
+    /** Stores the results of polls, if the polled job or link has not ended. Parameters: $1 JSON of rows, $2 keys. */
     note: `update ${tracked} t set last_error = n.last_error,
   is_proven = t.is_proven or (n.is_proven and t.link_ref_id is not distinct from n.link_ref_id),
   missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
@@ -255,7 +255,7 @@ where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracki
 
     /**
      * Adds a gap: the row of a completion with the outcome `unheard`. Parameters: $1 key, $2 key of the link, $3 number
-     * of missing jobs, $4 number of these jobs that callbacks have mentioned since they were reported as missing.
+     * of jobs to report as missing, $4 number of these jobs that callbacks mentioned after an earlier report.
      */
     addGap: `with reported as (
   update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_told = $4::integer where key = $2::uuid and missing < $3::integer
@@ -267,10 +267,11 @@ on conflict (key) do nothing
 returning key, attempts`,
 
     /**
-     * Reads the rows of completions that will be delivered. For each request that their deliveries need, it takes one
-     * token from the token bucket. The result has the number of `tokens` that are left. If this number is below zero,
-     * the requests must wait until the token bucket is refilled to zero. During a pause, during a problem of all jobs,
-     * and beyond `maxDebtSeconds`, no token is taken, and `tokens` is null. Parameter: $1 keys.
+     * Reads the rows of completions that will be delivered. Takes one token from the token bucket for each request that
+     * the deliveries need. The result has the number of `tokens` that are left. If this number is below zero, the
+     * requests must wait until it has risen to zero. No token is taken during a pause, during a problem that affects
+     * all jobs, or if the deficit would exceed the limit of `maxDebtSeconds`. In these cases, `tokens` is null.
+     * Parameter: $1 keys.
      */
     deliver: `with r as materialized (
   select ${identity}, t.outcome, t.attempts, t.missing, t.last_error
@@ -306,8 +307,8 @@ where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOv
     /**
      * Finds completions whose worker died during the last attempt, and turns them into dead letters. Before this
      * statement runs, only pg-boss knows that they failed. A job may be untracked and then tracked again, so it can end
-     * twice. A message that is older than the latest end belongs to the earlier completion, and is ignored. Parameter:
-     * $1 name of the queue.
+     * twice. If a message is older than the latest end of the job, it belongs to the earlier completion. Such a message
+     * is ignored. Parameter: $1 name of the queue.
      */
     findBuried: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = 'TimeoutError',
   attempts = t.attempts + coalesce(m.source_retry_count, 0) + 1
@@ -318,7 +319,7 @@ returning t.attempts`,
 
     /**
      * Lists dead letters. If the key in $2 does not belong to a dead letter any more, the list begins with the oldest
-     * dead letter. Parameters: $1 how many at most, $2 key after which the list begins, or null.
+     * dead letter. Parameters: $1 largest number of dead letters, $2 key after which the list begins, or null.
      */
     deadLetters: `select ${identity}, t.attempts, ${milliseconds('t.ended_at')} as failed_at, t.failure_name, t.failure_code
 from ${tracked} t
@@ -335,9 +336,9 @@ where t.state = ${states.dead} and t.ended_at is not null and ($1::text is null 
 returning t.key`,
 
     /**
-     * Finds completions whose message is missing. This is a safeguard: no message should be removed early, but a
-     * completion without a message would never be handed over. Parameters: $1 name of the queue, $2 lowest age of the
-     * completions in ms.
+     * Finds completions whose message is missing. This is a safeguard. Messages are not expected to be removed early,
+     * but a completion without a message would never be handed over. Parameters: $1 name of the queue, $2 lowest age of
+     * the completions in ms.
      */
     findOrphans: `select t.key, t.attempts from ${tracked} t
 where t.state = ${states.handingOver} and t.ended_at <= now() - ${interval('$2::double precision')} and not exists (
@@ -349,7 +350,10 @@ order by t.ended_at limit 1000 for update of t skip locked`,
     problem: `update ${fleet} set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
   hold_until = greatest(hold_until, clock_timestamp() + ${interval(1_000)})`,
 
-    /** Removes the problem. All processes continue, unless a pause that the service has requested is not over yet. */
+    /**
+     * Removes the problem. If the service has requested a pause that is not over yet, all processes continue after this
+     * pause. Otherwise, they continue at once.
+     */
     recovered: `update ${fleet} set problem_code = null, problem_since = null, problem_looks = 0, hold_until = null
 where problem_code is not null`,
 

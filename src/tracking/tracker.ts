@@ -54,7 +54,8 @@ export interface Tracker<C extends Json = Json> {
     },
   ): Promise<void>;
   /**
-   * Stops tracking a job. Its completion is not handed over any more, unless the handler is already running.
+   * Stops tracking a job. After that, its completion is no longer handed over. But if the handler is already running,
+   * it continues.
    *
    * @param job - Both ids.
    * @returns True if the tracker knew the job, and its completion was not handled yet.
@@ -77,8 +78,8 @@ export interface Tracker<C extends Json = Json> {
    * @param body - The raw body of the request.
    * @param options - How large the body may be.
    * @returns The content of the callback. Its body is not signed, so the content is only a hint.
-   * @throws {HostedError} when the client's `callbacks.receive` would throw this error. But this method never throws
-   *   because a callback was received before.
+   * @throws {HostedError} when the client's `callbacks.receive` would throw the same error. But this method never
+   *   throws because a callback was received before.
    * @throws {HostedStorageError} when the callback could not be stored. Respond with 503, so that the callback is
    *   redelivered.
    *
@@ -131,11 +132,12 @@ export interface Tracker<C extends Json = Json> {
    * @throws {HostedStorageError} when the database cannot be used.
    */
   deadLetters(options?: {
-    /** How many dead letters to list at most. Default 100. */
+    /** The maximum number of dead letters to list. Default 100. */
     limit?: number;
     /**
-     * The last key of the previous list. The new list begins after this key. If no key is given, or if the dead letter
-     * of this key was retried or untracked since, the list begins with the oldest dead letter.
+     * The last key of the previous list. The new list begins after this key. If no key is given, the list begins with
+     * the oldest dead letter. It also begins there if the dead letter of the given key was retried or untracked in the
+     * meantime.
      */
     after?: string;
   }): Promise<readonly DeadLetter<C>[]>;
@@ -161,7 +163,10 @@ export interface Tracker<C extends Json = Json> {
    * @param options - How long the tracker waits.
    */
   stop(options?: {
-    /** Milliseconds until the signals of requests and handlers abort. Default 30,000. */
+    /**
+     * The time limit, in milliseconds, for running requests and handlers to end. After this time, their signals abort.
+     * Default 30,000.
+     */
     timeoutMs?: number;
   }): Promise<void>;
 }

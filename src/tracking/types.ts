@@ -65,7 +65,7 @@ export type Json =
 export interface JobToTrack<C extends Json = Json> extends JobRef {
   /**
    * Your own data. It is handed over with the completion. JSON of at most 16 KiB. It is stored, so it must not contain
-   * a person's name or number.
+   * a person's name, ID number or phone number.
    */
   context?: C;
   /** The reference id of the job's link, if it is known. */
@@ -113,13 +113,13 @@ export type Completion<C extends Json = Json> = {
       readonly lastError: HostedErrorCode | null;
     }
   | {
-      /** The link counts more finished jobs than callbacks have mentioned. */
+      /** The link's counters include finished jobs that no callback has mentioned. */
       readonly outcome: 'unheard';
       /** Always null. The tracker does not know which jobs are missing. */
       readonly job: null;
       /**
-       * How many jobs of this link have been missing so far. If a late callback mentions a missing job, the number does
-       * not decrease.
+       * How many jobs of this link were reported as missing so far, including this report. If a late callback mentions
+       * a missing job, the number does not decrease.
        */
       readonly missing: number;
     }
@@ -159,7 +159,7 @@ export interface TrackedJob<C extends Json = Json> extends JobRef {
   readonly state: 'heard' | 'tracking' | 'handing_over' | 'done' | 'dead';
   /** The context that the job was tracked with, or null if it has none. */
   readonly context: C | null;
-  /** How often the job was polled. */
+  /** How many times the job was polled. */
   readonly polls: number;
   /** The date of the next poll, or null if the job is not followed. */
   readonly nextPollAt: Date | null;
@@ -192,7 +192,7 @@ export interface TrackerStats {
   readonly problem: {
     /** The `code` of the error. */
     readonly code: HostedErrorCode;
-    /** The date since which the problem exists. */
+    /** The date at which the problem began. */
     readonly since: Date;
   } | null;
 }
@@ -204,7 +204,7 @@ export type TrackerEvent =
       type: 'batch';
       /** How many jobs and links were taken. */
       jobs: number;
-      /** The longest time that a taken job or link had been due, in milliseconds. */
+      /** How late the batch was, in milliseconds: the time since the earliest due date of its jobs and links. */
       lateMs: number;
     }
   | {

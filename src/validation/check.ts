@@ -37,7 +37,10 @@ export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<
       : { data: undefined, issues: issuesOf(parsed.error.issues) };
   } catch {
     // The thrown value may contain anything, so it is not shown.
-    return { data: undefined, issues: [{ path: '', message: 'must have plain properties that can be read' }] };
+    return {
+      data: undefined,
+      issues: [{ path: '', message: 'must have properties that can be read: reading one of them threw an error' }],
+    };
   }
 }
 
@@ -67,8 +70,8 @@ export function copyOf(names: readonly string[]) {
 }
 
 /**
- * Checks parsed JSON. The result may be the JSON itself, without a copy, so the caller must use only the result after
- * the check. The result inherits nothing from a polluted prototype.
+ * Checks parsed JSON. The result is the given JSON itself or a copy. In both cases, the caller must use only the result
+ * after the check. The result inherits nothing from a polluted prototype.
  */
 export function checkJson<T>(schema: z.ZodMiniType<T>, json: unknown): CheckResult<T> {
   const polluted = isPolluted();

@@ -101,7 +101,7 @@ export const callOptions = {
     z.pipe(
       z.custom<Record<string, string>>(
         isHeaders,
-        'must map header names to single-line strings, and must not have headers of the client or the connection (content-type, content-length, host, …)',
+        'must map header names to single-line strings; headers that only the client or the connection may set are not allowed (content-type, content-length, host, …)',
       ),
       // Names are in lower case, so that a caller's header replaces the client's header of the same name.
       z.transform((headers: Record<string, string>) =>

@@ -1,9 +1,10 @@
 /**
  * Derives quick checks from schemas. A quick check finds out whether a schema accepts parsed JSON unchanged. It is
- * faster than the schema, which copies an accepted value and lists the problems of a rejected value.
+ * faster than the schema, because the schema copies an accepted value and lists the problems of a rejected value.
  *
- * A quick check accepts nothing that its schema would reject or change. It may reject a value that the schema accepts:
- * an unusual value, or any value if this kind of schema is unknown. The schema then decides.
+ * If a schema would reject or change a value, its quick check rejects this value. A quick check may also reject a value
+ * that the schema accepts. This happens for an unusual value, or for any value if the quick check does not know this
+ * kind of schema. The schema then decides.
  *
  * @module
  */

@@ -40,8 +40,8 @@ export function list<T>(entry: z.ZodMiniType<T>, rules: ListRules = {}): z.ZodMi
 type RecordOf<Shape extends Fields> = z.output<z.ZodMiniObject<Shape, z.core.$loose>>;
 
 /**
- * An object with these fields and any others. Only own properties are read. The result has every field as an own
- * property, so that no inherited property is read in its place.
+ * An object with these fields and any others. Only own properties are read. Every field is an own property of the
+ * result. So an inherited property is never read in place of a field.
  */
 export function record<Shape extends Fields>(
   fields: Shape,

@@ -433,7 +433,7 @@ test.each<[number, string]>([
 
   expect(error).toHaveProperty(
     'message',
-    `Cannot get a link: the service does not accept the signature (status 401); check that partner id and key are those of the sandbox environment, not of production; this machine's clock is ${apart} the service's "Date": set it (NTP); "npx hosted-client doctor" checks the rest`,
+    `Cannot get a link: the service does not accept the signature (status 401); check that partner id and key are those of the sandbox environment, not of production; this machine's clock is ${apart} the service's "Date": set the clock (NTP); "npx hosted-client doctor" checks the rest of the configuration`,
   );
 });
 
@@ -474,7 +474,7 @@ test('a stale response says how far the clocks are apart, and what to do', async
   expect(error).toMatchObject({
     code: 'signature',
     reason: 'stale',
-    message: `Cannot get the status of a job: the response cannot be trusted: this machine's clock is 6 min behind the service's "Date": set it (NTP), or raise "maxResponseAgeMs"`,
+    message: `Cannot get the status of a job: the response cannot be trusted: this machine's clock is 6 min behind the service's "Date": set the clock (NTP), or raise "maxResponseAgeMs"`,
   });
 });
 
@@ -535,8 +535,8 @@ test('a response more than half of what is accepted away is one warning an hour'
 
   expect(counts).toEqual([0, 1, 1, 1, 2]);
   expect(lines).toEqual([
-    `hosted-client: a response was signed 3 min behind this machine's clock, and "maxResponseAgeMs" accepts 5 min: set the clock (NTP)`,
-    `hosted-client: a response was signed 3 min ahead of this machine's clock, and "maxResponseAgeMs" accepts 5 min: set the clock (NTP)`,
+    `hosted-client: a response was signed 3 min behind this machine's clock, and "maxResponseAgeMs" allows at most 5 min: set the clock (NTP)`,
+    `hosted-client: a response was signed 3 min ahead of this machine's clock, and "maxResponseAgeMs" allows at most 5 min: set the clock (NTP)`,
   ]);
 });
 
@@ -548,7 +548,7 @@ test('a response of any age is none to warn of where any age is accepted', () =>
   createAgeNotice({ maxResponseAgeMs: 1_000, clock }, (line) => lines.push(line))(new Date(now - 501), now);
 
   expect(lines).toEqual([
-    `a response was signed 501 ms behind this machine's clock, and "maxResponseAgeMs" accepts 1000 ms: set the clock (NTP)`,
+    `a response was signed 501 ms behind this machine's clock, and "maxResponseAgeMs" allows at most 1000 ms: set the clock (NTP)`,
   ]);
 });
 

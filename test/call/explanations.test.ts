@@ -80,7 +80,7 @@ const failures: readonly [unknown, string, boolean, boolean][] = [
   [saidByDeno('something else'), `no connection could be made to ${origin}`, true, false],
   [
     new Error('Requires net access to "sandbox.hosted.test:443", run again with the --allow-net flag'),
-    `Deno may not connect to ${origin}: allow it with --allow-net`,
+    `Deno may not connect to ${origin}: start Deno with --allow-net`,
     true,
     false,
   ],
@@ -118,9 +118,9 @@ test('the file of an authority is named in the variable of the runtime, and in n
     return ((await rejection(client.links.get('ref-1'))) as Error).message;
   };
 
-  expect(await say()).toMatch(/set NODE_EXTRA_CA_CERTS to its certificate file/);
+  expect(await say()).toMatch(/set NODE_EXTRA_CA_CERTS to the path of the authority's certificate file/);
   vi.stubGlobal('Deno', { permissions: { querySync: () => ({ state: 'denied' }) } });
-  expect(await say()).toMatch(/set DENO_CERT to its certificate file/);
+  expect(await say()).toMatch(/set DENO_CERT to the path of the authority's certificate file/);
   vi.unstubAllGlobals();
   vi.stubGlobal('process', undefined);
   expect(await say()).toMatch(/does not trust \(SELF_SIGNED_CERT_IN_CHAIN\); "npx hosted-client doctor"/);

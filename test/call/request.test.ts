@@ -56,7 +56,7 @@ test('the id of a link may not be the marker of the list, and no other input is 
     await rejection(client.links.create({ ...link, refId: 'list' } as never)),
   ];
 
-  const marker = { path: 'refId', message: 'must not be the marker of the list operation' };
+  const marker = { path: 'refId', message: 'must not be the value of the option "wire.listMarker"' };
   for (const error of errors) expect(error).toBeInstanceOf(HostedValidationError);
   expect(errors).toMatchObject([
     { issues: [marker] },

@@ -116,7 +116,7 @@ test.each<[string, string]>([
 
   expect(error).toMatchObject({
     code: 'connection',
-    message: `Cannot get a link: ${why}; "npx hosted-client doctor" checks the rest`,
+    message: `Cannot get a link: ${why}; "npx hosted-client doctor" checks the rest of the configuration`,
     cause: { code, message: code },
   });
 });

@@ -45,7 +45,7 @@ test.each<[string, () => Request, number, unknown, object]>([
     HostedResponseError,
     {
       message:
-        'Cannot receive a callback: it was sent by GET, and callbacks come by POST: give this handler the POST requests of its route',
+        'Cannot receive a callback: it was sent with GET, but callbacks are sent with POST: give this handler the POST requests of its route',
       reason: 'malformed',
       issues: [],
       outcome: 'answered',

@@ -60,7 +60,7 @@ test('one that waits gives up after ten seconds, and its turn goes to the next',
     outcome: 'not_sent',
     retryable: true,
   });
-  expect(String(error)).toMatch(/Cannot receive a callback: too many confirmations are in flight/);
+  expect(String(error)).toMatch(/Cannot receive a callback: too many confirmations are running/);
   expect(await turns.take(1, async () => 'next')).toBe('next');
 });
 

@@ -190,7 +190,7 @@ test.each([
 
   const { findings } = JSON.parse(stdout) as Report;
   const message = expect.stringMatching(
-    new RegExp(`^this machine is \\d+ s ${word} the service: set this machine's clock`),
+    new RegExp(`^this machine's clock is \\d+ s ${word} the service's clock: set this machine's clock`),
   );
   expect(findings).toContainEqual({ check: 'clock', state, message });
 });

@@ -19,7 +19,7 @@ test.each([
   [['doctor', '-v'], '"-v" is not a flag of hosted-client doctor'],
   [
     ['doctor', '--api-key', 'x'],
-    '"--api-key" is not a flag: keys are read only from the environment, from HOSTED_API_KEY',
+    '"--api-key" is not a flag: keys are read only from environment variables, such as HOSTED_API_KEY',
   ],
   [['play', '\u001b[2J', 'approved', 'more\u001b[2J'], '"more�[2J" is one argument too many'],
 ])('%j exits 2, and names what would be right', async (args, message) => {

@@ -84,7 +84,7 @@ describe('in a folder', () => {
     const other = await command(['tracking', 'stats', '--folder', folder, '--schema', 'other'], { env: left.env });
     expect(other).toMatchObject({ code: 1, stdout: '' });
     expect(other.stderr).toContain(
-      'Schema "other" has no tables of tracking, or tables of an older version: check --schema',
+      'Schema "other" has no tracking tables, or its tracking tables are of an older version: check --schema',
     );
 
     const { client } = createWorld({ pool: {} } as never);
@@ -92,7 +92,7 @@ describe('in a folder', () => {
     onTestFinished(() => tracker.stop());
     const locked = await command(['tracking', 'stats', '--folder', folder], { env: left.env });
     expect(locked).toMatchObject({ code: 1, stdout: '' });
-    expect(locked.stderr).toContain('another process has the folder');
+    expect(locked.stderr).toContain('another process, or another tracker of this process, uses the folder');
   }, 120_000);
 });
 
@@ -120,9 +120,21 @@ test.each<[string, readonly string[], Env, number, string]>([
     'the database did not respond, or responded with an error (ECONNREFUSED)',
   ],
   ['no partner', ['stats'], { HOSTED_PARTNER_ID: '' }, 2, '"HOSTED_PARTNER_ID" must be set'],
-  ['a folder without a tracker', ['stats', '--folder', tmpdir()], {}, 2, '--folder must be a folder of a tracker'],
+  [
+    'a folder without a tracker',
+    ['stats', '--folder', tmpdir()],
+    {},
+    2,
+    '--folder must be a folder that a tracker has created',
+  ],
   ['no schema', ['stats', '--schema', 'No; drop'], {}, 2, '--schema must be 1 to 40 lower-case letters'],
-  ['no key', ['retry'], {}, 2, 'KEY is missing: hosted-client tracking retry KEY, or --all'],
+  [
+    'no key',
+    ['retry'],
+    {},
+    2,
+    'KEY is missing: write "hosted-client tracking retry KEY" or "hosted-client tracking retry --all"',
+  ],
   ['a key and --all', ['retry', 'x', '--all'], {}, 2, 'KEY and --all are given: give one of them'],
   ['an empty key', ['retry', ''], {}, 2, 'KEY must not be empty'],
   ['a limit of none', ['dead-letters', '--limit', '0'], {}, 2, '--limit must be an integer from 1 to 10000'],
@@ -172,7 +184,7 @@ describe.runIf(programs !== null || isRequired)('on PostgreSQL', () => {
     });
 
     expect(code).toBe(1);
-    expect(stderr).toContain('Schema "absent" has no tables of tracking');
+    expect(stderr).toContain('Schema "absent" has no tracking tables');
     const { rows } = await database.pool.query("select 1 from pg_namespace where nspname like 'absent%'");
     expect(rows).toEqual([]);
   });

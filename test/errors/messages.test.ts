@@ -29,7 +29,7 @@ const json = (status: number, body: object = {}) => Response.json(body, { status
 // Refusals ------------------------------------------------------------------
 
 const checkKeys = (said: string, environment = 'sandbox', other = 'production') =>
-  `the service does not accept the signature (${said}); check that partner id and key are those of the ${environment} environment, not of ${other}; "npx hosted-client doctor" checks the rest`;
+  `the service does not accept the signature (${said}); check that partner id and key are those of the ${environment} environment, not of ${other}; "npx hosted-client doctor" checks the rest of the configuration`;
 
 /** What is said, and what of a create besides. */
 const refusals: readonly [string, Reply, string][] = [
@@ -161,7 +161,7 @@ test('an answer about another job names each member that says so, and no id', as
 
   const message = 'must be the id of the requested job';
   expect(error).toMatchObject({
-    message: `Cannot get the status of a job: the response cannot be used: it is about something other than the request ("user_id" ${message}; "job_id" ${message})`,
+    message: `Cannot get the status of a job: the response cannot be used: it does not match the request ("user_id" ${message}; "job_id" ${message})`,
     issues: [
       { path: 'user_id', message },
       { path: 'job_id', message },

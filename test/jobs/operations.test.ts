@@ -13,8 +13,12 @@ test.each([
   [{ user_id: 'user-1', job_id: 'job-2' }, 'job_id', notAsked],
   [{ job_id: 'job-1', result: { PartnerParams: { user_id: 'user-2' } } }, 'result.PartnerParams.user_id', notAsked],
   [{ job_id: 'job-1', result: { PartnerParams: { job_id: 'job-2' } } }, 'result.PartnerParams.job_id', notAsked],
-  [{}, 'job_id', 'must be there, or in "result.PartnerParams", if the job has succeeded'],
-  [{ result: {} }, 'job_id', 'must be there, or in "result.PartnerParams", if the job has succeeded'],
+  [{}, 'job_id', 'must be at the top of the response or in "result.PartnerParams", because the job has succeeded'],
+  [
+    { result: {} },
+    'job_id',
+    'must be at the top of the response or in "result.PartnerParams", because the job has succeeded',
+  ],
 ])('a success that says it is about %j is a mismatch at %s', async (record, path, message) => {
   const { client } = clientOf(signed({ job_complete: true, job_success: true, ...record }));
 

@@ -141,7 +141,7 @@ test.each([['soon'], [null]])(
 
     expect(error).toBeInstanceOf(HostedResponseError);
     expect(error).toMatchObject({ reason: 'shape', issues: [{ path: 'links[].created_at' }], operation: 'links.list' });
-    expect(String(error)).toContain('leave "createdAfter" out');
+    expect(String(error)).toContain('leave out "createdAfter"');
     expect(await client.links.find({ name: 'b', createdAfter: at(0) })).toBeNull();
     expect(refOf(await client.links.find({ name: 'a' }))).toBe('ref-0');
   },
@@ -279,8 +279,8 @@ test('finds what a create made whose answer was lost', async () => {
 });
 
 test.each([
-  [{}, undefined, '', 'at least one of "name", "userId" and "createdAfter" must be there'],
-  [{ name: undefined }, undefined, '', 'at least one of "name", "userId" and "createdAfter" must be there'],
+  [{}, undefined, '', 'at least one of "name", "userId" and "createdAfter" must be given'],
+  [{ name: undefined }, undefined, '', 'at least one of "name", "userId" and "createdAfter" must be given'],
   [undefined, undefined, '', 'must be an object'],
   [{ name: ' ' }, undefined, 'name', 'must not be blank'],
   [{ userId: 7 }, undefined, 'userId', 'must be a string'],

@@ -44,7 +44,7 @@ test.each<[string, (client: HostedClient) => Promise<unknown>, string, RegExp]>(
     'idTypes[1].verificationMethod',
     onlyMethod,
   ],
-  ['no change', update({}), '', /^at least one of "isDisabled" and "idTypes" must be there$/],
+  ['no change', update({}), '', /^at least one of "isDisabled" and "idTypes" must be given$/],
   [
     'an id with a slash',
     (client) => client.links.get('a/b'),

@@ -128,16 +128,20 @@ const stuckServices: readonly [string, string, Pager, Partial<HostedClientOption
   ['meta.currentPage', 'must be 1 on the first page', () => wirePage(['a'], 0, 5), { wire: { firstPage: 1 } }],
   [
     'meta.totalPages',
-    'must be 1 or more if "meta.totalCount" is more than the links of the page',
+    'must be 1 or more, because "meta.totalCount" is more than the number of links on the page',
     () => wirePage(['a'], 1, 0),
   ],
-  ['links', 'must not be the same links as on the page before', (page = 1) => wirePage(['a', 'b'], page, 5)],
+  ['links', 'must not be the same links as on the previous page', (page = 1) => wirePage(['a', 'b'], page, 5)],
   [
     'links',
     'must not be the same links as on an earlier page',
     (page = 1) => wirePage([`a${page % 3}`, `b${page % 3}`], page, 9),
   ],
-  ['links', 'must not be empty or repeated on so many consecutive pages', (page = 1) => wirePage([], page, 1e15)],
+  [
+    'links',
+    'must not be empty, or have only repeated links, on so many consecutive pages',
+    (page = 1) => wirePage([], page, 1e15),
+  ],
 ];
 
 test.each(stuckServices)('what ends a walk loudly says: "%s" %s', async (path, message, pager, options) => {

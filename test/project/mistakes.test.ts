@@ -120,7 +120,7 @@ const mistakes: readonly Mistake[] = [
   {
     what: 'a clock that is an hour off',
     make: () => get(clientOfKit({ clock: { now: () => Date.now() + 3_600_000 }, clockSkew: 'off' })),
-    says: [/this machine's clock is (?:59|60) min ahead of the service's "Date"/, /set it \(NTP\)/],
+    says: [/this machine's clock is (?:59|60) min ahead of the service's "Date"/, /set the clock \(NTP\)/],
     facts: { code: 'authentication' },
   },
   {
@@ -163,7 +163,7 @@ const mistakes: readonly Mistake[] = [
       const { partnerId, baseUrls } = createMockService().sandbox.clientOptions;
       return get(new HostedClient({ partnerId, baseUrls, apiKey: secrets.key, maxRetries: 0 }));
     },
-    says: [/only the fetch of the testing kit reaches its hosts/, /pass "fetch: service\.fetch" to the client/],
+    says: [/only the testing kit's own fetch can reach the hosts/, /pass "fetch: service\.fetch" to the client/],
     facts: { code: 'connection', outcome: 'not_sent' },
   },
   {
@@ -216,7 +216,7 @@ const mistakes: readonly Mistake[] = [
       vi.stubEnv('no_proxy', '');
       return get(clientAt(`https://127.0.0.1:${await refusingPort()}`));
     },
-    says: [/HTTPS_PROXY is set, and Node's fetch uses it only with NODE_USE_ENV_PROXY=1/],
+    says: [/HTTPS_PROXY is set, but Node's fetch uses it only with NODE_USE_ENV_PROXY=1/],
     facts: { code: 'connection', outcome: 'not_sent' },
   },
   {
@@ -241,7 +241,7 @@ const mistakes: readonly Mistake[] = [
   {
     what: 'a callback that is sent to GET',
     make: () => deliveryError(new Request(`https://partner.test/${secrets.path}`)),
-    says: [/it was sent by GET, and callbacks come by POST/, /give this handler the POST requests/],
+    says: [/it was sent with GET, but callbacks are sent with POST/, /give this handler the POST requests/],
     facts: { code: 'response' },
   },
   {
@@ -259,7 +259,7 @@ const mistakes: readonly Mistake[] = [
   {
     what: 'no key',
     make: () => thrownBy(() => clientOfKit({ apiKey: undefined as never })),
-    says: [/"apiKey" must be there, or "signer" in its place/],
+    says: [/"apiKey" must be set, unless "signer" is set instead/],
     facts: { code: 'config' },
   },
   {

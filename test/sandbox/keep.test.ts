@@ -256,5 +256,5 @@ test('a lock that is a file of something else is named', async () => {
   const error = await startSandbox({ port: 0, folder }).catch((reason: unknown) => reason);
 
   expect(error).toBeInstanceOf(HostedConfigError);
-  expect(String(error)).toContain('delete "sandbox.lock"');
+  expect(String(error)).toContain('delete the file "sandbox.lock"');
 });

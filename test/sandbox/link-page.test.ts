@@ -153,7 +153,7 @@ test('a privacy policy that is not http(s) is no link', async () => {
   const { html } = await read(link?.link_url ?? '');
 
   expect(html).not.toContain('javascript:');
-  expect(html).toContain('has no web address');
+  expect(html).toContain('There is no link to the privacy policy');
 });
 
 test('pages have no inline script or style, and nothing from elsewhere', async () => {

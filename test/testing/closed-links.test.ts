@@ -54,7 +54,7 @@ test('jobs.start() throws HostedValidationError for a single-use link that has a
   open();
 
   expect(refusal(open)).toBeInstanceOf(HostedValidationError);
-  expect(refusal(open)).toMatchObject({ message: expect.stringContaining('was used') });
+  expect(refusal(open)).toMatchObject({ message: expect.stringContaining('already has a job') });
 });
 
 test('a link that is not single use begins any number of jobs', async () => {

@@ -64,8 +64,11 @@ test('createTracker() shows nothing of a connection string', async () => {
 });
 
 test.each([
-  [{}, /: "connectionString" must be there, or "pool" or "folder"$/],
-  [{ pool, folder: 'memory://' }, /"folder" must be the only one of "connectionString", "pool" and "folder"$/],
+  [{}, /: "connectionString" must be given if neither "pool" nor "folder" is given$/],
+  [
+    { pool, folder: 'memory://' },
+    /"folder" must be given alone: only one of "connectionString", "pool" and "folder" is allowed$/,
+  ],
 ])('a tracker without a place, or with two, says what is right', async (places, says) => {
   await expect(createTracker({ client, ...places } as never)).rejects.toThrow(says);
 });

@@ -141,7 +141,7 @@ test('what cannot be read is said to be so, and what it threw is not', () => {
   };
 
   expect(check(inputObject({ companyName: nonBlank }), given).issues).toEqual([
-    { path: '', message: expect.stringMatching(/^must have plain .* that can be read$/) },
+    { path: '', message: expect.stringMatching(/^must have properties that can be read: .* threw an error$/) },
   ]);
 });
 

@@ -14,7 +14,9 @@ const positionals = ['USER_ID', 'JOB_ID'];
 
 const detailFlags: Flags = {
   'image-links': { about: 'also request the URLs of images' },
-  history: { about: 'also request all results so far; with --json, they include the data of the ID' },
+  history: {
+    about: 'also request all results so far; with --json, the output includes the data that was read from the ID',
+  },
 };
 
 const status: Command = {

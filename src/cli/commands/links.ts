@@ -174,7 +174,7 @@ const update: Command = {
     'id-type': { ...idTypeFlag, about: `${idTypeFlag.about}; these IDs replace all earlier IDs` },
     disabled: {
       value: 'true|false',
-      about: 'true disables the link; false sends the request to enable it',
+      about: 'true disables the link; false asks the service to enable it',
       choices: ['true', 'false'],
     },
   },

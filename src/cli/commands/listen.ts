@@ -31,7 +31,8 @@ export const listenCommand: Command = {
     },
     forward: {
       value: 'URL',
-      about: 'post verified callbacks to this URL, unchanged, and respond with the status of its response',
+      about:
+        'post verified callbacks to this URL, unchanged, and respond to the service with the status that this URL returns',
       kind: 'url',
     },
   },

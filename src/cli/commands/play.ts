@@ -1,5 +1,5 @@
 /**
- * `play`: does what an end user does on the sandbox's page of a link.
+ * `play`: does what an end user does on a link's page in the sandbox.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export const playCommand: Command = {
     origin: {
       value: 'URL',
       about:
-        'the URL of the sandbox; default: the URL in the variables if it is on this machine, otherwise http://127.0.0.1:4085',
+        'the URL of the sandbox; default: the base URL in the environment variables if this URL is on this machine, otherwise http://127.0.0.1:4085',
       kind: 'url',
     },
   },

@@ -1,5 +1,5 @@
 /**
- * `sandbox`: the service on this machine.
+ * `sandbox`: runs a simulation of the service on this machine.
  *
  * @module
  */
@@ -27,12 +27,15 @@ const optionsByFlag = {
   folder: 'folder',
 } as const satisfies Record<string, keyof SandboxOptions>;
 
-/** If one of these options has an error, the reason is this machine, not a wrong command line. */
+/**
+ * A problem with one of these options, such as a port in use, comes from this machine, not from a wrong command line.
+ */
 const ofThisMachine = ['port', 'host', 'folder'];
 
 export const sandboxCommand: Command = {
   name: 'sandbox',
-  about: 'run a simulation of the service on this machine, with the pages that end users open, callbacks and a console',
+  about:
+    'run a simulation of the service on this machine, with callbacks, a console, and the pages that end users open',
   positionals: [],
   flags: {
     port: {
@@ -50,15 +53,15 @@ export const sandboxCommand: Command = {
     seed: { value: 'N', about: 'with the same seed, the same requests give the same ids and results', kind: 'integer' },
     spelling: {
       value: 'table|sample|random',
-      about: 'how responses are spelled',
+      about: "the spelling of fields in responses: as in the protocol's field tables, as in its samples, or at random",
       choices: ['table', 'sample', 'random'],
     },
-    'first-page': { value: '0|1', about: 'the number of the first page', choices: ['0', '1'] },
+    'first-page': { value: '0|1', about: 'the number of the first page of a list', choices: ['0', '1'] },
     latency: { value: 'MS', about: 'how long each response takes', kind: 'integer', min: 0, max: 2_147_483_647 },
     'failure-rate': { value: 'P', about: 'the share of requests that get status 503', kind: 'number', min: 0, max: 1 },
     'callback-url': {
       value: 'URL',
-      about: 'the URL that the results of links without a callback URL are posted to',
+      about: 'if a link has no callback URL, its results are posted to this URL',
       kind: 'url',
     },
     'allow-callbacks': {
@@ -106,7 +109,7 @@ function readOptions(given: Arguments): SandboxOptions {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** Creates an error with the same problems, but names flags in place of options. */
+/** Creates an error that lists the same problems, but names flags in place of options. */
 function toFlags({ issues }: HostedConfigError): Error {
   const flagOf = (path: string) => {
     const [option = ''] = path.split('[');

@@ -1,6 +1,6 @@
 /**
- * `tracking stats|dead-letters|retry`: looks at tracked jobs, and hands dead letters over again. These commands create
- * no tables, follow no job and call no handler.
+ * `tracking stats|dead-letters|retry`: counts tracked jobs, lists dead letters, and lets the running processes hand
+ * over dead letters again. These commands create no tables, follow no job and call no handler.
  *
  * @module
  */
@@ -21,7 +21,7 @@ const placeFlags: Flags = {
   schema: { value: 'NAME', about: `the schema of the tracking tables; default ${defaultSchema}` },
   folder: {
     value: 'DIR',
-    about: 'a folder in place of the database in DATABASE_URL; no other process may have it open',
+    about: 'the folder to use in place of the database in DATABASE_URL; no other process may have the folder open',
   },
 };
 
@@ -43,7 +43,8 @@ function factsOf(counts: TrackerStats): Readonly<Record<string, unknown>> {
   return {
     Heard: counts.heard,
     Tracking: counts.tracking,
-    Overdue: overdue === 0 ? 0 : `${overdue}, the oldest by ${Math.round(oldestOverdueMs / 1_000)} s`,
+    Overdue:
+      overdue === 0 ? 0 : `${overdue}, and the oldest has been overdue for ${Math.round(oldestOverdueMs / 1_000)} s`,
     'Handing over': counts.handingOver,
     'Dead letters': counts.dead,
     'Requests sent': counts.requestsSent,
@@ -86,13 +87,16 @@ const deadLetters: Command = {
 
 const retry: Command = {
   name: 'tracking retry',
-  about: 'hand over one dead letter again, or all of them with --all; the running processes call the handlers',
+  about: 'let the running processes hand over one dead letter again, or all of them with --all',
   positionals: ['[KEY]'],
   flags: { ...placeFlags, all: { about: 'hand over every dead letter' } },
   async run(given, context) {
     const [key] = given.positionals;
     const isAll = given.isSet('all');
-    if (key === undefined && !isAll) throw new UsageError('KEY is missing: hosted-client tracking retry KEY, or --all');
+    if (key === undefined && !isAll)
+      throw new UsageError(
+        'KEY is missing: write "hosted-client tracking retry KEY" or "hosted-client tracking retry --all"',
+      );
     if (key !== undefined && isAll) throw new UsageError('KEY and --all are given: give one of them');
     const keys = key === undefined ? 'all' : [key];
     const count = await withTracker(given, context, (tracker) => tracker.retry(keys));
@@ -127,7 +131,8 @@ function findPlace(given: Arguments, { env }: Context): { connectionString: stri
   const folder = given.text('folder');
   if (folder !== undefined) {
     // Without this check, PGlite would create the folder.
-    if (!existsSync(join(folder, 'PG_VERSION'))) throw new UsageError('--folder must be a folder of a tracker');
+    if (!existsSync(join(folder, 'PG_VERSION')))
+      throw new UsageError('--folder must be a folder that a tracker has created');
     return { folder };
   }
   const connectionString = env.DATABASE_URL;
@@ -142,11 +147,11 @@ function toFailure({ reason, message }: HostedStorageError, schema: string): Err
   if (reason === 'unreachable') return new UnreachableError(message);
   if (reason !== 'not_migrated') return new RefusedError(message);
   return new RefusedError(
-    `Schema "${schema}" has no tables of tracking, or tables of an older version: check --schema; docs/tracking.md says how to create them`,
+    `Schema "${schema}" has no tracking tables, or its tracking tables are of an older version: check --schema; docs/tracking.md says how to create them`,
   );
 }
 
-/** Creates an error with the same problems, but names flags in place of options. */
+/** Creates an error that lists the same problems, but names flags in place of options. */
 function toUsage({ issues }: HostedConfigError): UsageError {
   return new UsageError(issues.map(({ path, message }) => `--${path} ${message}`).join('; '));
 }

@@ -12,13 +12,13 @@ import type { Finding } from './finding.js';
 import { toVariable } from './variables.js';
 
 /**
- * The largest difference between the clocks, in ms, without a warning. A small difference says nothing, because the
- * header `Date` has only whole seconds.
+ * The largest difference between the clocks, in ms, that causes no warning. A small difference says nothing, because
+ * the header `Date` has only whole seconds.
  */
 const unsuspiciousMs = 5_000;
 /**
  * With a difference of this many ms or more, signatures are probably rejected as stale. The protocol shows no limit, so
- * this is the default of `maxResponseAgeMs`.
+ * this value is the same as the default of `maxResponseAgeMs`.
  */
 const staleMs = 300_000;
 
@@ -50,11 +50,13 @@ function checkClock(headers: Headers, { from, to }: { from: number; to: number }
   const isNear = Math.abs(offMs) <= unsuspiciousMs + (to - from);
   if (isNear) return { check: 'clock', state: 'well', message: 'agrees with the clock of the service' };
   const seconds = Math.round(Math.abs(offMs) / 1_000);
-  const message = `this machine is ${seconds} s ${offMs > 0 ? 'ahead of' : 'behind'} the service: set this machine's clock (NTP)`;
+  const message = `this machine's clock is ${seconds} s ${offMs > 0 ? 'ahead of' : 'behind'} the service's clock: set this machine's clock (NTP)`;
   return { check: 'clock', state: Math.abs(offMs) >= staleMs ? 'wrong' : 'warning', message };
 }
 
-/** Writes the reason, such as ` (ECONNREFUSED)`, if the platform names a reason. */
+/**
+ * The reason with a blank before it, such as ` (ECONNREFUSED)` or ` within ten seconds`; empty if no reason is known.
+ */
 function reasonOf(error: unknown): string {
   const cause: unknown = Object(error).cause;
   const code: unknown = Object(cause).code;

@@ -58,14 +58,19 @@ export function ConsolePage(view: ConsoleView) {
       <Rows id="jobs" title="Jobs" latest={jobs} empty="No job yet: open a link, or play an outcome.">
         {(shown: ShownJob) => <JobRow {...shown} />}
       </Rows>
-      <Rows id="requests" title="Requests" latest={requests} empty="No request yet: the URLs are under “Connect”.">
+      <Rows
+        id="requests"
+        title="Requests"
+        latest={requests}
+        empty="No request yet: send requests to the URLs under “Connect”."
+      >
         {(request: SandboxRequest) => <RequestRow {...request} />}
       </Rows>
       <Rows
         id="callbacks"
         title="Callbacks"
         latest={callbacks}
-        empty="No callback yet: the results of links with a callback URL are posted."
+        empty="No callback yet: if a link has a callback URL, a callback is posted for each result of its jobs."
       >
         {(callback: SandboxCallback) => <CallbackRow {...callback} />}
       </Rows>

@@ -181,7 +181,7 @@ const variants = [
   ['genuine', 'as it is'],
   ['forged', 'forged: signed by another key'],
   ['stale', 'stale: signed an hour ago'],
-  ['altered', 'altered: another result under the same signature'],
+  ['altered', 'altered: the result was changed after signing'],
   ['unsigned', 'unsigned'],
 ] as const;
 

@@ -45,8 +45,8 @@ function follow(): void {
   }
 
   /**
-   * Keeps one element at its position on the screen: the focused element, or the first visible row if no visible
-   * element has the focus. At the top of the page, rows are not kept in place, so that the reader sees new rows.
+   * Keeps one element at its position on the screen. This is the focused element if it is visible, otherwise the first
+   * visible row. At the top of the page, rows are not kept in place, so that the reader sees new rows.
    */
   function holdPlace(): () => void {
     const isInView = (element: Element): boolean => {
@@ -94,8 +94,8 @@ function follow(): void {
   }
 
   /**
-   * Finds the node to update for `child`: the next node with the same id. For a `child` without an id, it is the node
-   * `from`, or null if `from` is missing, is of another kind, or has an id.
+   * Finds the node to update for `child`: the next node with the same id. If `child` has no id, returns `from`. But if
+   * `from` is missing, is of another kind than `child`, or has an id, returns null.
    */
   function findSame(from: ChildNode | null, child: ChildNode): ChildNode | null {
     const id = child instanceof Element ? child.id : '';

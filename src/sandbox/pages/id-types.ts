@@ -9,7 +9,8 @@ import type { WireIdType } from '../../testing/store.js';
 let countries: Intl.DisplayNames | null = null;
 
 /**
- * The value of an ID type in a form. It has no method, because each ID type of a country has only one method (§2.1).
+ * The value of an ID type in a form. The value does not contain the verification method, because each ID type of a
+ * country has only one method (§2.1).
  */
 export function idTypeValue({ country, id_type: name }: WireIdType): string {
   return `${country}:${name}`;
@@ -38,7 +39,7 @@ export function methodName({ verification_method: method }: WireIdType): string 
   const names: Readonly<Record<string, string>> = {
     biometric_kyc: 'selfie and ID number',
     doc_verification: 'photo of the document',
-    enhanced_document_verification: 'photo of the document, compared with the authority',
+    enhanced_document_verification: 'photo of the document, and its data compared with the data of the authority',
     enhanced_kyc: 'ID number',
   };
   return names[method] ?? method;

@@ -55,8 +55,8 @@ function Problems({ problems }: Pick<FormState, 'problems'>) {
 type Field = FormState['problems'][number]['field'];
 
 /**
- * The problem of a field, shown with the field. The list of problems at the top of the page links to the field, so each
- * field has its name as its id.
+ * The problem of a field, shown with the field. The list of problems at the top of the page has a link to each wrong
+ * field. So the id of each field is its name.
  */
 function Problem({ form, field }: { form: FormState; field: Field }) {
   const problem = form.problems.find((each) => each.field === field);
@@ -113,7 +113,7 @@ function Consent({ link, form }: { link: StoredLink; form: FormState }) {
             Read the privacy policy of {companyName}
           </a>
         ) : (
-          `The privacy policy of ${companyName} has no web address.`
+          `There is no link to the privacy policy of ${companyName}.`
         )}
       </p>
       <label class="choice">
