@@ -108,8 +108,8 @@ export type HostedEvent =
     }
   | {
       /**
-       * A call failed. A call that the caller aborted has no `'error'` event, and neither has a wait
-       * that reached its deadline.
+       * A call failed. There is no `'error'` event for a call that the caller aborted, or for a wait that reached its
+       * deadline.
        */
       type: 'error';
       /** The number of the call. */

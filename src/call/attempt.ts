@@ -108,8 +108,8 @@ export interface Attempt<Call extends CallFacts = CallFacts> {
   /** When the attempt began, in ms since the epoch, by this machine's clock. */
   readonly begunAt: number;
   /**
-   * The correction, in ms, that is added to this machine's time for signing, as it was when the attempt began. During
-   * the attempt, another call may change the client's correction.
+   * The client's correction, in ms, when the attempt began. It is added to this machine's time for signing. During the
+   * attempt, another call may change the client's correction.
    */
   readonly offsetMs: number;
   /** Whether this attempt, or an earlier one, was made only to get a new signature. */

@@ -32,8 +32,8 @@ import { traceCall } from './tracing.js';
 import { send } from './transport.js';
 
 /**
- * Runs an operation on a caller's input. The call starts at once. It rejects if the input is invalid, or if reading the
- * input throws (a getter, a proxy).
+ * Runs an operation on a caller's input. The call starts at once. It rejects if the input is invalid, or if a getter or
+ * a proxy of the input throws.
  */
 export type Call = <Input, WireResponse, Output>(
   operation: Operation<Input, WireResponse, Output>,

@@ -15,7 +15,7 @@ export interface Source {
   createConfigError(issues: readonly Issue[]): HostedConfigError;
 }
 
-/** Creates the error about JSON that is not an object; undefined if the body was not JSON. */
+/** Creates the error about a body that is not a JSON object. If the body was not JSON, `json` is undefined. */
 export function createNoObject(json: unknown, source: Source): HostedResponseError {
   if (json === undefined) return source.createUnusable('malformed');
   return source.createUnusable('shape', [{ path: '', message: 'must be an object' }]);

@@ -135,7 +135,10 @@ function verifyResponse(
   return verdict instanceof Promise ? verdict.then(finish) : finish(verdict);
 }
 
-/** @throws {HostedSignatureError} when a response may have a signature that was sent, in another spelling. */
+/**
+ * @throws {HostedSignatureError} when a response has another spelling of a remembered signature, or is so old that its
+ * signature may be a forgotten one.
+ */
 function assertNotSent(
   sent: SentSignatures,
   { signatures, signedAt }: { readonly signatures: readonly unknown[]; readonly signedAt: Date | null },

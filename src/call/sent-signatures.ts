@@ -1,6 +1,6 @@
 /**
  * The signatures that one call has sent, or that all calls of one wait have sent. Both sides sign the same text with
- * one key. So a response with one of these signatures may be our own request that someone sent back to us
+ * one key. So if a response has one of these signatures, someone may have sent our own signature back to us
  * (docs/protocol.md §5).
  *
  * @module
@@ -83,7 +83,7 @@ function differInFirst(one: string, other: string): boolean {
 const alphanumeric = /[0-9A-Za-z]/;
 
 /**
- * Gives the same text for all spellings of a signature. A caller's own signer may verify the decoded bytes. Such a
+ * Gives the same string for all spellings of a signature. A caller's own signer may verify the decoded bytes. Such a
  * signer accepts our signature with other padding, with blanks, in another alphabet (RFC 4648 §4 and §5), or with
  * hexadecimal digits in capitals.
  */

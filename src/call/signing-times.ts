@@ -27,14 +27,14 @@ export interface SigningTimes {
   /** How long to wait after a collision, in ms. The service then signs for a later time. */
   readonly passingMs: number;
   /**
-   * Gives the time for a request at `now`. `isPoll` is true for the polls of a wait. The signatures of these polls are
-   * remembered together.
+   * Gives the time for a request at `now`. `isPoll` is true for the polls of a wait. The polls of one wait share one
+   * memory of sent signatures.
    */
   next(now: number, isPoll: boolean): SigningTime;
   /**
    * Gives the time for a request that is sent again after a collision. The request is sent {@link passingMs} after the
-   * collision. `collided` is the time for which both the request and its response were signed. The planned lead of
-   * later requests may change, too.
+   * collision. `collided` is the time for which both the request and its response were signed. This call may also
+   * change the planned lead of later requests.
    */
   nextAfterCollision(collided: SigningTime, now: number, isPoll: boolean): SigningTime;
 }
@@ -80,8 +80,8 @@ const ignoredStepMs = 300_000;
 const backMs = 1_000;
 /**
  * A request collides if the timestamp of its response is exactly `leadMs` ahead of the time when the request was made.
- * For one service, the timestamp of each response is always ahead of the time when its request was made by about the
- * same number of ms. So if two leads differ by at least this, in ms, only one of them can cause collisions.
+ * The timestamp of a response is ahead of the time when its request was made. For one service, this distance in ms is
+ * always about the same. So if two leads differ by at least this, in ms, only one of them can cause collisions.
  */
 const minDistanceMs = 250;
 

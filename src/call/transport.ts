@@ -26,7 +26,7 @@ export interface TransportResponse extends ReceivedResponse {
   readonly flaw: 'too_large' | 'not_utf8' | 'redirect' | null;
   /**
    * When the whole response was there, in ms since the epoch. This machine's own clock decides whether a response is
-   * fresh. `Date` does not, because it is not signed.
+   * fresh. The header `Date` does not decide this, because it is not signed.
    */
   readonly receivedAt: number;
 }

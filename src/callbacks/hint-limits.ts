@@ -25,7 +25,9 @@ export interface Hint {
 export interface Permit {
   /** Records that a request is sent now. */
   recordRequest(): void;
-  /** Whether `onEvent` already got this event, after a callback with another body and the same signed time. */
+  /**
+   * Whether `onEvent` already got this event because of an earlier callback with the same signed time and another body.
+   */
   wasEmitted(event: string): boolean;
   /** Records that the hint was handled, and which event `onEvent` got. */
   recordHandled(event: string): void;
@@ -43,7 +45,7 @@ export interface HintLimits {
   wasHandled(hint: Hint): boolean;
   /** Whether a hint is being handled. */
   isBusy(hint: Hint): boolean;
-  /** Whether the guard is used for a hint. It is used for the first few bodies of each job. */
+  /** Whether the guard is used for a hint. For each job, only the first few different bodies use the guard. */
   usesGuard(hint: Hint): boolean;
 }
 

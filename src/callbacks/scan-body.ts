@@ -170,8 +170,8 @@ function skipEscapes(bytes: Uint8Array, from: number, to: number): number {
 }
 
 /**
- * The index after a number, a word, or any other text in the place of a value. If the text is longer than the limit,
- * the index is inside the text.
+ * The index after a number, `true`, `false`, `null`, or any other text in the place of a value. If the text is longer
+ * than the limit, the index is inside the text.
  */
 function skipScalar(bytes: Uint8Array, from: number): number {
   const most = Math.min(from + maxScalarBytes, bytes.length);
@@ -204,7 +204,7 @@ function pairNameOf(raw: Uint8Array): string | null {
   return pairNames.find((known) => known === name) ?? null;
 }
 
-/** Parses a string, a number or a word; undefined if it is not JSON. */
+/** Parses a string, a number, `true`, `false` or `null`; undefined if the bytes are not JSON. */
 function parseScalar(bytes: Uint8Array): unknown {
   try {
     // Stryker disable next-line StringLiteral: the mutated string is not JSON either

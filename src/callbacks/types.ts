@@ -100,9 +100,9 @@ export interface HandlerOptions extends ReceiveOptions {
     error: unknown,
     at: {
       /**
-       * The step that failed: `'read'` is reading the body. `'verify'` is verifying the signature. `'guard'` is
-       * comparing the callback with earlier callbacks. `'confirm'` is fetching job status. `'handle'` is running
-       * `onEvent`.
+       * The step that failed: `'read'` means reading the body. `'verify'` means verifying the signature. `'guard'`
+       * means comparing the callback with earlier callbacks. `'confirm'` means fetching job status. `'handle'` means
+       * running `onEvent`.
        */
       phase: 'read' | 'verify' | 'guard' | 'confirm' | 'handle';
       /** The HTTP status of the response. */
@@ -134,8 +134,8 @@ export interface ReplayGuard {
    *
    * @param key - A digest of the signed timestamp, the partner and the environment. In a handler that confirms, the
    *   digest also covers the job's ids and the body, so two bodies never conflict.
-   * @param bodyDigest - A digest of the body without its signature. The order of the properties and the blanks
-   *   between them do not change it.
+   * @param bodyDigest - A digest of the body without its signature. The order of the properties and the blanks between
+   *   them do not change the digest.
    * @param expiresAt - The guard must remember the callback until this time. After that, the callback is too old to be
    *   accepted. If any age is accepted, this time is a day from now.
    * @param leaseEndsAt - The callback is `'busy'` until this time, unless `commit` or `forget` is called earlier. After

@@ -31,7 +31,7 @@ const commands: readonly Command[] = [
   doctorCommand,
 ];
 
-/** Runs the command in the arguments that follow `hosted-client`. It never rejects. */
+/** Runs a command line. `given` has the arguments after `hosted-client`. It never rejects. */
 export async function run(given: readonly string[], context: Context): Promise<ExitCode> {
   try {
     const [first = ''] = given;

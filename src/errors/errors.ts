@@ -47,8 +47,9 @@ abstract class InputError extends HostedError {
 }
 
 /**
- * An option of the client is invalid, or its signer or clock failed. The error lists all problems at once. A signer
- * fails if it throws, or if `sign` does not return a non-empty string. A clock fails if it does not return a finite number.
+ * An option of the client is invalid, or the client's signer or clock failed. The error lists all problems at once. A
+ * signer fails if it throws, or if `sign` does not return a non-empty string. A clock fails if it does not return a
+ * finite number.
  */
 export class HostedConfigError extends InputError {
   static {
@@ -66,9 +67,9 @@ export class HostedValidationError extends InputError {
 }
 
 /**
- * No connection could be made, or it broke: `outcome` says whether the request may have arrived. If the platform names
- * the reason, `cause.code` has that name, such as `ECONNREFUSED`. The error is not retryable if a certificate was
- * rejected, because the certificate stays the same.
+ * The client could not connect, or the connection broke: `outcome` says whether the request may have arrived. If the
+ * platform names the reason, `cause.code` has that name, such as `ECONNREFUSED`. The error is not retryable if a
+ * certificate was rejected, because the certificate stays the same.
  */
 export class HostedConnectionError extends HostedError {
   static {

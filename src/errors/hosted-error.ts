@@ -90,11 +90,11 @@ export abstract class HostedError extends Error {
   /** True if it is safe to make the same call again, and the new call may succeed. */
   readonly retryable: boolean;
   /**
-   * Whether the service may have acted on the request although the call failed. If it is true after a create, look for
-   * the link before creating it again. It is true if `outcome` is `'unknown'` or `'answered'`, or if an earlier attempt
-   * of the call may have had an effect. It is also true for a `HostedServerError` or `HostedTimeoutError` with the
-   * outcome `'refused'`: a gateway can send such a response after the service has acted. For an operation that only
-   * reads, the value does not matter. If no operation was running, the value is false.
+   * Whether the service may have acted on the request although the call failed. If it is true after `links.create`,
+   * look for the link before you create it again. It is true if `outcome` is `'unknown'` or `'answered'`, or if an
+   * earlier attempt of the call may have had an effect. It is also true for a `HostedServerError` or
+   * `HostedTimeoutError` with the outcome `'refused'`: a gateway can send such a response after the service has acted.
+   * For an operation that only reads, the value does not matter. If no operation was running, the value is false.
    */
   readonly mayHaveActed: boolean;
 

@@ -51,7 +51,7 @@ export interface Jobs {
    *
    * @param job - Both ids of the job. To continue later, also in another process, you need only these ids.
    * @param options - When to poll and how long to wait. By default, the wait ends after ten minutes.
-   * @returns The statuses, to be iterated. The errors below are thrown by the iteration.
+   * @returns An async iterable of the statuses. The errors below are thrown by the iteration.
    * @throws {HostedPollTimeoutError} when the job is still pending at the deadline.
    * @throws {HostedNotFoundError} when the service still does not know the job after `notFoundGraceMs`.
    * @throws {HostedValidationError} when an id is invalid, or an option is out of range.
@@ -99,7 +99,7 @@ export interface Jobs {
    * @param jobs - Your own objects, each with both ids of a job. The next object is read when one more request may be
    *   sent.
    * @param options - When to poll, how long to wait for each job, and how many requests to make at once.
-   * @returns An entry for each job, to be iterated. The errors below are thrown by the iteration.
+   * @returns An async iterable with an entry for each job. The errors below are thrown by the iteration.
    * @throws {HostedValidationError} when `jobs` is not an iterable, or an option is out of range.
    *
    * @example Show the row and the state of each job
@@ -133,7 +133,7 @@ const loadWaiting = lazyModule('waiting', async () => {
   try {
     return await import('./waiting.js');
   } catch {
-    const why = 'the code that waits could not be loaded';
+    const why = 'the code for waits could not be loaded';
     throw new HostedConnectionError(why, { operation: 'jobs.status', retryable: true });
   }
 });

@@ -18,8 +18,8 @@ import type { WaitTrace } from './wait-trace.js';
 /**
  * The state of a wait for one job. It is one flat record to save memory, because there may be a million waits. The ids
  * are copied when the wait begins, because the caller may reuse the object for another job. All times are read from the
- * monotonic clock. They are whole milliseconds: the JavaScript engine would store a number with a fraction outside the
- * record, in 16 more bytes.
+ * monotonic clock. They are whole milliseconds: the JavaScript engine would store a fractional number outside the
+ * record, and would use 16 more bytes for it.
  */
 export interface Wait<J = unknown> extends JobRef, Due {
   /** The caller's own object. */
@@ -31,7 +31,10 @@ export interface Wait<J = unknown> extends JobRef, Due {
   /** True if the wait makes no more polls and only waits for its deadline. */
   isExpiring: boolean;
   polls: number;
-  /** Whether the poll in flight is the last one before the deadline; if none is in flight, whether the next poll is. */
+  /**
+   * Whether the poll in flight is the last poll before the deadline. If no poll is in flight, whether the next poll is
+   * the last one.
+   */
   isLast: boolean;
   /** The duration of the last poll that returned a status. */
   lastPollMs: number;

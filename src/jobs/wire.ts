@@ -1,6 +1,7 @@
 /**
  * The shape of a job status response, checked field by field (docs/protocol.md §2.4, §4.5). Unknown fields are kept.
- * One of them is the field whose name contains the brand. `normalise.ts` reads this field.
+ * One of them is `${Brand}JobID`: the start of this name depends on the option `wire.brand`. `normalise.ts` reads this
+ * field.
  *
  * @module
  */
@@ -15,7 +16,9 @@ export const partnerParamsFields = { user_id: wireCode, job_id: wireCode, job_ty
 /** The fields that the partner sent, as the service returns them. */
 export const wirePartnerParams = record(partnerParamsFields);
 
-/** The fields of {@link wireResult}. An ID number must be a string: as a number, it may have lost digits. */
+/**
+ * The fields of {@link wireResult}. An ID number must be a string: if it was sent as a number, it may have lost digits.
+ */
 export const resultFields = {
   ResultCode: wireCode,
   ResultText: wireString,

@@ -101,7 +101,7 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
 }
 
 const mustBeDated =
-  'must be a date: a link matches the other criteria, but it has no readable date, so "createdAfter" cannot be checked; look at the link with links.list(), or leave out "createdAfter" if no other link has this name or user id';
+  'must be a date: a link that matches the other criteria has no readable date, so "createdAfter" cannot be checked; look at the link with links.list(); if no other link has this name or user id, you can leave out "createdAfter"';
 const mustBeInOrder =
   'must be in the order of their dates, or must fit on "maxPages" pages: otherwise, the link that you look for may be on a page that was not read';
 

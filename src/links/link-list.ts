@@ -31,7 +31,7 @@ export interface ListOptions extends CallOptions {
  * applies to each page.
  *
  * If links are created during the iteration, a link that was already read can appear again on the next page. This
- * duplicate is dropped, so a page can be empty. If a link appears again after more than one page, the iteration yields
+ * duplicate is dropped, so a page can be empty. If a link appears again two or more pages later, the iteration yields
  * it twice. A `HostedResponseError` (`paging`) is thrown when pages do not advance, or when their numbering changes
  * during an iteration.
  *

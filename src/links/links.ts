@@ -148,10 +148,10 @@ export interface Links {
    *   page.
    * @returns The newest link that matches, or null.
    * @throws {HostedValidationError} when no criterion is given, or a criterion is invalid; nothing was sent.
-   * @throws {HostedResponseError} when the pages do not show whether the link exists. The reason is `shape` if you pass
-   *   `createdAfter`, and a link matches the other criteria but has no readable date. The reason is `paging` if the
-   *   pages do not advance. It is also `paging` if there are more pages than `maxPages`, and the links are not in the
-   *   order of their dates.
+   * @throws {HostedResponseError} when the pages do not show whether the link exists. If you pass `createdAfter`, and a
+   *   link that matches the other criteria has no readable date, the reason is `shape`. The reason is `paging` if the
+   *   pages do not advance. If the links are not in the order of their dates, and there are more pages than `maxPages`,
+   *   the reason is also `paging`.
    *
    * @example Look for a link before creating it again
    * ```ts

@@ -85,8 +85,8 @@ export type WireLinkPage = z.infer<typeof wireLinkPage>;
 // checks that are derived from a schema take five times as long. So these checks are written field by field.
 
 /**
- * Whether a link is accepted unchanged. Times and three of the URLs are not checked here: an unreadable value becomes
- * null later.
+ * Whether a link is accepted unchanged. Times, and the URLs of the callback, the privacy policy and the logo, are not
+ * checked here: an unreadable value becomes null later.
  */
 export function isOrdinaryLink(link: unknown): boolean {
   return (

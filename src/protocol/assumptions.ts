@@ -1,8 +1,8 @@
 /**
- * The defaults that fill gaps in the protocol. We change a guess here; users change it with `WireOptions` and the
- * client's options. Two guesses are elsewhere. In `settings.ts`, job status uses the base URL of links if no base URL
- * is set for job status (§4.5). In `date-time.ts`, `couldBeDate` decides which values of `disabled_at` confirm that a
- * link was disabled (§4.2). Section numbers are those of docs/protocol.md.
+ * The defaults that fill gaps in the protocol. Maintainers change a default here; users change it with `WireOptions`
+ * and the client's options. Two of these defaults are in other files. In `settings.ts`, job status uses the base URL of
+ * links if no base URL is set for job status (§4.5). In `date-time.ts`, `couldBeDate` decides which values of
+ * `disabled_at` confirm that a link was disabled (§4.2). Section numbers are those of docs/protocol.md.
  *
  * @module
  */

@@ -45,7 +45,10 @@ export const routes: Readonly<Record<OperationName, Route>> = {
     title: 'change a link',
     afterFailure: null,
   },
-  /** §4.4. This row comes before the row of §4.3, because the path of §4.3 would match the list marker as an id. */
+  /**
+   * §4.4. This row comes before the row of §4.3: the path of §4.3 also matches the path of a list, and would read the
+   * list marker as an id.
+   */
   'links.list': {
     method: 'POST',
     path: '/v1/{brand}_links/{list}',

@@ -8,7 +8,7 @@
 /**
  * The clock of a client. Tests can pass `createTestClock()` of `hosted-client/testing`, which moves only when a test
  * advances it. Time limits use `sleep` too, so a sleep must not end early. If `now` returns an earlier time than
- * before, no time counts as passed.
+ * before, the client assumes that no time has passed since the last reading.
  */
 export interface Clock {
   /**
@@ -85,7 +85,7 @@ export function createWaitingClock(clock: Clock, now: () => number): WaitingCloc
 /** Counts the time that has passed, in ms. */
 interface Stopwatch {
   elapsed(): number;
-  /** If fewer than `ms` milliseconds count as passed, sets the count to `ms`. */
+  /** If the count is lower than `ms`, sets it to `ms`. */
   reach(ms: number): void;
 }
 

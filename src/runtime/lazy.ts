@@ -47,8 +47,8 @@ export function lazy<T>(create: () => Promise<T>): Lazy<T> {
 const provided = new Map<string, unknown>();
 
 /**
- * Creates a lazy part of this package. At its first use, it is the part that `provideModule` provided. If none was
- * provided, it is loaded.
+ * Creates a lazy part of this package. If `provideModule` has provided the part before its first use, the provided part
+ * is used. Otherwise, the part is loaded at its first use.
  */
 // @__NO_SIDE_EFFECTS__
 export function lazyModule<T>(name: string, load: () => Promise<T>): Lazy<T> {

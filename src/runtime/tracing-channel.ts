@@ -102,7 +102,10 @@ export function completeMessage<Message extends object>(message: Message, facts:
 export interface Trace {
   /** Runs a part of the task within the subscribers' contexts. */
   inside<T>(run: () => T): T;
-  /** Publishes the end of the trace. Complete `message` before you call this, because `message` is published, too. */
+  /**
+   * Publishes the end of the trace. Complete `message` before you call this function, because the function publishes
+   * `message`.
+   */
   end(): void;
 }
 

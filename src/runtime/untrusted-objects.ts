@@ -62,7 +62,8 @@ function isTooLarge(value: object, levels: number): boolean {
 
 /**
  * If `Object.prototype` is polluted, makes the objects of parsed JSON inherit nothing. Otherwise it changes nothing,
- * because the change takes longer than parsing. Call this before other code gets the objects: their prototypes change.
+ * because the change takes longer than parsing. Call this function before other code gets the objects, because it
+ * changes their prototypes.
  */
 export function detachFromPrototype<T>(json: T, polluted = isPolluted()): T {
   if (polluted) detach(json);
@@ -114,7 +115,7 @@ export function hasMethods(value: unknown, ...names: readonly string[]): value i
 }
 
 /**
- * Copies the properties of a caller's object that are listed in `names`. The copy inherits nothing. Missing properties
+ * Copies properties of a caller's object. `names` lists these properties. The copy inherits nothing. Missing properties
  * are undefined in the copy. All other own properties are null in the copy: their values are not read.
  */
 export function copyProperties(given: object, names: readonly string[]): Record<string, unknown> {

@@ -127,6 +127,6 @@ function lockFolder(path: string): () => void {
 
 function createFolderError(path: string, error: unknown): Error {
   const { code } = error as NodeJS.ErrnoException;
-  const message = `must be a folder that can be read and written: ${path} is not (${code})`;
+  const message = `must be a folder that can be read and written: ${path} cannot be used (${code})`;
   return createConfigError({ path: 'folder', message });
 }

@@ -7,7 +7,7 @@
 import type { SandboxOutcome } from './types.js';
 
 /**
- * A result that the service reports. A result that has the property `success` completes the job, also if `success` is
+ * A result that the service reports. A result with the property `success` completes the job, even if `success` is
  * false.
  */
 export interface OutcomeResult {

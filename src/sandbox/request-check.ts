@@ -77,8 +77,8 @@ function onlyHostOf({ rawHeaders, headers }: IncomingMessage): string | null {
 }
 
 /**
- * Whether a request comes from a page of this server, or does not come from a page. Browsers send `Origin` with every
- * request that changes something. So a request without `Origin` does not come from a page.
+ * Returns false if a request comes from a page that is not on this server, otherwise true. Browsers send `Origin` with
+ * every request that changes something. So a request without `Origin` does not come from a page.
  */
 function isOwnOrigin(origin: string | undefined, hosts: ReadonlySet<string>): boolean {
   if (origin === undefined) return true;

@@ -113,7 +113,7 @@ function textOf(timestamp: string, partnerId: string): string {
 }
 
 /**
- * Some senders read their clock twice, so that the signed time differs from the sent time. The mistake is found if the
+ * Some senders read their clock twice, so the signed time differs from the sent time. The mistake is found if the
  * difference is at most this many ms.
  */
 const maxReadingGapMs = 250;

@@ -16,7 +16,7 @@ export interface StoryEvent {
   readonly details: string;
 }
 
-/** The times of events that the service does not record, by link or job. */
+/** The times of events that the service does not record: one time for each link or job. */
 export interface Sightings {
   /** When a link's page was first opened. {@link linkKey} gives the key. */
   readonly opened: ReadonlyMap<string, number>;

@@ -168,8 +168,8 @@ export interface SandboxCallback {
    * - `'waiting'`: a delivery is running or planned;
    * - `'delivered'`: the receiver responded with a 2xx status;
    * - `'gave_up'`: the last delivery failed, and no other delivery is planned;
-   * - `'not_allowed'`: the sandbox does not post callbacks to this URL. It is the URL of the sandbox itself, or its
-   *   host is neither this machine nor in `callbackHosts`.
+   * - `'not_allowed'`: the sandbox does not post callbacks to this URL. The URL belongs to the sandbox itself, or the
+   *   URL's host is not this machine and is not in `callbackHosts`.
    */
   readonly state: 'waiting' | 'delivered' | 'gave_up' | 'not_allowed';
   /** Every delivery, oldest first. */
@@ -214,7 +214,7 @@ export interface Sandbox {
    * @param options - The environment of the link (default `'sandbox'`) and the ID type (default: the link's first one).
    * @returns Both ids of the job, after it has started.
    * @throws {HostedValidationError} when there is no such link, outcome or ID type, or when the link is disabled, has
-   *   expired, or is for a single use and already has a job.
+   *   expired, or is a single-use link that already has a job.
    */
   play(
     refId: string,

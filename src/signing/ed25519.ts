@@ -35,9 +35,9 @@ export interface Ed25519Options {
 /**
  * Creates a signer that signs with your secret key and verifies with the service's public key. Signatures are base64.
  *
- * Verification is equally strict on every platform. It accepts a signature only if it has 64 bytes, S is below the
- * group order, the public key is canonical, and neither the key nor R is of small order. If the two halves of a 64-byte
- * secret key do not belong together, signing fails with a `HostedConfigError`.
+ * Verification is equally strict on every platform. A signature is accepted only if it has 64 bytes, S is below the
+ * group order, and R is not of small order. The public key must be canonical, and must not be of small order. If the
+ * two halves of a 64-byte secret key do not belong together, signing fails with a `HostedConfigError`.
  *
  * @param options - The keys, and the context.
  * @returns A signer; it never shows a key.

@@ -38,8 +38,8 @@ export function signaturesIn({ sec_key, signature }: Properties): readonly unkno
 
 /**
  * Verifies that every signature among the properties covers the property `timestamp`. Then checks the age of the
- * timestamp. If there is one valid signature, and the signer returns no promise, this function returns no promise. This
- * is the usual case.
+ * timestamp. If there is only one signature, and the first call of the signer's `verify` returns `true` and not a
+ * promise, this function returns no promise. This is the usual case.
  *
  * The caller must first detach `properties` from a polluted `Object.prototype` (`detachFromPrototype`). Otherwise, a
  * signature that other code has put on `Object.prototype` would be read.

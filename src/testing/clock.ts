@@ -34,8 +34,9 @@ const idleTurns = 4;
 /**
  * Creates a clock that moves only when a test advances it. Use it to test code that waits.
  *
- * `advance(ms)` ends the sleeps that are due, in order of time. After each sleep, it waits until the code after the
- * sleep has run, for example a request, its response and the next sleep. Then time moves on. A sleep of 0 ends at once.
+ * `advance(ms)` ends the sleeps that are due, in order of time. When a sleep has ended, `advance` waits until the code
+ * that slept has run. For example, this code sends a request, reads the response and sleeps again. Then time moves on.
+ * A sleep of 0 ends at once.
  *
  * @param startMs - Milliseconds since the epoch. Default: the beginning of 2026.
  * @returns The clock. Give it to the client, and to the mock service if you use the mock service.

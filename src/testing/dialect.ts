@@ -1,5 +1,6 @@
 /**
- * Chooses how properties are spelled in responses: the protocol's tables, its samples and deployments differ.
+ * Chooses how properties are spelled in responses. The protocol's tables, its samples and deployments spell them
+ * differently.
  *
  * @module
  */

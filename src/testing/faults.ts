@@ -18,7 +18,7 @@ export interface FaultQueue {
   all(): readonly ComingFault[];
 }
 
-/** A fault that has not happened yet, and for how many more requests it happens. */
+/** A fault that will happen, and the number of requests for which it will happen. */
 export interface ComingFault {
   readonly operation: OperationName;
   readonly fault: MockFault;

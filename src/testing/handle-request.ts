@@ -45,7 +45,7 @@ export interface ServerState {
   readonly clock: Clock;
   readonly latencyMs: number;
   /**
-   * The timestamps of the latest requests. A response has one of these timestamps only if the service echoes
+   * The timestamps of the latest requests. If the service does not echo timestamps, no response has one of these
    * timestamps.
    */
   readonly requestTimes: RequestTimes;

@@ -17,7 +17,9 @@ import { toResponse } from './web-response.js';
 /** No real host has a name under `.test` (RFC 6761 §6.4). */
 const defaultBaseUrls = forEachEnvironment((name) => `https://${name}.hosted.test`);
 
-/** The service. Also, for each environment, the functions that a server needs to expose the service over HTTP. */
+/**
+ * The service. It also has, for each environment, the functions that a server needs to expose the service over HTTP.
+ */
 export interface RunningService {
   readonly service: MockService;
   readonly wire: Wire;

@@ -12,7 +12,7 @@ export interface ParsedTimestamp {
   readonly ms: number;
 }
 
-/** Parses the timestamp of a link operation. It is a string, whatever the format is. Null if it is invalid. */
+/** Parses the timestamp of a link operation. The timestamp is a string in every format. Null if it is invalid. */
 export function parseLinkTimestamp(value: unknown, format: Wire['timestampFormat']): ParsedTimestamp | null {
   if (typeof value !== 'string') return null;
   const ms = format === 'iso' ? parseIsoTime(value) : parseEpochTime(value, format);

@@ -142,8 +142,8 @@ export interface MockEnvironment<Options = MockClientOptions> {
   /** Controls of jobs. They do what end users, reviewers and the service do to jobs. */
   readonly jobs: {
     /**
-     * Starts a job, as an end user does by opening a link. If you leave out the user id, and the link is for a single
-     * use, the job gets the link's user id. Otherwise, a user id or job id that you leave out is generated.
+     * Starts a job, as an end user does by opening a link. If you leave out the job id, it is generated. If you leave out
+     * the user id, the job gets the user id of a single-use link. Without such a link, the user id is generated.
      *
      * @param job - The ids of the job, and the reference id of its link. All of them are optional.
      * @returns Both ids of the job.

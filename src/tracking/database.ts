@@ -77,8 +77,8 @@ const maxTries = 20;
 
 /**
  * Runs `work` again if it failed because of another transaction. One cause is a deadlock. Another cause is a row that
- * another transaction has changed. This happens only if the default isolation level of the database or role is
- * repeatable read or serializable.
+ * another transaction has changed. The second cause occurs only if the default isolation level of the database or role
+ * is repeatable read or serializable.
  */
 async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {

@@ -1,5 +1,5 @@
 /**
- * Delivers completions: fetches messages, takes tokens from the token bucket for their status requests, and stores the
+ * Delivers completions: fetches messages, takes a token from the token bucket for each status request, and stores the
  * results.
  *
  * @module

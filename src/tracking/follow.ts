@@ -194,7 +194,8 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   /**
    * Compares the link of a verified status with the link that a callback named. The body of a callback is not signed.
    * So a callback can name the link of another person, and that link has another context. If the links differ, the job
-   * gets the link of the verified status. Resolves with true if the job is not followed any more.
+   * gets the link of the verified status. If the tracker does not follow jobs of this link, the job is not followed any
+   * more, and the promise resolves with true.
    */
   async function isOfAnotherLink(row: TakenRow, status: JobStatus): Promise<boolean> {
     const linkId = row.isProven ? null : findOtherLink(row, status);

@@ -131,8 +131,8 @@ export interface TrackerSettings {
 
 const dayMs = 86_400_000;
 /**
- * The longest `deadlineMs` and `retentionMs`: ten years. No timer can run this long. The limit is possible, because the
- * database stores these times as dates.
+ * The longest `deadlineMs` and `retentionMs`: ten years. No timer can run this long. The database stores these times as
+ * dates, so no timer limits them.
  */
 const maxAgeMs = 3_650 * dayMs;
 

@@ -151,8 +151,8 @@ interface Found {
 }
 
 /**
- * Checks whether a table exists. This function does not use `to_regclass`: within a transaction, `to_regclass` may
- * still report that a table is missing after another process has created the table.
+ * Checks whether a table exists. This function does not use `to_regclass`. If another process creates the table during
+ * a transaction, `to_regclass` may still report in this transaction that the table is missing.
  */
 export async function isTableThere(sql: Sql, schema: string, name: string): Promise<boolean> {
   const text = `select 1 as found from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -255,7 +255,7 @@ where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracki
 
     /**
      * Adds a gap: the row of a completion with the outcome `unheard`. Parameters: $1 key, $2 key of the link, $3 number
-     * of jobs to report as missing, $4 number of these jobs that callbacks mentioned after an earlier report.
+     * of jobs to report as missing, $4 how many of these jobs callbacks have mentioned since an earlier report.
      */
     addGap: `with reported as (
   update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_told = $4::integer where key = $2::uuid and missing < $3::integer

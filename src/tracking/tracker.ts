@@ -78,8 +78,8 @@ export interface Tracker<C extends Json = Json> {
    * @param body - The raw body of the request.
    * @param options - How large the body may be.
    * @returns The content of the callback. Its body is not signed, so the content is only a hint.
-   * @throws {HostedError} when the client's `callbacks.receive` would throw the same error. But this method never
-   *   throws because a callback was received before.
+   * @throws {HostedError} when the client's `callbacks.receive` would throw the same error. But for this method, a
+   *   repeated callback is no error.
    * @throws {HostedStorageError} when the callback could not be stored. Respond with 503, so that the callback is
    *   redelivered.
    *
@@ -164,7 +164,7 @@ export interface Tracker<C extends Json = Json> {
    */
   stop(options?: {
     /**
-     * The time limit, in milliseconds, for running requests and handlers to end. After this time, their signals abort.
+     * How long running requests and handlers may continue, in milliseconds. After this time, their signals abort.
      * Default 30,000.
      */
     timeoutMs?: number;

@@ -27,7 +27,7 @@ export type CheckResult<T> =
   | { readonly data: undefined; readonly issues: readonly Issue[] };
 
 /**
- * Checks untrusted input. If reading the input throws (a getter, a proxy), the result is an issue, not an exception.
+ * Checks untrusted input. If a getter or a proxy of the input throws, the result is an issue, not an exception.
  */
 export function check<T>(schema: z.ZodMiniType<T>, given: unknown): CheckResult<T> {
   try {

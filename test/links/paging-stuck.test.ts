@@ -139,7 +139,7 @@ const stuckServices: readonly [string, string, Pager, Partial<HostedClientOption
   ],
   [
     'links',
-    'must not be empty, or have only repeated links, on so many consecutive pages',
+    'must have new links: too many consecutive pages are empty or have only repeated links',
     (page = 1) => wirePage([], page, 1e15),
   ],
 ];

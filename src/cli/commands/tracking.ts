@@ -87,9 +87,9 @@ const deadLetters: Command = {
 
 const retry: Command = {
   name: 'tracking retry',
-  about: 'let the running processes hand over one dead letter again, or all of them with --all',
+  about: 'let the running processes hand one dead letter over to your handler again, or all dead letters with --all',
   positionals: ['[KEY]'],
-  flags: { ...placeFlags, all: { about: 'hand over every dead letter' } },
+  flags: { ...placeFlags, all: { about: 'hand over every dead letter to your handler again' } },
   async run(given, context) {
     const [key] = given.positionals;
     const isAll = given.isSet('all');

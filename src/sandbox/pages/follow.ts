@@ -94,8 +94,9 @@ function follow(): void {
   }
 
   /**
-   * Finds the node to update for `child`: the next node with the same id. If `child` has no id, returns `from`. But if
-   * `from` is missing, is of another kind than `child`, or has an id, returns null.
+   * Finds the node to update for `child`: the next node with the same id. If `child` has no id, the node is `from`. In
+   * that case, `from` must be of the same kind as `child`, and must not have an id. If there is no such node, returns
+   * null.
    */
   function findSame(from: ChildNode | null, child: ChildNode): ChildNode | null {
     const id = child instanceof Element ? child.id : '';
