@@ -133,10 +133,10 @@ interface CommonOptions {
   clock?: Clock;
   /**
    * Whether the client corrects the time that it signs. With `'auto'`, the client corrects the time after a response
-   * that rejects the signature. The `Date` of this response must differ from `clock` by more than a minute and at most
-   * a day. The call is then retried once, with the corrected time. Later requests are also signed with the corrected
-   * time. With `'off'`, the time is never corrected. In both cases, only `clock` decides the age of responses. Default
-   * `'auto'`.
+   * that rejects the signature. The client does this only if the `Date` of this response differs from `clock` by more
+   * than a minute, and by at most a day. The call is then retried once, with the corrected time. Later requests are
+   * also signed with the corrected time. With `'off'`, the time is never corrected. In both cases, only `clock` decides
+   * the age of responses. Default `'auto'`.
    */
   clockSkew?: 'auto' | 'off';
   /**

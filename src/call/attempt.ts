@@ -135,7 +135,10 @@ export function factsOf(attempt: Attempt, outcome: Outcome): ErrorFacts {
   return { operation: operation.name, outcome, attempts: attempt.number, retryable };
 }
 
-/** The outcome of an attempt without a response: whether the service may have received the request. */
+/**
+ * Decides the outcome of an attempt without a response. The outcome says whether the service may have received the
+ * request.
+ */
 export function outcomeWithoutResponse({ progress, isUnsettled }: Pick<Attempt, 'progress' | 'isUnsettled'>): Outcome {
   return progress !== 'not sent' || isUnsettled ? 'unknown' : 'not_sent';
 }

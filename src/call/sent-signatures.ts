@@ -15,9 +15,9 @@ export interface SentSignatures {
   readonly maxAgeMs: number | false;
   /** The signatures, in the order in which they were sent. */
   readonly signatures: string[];
-  /** The signed times of these signatures, in ms since the epoch. */
+  /** The times for which these signatures were made, in ms since the epoch. */
   readonly times: number[];
-  /** The latest signed time of all forgotten signatures, in ms since the epoch. */
+  /** The latest time for which a forgotten signature was made, in ms since the epoch. */
   forgottenUntil: number;
 }
 

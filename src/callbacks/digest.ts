@@ -12,8 +12,9 @@ import { pairNames } from './scan-body.js';
 const namesOfPair: ReadonlySet<string> = new Set(pairNames);
 
 /**
- * The digest of a callback's signed time and of all its properties, except timestamp and signature. The digest does not
- * depend on the order of the properties, the blanks between them, or the key that signed the time.
+ * The digest of a callback: of the timestamp as it was signed, and of all properties except `timestamp` and the
+ * signatures. The digest stays the same if the properties have another order, if there are other blanks between them,
+ * or if another key made the signature.
  */
 export function bodyDigestOf(properties: Properties, timestamp: string): Promise<string> {
   return sha256Hex(JSON.stringify(timestamp) + writeProperties(properties, (name) => !namesOfPair.has(name)));

@@ -56,7 +56,8 @@ const maxJobsRemembered = 10_000;
 /** How many bodies, and how many events, are remembered for each job. */
 const maxRememberedOfJob = 100;
 /**
- * How many bodies of each job may use the replay guard. Each body takes an entry in the guard, or a row in its store.
+ * The replay guard remembers at most this many different bodies of each job. Each body takes an entry in the guard, or
+ * a row in its store.
  */
 const maxBodiesInGuard = 16;
 

@@ -58,7 +58,8 @@ const receiveOptions = inputObject({
 });
 
 /**
- * Checks the options of `receive`. `receive` never confirms, even if it gets the same options object as a handler.
+ * Checks the options of `receive`. `receive` never confirms a callback, even if its options are an object that was made
+ * for a handler.
  *
  * @throws {HostedValidationError} with every problem.
  */

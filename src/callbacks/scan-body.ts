@@ -19,7 +19,7 @@ export type Pair = Readonly<Record<string, unknown>>;
 const maxValues = 10_000;
 /** How deep the values of a body may be nested. Responses have the same limit. */
 const maxDepth = 64;
-/** How many bytes a timestamp, a signature, and any number may have. */
+/** The largest number of bytes of a timestamp, a signature or a number. */
 const maxScalarBytes = 1_024;
 /**
  * The largest size of a property name in the pair, in bytes. Each character of the name may be written as an escape of

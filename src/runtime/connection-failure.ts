@@ -87,8 +87,9 @@ const notSentMessage = /^(?:error sending request for url \(\S*\): client error 
 const connectingCodes: ReadonlySet<string> = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 
 /**
- * Errors while connecting to a server without TLS. The platform's fetch uses these codes only while connecting. A fetch
- * over `node:https` also uses these codes later, if a TLS session receives bytes that are not encrypted.
+ * Errors while connecting to a server without TLS. The platform's fetch uses these codes only while connecting. A
+ * custom fetch that uses `node:https` may fail with these codes after the connection was made, too: if the server then
+ * sends bytes that are not encrypted.
  */
 const noTlsCodes: ReadonlySet<string> = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
 

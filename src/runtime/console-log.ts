@@ -1,5 +1,5 @@
 /**
- * Log lines on the platform's console, for clients without a logger.
+ * Writes log lines to the platform's console, for clients without a logger.
  *
  * @module
  */

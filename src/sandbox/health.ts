@@ -1,6 +1,6 @@
 /**
- * The response of `/health`. A program that waits for a sandbox to start requests `/health` repeatedly. So this
- * response does not use the code of the pages, which takes time to load.
+ * The response of `/health`. A program that waits for a sandbox sends requests to `/health` until the sandbox has
+ * started. So this response does not use the code of the pages, which takes time to load.
  *
  * @module
  */

@@ -34,7 +34,7 @@ export interface ResponseSigning {
 /** The age of a stale signature, in ms. */
 export const staleByMs = 3_600_000;
 
-/** Creates an error response, as deployments do: HTTP 400, a message and a code. */
+/** Creates an error response with HTTP status 400, a message and a code. Real services respond in this form. */
 export function createError(error: string, code: string, status = 400): ResponseData {
   return { status, body: { error, code } };
 }

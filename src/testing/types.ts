@@ -214,7 +214,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
      * - `'unsigned'` has neither timestamp nor signature.
      *
      * @param job - Both ids of the job.
-     * @param options - The result to report, and the mistake in the callback.
+     * @param options - The result to report, and a mistake that the callback is to have.
      * @returns The request, to pass to your handler.
      * @throws {Error} when there is no such job or result.
      */

@@ -1,6 +1,6 @@
 /**
- * Follows jobs: takes the jobs that are due, polls them, and hands over the jobs that have ended. The statement that
- * takes a job also sets the date of its next poll. So a job that is still pending needs no second statement.
+ * Follows jobs: takes the jobs that are due, polls them, and hands over the jobs that have ended. One SQL statement
+ * claims a job and sets the date of its next poll. So a job that is still pending needs no second statement.
  *
  * @module
  */

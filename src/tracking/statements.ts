@@ -337,8 +337,8 @@ returning t.key`,
 
     /**
      * Finds completions whose message is missing. This is a safeguard. Messages are not expected to be removed early,
-     * but a completion without a message would never be handed over. Parameters: $1 name of the queue, $2 lowest age of
-     * the completions in ms.
+     * but a completion without a message would never be handed over. Parameters: $1 name of the queue, $2 minimum age
+     * of the completions in ms.
      */
     findOrphans: `select t.key, t.attempts from ${tracked} t
 where t.state = ${states.handingOver} and t.ended_at <= now() - ${interval('$2::double precision')} and not exists (
