@@ -1,6 +1,6 @@
 /**
  * Checks the input of a call, and signs its requests. The input is checked once. Each attempt then has a signature of
- * its own.
+ * its own. `transport.ts` writes the request.
  *
  * @module
  */
