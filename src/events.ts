@@ -136,7 +136,7 @@ export type HostedEvent =
        * error.
        */
       outcome: 'ok' | Outcome | 'aborted';
-      /** How many attempts were made; 0 if the input was invalid. */
+      /** How many attempts were made; 0 if the call could not begin. */
       attempts: number;
       /** Milliseconds that the call took, including the pauses between its attempts. */
       durationMs: number;

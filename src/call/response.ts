@@ -32,10 +32,13 @@ export function readResponse<Input, WireResponse, Output>(
   response: TransportResponse,
   attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
 ): CallResult<Output> | Promise<CallResult<Output>> {
+  attempt.status = response.status;
+  const { settings, telemetry } = attempt.call.shared;
+  const tookMs = telemetry.report ? settings.clock.elapsed() - attempt.startedAt : 0;
   const json = parseJson(response.text);
   const properties = isRecord(json) ? json : null;
   const received = { response, attempt, requestId: requestIdIn(response.headers, attempt.call.sent.signatures) };
-  if (attempt.call.shared.telemetry.report) reportResponse(received);
+  if (telemetry.report) reportResponse(received, tookMs);
   const error = createServiceError(received, properties);
   if (error !== null) return throwServiceError(error, received, properties);
 
@@ -43,15 +46,15 @@ export function readResponse<Input, WireResponse, Output>(
   const { flaw } = response;
   if (flaw === 'redirect' || flaw === 'too_large') throw source.createUnusable(flaw);
   if (flaw === 'not_utf8' || properties === null) throw createNoObject(flaw ? undefined : json, source);
-  const finish = (signedAt: Date | null): CallResult<Output> => ({
-    response: infoOf(received),
-    data: decode(properties, signedAt, { attempt, source }),
-  });
+  const finish = (signedAt: Date | null): CallResult<Output> => {
+    const info = infoOf(received);
+    return { data: decode(properties, signedAt, { attempt, source }), response: info };
+  };
   const signedAt = verifyResponse(properties, received, source);
   return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
 }
 
-function reportResponse({ response, attempt, requestId }: Received): void {
+function reportResponse({ response, attempt, requestId }: Received, tookMs: number): void {
   const { id: callId, operation, shared } = attempt.call;
   shared.telemetry.report?.({
     type: 'response',
@@ -60,7 +63,7 @@ function reportResponse({ response, attempt, requestId }: Received): void {
     attempt: attempt.number,
     status: response.status,
     requestId,
-    durationMs: Math.round(shared.settings.clock.elapsed() - attempt.startedAt),
+    durationMs: Math.round(tookMs),
   });
 }
 

@@ -52,38 +52,40 @@ export async function send(
   attempt: Attempt,
   signal: AbortSignal,
 ): Promise<TransportResponse> {
-  const { settings, telemetry } = attempt.call.shared;
-  const { id, operation } = attempt.call;
+  const { operation, shared } = attempt.call;
+  const { settings } = shared;
   const ky = loadKy.value ?? (await loadKy().catch(() => null));
   signal.throwIfAborted();
   if (ky === null) throw createConnectionError(attempt, notLoaded);
   let received: UntimedResponse;
   try {
-    telemetry.report?.({ type: 'request', callId: id, operation: operation.name, attempt: attempt.number });
-    // Stryker disable next-line StringLiteral: any value except 'not sent' gives the same result
-    attempt.progress = 'sent';
-    const response = await fetchWith(ky, attempt.call, signed, signal);
+    const response = await fetchWith(ky, attempt, signed, signal);
     received = await readWhole(response, settings, signal);
     signal.throwIfAborted();
   } catch (error) {
     if (signal.aborted) throw signal.reason;
+    // The request could not be written, so no connection failed.
+    if (attempt.progress === 'not sent') throw error;
     const explanations = loadExplanations.value ?? (await loadExplanations().catch(() => null));
     if (signal.aborted) throw signal.reason;
     const { origin } = new URL(settings.baseUrls[operation.route.host]);
     throw createConnectionError(attempt, explanations?.explainFailure(error, origin, settings) ?? unexplained);
   }
   attempt.progress = 'answered';
-  attempt.status = received.status;
   // The clock is read here, because an error of the caller's clock is not an error of the connection.
   return { ...received, receivedAt: settings.clock.now() };
 }
 
 type UntimedResponse = Omit<TransportResponse, 'receivedAt'>;
 
-function fetchWith(ky: Ky, call: CallFacts, signed: RequestSignature, signal: AbortSignal): Promise<Response> {
-  const { fetch } = call.shared.settings;
-  const { url, method, headers, body } = createRequest(call, signed);
+function fetchWith(ky: Ky, attempt: Attempt, signed: RequestSignature, signal: AbortSignal): Promise<Response> {
+  const { id: callId, operation, shared } = attempt.call;
+  const { fetch } = shared.settings;
+  const { url, method, headers, body } = createRequest(attempt.call, signed);
   const shadows = shadowPollution();
+  shared.telemetry.report?.({ type: 'request', callId, operation: operation.name, attempt: attempt.number });
+  // Stryker disable next-line StringLiteral: any value except 'not sent' gives the same result
+  attempt.progress = 'sent';
   const fetchOnce = () => {
     // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
     signal.throwIfAborted();

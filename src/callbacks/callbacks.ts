@@ -10,7 +10,7 @@ import { HostedConnectionError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
-import { copyIds } from '../jobs/wait-input.js';
+import { readIds } from '../jobs/wait-input.js';
 import type { CallOptions } from '../options.js';
 import { lazy, lazyModule } from '../runtime/lazy.js';
 import type { Settings } from '../settings.js';
@@ -224,6 +224,10 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
       const handling = { settings: readHandlerOptions(options, memory), client: settings, reports };
       return createHandler(async (request) => (await loadReceiver()).deliver(request, handling), handling);
     },
-    confirm: (event, options) => call(jobStatus, { ...copyIds(event), history: true }, options),
+    confirm(event, options) {
+      // The input check rejects null.
+      const ids = readIds(event);
+      return call(jobStatus, ids && { ...ids, history: true }, options);
+    },
   };
 }

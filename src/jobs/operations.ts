@@ -60,8 +60,9 @@ function findMismatches(response: WireJobStatus, { userId, jobId }: JobRef): rea
   const params = partnerParamsIn(response);
   const issues: Issue[] = [];
   const compare = (path: string, id: string | number | null | undefined, expected: string) => {
-    if (id === expected || [null, expected].includes(toCode(id))) return;
-    issues.push({ path, message: 'must be the id of the requested job' });
+    if (id === expected) return;
+    const code = toCode(id);
+    if (code !== null && code !== expected) issues.push({ path, message: 'must be the id of the requested job' });
   };
   compare('user_id', response.user_id, userId);
   compare('job_id', response.job_id, jobId);

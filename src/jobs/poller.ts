@@ -50,8 +50,8 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
   return { begin, poll, deadlineOf, expire, leave: (wait) => endWait(wait, 'aborted') };
 
   function begin<J>(job: J, ids: JobRef): Wait<J> {
-    telemetry.calls += 1;
     const startedAt = Math.floor(clock.elapsed());
+    telemetry.calls += 1;
     return {
       job,
       userId: ids.userId,

@@ -179,14 +179,19 @@ function createValidationError(issues: readonly Issue[]): HostedValidationError 
 }
 
 /**
- * Copies the ids of a job, because the caller may change the object later. If the object cannot be read, no error is
- * thrown here. The input check of the first poll reports the problem.
+ * Copies the ids of a job, because the caller may change the object later. If the object cannot be read, both ids are
+ * missing, and the input check of the first poll reports this.
  */
 export function copyIds(job: unknown): JobRef {
+  return readIds(job) ?? ({} as JobRef);
+}
+
+/** Reads the ids of a caller's object; null if it cannot be read. */
+export function readIds(job: unknown): JobRef | null {
   try {
     const given = Object(job);
     return { userId: readProperty(given, 'userId') as string, jobId: readProperty(given, 'jobId') as string };
   } catch {
-    return {} as JobRef;
+    return null;
   }
 }

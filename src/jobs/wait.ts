@@ -22,7 +22,7 @@ import type { WaitTrace } from './wait-trace.js';
  * record, and would use 16 more bytes for it.
  */
 export interface Wait<J = unknown> extends JobRef, Due {
-  /** The caller's own object. */
+  /** What `waitForAll` returns with the result: the caller's own object. In other waits, the copied ids. */
   readonly job: J;
   readonly callId: number;
   readonly startedAt: number;

@@ -194,8 +194,8 @@ function omitUndefined(fields: Readonly<Record<string, unknown>>): Readonly<Reco
 function findMismatches({ ref_id, link_id }: Pick<WireLink, 'ref_id' | 'link_id'>, refId: string): readonly Issue[] {
   const issues: Issue[] = [];
   for (const [path, id] of Object.entries({ ref_id, link_id })) {
-    if (id === refId || [null, refId].includes(toCode(id))) continue;
-    issues.push({ path, message: 'must be the id of the requested link' });
+    const code = id === refId ? null : toCode(id);
+    if (code !== null && code !== refId) issues.push({ path, message: 'must be the id of the requested link' });
   }
   return issues;
 }

@@ -76,7 +76,8 @@ export const wireLinkPage = record({
 });
 
 export type WireIdType = z.infer<typeof wireIdType>;
-export type WireLink = z.infer<typeof wireLink>;
+/** Only the fields above, so that `normalise.ts` cannot read a field that has no shape. */
+export type WireLink = { readonly [Field in keyof typeof linkFields]?: z.infer<(typeof linkFields)[Field]> };
 export type WireCreatedLink = z.infer<typeof wireCreatedLink>;
 export type WireUpdatedLink = z.infer<typeof wireUpdatedLink>;
 export type WireLinkPage = z.infer<typeof wireLinkPage>;

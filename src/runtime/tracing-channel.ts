@@ -52,10 +52,13 @@ export function openChannel(name: ChannelName): TracingChannel | null {
 
 function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
   const module = builtinModule('diagnostics_channel') as { tracingChannel?(name: string): TracingChannel } | null;
-  if (typeof module?.tracingChannel !== 'function') return null;
+  const tracingChannel = module?.tracingChannel;
+  if (typeof tracingChannel !== 'function') return null;
   const open = (name: ChannelName) => {
-    const channel = module.tracingChannel?.(`hosted-client:${name}`) as TracingChannel;
-    return 'hasSubscribers' in channel ? channel : addSubscriberCheck(channel);
+    const channel = tracingChannel(`hosted-client:${name}`);
+    // Not `in`: other code may have put a property of this name on `Object.prototype`.
+    const isComplete = Object.hasOwn(Object.getPrototypeOf(channel), 'hasSubscribers');
+    return isComplete ? channel : addSubscriberCheck(channel);
   };
   return { call: open('call'), attempt: open('attempt'), wait: open('wait'), callback: open('callback') };
 }
@@ -63,7 +66,12 @@ function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
 // The tracing channels of Bun lack this property.
 function addSubscriberCheck(channel: Steps): TracingChannel {
   const { start, end, asyncStart, asyncEnd, error } = channel;
-  const get = () => [start, end, asyncStart, asyncEnd, error].some((step) => step.hasSubscribers);
+  const get = () =>
+    start.hasSubscribers ||
+    asyncEnd.hasSubscribers ||
+    end.hasSubscribers ||
+    asyncStart.hasSubscribers ||
+    error.hasSubscribers;
   return Object.defineProperty(channel, 'hasSubscribers', { get }) as TracingChannel;
 }
 

@@ -2,7 +2,7 @@
 
 import { HostedClient, type HostedEvent, HostedTimeoutError } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   clientOf,
   deferred,
@@ -24,6 +24,52 @@ function recording(replies: Reply | readonly Reply[], options: Parameters<typeof
   const made = clientOf(replies, { ...options, onEvent: (event) => events.push(event) });
   return { ...made, events, calls: () => events.filter((event): event is CallEvent => event.type === 'call') };
 }
+
+test('the duration of an attempt ends with its body, and does not count parsing it', async () => {
+  const clock = manualClock();
+  const parse = JSON.parse;
+  const { client, events } = recording(get?.answer() ?? {}, { clock });
+  const parsing = vi.spyOn(JSON, 'parse').mockImplementation((text) => {
+    if (text.includes('link_url')) clock.time += 1_000;
+    return parse(text);
+  });
+
+  await client.links.get('ref-1');
+  parsing.mockRestore();
+
+  expect(events.filter(({ type }) => type === 'response')).toEqual([expect.objectContaining({ durationMs: 0 })]);
+});
+
+test('a request that cannot be written was not sent, and is no broken connection', async () => {
+  const planted = new Error('planted');
+  const { client, events, calls, sent } = recording(create?.answer() ?? {}, {
+    signer: {
+      name: 'planting',
+      sign() {
+        Object.defineProperty(Object.prototype, 'linkId', {
+          configurable: true,
+          get() {
+            throw planted;
+          },
+        });
+        return 'signature';
+      },
+      verify: () => true,
+    },
+  });
+
+  let error: unknown;
+  try {
+    error = await rejection(create?.call(client) ?? Promise.resolve());
+  } finally {
+    delete (Object.prototype as { linkId?: unknown }).linkId;
+  }
+
+  expect(error).toBe(planted);
+  expect(sent).toHaveLength(0);
+  expect(calls()).toEqual([expect.objectContaining({ outcome: 'not_sent' })]);
+  expect(events.filter(({ type }) => type === 'request')).toEqual([]);
+});
 
 test.each(operations)('$name ends with a call event, after its other events', async ({ name, call, answer }) => {
   const { client, events } = recording(answer());

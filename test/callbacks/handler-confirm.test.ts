@@ -316,6 +316,22 @@ test('callbacks.confirm() asks job status for the job of an event, with history'
   expect(sandbox.requests[0]?.body).toMatchObject({ user_id: job.userId, job_id: job.jobId, history: true });
 });
 
+test('callbacks.confirm() of an event that cannot be read says so once, and sends nothing', async () => {
+  const { client, sent } = clientOf({});
+  const event = {
+    jobId: 'job-1',
+    get userId(): string {
+      throw new Error('personal data');
+    },
+  };
+
+  const error = await rejection(client.callbacks.confirm(event as never));
+
+  expect(error).toBeInstanceOf(HostedValidationError);
+  expect(error).toMatchObject({ issues: [{ path: '', message: 'must be an object with "userId" and "jobId"' }] });
+  expect(sent).toHaveLength(0);
+});
+
 const anyEvent: CallbackEvent = {
   id: '0'.repeat(64),
   repeat: false,

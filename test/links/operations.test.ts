@@ -44,6 +44,14 @@ test.each<[string, (client: HostedClient) => Promise<unknown>, string, RegExp]>(
     'idTypes[1].verificationMethod',
     onlyMethod,
   ],
+  [
+    'changes that are a function',
+    update(Object.assign(() => undefined, { isDisabled: true })),
+    '',
+    /^must be an object$/,
+  ],
+  ['changes that are a list', update(Object.assign([], { isDisabled: true })), '', /^must be an object$/],
+  ['changes that are a string', update('disable' as never), '', /^must be an object$/],
   ['no change', update({}), '', /^at least one of "isDisabled" and "idTypes" must be given$/],
   [
     'an id with a slash',
