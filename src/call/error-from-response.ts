@@ -131,8 +131,8 @@ export function requestIdIn(headers: Headers, sentSignatures: readonly string[])
 }
 
 /**
- * The length of each part of a signature. It is very unlikely that an id contains so many characters of a signature by
- * coincidence.
+ * The length of each part of a signature. It is very unlikely that an id contains 8 consecutive characters of a
+ * signature by coincidence.
  */
 const partLength = 8;
 

@@ -39,7 +39,10 @@ export interface SigningTimes {
   nextAfterCollision(collided: SigningTime, now: number, isPoll: boolean): SigningTime;
 }
 
-/** Creates the functions that choose a client's times. The choice depends on the format of timestamps. */
+/**
+ * Creates the functions that choose the times for which a client's requests are signed. The choice depends on the
+ * format of timestamps.
+ */
 export function createSigningTimes(wire: Wire): Readonly<Record<'links' | 'jobs', SigningTimes>> {
   const seconds = createSeconds();
   const milliseconds = createMilliseconds();

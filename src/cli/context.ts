@@ -41,7 +41,10 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Creates a client from the variables. Its log goes to stderr, because stdout is only for the requested data. */
+/**
+ * Creates a client from the environment variables. Its log goes to stderr, because stdout is only for the requested
+ * data.
+ */
 export function createClient(context: Context, options: Partial<HostedClientOptions> = {}): HostedClient {
   const { env, clock } = context;
   const overrides = { userAgentSuffix: 'cli', ...(clock && { clock }), ...createLog(context), ...options };

@@ -29,7 +29,7 @@ export function addCallerFrames<T>(error: T): T {
   return error;
 }
 
-/** The largest number of frames before the caller's frames. These are frames of this package and of the platform. */
+/** The largest number of frames of this package and of the platform that can come before the caller's frames. */
 const maxOwnFrames = 16;
 
 // Does nothing if `Error` is frozen.

@@ -97,7 +97,7 @@ function readLink(wire: WireLink, { callbackUrl, dataPrivacyPolicyUrl, logoUrl }
   };
 }
 
-/** The issues of a link without a URL or an id. */
+/** Lists what a link lacks: one issue for a missing URL, and one for a missing id. */
 function missingIn(wire: WireLink): readonly Issue[] {
   const refId = toCode(wire.ref_id) ?? toCode(wire.link_id);
   return listMissing(toUrl(wire.link_url || wire.link), 'link_url', refId);

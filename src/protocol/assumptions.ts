@@ -130,9 +130,9 @@ export const assumedRedeliverySeconds = 30;
 export const assumedMemoryMs = 24 * 60 * 60 * 1000;
 
 /**
- * §4 does not show which operations may run twice without harm. Get, list and job status only read, although they are
- * POST requests. An update sets values, so sending it twice has the same effect as sending it once. A second create
- * would make a second link.
+ * §4 does not show which operations may run twice without harm. The operations `links.get`, `links.list` and
+ * `jobs.status` change nothing, although they are POST requests. An update sets values, so sending it twice has the
+ * same effect as sending it once. A second create would make a second link.
  */
 export const assumedRepeatable: Readonly<Record<OperationName, boolean>> = {
   'links.create': false,

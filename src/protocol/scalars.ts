@@ -22,7 +22,7 @@ const mustBeCode = 'must be a string or an integer';
 const mustBeBoolean = 'must be true or false, or "true" or "false"';
 const mustBeCount = 'must be a count';
 
-/** An id or a code: a string or an integer; null or missing. */
+/** An id or a code, as a string or an integer. It may also be null or missing. */
 export const wireCode = z.nullish(
   z.union([z.string(), z.number().check(z.refine(Number.isSafeInteger, mustBeCode))], mustBeCode),
 );

@@ -56,8 +56,8 @@ function writeIds(refId: string, spell: Spell): object {
 }
 
 /**
- * Writes the user of a link. In §2.2, the table has a string, and the sample has an array. The table and the sample do
- * not differ in other fields.
+ * Writes the user of a link. In §2.2, the table has the user id as a string (`user_id`), and the sample has an array
+ * (`user_ids`). The table and the sample do not differ in other fields.
  */
 function writeUser(userId: string, spell: Spell): object {
   return spell<object>({ user_id: userId }, { user_ids: [userId] }, { user_id: userId, user_ids: [userId] });

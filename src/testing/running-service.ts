@@ -1,5 +1,5 @@
 /**
- * The service as a whole: both environments behind one fetch.
+ * The service as a whole: one `fetch` function serves both environments.
  *
  * @module
  */

@@ -22,7 +22,7 @@ export interface Handling<C extends Json> {
   readonly signal: AbortSignal;
 }
 
-/** A message, its row, and the number of the delivery. */
+/** A message, its row, and the number of this attempt to deliver it, from 1. */
 export interface Delivery {
   readonly message: BossMessage;
   readonly row: Row;

@@ -20,7 +20,7 @@ export interface Tracker<C extends Json = Json> {
    * @throws {HostedValidationError} when a job is invalid. The error lists every problem, and nothing is stored.
    * @throws {HostedStorageError} when the database cannot be used.
    *
-   * @example Together with a row of your own
+   * @example In the same transaction as a row of your own
    * ```ts
    * await tracker.track({ userId, jobId, context: { customer: 17 } }, { db: transaction });
    * ```

@@ -87,7 +87,7 @@ const deadLetters: Command = {
 
 const retry: Command = {
   name: 'tracking retry',
-  about: 'let the running processes hand one dead letter over to your handler again, or all dead letters with --all',
+  about: 'let the running processes hand over a dead letter to your handler again; with --all, every dead letter',
   positionals: ['[KEY]'],
   flags: { ...placeFlags, all: { about: 'hand over every dead letter to your handler again' } },
   async run(given, context) {
