@@ -46,6 +46,8 @@ const maxAdmittedAtOnce = 1_000;
  *
  * @throws the error of the source, after the waits for its jobs have ended. If the caller's signal aborts, its reason is
  *   thrown.
+ *
+ * @internal
  */
 export async function* waitForEach<J extends JobRef>(
   jobs: Iterable<J> | AsyncIterable<J>,
