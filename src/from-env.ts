@@ -42,7 +42,8 @@ export function readSource(given: unknown): Source {
  * Reads the options of a client from environment variables. An option in `overrides` replaces the option from the
  * variables.
  *
- * @throws {HostedConfigError} that names the missing variables.
+ * @throws {HostedConfigError} when variables are missing (the error names them), or when a variable or an override is
+ * invalid or cannot be read.
  */
 export function readEnvironment(overrides: Partial<HostedClientOptions>, { env }: Source): HostedClientOptions {
   const variables = env ?? (globalThis as { process?: { env?: object } }).process?.env ?? {};

@@ -27,7 +27,7 @@ export type HostedClientOptions = CommonOptions &
   (SandboxOptions | ProductionOptions);
 
 /**
- * Signs with an API key.
+ * The client signs with an API key.
  *
  * @inline
  */
@@ -39,7 +39,7 @@ interface ApiKeyOption {
 }
 
 /**
- * Signs with the given `signer`, in place of an API key.
+ * The client signs with the given `signer`, in place of an API key.
  *
  * @inline
  */
@@ -63,8 +63,9 @@ interface SandboxOptions {
   environment?: 'sandbox';
   /**
    * The base URL of each environment. The URL of the chosen environment is required. It must be `https`, or `http` on
-   * loopback. A path is kept, and the client adds the version (`/v1`). Environment variables can make the platform's
-   * fetch send `http` requests through a proxy. In this case, an `http` URL is rejected: add its host to `NO_PROXY`.
+   * loopback. The client keeps the path of the URL, and adds the version (`/v1`) to it. Environment variables can make
+   * the platform's fetch send `http` requests through a proxy. In this case, an `http` URL is rejected: add its host to
+   * `NO_PROXY`.
    */
   baseUrls: {
     /** The base URL of the sandbox. */
@@ -112,7 +113,7 @@ interface CommonOptions {
   totalTimeoutMs?: number;
   /**
    * The maximum number of retries of a call, 0 to 100. A call is retried only if a second request is safe. Default 2.
-   * With 0, exactly one request is sent. There is also no retry with a new signature.
+   * With 0, exactly one request is sent. Then there is also no retry with a new signature.
    */
   maxRetries?: number;
   /**
@@ -127,16 +128,17 @@ interface CommonOptions {
    */
   fetch?: (url: string, init: FetchInit) => Promise<FetchResponse>;
   /**
-   * A source of the time, and a way to sleep. Only this clock decides the age of signatures, so it should be correct to
-   * the minute. Default: the platform's time and timers, with its monotonic clock for durations and time limits.
+   * A source of the time, and a way to sleep. Only this clock is used to compute the age of signatures, so its error
+   * should be less than a minute. Default: the platform's time and timers, with its monotonic clock for durations and
+   * time limits.
    */
   clock?: Clock;
   /**
    * Whether the client corrects the time that it signs. With `'auto'`, the client corrects the time after a response
-   * that rejects the signature. The client does this only if the `Date` of this response differs from `clock` by more
-   * than a minute, and by at most a day. The call is then retried once, with the corrected time. Later requests are
-   * also signed with the corrected time. With `'off'`, the time is never corrected. In both cases, only `clock` decides
-   * the age of responses. Default `'auto'`.
+   * that rejects the signature. The client does this only if the `Date` header of this response differs from `clock` by
+   * more than a minute, and by at most a day. The call is then retried once, with the corrected time. Later requests
+   * are also signed with the corrected time. With `'off'`, the time is never corrected. In both cases, the age of
+   * responses is computed only with `clock`. Default `'auto'`.
    */
   clockSkew?: 'auto' | 'off';
   /**
@@ -183,7 +185,7 @@ export interface FetchInit {
   signal: AbortSignal;
 }
 
-/** The parts of a `Response` that are read. A custom `fetch` must resolve with at least these. */
+/** The parts of a `Response` that the client reads. A custom `fetch` must resolve with at least these. */
 export interface FetchResponse {
   /** The HTTP status. */
   readonly status: number;
@@ -193,7 +195,7 @@ export interface FetchResponse {
   readonly redirected: boolean;
   /** The type of the response. A response of type `'opaqueredirect'` is rejected. */
   readonly type: string;
-  /** The URL that responded. */
+  /** The URL that the response came from. */
   readonly url: string;
   /** The headers. */
   readonly headers: {
@@ -236,8 +238,8 @@ export interface CallOptions {
    */
   maxRetries?: number;
   /**
-   * Headers to add; `accept` and `user-agent` replace the client's headers. Headers about the body or the connection
-   * are not allowed (`content-type`, `host`, …). Default: none.
+   * Headers to add; `accept` and `user-agent` replace the client's headers. Headers about the body or the connection,
+   * such as `content-type` and `host`, are not allowed. Default: none.
    */
   headers?: Record<string, string>;
 }

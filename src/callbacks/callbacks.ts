@@ -21,8 +21,8 @@ import type { CallbackEvent, ConfirmedEvent, HandlerOptions, ReceiveOptions } fr
 import { createHandler } from './web-handler.js';
 
 /**
- * Receives the results that the service posts. The signature of a callback covers its time and the partner,
- * not its body: the body is a hint until job status confirms it.
+ * Receives the results that the service posts. The signature of a callback covers its time and the partner, but not its
+ * body. So the body is only a hint until the job's verified status confirms it.
  *
  * @see §6 of docs/protocol.md
  */
@@ -34,8 +34,8 @@ export interface Callbacks {
    *
    * While another delivery of the callback is being handled, `receive` rejects with a `retryable` error. In this case,
    * respond with 503, so that the service redelivers the callback. If the handling has not ended after five minutes,
-   * the callback counts as new again, because the process that handled it may have died. In a handler, the limit is
-   * `leaseMs` in place of five minutes.
+   * the callback counts as new again, because the process that handled it may have died. In a handler, `leaseMs` sets
+   * this limit.
    *
    * A callback that `receive` has returned counts as handled, also in handlers with `confirm: false`. If your code may
    * fail to handle the callback, use `handler`: after a failure, the next delivery counts as new.
@@ -63,9 +63,9 @@ export interface Callbacks {
   receive(body: string | Uint8Array, options?: ReceiveOptions): Promise<CallbackEvent>;
 
   /**
-   * Creates a web-standard handler. For every callback, it fetches job status, with history, and passes the verified
-   * response to `onEvent`. `onEvent` gets nothing from the callback's own body. The handler works with Hono, Next,
-   * Workers, Bun, Deno and everything else that has `Request` and `Response`.
+   * Creates a web-standard handler. For every callback, the handler fetches job status, with history, and passes the
+   * verified response to `onEvent`. `onEvent` gets nothing from the callback's own body. The handler works with Hono,
+   * Next, Workers, Bun, Deno and everything else that has `Request` and `Response`.
    *
    * The handler responds with
    * - 200 when the callback is accepted, or was accepted before;
@@ -77,16 +77,16 @@ export interface Callbacks {
    * - 413 when it is larger than `maxBytes`;
    * - 500 when `onEvent` rejects;
    * - 503 with `Retry-After` when the service has to redeliver the callback later. The possible reasons are: another
-   *   delivery of the callback is being handled; the confirmation failed or exceeds a limit; the callback is marked as
-   *   final, but its job is still pending; the replay guard, the signer, the clock or the connection failed; the
-   *   client's options are invalid.
+   *   delivery of the callback is being handled; the confirmation failed; a limit for confirmations is exceeded; the
+   *   callback is marked as final, but its job is still pending; the replay guard, the signer, the clock or the
+   *   connection failed; the client's options are invalid.
    *
    * `onEvent` gets each result of the job's history only once, even if the service redelivers the result with a new
    * signature. `onEvent` gets the same result again only if the job's state has changed since then. Each client
    * remembers the latest 10,000 results for each `replayGuard`. Other clients and processes cannot see this memory. The
-   * keys that the guard gets include the signed time: for the guard, a result with a new signature is a new callback.
-   * So if a result is redelivered with a new signature, another client or process may pass the result on again, with
-   * the same `event.id`.
+   * guard's keys depend on the signed time: for the guard, a result with a new signature is a new callback. So if a
+   * result is redelivered with a new signature, another client or process may pass it to `onEvent` again, with the same
+   * `event.id`.
    *
    * After a response with 500 or 503, the next delivery counts as new. `onError` is called for every delivery whose
    * response is not 200.
@@ -114,8 +114,8 @@ export interface Callbacks {
       /** Job status is fetched before `onEvent` runs. Default `true`. */
       confirm?: true;
       /**
-       * Receives each callback once, after job status has confirmed it. The response is sent when `onEvent` has
-       * finished.
+       * Receives each callback once, after the job's verified status has confirmed it. The response is sent when
+       * `onEvent` has finished.
        */
       onEvent: (event: ConfirmedEvent, status: JobStatus) => void | Promise<void>;
     },
@@ -125,8 +125,9 @@ export interface Callbacks {
    * signature covers only the time and the partner, so anyone who has seen one callback can forge others. Job status is
    * not fetched.
    *
-   * Write `confirm: false` directly in the call, because it decides the type of `onEvent`. In a separate object,
-   * TypeScript widens `false` to `boolean`, and the call does not compile; `false as const` prevents this.
+   * Write `confirm: false` directly in the call, because the literal `false` decides the type of `onEvent`. If the
+   * options are in a separate object, TypeScript widens `false` to `boolean`, and the call does not compile;
+   * `false as const` prevents this.
    *
    * The handler responds like a handler that confirms. It also responds with 401 when the timestamp of the callback is
    * further in the past or in the future than `maxAgeMs` allows, or when the signature of the callback was received

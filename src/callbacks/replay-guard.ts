@@ -7,7 +7,7 @@
 
 import type { ReplayGuard } from './types.js';
 
-/** How many callbacks are remembered. They take about 3 MB. */
+/** How many callbacks are remembered. They take about 3 MB of memory. */
 const maxRemembered = 10_000;
 
 interface Remembered {

@@ -30,7 +30,7 @@ export interface CallbackEvent extends JobRef {
 
 /**
  * A result that the job's verified status confirms. Only the signed time is from the callback itself. `entry` and
- * `linkId` are from the verified history. `userId` and `jobId` are the requested ids.
+ * `linkId` are from the verified history. `userId` and `jobId` are the ids with which the status was requested.
  *
  * @see §4.5 and §6 of docs/protocol.md
  */
@@ -45,7 +45,8 @@ export interface ConfirmedEvent extends Omit<CallbackEvent, 'entry'> {
   /**
    * The result of this callback, from the verified history. If a result in the history has the callback's `id`, `entry`
    * is this result. If no result has this id, `entry` is the only result with the callback's `hostedJobId` and
-   * `resultCode`. If there is no such result, or more than one, `entry` is null: then use `status`.
+   * `resultCode`. If there is no such result, or more than one, `entry` is null: in this case, use the `status` that
+   * `onEvent` also gets.
    */
   readonly entry: HistoryEntry | null;
 }
@@ -137,7 +138,7 @@ export interface ReplayGuard {
    * @param bodyDigest - A digest of the body without its signature. The order of the properties and the blanks between
    *   them do not change the digest.
    * @param expiresAt - The guard must remember the callback until this time. After that, the callback is too old to be
-   *   accepted. If any age is accepted, this time is a day from now.
+   *   accepted. If callbacks of any age are accepted, this time is a day from now.
    * @param leaseEndsAt - The callback is `'busy'` until this time, unless `commit` or `forget` is called earlier. After
    *   that, the next delivery is `'new'`.
    * @returns What is known about the callback.

@@ -106,7 +106,8 @@ export class HostedTimeoutError extends HostedError {
   }
 
   /**
-   * How long the service asks the client to wait, in milliseconds, if it responded with status 408; otherwise null.
+   * How long the service asks the client to wait after status 408, in milliseconds; null if it did not respond with
+   * 408, or does not ask.
    *
    * @internal
    */
@@ -181,7 +182,7 @@ export class HostedResponseError extends HostedError {
  * A response or a callback cannot be trusted. `reason` says what is wrong with its signature:
  * - `'missing'`: there is no signature;
  * - `'malformed'`: the signature or the timestamp cannot be read;
- * - `'mismatch'`: it was made with another key, or for another timestamp or partner id;
+ * - `'mismatch'`: the signature was made with another key, or for another timestamp or partner id;
  * - `'unkeyed'`: it is a digest that anyone can compute without a key;
  * - `'stale'`: its timestamp is too far in the past or in the future;
  * - `'reflected'`: it is the signature of our own request;

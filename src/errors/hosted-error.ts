@@ -83,7 +83,7 @@ export abstract class HostedError extends Error {
   readonly operation: OperationName | null;
   /** What happened to the request. */
   readonly outcome: Outcome;
-  /** How many attempts were made, or how many polls in a wait. 0 if none was made. */
+  /** How many attempts were made; for a `HostedPollTimeoutError`, how many polls. 0 if none was made. */
   readonly attempts: number;
   /** The id that the service gave the last request; null if it gave none. */
   readonly requestId: string | null;

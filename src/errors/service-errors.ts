@@ -100,7 +100,8 @@ export class HostedNotFoundError extends ServiceError {
 
 /**
  * The service received too many requests: status 429. With code 2222, the error is not retryable: the service blocks an
- * ID number, and waiting does not change that. How many requests the service allows is not known (docs/protocol.md §8).
+ * ID number, and waiting does not change that. It is not known how many requests the service allows (docs/protocol.md
+ * §8).
  */
 export class HostedRateLimitError extends ServiceError {
   static {

@@ -111,7 +111,7 @@ interface JobStatusBase extends JobRef {
   readonly message: string | null;
   /** The job's result; null if there is none yet, or if the service sent an empty result. */
   readonly result: JobResult | null;
-  /** Links to pictures; null if the response has none, for example because they were not requested. */
+  /** The URLs of images; null if the response has none, for example because they were not requested. */
   readonly imageLinks: {
     /**
      * The URL of the selfie. The URL expires. Null if it is not an http(s) URL; `extra` then has the value that the

@@ -1,5 +1,5 @@
 /**
- * What a caller gives to a wait: the options, which are checked, and the ids of a job, which are copied.
+ * Reads what a caller gives to a wait: checks the options, and copies the ids of a job.
  *
  * @module
  */
@@ -54,30 +54,30 @@ export interface WaitOptions extends CallOptions {
   /** After each poll, the delay is multiplied by this number. It must be 1 or more. Default 1.5. */
   backoffFactor?: number;
   /**
-   * Shortens each delay to a random 50 to 100 percent of its length, so that many waits do not poll at the same time.
-   * Default `true`.
+   * Whether each delay is shortened to a random 50 to 100 percent of its length, so that many waits do not poll at the
+   * same time. Default `true`.
    */
   jitter?: boolean;
   /**
-   * How long "not found" is tolerated, in milliseconds from the start of a wait: the service may not know a new job
+   * How long "not found" is tolerated, in milliseconds from the start of a wait. The service may not know a new job
    * yet. After the service has returned a status, "not found" is an error. With 0, "not found" is always an error.
    * Default 30,000.
    */
   notFoundGraceMs?: number;
   /**
-   * How many consecutive transient errors are tolerated. The transient errors are: broken connections, timeouts, 429,
-   * server errors, a response that is not JSON, a signature that is not fresh, and a gateway's 404 for a job that was
-   * found before. Default 3.
+   * How many consecutive transient errors are tolerated. The transient errors are: broken connections, timeouts, status
+   * 429, server errors, a response that is not JSON, a signature that is not fresh, and a gateway's 404 for a job that
+   * was found before. Default 3.
    */
   maxConsecutiveErrors?: number;
-  /** Requests image links with every poll. Default `false`. */
+  /** Whether every poll requests image links. Default `false`. */
   imageLinks?: boolean;
-  /** Requests the history with every poll. Default `false`. */
+  /** Whether every poll requests the history. Default `false`. */
   history?: boolean;
   /**
    * Receives a report of every poll. Errors that this function throws are ignored.
    *
-   * @param poll - The result of the poll, and when the next poll follows.
+   * @param poll - The status or the error of the poll, and the delay until the next poll.
    */
   onPoll?: (poll: PollReport) => void;
 }

@@ -17,7 +17,9 @@ import type { Link, LinkPage } from './types.js';
 
 /** Options of {@link Links.list}. */
 export interface ListOptions extends CallOptions {
-  /** The number of the first page to read, in the service's numbering: 0 or more. Default: the first page. */
+  /**
+   * The number of the first page to read, in the service's numbering: 0 or more. Default: the first page of the list.
+   */
   page?: number;
   /** How many pages to fetch ahead of the page being read: 0 to 16, default 0. Pages still come in order. */
   prefetch?: number;
@@ -32,8 +34,8 @@ export interface ListOptions extends CallOptions {
  *
  * If links are created during the iteration, a link that was already read can appear again on the next page. This
  * duplicate is dropped, so a page can be empty. If a link appears again two or more pages later, the iteration yields
- * it twice. A `HostedResponseError` (`paging`) is thrown when pages do not advance, or when their numbering changes
- * during an iteration.
+ * it twice. A `HostedResponseError` (`paging`) is thrown when the service keeps sending the same links or empty pages,
+ * or when the numbering of the pages is wrong or changes during an iteration.
  *
  * @example Every link
  * ```ts
@@ -46,8 +48,8 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
   /**
    * Iterates every page, in order.
    *
-   * @returns The pages, to be iterated. The first iteration and all awaits of the list share the first page. Later
-   *   iterations fetch the first page again.
+   * @returns An async iterable of the pages. The first iteration and all awaits of the list share one request for the
+   *   first page. Later iterations fetch the first page again.
    * @throws {HostedResponseError} when the pages do not advance (`paging`). The iteration throws this error.
    *
    * @example Page by page
@@ -62,11 +64,11 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
   pages(): AsyncIterable<LinkPage>;
   /**
    * Collects the first links in an array. `toArray` reads no more pages than it needs. With `prefetch`, it may request
-   * more pages.
+   * more pages than it reads.
    *
    * @param options - How many links to collect. There is no default, because a list may be long.
    * @returns The links, in the service's order. With a limit of 0, nothing is sent.
-   * @throws {HostedValidationError} when `limit` is neither an integer of 0 or more nor `Infinity`.
+   * @throws {HostedValidationError} when `limit` is invalid: it must be an integer of 0 or more, or `Infinity`.
    *
    * @example The first hundred
    * ```ts
@@ -76,7 +78,7 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
    * @see §2.3 and §4.4 of docs/protocol.md
    */
   toArray(options: {
-    /** The largest number of links; `Infinity` for all. */
+    /** The largest number of links to collect; `Infinity` for all. */
     limit: number;
   }): Promise<Link[]>;
 }
@@ -96,7 +98,7 @@ export interface PageSource {
 }
 
 /**
- * Creates a list that has sent nothing yet.
+ * Creates a list; no request is sent yet.
  *
  * @internal
  */

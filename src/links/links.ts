@@ -23,9 +23,9 @@ export interface Links {
   /**
    * Creates a link.
    *
-   * A create is retried only if the retry cannot create a second link. There are three cases: the service cannot have
-   * seen the request, it responded with 429, or it rejected the timestamp. A rejected timestamp leads to one retry,
-   * with a corrected clock. After an error whose `mayHaveActed` is true, the link may exist.
+   * The request is retried only if the retry cannot create a second link. There are three cases: the service cannot
+   * have seen the request, it responded with 429, or it rejected the timestamp. A rejected timestamp leads to one
+   * retry, with a corrected clock. After an error whose `mayHaveActed` is true, the link may exist.
    *
    * @param link - The link; `callbackUrl` defaults to the client's `defaultCallbackUrl`.
    * @param options - Options for this call only.
@@ -59,8 +59,8 @@ export interface Links {
    * @throws {HostedValidationError} when there is no change, or a change is invalid; nothing was sent.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
    * @throws {HostedResponseError} when the response is about another link (`mismatch`). After a change with
-   *   `isDisabled: true`, this error is also thrown when the response has no date in `disabled_at` (`mismatch`): then
-   *   it is not certain that the link is disabled.
+   *   `isDisabled: true`, this error is also thrown when the response has no date in `disabled_at` (`mismatch`). The
+   *   link may then still be active.
    *
    * @example Add an ID type
    * ```ts
@@ -80,8 +80,8 @@ export interface Links {
    * @param options - Options for this call only.
    * @returns The link's URL, ID types and state. The state is `'disabled'`.
    * @throws {HostedNotFoundError} when the service says that there is no such link (status 404).
-   * @throws {HostedResponseError} when the response has no date in `disabled_at` (`mismatch`): then it is not certain
-   *   that the link is disabled.
+   * @throws {HostedResponseError} when the response has no date in `disabled_at` (`mismatch`). The link may then still
+   *   be active.
    *
    * @example Disable a link
    * ```ts
@@ -142,8 +142,8 @@ export interface Links {
    *
    * @param query - At least one criterion. Values are compared exactly, and a link must match all of them.
    *   `createdAfter` is inclusive, and is compared with times of the service's clock. This clock may differ from yours,
-   *   so pass a time one minute before the create began. Use `createdAfter` if several links have the same name or user
-   *   id.
+   *   so pass the time one minute before you called `create`. Use `createdAfter` if several links have the same name or
+   *   user id.
    * @param options - How many pages to read, and the options that every call takes. `totalTimeoutMs` applies to each
    *   page.
    * @returns The newest link that matches, or null.

@@ -49,8 +49,8 @@ export interface NewLink {
   /** The id of the user of a single-use link. If you leave out the id, the service chooses an id. */
   userId?: string;
   /**
-   * When the link expires: a Date, or an ISO 8601 string with an offset. A string is sent as written. If `expiresAt` is
-   * left out, links of known deployments expire after 90 days.
+   * When the link expires: a Date, or an ISO 8601 string with an offset. A string is sent as written. In known
+   * deployments, a link without `expiresAt` expires after 90 days.
    */
   expiresAt?: Date | string;
   /**
@@ -77,8 +77,8 @@ export type LinkChanges =
        */
       isDisabled: boolean;
       /**
-       * Replaces the whole list. Entries may be passed as the service sent them. The client also sends an empty list,
-       * but the protocol does not show what the service does with it.
+       * Replaces the whole list. You may pass the entries of a link's `idTypes` unchanged. The client also sends an
+       * empty list, but the protocol does not show what the service does with it.
        */
       idTypes?: readonly IdType[];
     }
@@ -89,8 +89,8 @@ export type LinkChanges =
        */
       isDisabled?: boolean;
       /**
-       * Replaces the whole list. Entries may be passed as the service sent them. The client also sends an empty list,
-       * but the protocol does not show what the service does with it.
+       * Replaces the whole list. You may pass the entries of a link's `idTypes` unchanged. The client also sends an
+       * empty list, but the protocol does not show what the service does with it.
        */
       idTypes: readonly IdType[];
     };
@@ -185,9 +185,9 @@ export interface PageMeta {
   readonly currentPage: number;
   /** How many links a page has at most. */
   readonly limit: number;
-  /** How many links there are. */
+  /** How many links the list has. */
   readonly totalCount: number;
-  /** How many pages there are. */
+  /** How many pages the list has. */
   readonly totalPages: number;
 }
 

@@ -9,11 +9,11 @@ import { rawBytesOf, rewriteParsed } from './given-body.js';
 import { assertHandler, createBrokenBody, createRequest, type GivenRequest } from './web-request.js';
 
 /**
- * Adapts a handler of callbacks to AWS Lambda. It reads the events of an HTTP API (payload 1.0 and 2.0), a REST API, a
- * function URL and a load balancer.
+ * Adapts a handler of callbacks to AWS Lambda. The returned function reads the events of an HTTP API (payload 1.0 and
+ * 2.0), a REST API, a function URL and a load balancer.
  *
  * The body may be text, base64, or an object that a middleware parsed. A load balancer accepts at most 1 MB, but a
- * callback can have 1.5 MB.
+ * callback can be 1.5 MB in size.
  *
  * @param handle - The handler that `callbacks.handler` returns.
  * @returns A function that takes an event and resolves with status, headers and body. It never rejects: if `handle`

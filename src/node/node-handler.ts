@@ -16,7 +16,7 @@ import {
 } from './web-request.js';
 
 /**
- * The part of an `IncomingMessage` of `node:http` that is used; frameworks add `body` and `rawBody`.
+ * The part of an `IncomingMessage` of `node:http` that this package uses; frameworks add `body` and `rawBody`.
  *
  * @inline
  */
@@ -34,7 +34,7 @@ export interface NodeRequest {
 }
 
 /**
- * The part of a `ServerResponse` of `node:http` that is used.
+ * The part of a `ServerResponse` of `node:http` that this package uses.
  *
  * @inline
  */
@@ -77,9 +77,9 @@ export interface NodeResponse {
  * The body may have any of these forms: `rawBody` (a string or bytes), `body` as bytes or a string, a stream that was
  * not read, or the object that a JSON parser returned. The signature does not cover the body, so `express.json()` may
  * run first. The parser changes only numbers that are too large for JavaScript: it rounds them. Content type and the
- * headers of gateways do not matter. A callback can have 1.5 MB. But `express.json()` rejects bodies of more than 100
- * KB, and Fastify rejects bodies of more than 1 MB, before this function is called. So raise the limit of the parser,
- * for example to `'8mb'`.
+ * headers of gateways do not matter. A callback can be 1.5 MB in size. But `express.json()` rejects bodies of more than
+ * 100 KB, and Fastify rejects bodies of more than 1 MB, before this function is called. So raise the limit of the
+ * parser, for example to `'8mb'`.
  *
  * If other code has read the body and did not keep it, the response is 503, and the handler's `onError` is called. If
  * the body is larger than `maxBytes`, the response is 413, and the rest of the body is read and dropped.

@@ -33,7 +33,8 @@ export interface GivenRequest {
 }
 
 /**
- * Creates a web-standard request. If `read` throws, the request gets a broken body, and the handler reports the error.
+ * Creates a web-standard request. If `read` throws, the request gets a body that cannot be read, and the handler
+ * reports the error.
  */
 export function createRequest(read: () => GivenRequest): Request {
   try {

@@ -44,7 +44,9 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    * are not posted.
    */
   defaultCallbackUrl?: string;
-  /** The pauses before a failed callback is posted again, in milliseconds. Default: 1, 5, 25 and 120 seconds. */
+  /**
+   * The pauses before a failed callback is posted again, in milliseconds. Default: `[1_000, 5_000, 25_000, 120_000]`.
+   */
   callbackRetriesMs?: readonly number[];
   /** How long a review lasts, from "under review" to the final result, in milliseconds. Default 3,000. */
   reviewMs?: number;
@@ -169,7 +171,7 @@ export interface SandboxCallback {
    * - `'delivered'`: the receiver responded with a 2xx status;
    * - `'gave_up'`: the last delivery failed, and no other delivery is planned;
    * - `'not_allowed'`: the sandbox does not post callbacks to this URL. The URL belongs to the sandbox itself, or the
-   *   URL's host is not this machine and is not in `callbackHosts`.
+   *   URL's host is not allowed (see `callbackHosts`).
    */
   readonly state: 'waiting' | 'delivered' | 'gave_up' | 'not_allowed';
   /** Every delivery, oldest first. */
@@ -201,13 +203,13 @@ export interface Sandbox {
    * Returns the options for a client that uses this sandbox.
    *
    * @param environment - The environment of the client. Default `'sandbox'`.
-   * @returns Partner, environment, key, base URLs and `wire`.
+   * @returns The partner id, the environment, the key, the base URLs and `wire`.
    */
   clientOptions(environment?: Environment): HostedClientOptions;
   /**
    * Plays an outcome on a link, as an end user does on the link's page. The promise resolves when the job has started.
-   * The results of the job are reported at once, or after `reviewMs` if they need a review. If there is a callback URL,
-   * the sandbox posts a callback for each result.
+   * The results of the job are reported at once. If there is a review, the final result is reported after `reviewMs`.
+   * If there is a callback URL, the sandbox posts a callback for each result.
    *
    * @param refId - The reference id of the link.
    * @param outcome - How the verification ends.

@@ -21,7 +21,7 @@ import type { Signer } from './signer.js';
  * @inline
  */
 export interface Ed25519Options {
-  /** Your secret key: the 32-byte seed, or the 64 bytes of seed and public key. */
+  /** Your secret key: the seed (32 bytes), or the seed followed by the public key (64 bytes). */
   secretKey: string | Uint8Array;
   /**
    * The service's public key, 32 bytes. If you pass several keys, a signature that is valid for any of them is

@@ -1,6 +1,6 @@
 /**
- * The signer for the service's default scheme: HMAC-SHA256 (RFC 2104, FIPS 180-4) with the API key, as base64. The
- * signed text (docs/protocol.md §5) is the same for the other scheme.
+ * The signer for the service's default scheme: HMAC-SHA256 (RFC 2104, FIPS 180-4) with the API key. Signatures are
+ * base64. For Ed25519, the signed text (docs/protocol.md §5) is the same.
  *
  * @module
  */
@@ -21,8 +21,8 @@ import type { SignatureInput, Signer } from './signer.js';
  */
 export interface HmacSha256Options {
   /**
-   * The key, or several keys. The key is the UTF-8 bytes of the string: base64 or hexadecimal digits are not decoded.
-   * If there are several keys, the first one signs, and a signature by any of them is accepted.
+   * The key, or several keys. The UTF-8 bytes of the string are the key. The string is not decoded, even if it is
+   * base64 or hexadecimal. If there are several keys, the first one signs, and a signature by any of them is accepted.
    */
   apiKey: string | readonly string[];
   /** The end of the signed text, after timestamp and partner id. Default `'sid_request'`. */
@@ -37,7 +37,7 @@ export interface HmacSha256Options {
  *
  * @param options - The key or keys, and the context.
  * @returns A signer; it never shows a key.
- * @throws {HostedConfigError} when there is no key, or a key is blank, has a line end, or is not a string.
+ * @throws {HostedConfigError} when there is no key, or when a key is not a string, is blank, or contains a line end.
  *
  * @example Two keys in rotation
  * ```ts
@@ -84,14 +84,14 @@ export function toSignedText({ timestamp, partnerId }: SignatureInput, context: 
 const withBlanks = new WeakSet<Signer>();
 
 /**
- * Whether a key of a signer contains blanks, for example because it was copied badly. False for a signer of another
- * kind.
+ * Whether one of the signer's keys contains white space, for example because the key was copied badly. False for a
+ * signer that is not an HMAC signer.
  */
 export function hasBlanks(signer: Signer): boolean {
   return withBlanks.has(signer);
 }
 
-/** Computes the HMAC-SHA256 of a string, as UTF-8, with one key; the result is base64. */
+/** Computes the HMAC-SHA256 of a string's UTF-8 bytes with one key. The result is base64. */
 type Mac = (text: string) => string | Promise<string>;
 
 const utf8 = new TextEncoder();

@@ -11,15 +11,15 @@ export interface SignatureInput {
   /**
    * The timestamp exactly as it is sent or received, with every character unchanged. If a timestamp is sent as a
    * number, this is the string of its digits. If the timestamp of a response is a number, `verify` is called with its
-   * digits. If the signature does not match, `verify` is called again. For this call, the number is read as
-   * milliseconds since the epoch, and `timestamp` is this time in ISO 8601.
+   * digits. If the signature does not match these digits, `verify` is called again. For the second call, the number is
+   * read as milliseconds since the epoch, and `timestamp` is this time in ISO 8601.
    */
   readonly timestamp: string;
 }
 
 /**
  * Signs requests and verifies responses. Both methods may be asynchronous, for keys in a key service. If a method
- * throws, the call fails with a `HostedConfigError`, which does not show the thrown error.
+ * throws, the client's call fails with a `HostedConfigError`. This error does not show what the method threw.
  *
  * @example A signer with a key service
  * ```ts
@@ -45,7 +45,7 @@ export interface Signer {
   sign(input: SignatureInput): string | Promise<string>;
   /**
    * Verifies a signature of the service. For a malformed signature, your method must return `false` and must not throw.
-   * If it throws, the call fails with a `HostedConfigError`, as for a broken signer.
+   * If it throws, the call fails with a `HostedConfigError`.
    *
    * @param signature - The signature, as received.
    * @param input - What the signature must cover.

@@ -35,8 +35,8 @@ const idleTurns = 4;
  * Creates a clock that moves only when a test advances it. Use it to test code that waits.
  *
  * `advance(ms)` ends the sleeps that are due, in order of time. When a sleep has ended, `advance` waits until the code
- * that slept has run. For example, this code sends a request, reads the response and sleeps again. Then time moves on.
- * A sleep of 0 ends at once.
+ * that slept has run. This code may, for example, send a request, read the response and sleep again. Then time moves
+ * on. A sleep of 0 ends at once.
  *
  * @param startMs - Milliseconds since the epoch. Default: the beginning of 2026.
  * @returns The clock. Give it to the client, and to the mock service if you use the mock service.
@@ -109,7 +109,7 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
   return clock;
 }
 
-/** Runs `act`. While `act` runs, a test clock does not move. So `act` must not sleep on it. */
+/** Runs `act`. While `act` runs, a test clock does not move. So `act` must not wait for a sleep of this clock. */
 export async function whileBusy<T>(clock: Clock, act: () => Promise<T>): Promise<T> {
   const activity = activities.get(clock);
   if (activity !== undefined) activity.running += 1;
@@ -120,7 +120,7 @@ export async function whileBusy<T>(clock: Clock, act: () => Promise<T>): Promise
   }
 }
 
-/** Sleeps on `clock`. If the clock has no `sleep`, uses the platform's timers. */
+/** Sleeps on `clock`. Uses the platform's timers if the clock has no `sleep`. */
 export function sleepOn(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (clock.sleep !== undefined) return clock.sleep(ms, signal);
   return sleepBy(signal, !(ms > 0), (wake) => {
@@ -130,7 +130,7 @@ export function sleepOn(clock: Clock, ms: number, signal?: AbortSignal): Promise
 }
 
 /**
- * Resolves when `schedule` calls `wake`. Rejects with `signal.reason` when aborted. Leaves no listener behind.
+ * Resolves when `schedule` calls `wake`. Rejects with `signal.reason` when `signal` aborts. Leaves no listener behind.
  * `schedule` sets a timer and returns a function that cancels it.
  */
 function sleepBy(

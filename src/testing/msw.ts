@@ -9,7 +9,8 @@ import { environments } from '../options.js';
 import type { MockService } from './types.js';
 
 /**
- * Creates msw handlers for `service`. Each environment has one handler, for every method and path.
+ * Creates msw handlers for `service`. Each environment has one handler, for every method and every path under its base
+ * URL.
  *
  * A broken connection becomes msw's own network error. Everything else works as with `service.fetch`.
  *

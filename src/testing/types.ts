@@ -12,7 +12,7 @@ import type { Clock } from '../runtime/clock.js';
 
 /** Options of {@link createMockService}. */
 export interface MockServiceOptions {
-  /** The only partner the service knows. Default `'085'`. */
+  /** The id of the only partner that the service knows. Default `'085'`. */
   partnerId?: string;
   /** How requests, responses and callbacks are signed. Default `'hmac-sha256'`. */
   scheme?: 'hmac-sha256' | 'ed25519';
@@ -35,7 +35,10 @@ export interface MockServiceOptions {
    * was seen in deployments. Default `'table'`.
    */
   spelling?: 'table' | 'sample' | 'random';
-  /** The seed of ids and of `spelling: 'random'`: the same seed gives the same values. Default 1. */
+  /**
+   * The seed of the random numbers for ids and for `spelling: 'random'`. The same seed gives the same values. Default
+   * 1.
+   */
   seed?: number;
   /**
    * How long the service waits before it responds, in milliseconds on the service's clock. The service acts on the
@@ -54,7 +57,7 @@ export interface MockServiceOptions {
    * Default: a URL under `.test`.
    */
   linkBaseUrl?: string;
-  /** The log of each environment keeps this many of the latest requests: an integer of 0 or more. Default 1,000. */
+  /** How many of the latest requests each environment keeps in `requests`: an integer of 0 or more. Default 1,000. */
   keepRequests?: number;
   /** The partner's keys. Only for the scheme `'hmac-sha256'`. Default: fixed test keys. */
   apiKeys?: Partial<Record<Environment, string>>;
@@ -142,8 +145,9 @@ export interface MockEnvironment<Options = MockClientOptions> {
   /** Controls of jobs. They do what end users, reviewers and the service do to jobs. */
   readonly jobs: {
     /**
-     * Starts a job, as an end user does by opening a link. If you leave out the job id, it is generated. If you leave out
-     * the user id, the job gets the user id of a single-use link. Without such a link, the user id is generated.
+     * Starts a job, as an end user does by opening a link. If you leave out the job id, it is generated. If you leave
+     * out the user id and the link is a single-use link, the job gets the user id of the link. In all other cases, a
+     * missing user id is generated.
      *
      * @param job - The ids of the job, and the reference id of its link. All of them are optional.
      * @returns Both ids of the job.
@@ -163,7 +167,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
       },
     ): JobRef;
     /**
-     * Adds a result to the job's history without completing it.
+     * Adds a result to the job's history without completing the job.
      *
      * @param job - Both ids of the job.
      * @param entry - The result.
@@ -186,7 +190,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
      * Adds a final result and completes the job. If the job is already complete, the new outcome replaces the old one.
      *
      * @param job - Both ids of the job.
-     * @param outcome - `'approved'` with code 0810, `'rejected'` with 0811, or a result of your own.
+     * @param outcome - `'approved'` (code 0810), `'rejected'` (code 0811), or a result of your own.
      * @throws {Error} when there is no such job.
      */
     complete(
@@ -199,7 +203,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
             resultCode: string;
             /** The text of the result. */
             resultText: string;
-            /** Whether the user is enrolled or authenticated. */
+            /** Whether the job succeeded: the user is enrolled or authenticated. */
             success: boolean;
           },
     ): void;
@@ -214,7 +218,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
      * - `'unsigned'` has neither timestamp nor signature.
      *
      * @param job - Both ids of the job.
-     * @param options - The result to report, and a mistake that the callback is to have.
+     * @param options - The result to report, and the mistake in the callback.
      * @returns The request, to pass to your handler.
      * @throws {Error} when there is no such job or result.
      */
@@ -240,7 +244,7 @@ export interface MockEnvironment<Options = MockClientOptions> {
      * @returns The response.
      * @throws {Error} when there is no such job or result.
      *
-     * @example To your handler
+     * @example Deliver a callback to your handler
      * ```ts
      * const response = await service.sandbox.jobs.deliverCallback(job, { to: handle });
      * ```
@@ -328,7 +332,7 @@ export type MockFault =
       kind: 'stale-timestamp';
     };
 
-/** The service: two environments behind one fetch. */
+/** The mock service: two environments that share one `fetch`. */
 export interface MockService {
   /** The sandbox: the default environment of a client. */
   readonly sandbox: MockEnvironment<MockClientOptions<'sandbox'>>;

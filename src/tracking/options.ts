@@ -23,8 +23,8 @@ export interface TrackerOptions {
    */
   client: HostedClient;
   /**
-   * The connection string of a PostgreSQL database (13 or later). The role need not be a superuser. Any number of
-   * processes on any number of machines can use the database.
+   * The connection string of a PostgreSQL database (13 or later). The database role does not have to be a superuser.
+   * Any number of processes on any number of machines can use the database.
    */
   connectionString?: string;
   /** Your own pool. `stop()` does not close it. */
@@ -44,9 +44,9 @@ export interface TrackerOptions {
    */
   migrate?: boolean;
   /**
-   * The limit of requests per second, for all processes on this schema together. The requests for deliveries are
-   * included. The value of the tracker that was created last applies to all processes. A tracker without a value keeps
-   * the stored value. Default 10.
+   * The limit of requests per second, for all processes on this schema together. The limit includes the requests that
+   * fetch a status for a delivery. The tracker that was created last with this option sets the value for all processes.
+   * A tracker that does not set this option keeps the stored value. Default 10.
    */
   maxRequestsPerSecond?: number;
   /** How many requests this process may send at the same time. Default 10. */
@@ -78,8 +78,9 @@ export interface TrackerOptions {
    */
   maxAttempts?: number;
   /**
-   * The wait between the first and the second delivery of a completion, in milliseconds. It is rounded up to full
-   * seconds. Each further wait is twice as long. Default 1,000.
+   * The shortest wait between the first and the second delivery of a completion, in milliseconds. It is rounded up to
+   * full seconds. The wait is random: at most twice as long as this value. Both limits double after each delivery, up
+   * to `maxRetryMs`. Default 1,000.
    */
   minRetryMs?: number;
   /**
@@ -102,7 +103,7 @@ export interface TrackerOptions {
   onEvent?: (event: TrackerEvent) => void;
 }
 
-/** The place of the tables. */
+/** The database or the folder that contains the tables. */
 export type Place = { readonly connectionString: string } | { readonly pool: SqlPool } | { readonly folder: string };
 
 /** The options after the check, with their defaults. */
@@ -131,8 +132,8 @@ export interface TrackerSettings {
 
 const dayMs = 86_400_000;
 /**
- * The longest `deadlineMs` and `retentionMs`: ten years. No timer can run this long. The database stores these times as
- * dates, so no timer limits them.
+ * The longest `deadlineMs` and `retentionMs`: ten years. No timer can run this long. But no timer is needed, because
+ * the database stores these times as dates.
  */
 const maxAgeMs = 3_650 * dayMs;
 

@@ -8,11 +8,11 @@ import type { CallbackEvent } from '../callbacks/types.js';
 import type { JobRef } from '../jobs/types.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
 
-/** Follows jobs until each one has ended. Hands over the completion of each job at least once. */
+/** Follows each job until it has ended. Hands over the completion of each job to your handler at least once. */
 export interface Tracker<C extends Json = Json> {
   /**
-   * Tracks one job or many jobs, in one statement. A job that is already tracked is not changed. A job that only
-   * callbacks have mentioned gets the context and the link of this call.
+   * Tracks one job or many jobs with one SQL statement. A job that is already tracked is not changed. If a job is known
+   * only from callbacks, it gets the context and the link of this call.
    *
    * @param jobs - The jobs, each with your own context.
    * @param options - Your transaction, if the statement must be part of it.
@@ -33,8 +33,8 @@ export interface Tracker<C extends Json = Json> {
     },
   ): Promise<readonly string[]>;
   /**
-   * Tracks the jobs of a link. Each job that a callback mentions gets the link's context. The link is polled too,
-   * because its counters show whether callbacks are missing. A link that is already tracked is not changed.
+   * Tracks the jobs of a link. If a callback mentions a job of the link, the job gets the link's context. The link is
+   * polled too, because its counters show whether callbacks are missing. A link that is already tracked is not changed.
    *
    * @param refId - The reference id of the link.
    * @param options - The context of the link's jobs, the date until which the link is polled, and your transaction.
@@ -45,7 +45,7 @@ export interface Tracker<C extends Json = Json> {
   trackLink(
     refId: string,
     options?: {
-      /** The context that the completions of the link's jobs get. JSON of at most 16 KiB. Default: null. */
+      /** The context for the completions of the link's jobs. JSON of at most 16 KiB. Default: null. */
       context?: C;
       /** The date until which the link is polled. Default: `deadlineMs` from now. */
       deadline?: Date;
@@ -77,9 +77,9 @@ export interface Tracker<C extends Json = Json> {
    *
    * @param body - The raw body of the request.
    * @param options - How large the body may be.
-   * @returns The content of the callback. Its body is not signed, so the content is only a hint.
-   * @throws {HostedError} when the client's `callbacks.receive` would throw the same error. But for this method, a
-   *   repeated callback is no error.
+   * @returns The content of the callback. The signature does not cover the body, so the content is only a hint.
+   * @throws {HostedError} when the client's `callbacks.receive` would throw it. But this method also accepts a
+   *   signature that was received before with another body.
    * @throws {HostedStorageError} when the callback could not be stored. Respond with 503, so that the callback is
    *   redelivered.
    *
@@ -93,9 +93,9 @@ export interface Tracker<C extends Json = Json> {
     },
   ): Promise<CallbackEvent>;
   /**
-   * Creates a web-standard handler that does the same as `receive`. It responds with 200 when the callback is stored,
-   * and with 400, 401, 405, 408 or 413 when `callbacks.handler` would do so. It responds with 503 and `Retry-After` when
-   * the callback could not be stored or read, or when the signer or the clock failed.
+   * Creates a web-standard handler that does the same as `receive`. It responds with 200 when the callback is stored.
+   * It responds with 400, 401, 405, 408 or 413 in the same cases as `callbacks.handler`. It responds with 503 and
+   * `Retry-After` when the callback could not be stored or read, or when the signer or the clock failed.
    *
    * @param options - How large a callback may be.
    * @returns A function that takes a request and resolves with a response. It never rejects.
@@ -111,8 +111,8 @@ export interface Tracker<C extends Json = Json> {
    * can be called only once. A process that never calls it can still track jobs and receive callbacks.
    *
    * @param handler - Handles a completion. If the handler rejects or takes too long, the completion is handed over
-   *   again with the same key, and possibly by another process.
-   * @throws {HostedConfigError} when it is called twice, or without a function.
+   *   again with the same key. Another process may do this.
+   * @throws {HostedConfigError} when the method is called twice, after `stop()`, or without a function.
    * @throws {HostedStorageError} when the database cannot be used.
    *
    * @example Handle each completion
@@ -136,7 +136,7 @@ export interface Tracker<C extends Json = Json> {
     limit?: number;
     /**
      * The last key of the previous list. The new list begins after this key. If no key is given, the list begins with
-     * the oldest dead letter. It also begins there if the dead letter of the given key was retried or untracked in the
+     * the oldest dead letter. The same applies if the dead letter of the given key was retried or untracked in the
      * meantime.
      */
     after?: string;
@@ -150,7 +150,7 @@ export interface Tracker<C extends Json = Json> {
    */
   retry(keys: readonly string[] | 'all'): Promise<number>;
   /**
-   * Counts jobs, completions and requests, over all processes. It reads the whole table.
+   * Counts the jobs, completions and requests of all processes. The method reads the whole table `tracked`.
    *
    * @returns The counts.
    * @throws {HostedStorageError} when the database cannot be used.

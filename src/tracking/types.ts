@@ -75,13 +75,14 @@ export interface JobToTrack<C extends Json = Json> extends JobRef {
 }
 
 /**
- * The end of a job. It is handed over at least once, and again if the handler fails. `outcome` says how the job ended.
+ * The end of a job. A completion is handed over at least once, and again if the handler fails. `outcome` says how the
+ * job ended.
  */
 export type Completion<C extends Json = Json> = {
   /**
-   * The key of the completion. It is the same at every delivery, in every process, for ever. It is a UUID made from the
-   * environment and both ids of the job. For the outcome `'unheard'`, it is made from the environment, the link and the
-   * number of missing jobs.
+   * The key of the completion. It is the same at every delivery and in every process, and never changes. It is a UUID
+   * made from the environment and both ids of the job. For the outcome `'unheard'`, it is made from the environment,
+   * the link and the number of missing jobs.
    */
   readonly key: string;
   /** The context that was passed to `track()` or `trackLink()`, or null if none was passed. */
@@ -137,7 +138,7 @@ export interface DeadLetter<C extends Json = Json> {
   readonly attempts: number;
   /** The date at which the completion became a dead letter. */
   readonly failedAt: Date;
-  /** The error that the handler threw the last time. Only its name and its code are stored. */
+  /** The error that the handler threw at the last attempt. Only its name and its code are stored. */
   readonly error: {
     /** The error's `name`. */
     readonly name: string;
@@ -169,7 +170,7 @@ export interface TrackedJob<C extends Json = Json> extends JobRef {
   readonly lastError: HostedErrorCode | null;
 }
 
-/** The counts of a schema, over all processes. */
+/** The counts for a schema, for all processes together. */
 export interface TrackerStats {
   /** How many jobs are known only from callbacks, and are not tracked yet. */
   readonly heard: number;
@@ -200,7 +201,7 @@ export interface TrackerStats {
 /** An event of a tracker. It contains no ids of people, jobs or links. */
 export type TrackerEvent =
   | {
-      /** Due jobs and links were taken to be polled. */
+      /** The tracker took due jobs and links, and polls them now. */
       type: 'batch';
       /** How many jobs and links were taken. */
       jobs: number;

@@ -22,7 +22,10 @@ export type Structure =
 export interface ListRules {
   /** The message for a value that is not a list. Default `'must be a list'`. */
   readonly message?: string;
-  /** The largest number of entries. A longer list is rejected before any entry is checked. Default: any number. */
+  /**
+   * The largest number of entries. A list with more entries than its limit here is rejected before any entry is
+   * checked. Default: any number.
+   */
   readonly max?: number;
   /**
    * A quick check of the entries, for parsed JSON. This check replaces the check that is derived from the schema of the
