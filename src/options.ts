@@ -128,8 +128,8 @@ interface CommonOptions {
    */
   fetch?: (url: string, init: FetchInit) => Promise<FetchResponse>;
   /**
-   * A source of the time, and a way to sleep. Only this clock is used to compute the age of signatures, so its error
-   * should be less than a minute. Default: the platform's time and timers, with its monotonic clock for durations and
+   * A source of the time, and a way to sleep. Only this clock is used to compute the age of signatures, so it should be
+   * wrong by less than a minute. Default: the platform's time and timers, with its monotonic clock for durations and
    * time limits.
    */
   clock?: Clock;

@@ -22,7 +22,7 @@ export interface SigningTime {
   readonly plannedLeadMs: number;
 }
 
-/** The times that the requests of one client are signed for. */
+/** Chooses the time for which each request of one client is signed. */
 export interface SigningTimes {
   /** How long to wait after a collision, in ms. The service then signs for a later time. */
   readonly passingMs: number;

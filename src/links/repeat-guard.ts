@@ -15,7 +15,7 @@ export interface SeenPages {
   readonly refIds: ReadonlySet<string>;
   /** How many pages have followed the last page with new links. */
   readonly pagesWithoutNew: number;
-  /** How many of the pages that `pagesWithoutNew` counts had links. All these links were repeated. */
+  /** How many of these pages were not empty. All their links were repeated. */
   readonly repeats: number;
   /** The reference ids of an earlier page: the latest of the pages 1, 2, 4, 8 and so on (Brent's cycle detection). */
   readonly checkpoint: ReadonlySet<string>;

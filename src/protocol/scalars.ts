@@ -1,7 +1,7 @@
 /**
- * The spellings of single values on the wire (docs/protocol.md, "Spellings"). For each kind of value, a schema says
- * which spellings are accepted, and a function converts an accepted spelling into one form. Any other spelling is
- * reported as an issue: nothing is guessed.
+ * The spellings of single values on the wire (docs/protocol.md, "Spellings"). A value can be written in several ways.
+ * For each kind of value, a schema says which ways are accepted, and a function converts them into one form. Any other
+ * spelling is reported as an issue: nothing is guessed.
  *
  * @module
  */
@@ -107,8 +107,8 @@ function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Re
  * The fields whose content is not in the converted value. They are unchanged, as the service sent them. There are two
  * kinds: unknown fields, and fields that could not be parsed. `read` has the parsed values, each under the name of its
  * field on the wire. A field is unknown if its name is in neither `named` nor `read`. A field could not be parsed if
- * the service sent a value, but the value in `read` is null. If `extra` did not have the sent value, the field would
- * look like a field that was not sent.
+ * the service sent a value, but the value in `read` is null. Without the
+ * sent value, such a field would look as if the service had not sent it.
  */
 export function extraOf(
   record: Readonly<Record<string, unknown>>,

@@ -2,7 +2,7 @@
  * Detects whether the platform's fetch would send plain http through a proxy named in environment variables. Deno and
  * Bun always use such a proxy. Node uses it only with `--use-env-proxy` or `NODE_USE_ENV_PROXY=1`. The runtimes read
  * `NO_PROXY` differently. An exception in `NO_PROXY` counts only if tests have shown that the runtime applies it. If
- * this file counted an exception that the runtime does not apply, the proxy could read a request's signature.
+ * this file applied an exception that the runtime does not apply, the proxy could read a request's signature.
  *
  * @module
  */

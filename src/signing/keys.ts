@@ -16,7 +16,7 @@ export function findApiKeyIssues(key: unknown, path: string): readonly Issue[] {
   return [];
 }
 
-/** Finds what is wrong with a context, the end of the signed text. */
+/** Finds what is wrong with a context. The context is the end of the signed text. */
 export function findContextIssues(context: unknown): readonly Issue[] {
   return typeof context === 'string' ? [] : [{ path: 'context', message: 'must be a string' }];
 }

@@ -43,7 +43,7 @@ export function createMockService(
 };
 /**
  * Creates a complete service for tests, without a network. It checks every request as the protocol describes, keeps
- * links and jobs, and signs its responses and callbacks. A test can make requests fail.
+ * links and jobs, and signs its responses and callbacks. A test can choose which requests fail.
  *
  * By default, its URLs are `https://sandbox.hosted.test` and `https://production.hosted.test`. Its partner is `'085'`,
  * with the keys `'sandbox-test-key'` and `'production-test-key'`. It works with the fake timers of vitest, jest and

@@ -112,7 +112,8 @@ export interface Tracker<C extends Json = Json> {
    *
    * @param handler - Handles a completion. If the handler rejects or takes too long, the completion is handed over
    *   again with the same key. Another process may do this.
-   * @throws {HostedConfigError} when the method is called twice, after `stop()`, or without a function.
+   * @throws {HostedConfigError} when the method was already called, when the tracker was stopped, or when `handler` is
+   * not a function.
    * @throws {HostedStorageError} when the database cannot be used.
    *
    * @example Handle each completion
