@@ -108,7 +108,7 @@ function fetchWith(ky: Ky, attempt: Attempt, signed: RequestSignature, signal: A
   });
 }
 
-interface Request {
+interface WrittenRequest {
   readonly url: string;
   readonly method: string;
   /** A custom fetch may change these headers, so no other request has them. */
@@ -121,7 +121,7 @@ const ownHeaders = { accept: 'application/json', 'content-type': 'application/js
 function createRequest(
   { encoded, operation, options, shared }: CallFacts,
   { timestamp, signature }: RequestSignature,
-): Request {
+): WrittenRequest {
   const { partnerId, userAgent, wire } = shared.settings;
   const { host, method } = operation.route;
   const field = host === 'links' ? 'signature' : wire.jobSignatureMember;
