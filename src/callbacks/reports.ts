@@ -1,6 +1,6 @@
 /**
  * The result of a delivery, and its reports to `onError`, to the log, and to the client's events. Without these
- * reports, nobody would notice that a callback was rejected and its result was lost.
+ * reports, a callback could be rejected and its result lost without any sign of it.
  *
  * @module
  */
