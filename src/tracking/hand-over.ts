@@ -13,7 +13,7 @@ import { requestMs } from './look.js';
 import { createPause } from './pause.js';
 import type { Boss, BossDatabase } from './peers.js';
 import { isTableThere, outcomes } from './schema.js';
-import { maxDebtSeconds } from './statements.js';
+import { maxDebtSeconds } from './statements/expressions.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 
 /** The queue of completions, and the queue of dead letters. */

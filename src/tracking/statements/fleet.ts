@@ -1,0 +1,64 @@
+/**
+ * The statements about all processes together: problems, pauses, counts and housekeeping.
+ *
+ * @module
+ */
+
+import type { TrackerSettings } from '../options.js';
+import { kinds, states } from '../schema.js';
+import { type Expressions, interval, milliseconds } from './expressions.js';
+
+/** Creates the statements. */
+export function createFleetStatements({ deadlineMs, retentionMs }: TrackerSettings, { tracked, fleet }: Expressions) {
+  return {
+    /** Stores a problem that affects all jobs. Parameter: $1 code of the error. */
+    problem: `update ${fleet} set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
+  hold_until = greatest(hold_until, clock_timestamp() + ${interval(1_000)})`,
+
+    /**
+     * Removes the problem. If the service has requested a pause that is not over yet, all processes continue after this
+     * pause. Otherwise, they continue at once.
+     */
+    recovered: `update ${fleet} set problem_code = null, problem_since = null, problem_looks = 0, hold_until = null
+where problem_code is not null`,
+
+    /**
+     * Stores a pause that the service has requested. It applies to all processes. Parameter: $1 length of the pause in
+     * ms.
+     */
+    hold: `update ${fleet} set asked_until = greatest(asked_until, clock_timestamp() + ${interval('$1::double precision')})`,
+
+    stats: `select f.requests_sent::double precision as requests_sent, f.problem_code,
+  ${milliseconds('f.problem_since')} as problem_since, c.*
+from ${fleet} f, (select
+  count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.heard})::double precision as heard,
+  count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.tracking})::double precision as tracking,
+  count(*) filter (where t.due < now())::double precision as overdue,
+  coalesce(${milliseconds('now() - min(t.due) filter (where t.due < now())')}, 0) as oldest_ms,
+  count(*) filter (where t.state = ${states.handingOver})::double precision as handing_over,
+  count(*) filter (where t.state = ${states.dead})::double precision as dead
+  from ${tracked} t) c`,
+
+    /**
+     * Returns a row if this process must do the housekeeping now. Each minute, only one process does the housekeeping.
+     */
+    keepHouse: `update ${fleet} set kept_at = now() where kept_at < now() - interval '1 minute' returning 1 as yes`,
+
+    /**
+     * Removes a batch of jobs and links that ended long ago. If a link is still followed, its jobs are not removed,
+     * because the link counts them as known jobs.
+     */
+    forget: `delete from ${tracked} where key = any(array(
+  select t.key from ${tracked} t
+  where t.state in (${states.done}, ${states.untracked}) and t.ended_at < now() - ${interval(retentionMs)}
+    and not exists (select from ${tracked} l
+      where l.link_ref_id = coalesce(t.link_ref_id, t.told_link_ref_id) and l.kind = ${kinds.link} and l.state = ${states.tracking})
+  order by t.ended_at limit 500 for update skip locked)) returning 1 as gone`,
+
+    /** Removes a batch of jobs that callbacks mentioned more than `deadlineMs` ago, and that are not followed. */
+    forgetHeard: `delete from ${tracked} where key = any(array(
+  select t.key from ${tracked} t
+  where not t.is_proven and t.state = ${states.heard} and t.told_at < now() - ${interval(deadlineMs)}
+  order by t.told_at limit 500 for update skip locked)) returning 1 as gone`,
+  };
+}

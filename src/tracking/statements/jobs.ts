@@ -1,0 +1,69 @@
+/**
+ * The statements of the methods that callers use for jobs and links.
+ *
+ * @module
+ */
+
+import type { TrackerSettings } from '../options.js';
+import { kinds, states } from '../schema.js';
+import { type Expressions, interval, milliseconds } from './expressions.js';
+
+/** Creates the statements. */
+export function createJobStatements({ deadlineMs }: TrackerSettings, { tracked, isUnknown, identity }: Expressions) {
+  return {
+    /**
+     * Tracks any number of jobs. A job that is already tracked is not changed. If only callbacks have mentioned a
+     * job, the given context and link replace those from the callbacks. The link in a callback is not signed, so the
+     * context of that link could belong to another person.
+     */
+    track: `insert into ${tracked} as t (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline)
+select j.key, ${kinds.job}, ${states.tracking}, j.user_id, j.job_id, j.link_ref_id, j.context::json, now(),
+  coalesce(to_timestamp(j.deadline / 1000), now() + ${interval(deadlineMs)})
+from json_to_recordset($1::text::json)
+  as j(key uuid, user_id text, job_id text, link_ref_id text, context text, deadline double precision)
+order by j.key
+on conflict (key) do update set state = excluded.state, due = excluded.due, deadline = excluded.deadline,
+  context = excluded.context, link_ref_id = excluded.link_ref_id,
+  told_link_ref_id = coalesce(t.told_link_ref_id, t.link_ref_id), is_proven = true, told_at = null,
+  step = 0, attempts = 0, last_error = null, failure_name = null, failure_code = null, ended_at = null, outcome = null
+where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
+
+    /**
+     * Tracks a link, and follows the jobs of this link that callbacks have already mentioned. Parameters: $1 key,
+     * $2 ref id, $3 context, $4 deadline.
+     */
+    trackLink: `with link as (
+  insert into ${tracked} as t (key, kind, state, link_ref_id, context, due, deadline)
+  values ($1::uuid, ${kinds.link}, ${states.tracking}, $2::text, $3::text::json, now(),
+    coalesce(to_timestamp($4::double precision / 1000), now() + ${interval(deadlineMs)}))
+  on conflict (key) do update set state = ${states.tracking}, context = excluded.context, due = now(),
+    deadline = excluded.deadline, step = 0, ended_at = null
+  where t.state = ${states.done}
+)
+update ${tracked} t set state = ${states.tracking}, context = coalesce(
+    (select l.context from ${tracked} l where l.key = $1::uuid), $3::text::json),
+  due = now(), deadline = now() + ${interval(deadlineMs)}, step = 0
+where t.link_ref_id = $2::text and t.kind = ${kinds.job} and t.state = ${states.heard}`,
+
+    /**
+     * Follows jobs that `trackLink` missed, because their callbacks were stored while it was running. Parameter: $1 key
+     * of the link.
+     */
+    adopt: `update ${tracked} t set state = ${states.tracking}, context = l.context, due = now(),
+  deadline = now() + ${interval(deadlineMs)}, step = 0
+from ${tracked} l
+where l.key = $1::uuid and t.link_ref_id = l.link_ref_id and t.kind = ${kinds.job} and t.state = ${states.heard}
+  and not ${isUnknown('t')}`,
+
+    /**
+     * Stops tracking a job. Its row is kept, because otherwise the job would count as a missing job of its link.
+     * Parameter: $1 key.
+     */
+    untrack: `update ${tracked} set state = ${states.untracked}, due = null, ended_at = now(), context = null, is_proven = true
+where key = $1::uuid and kind = ${kinds.job} and state in (${states.heard}, ${states.tracking}, ${states.handingOver}, ${states.dead})
+returning key`,
+
+    get: `select ${identity}, t.polls, t.last_error, ${milliseconds('t.due')} as due, ${milliseconds('t.deadline')} as deadline
+from ${tracked} t where t.key = $1::uuid and t.kind = ${kinds.job} and t.state <> ${states.untracked}`,
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * The statements that take due jobs and links, and store the results of their polls.
+ *
+ * @module
+ */
+
+import type { TrackerSettings } from '../options.js';
+import { kinds, outcomes, states } from '../schema.js';
+import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
+
+/** Creates the statements. */
+export function createPollStatements(
+  { minDelayMs, maxDelayMs, backoffFactor }: TrackerSettings,
+  { tracked, fleet, burst, refilled, heldUntil, firstDue, isFree, isUnknown, ownerOf, identity }: Expressions,
+) {
+  // Half of the delay is random, so that jobs that were tracked at the same time are polled at different times.
+  const delay = `${interval(`least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, t.step)) * (0.5 + random() / 2)`)}`;
+  // Counts the known jobs of a link. Jobs that the service does not know are not counted: a callback may have invented
+  // them, and they would hide missing jobs.
+  const jobsOf = (link: string) => `(select count(*) from ${tracked} j
+      where j.link_ref_id = ${link} and j.kind = ${kinds.job} and not ${isUnknown('j')})::integer
+      + (select count(*) from ${tracked} j where j.told_link_ref_id = ${link} and j.link_ref_id is null)::integer`;
+
+  return {
+    /**
+     * Takes due rows, takes one token for each row from the token bucket, and sets the dates of the next polls. A
+     * process that dies after this statement leaves no lock behind. The first row of the result describes the token
+     * bucket. All other rows of the result are the taken rows. Parameter: $1 the largest number of rows.
+     */
+    claim: `with f as materialized (
+  select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst
+  from ${fleet} f
+  where ${isFree}
+    and ${firstDue} <= now()
+  for update
+), chosen as materialized (
+  select key from (
+    select key from ${tracked} where due <= now() order by due limit $1::integer for update skip locked
+  ) waiting
+  limit coalesce((select case when tokens < 1 then 0 when problem_code is null then floor(tokens)::integer else 1 end from f), 0)
+), before as materialized (
+  select key, due from ${tracked} where key = any(array(select key from chosen))
+), taken as (
+  update ${tracked} t set polls = polls + 1, step = least(step + 1, 300),
+    due = case when deadline <= now() then now() + ${interval(Math.max(minDelayMs, 30_000))}
+      else least(now() + ${delay}, deadline) end
+  where key = any(array(select key from chosen))
+  returning ${identity}, t.polls, t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_last,
+    case when t.kind = ${kinds.link} then ${jobsOf('t.link_ref_id')} end as known,
+    t.kind = ${kinds.link} and exists (select from ${tracked} j
+      where j.link_ref_id = t.link_ref_id and j.kind = ${kinds.job} and j.state = ${states.heard}
+        and not ${isUnknown('j')}) as has_heard
+), charged as (
+  update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
+    requests_sent = fleet.requests_sent + n.taken,
+    problem_looks = case when f.problem_code is null then 0 else least(f.problem_looks + 1, 20) end,
+    hold_until = case when f.problem_code is null then null
+      else clock_timestamp() + ${interval(`least(60000, 1000 * power(2, least(f.problem_looks, 6)))`)} end
+  from f, (select count(*)::integer as taken from taken) n
+  where n.taken > 0
+)
+select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`)} as hold_ms, s.problem_code, s.rate,
+  (select f.tokens from f) as tokens,
+  ${milliseconds('(select min(due) from before) - now()')} as first_ms,
+  ${milliseconds(`${firstDue} - now()`)} as next_ms,
+  null as kind, null as state, null as user_id, null as job_id, null as link_ref_id, null as context, null as polls,
+  null as last_error, null as is_proven, null as missing, null as missing_seen, null as missing_told, null as is_last, null as known, null as has_heard
+from ${fleet} s
+union all
+select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context, t.polls,
+  t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, t.is_last, t.known, t.has_heard
+from taken t`,
+
+    /** Stores the results of polls, if the polled job or link has not ended. Parameters: $1 JSON of rows, $2 keys. */
+    note: `update ${tracked} t set last_error = n.last_error,
+  is_proven = t.is_proven or (n.is_proven and t.link_ref_id is not distinct from n.link_ref_id),
+  missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
+  due = case when n.is_soon then least(t.due, now() + ${interval(minDelayMs)}) else t.due end
+from json_to_recordset($1::text::json)
+  as n(key uuid, last_error text, is_proven boolean, link_ref_id text, missing_seen integer, missing_told integer, is_soon boolean)
+where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
+
+    /**
+     * Stops following jobs that only callbacks have mentioned and that the service does not know. Parameter: $1 keys.
+     */
+    giveUp: `update ${tracked} set state = ${states.heard}, due = null, deadline = null, context = null, last_error = 'not_found'
+where key = ${keysOf('$1')} and state = ${states.tracking} and not is_proven`,
+
+    /**
+     * Changes the link of a job whose callback named a wrong link. The job gets the context of the right link. If the
+     * right link is not tracked, the option `unknownJobs` applies to the job. Parameters: $1 key, $2 ref id of the
+     * right link or null, $3 key of the right link or null.
+     */
+    relink: `update ${tracked} t set link_ref_id = $2::text, is_proven = o.follows, context = o.context,
+  state = case when o.follows then t.state else ${states.heard} end,
+  due = case when o.follows then t.due end, deadline = case when o.follows then t.deadline end
+from ${ownerOf('$3')} o
+where t.key = $1::uuid and t.state = ${states.tracking} and not t.is_proven
+returning t.state`,
+
+    /**
+     * Ends jobs that are followed. If the link of a job has changed since the poll, the job is not ended, because its
+     * context may have changed too. Parameters: $1 keys, $2 outcome, $3 JSON of rows.
+     */
+    end: `update ${tracked} t set state = ${states.handingOver}, outcome = $2::smallint, due = null, ended_at = now(),
+  is_proven = true
+from json_to_recordset($3::text::json) as e(key uuid, link_ref_id text)
+where t.key = e.key and t.key = ${keysOf('$1')} and t.state = ${states.tracking}
+  and (t.is_proven or t.link_ref_id is not distinct from e.link_ref_id)
+returning t.key, t.attempts`,
+
+    /** Stores the error of the last poll for jobs that have expired. Parameters: $1 JSON of rows, $2 keys. */
+    endErrors: `update ${tracked} t set last_error = n.last_error
+from json_to_recordset($1::text::json) as n(key uuid, last_error text)
+where t.key = n.key and t.key = ${keysOf('$2')}`,
+
+    /** Ends links, so that they are not polled any more. Parameter: $1 keys. */
+    endLinks: `update ${tracked} set state = ${states.done}, due = null, ended_at = now()
+where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracking}`,
+
+    /**
+     * Adds a gap: the row of a completion with the outcome `unheard`. Parameters: $1 key, $2 key of the link, $3 number
+     * of jobs to report as missing, $4 how many of these jobs callbacks have mentioned since an earlier report.
+     */
+    addGap: `with reported as (
+  update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_told = $4::integer where key = $2::uuid and missing < $3::integer
+  returning link_ref_id, context
+)
+insert into ${tracked} (key, kind, state, outcome, link_ref_id, context, missing, ended_at)
+select $1::uuid, ${kinds.gap}, ${states.handingOver}, ${outcomes.unheard}, link_ref_id, context, $3::integer, now() from reported
+on conflict (key) do nothing
+returning key, attempts`,
+  };
+}
