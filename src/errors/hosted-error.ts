@@ -39,7 +39,10 @@ export interface ErrorFacts {
   readonly attempts?: number;
   readonly requestId?: string | null;
   readonly retryable?: boolean;
-  /** Whether the service may have acted on the request. Default: true if `outcome` is `'unknown'` or `'answered'`. */
+  /**
+   * Whether the service may have acted on the request. Default: true if `outcome` is `'unknown'` or `'answered'`. It is
+   * ignored for an operation that only reads.
+   */
   readonly mayHaveActed?: boolean;
 }
 
@@ -94,7 +97,7 @@ export abstract class HostedError extends Error {
    * look for the link before you create it again. It is true if `outcome` is `'unknown'` or `'answered'`, or if an
    * earlier attempt of the call may have had an effect. It is also true for a `HostedServerError` or
    * `HostedTimeoutError` with the outcome `'refused'`: a gateway can send such a response after the service has acted.
-   * For an operation that only reads, the value does not matter. If no operation was running, the value is false.
+   * It is always false for an operation that only reads, and if no operation was running.
    */
   readonly mayHaveActed: boolean;
 
@@ -143,7 +146,8 @@ export function nameClass(errorClass: { readonly prototype: HostedError }, name:
 function completeFacts(given: ErrorFacts): CompleteFacts {
   const facts = { ...defaultFacts, ...given };
   const isOpen = facts.outcome === 'unknown' || facts.outcome === 'answered';
-  return { ...facts, mayHaveActed: facts.operation !== null && (facts.mayHaveActed ?? isOpen) };
+  const writes = facts.operation !== null && routes[facts.operation].writes;
+  return { ...facts, mayHaveActed: writes && (facts.mayHaveActed ?? isOpen) };
 }
 
 type CompleteFacts = Required<Omit<ErrorFacts, 'task'>> & { readonly task: Task | undefined };

@@ -20,6 +20,8 @@ export interface Route {
   readonly host: 'links' | 'jobs';
   /** What the operation does, in words: `get a link` in `Cannot get a link: …`. */
   readonly title: string;
+  /** Whether the operation changes anything at the service. */
+  readonly writes: boolean;
   /**
    * The text that errors add if the service may have acted on a failed request; null if the request can be safely
    * repeated.
@@ -35,6 +37,7 @@ export const routes: Readonly<Record<OperationName, Route>> = {
     path: '/v1/{brand}_links',
     host: 'links',
     title: 'create a link',
+    writes: true,
     afterFailure: 'the link may exist: look for it with links.find(), by its name or user id, before creating it again',
   },
   /** §4.2 */
@@ -43,6 +46,7 @@ export const routes: Readonly<Record<OperationName, Route>> = {
     path: '/v1/{brand}_links/{linkId}',
     host: 'links',
     title: 'change a link',
+    writes: true,
     afterFailure: null,
   },
   /**
@@ -54,6 +58,7 @@ export const routes: Readonly<Record<OperationName, Route>> = {
     path: '/v1/{brand}_links/{list}',
     host: 'links',
     title: 'list links',
+    writes: false,
     afterFailure: null,
   },
   /** §4.3 */
@@ -62,6 +67,7 @@ export const routes: Readonly<Record<OperationName, Route>> = {
     path: '/v1/{brand}_links/{linkId}',
     host: 'links',
     title: 'get a link',
+    writes: false,
     afterFailure: null,
   },
   /** §4.5 */
@@ -70,6 +76,7 @@ export const routes: Readonly<Record<OperationName, Route>> = {
     path: '/v1/job_status',
     host: 'jobs',
     title: 'get the status of a job',
+    writes: false,
     afterFailure: null,
   },
 };

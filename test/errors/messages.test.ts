@@ -101,6 +101,47 @@ test('mayHaveActed is false where nothing was sent, and where no operation was c
   for (const error of errors) expect(error).toHaveProperty('mayHaveActed', false);
 });
 
+/** Whatever only reads: three operations, and what is made of them. */
+const readers: readonly [string, (client: HostedClient) => PromiseLike<unknown>][] = [
+  ['links.get()', (client) => client.links.get('ref-1')],
+  ['links.list()', (client) => client.links.list()],
+  ['links.list().toArray()', (client) => client.links.list().toArray({ limit: 1 })],
+  ['links.find()', (client) => client.links.find({ name: 'a name' })],
+  ['jobs.status()', (client) => client.jobs.status(job)],
+  ['jobs.waitForCompletion()', (client) => client.jobs.waitForCompletion(job, { maxConsecutiveErrors: 0 })],
+  ['callbacks.confirm()', (client) => client.callbacks.confirm(job as never)],
+];
+const job = { userId: 'user-1', jobId: 'job-1' };
+
+const troubles: readonly [string, Reply][] = [
+  ['a web page', new Response('<html>', { headers: { 'content-type': 'text/html' } })],
+  ['a server error', json(503)],
+  ['a timeout', json(408)],
+  [
+    'a broken connection',
+    () => {
+      throw failed('ECONNRESET');
+    },
+  ],
+];
+
+test.each(readers.flatMap(([name, call]) => troubles.map(([what, reply]) => ({ name, what, call, reply }))))(
+  'mayHaveActed of $name is false after $what',
+  async ({ call, reply }) => {
+    const { client } = clientOf(reply, once);
+
+    await expect(call(client)).rejects.toMatchObject({ mayHaveActed: false });
+  },
+);
+
+test('mayHaveActed of a wait is false at its deadline', async () => {
+  const { client } = clientOf(signed({ job_complete: false }));
+
+  const error = await rejection(client.jobs.waitForCompletion(job, { deadlineMs: 0 }));
+
+  expect(error).toMatchObject({ code: 'poll_timeout', mayHaveActed: false });
+});
+
 test.each([
   ['a broken connection', 'ECONNRESET', true],
   ['a refused connection', 'ECONNREFUSED', false],
@@ -149,9 +190,8 @@ test.each(unusable)('an answer that cannot be used says: %s', async (why, reply,
 
   expect(errors[0]).toHaveProperty('message', `Cannot get a link: the response cannot be used: ${why}`);
   expect(errors[1]).toHaveProperty('message', `Cannot create a link: the response cannot be used: ${why}${lookForIt}`);
-  for (const error of errors) {
-    expect(error).toMatchObject({ code: 'response', outcome: 'answered', issues, mayHaveActed: true });
-  }
+  for (const error of errors) expect(error).toMatchObject({ code: 'response', outcome: 'answered', issues });
+  expect(errors).toMatchObject([{ mayHaveActed: false }, { mayHaveActed: true }]);
 });
 
 test('an answer about another job names each member that says so, and no id', async () => {

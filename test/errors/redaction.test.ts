@@ -696,7 +696,7 @@ test('JSON and inspection of an error show what a log needs', async () => {
     attempts: 1,
     requestId: 'req-1',
     retryable: true,
-    mayHaveActed: true,
+    mayHaveActed: false,
     status: 503,
     serviceCode: '2301',
     retryAfterMs: 7_000,
