@@ -10,7 +10,7 @@ import { HostedConfigError } from './errors/errors.js';
 import type { Issue } from './errors/hosted-error.js';
 import type { Logger } from './events.js';
 import { type Environment, environments, type HostedClientOptions } from './options.js';
-import { assumedMaxResponseAgeMs, assumedWire, type Wire } from './protocol/assumptions.js';
+import { assumedMaxResponseAgeMs, completeWire, type Wire } from './protocol/assumptions.js';
 import type { Clock } from './runtime/clock.js';
 import { createPlatformClock, createWaitingClock, type WaitingClock } from './runtime/clock.js';
 import { usesEnvProxy } from './runtime/env-proxy.js';
@@ -104,7 +104,7 @@ export function createSettings(checked: CheckedOptions): Settings {
     clockSkew: checked.clockSkew ?? 'auto',
     maxResponseAgeMs: checked.maxResponseAgeMs ?? assumedMaxResponseAgeMs,
     maxResponseBytes: checked.maxResponseBytes ?? 8 * 1024 * 1024,
-    wire: createWire(checked.wire ?? {}),
+    wire: completeWire(checked.wire),
     logger: checked.logger,
     onEvent: checked.onEvent as HostedClientOptions['onEvent'],
     userAgent: `hosted-client/${version}${checked.userAgentSuffix ? ` ${checked.userAgentSuffix}` : ''}`,
@@ -194,11 +194,6 @@ const optionShape = {
 const optionNames = Object.keys(optionShape);
 
 const clientOptions = inputObject(optionShape);
-
-function createWire(given: z.output<typeof wireOptions>): Wire {
-  const overrides = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return Object.freeze({ ...assumedWire, ...overrides });
-}
 
 /** Finds options that contradict each other. The options are not checked yet, so each may have the wrong type. */
 function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: OptionsAsGiven): readonly Issue[] {

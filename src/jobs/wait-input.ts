@@ -9,7 +9,7 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { HostedError, Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import { maxTimerMs } from '../runtime/clock.js';
-import { readProperty } from '../runtime/untrusted-objects.js';
+import { readProperty, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions, choice, flag, integer } from '../validation/input.js';
 import type { JobRef, JobStatus } from './types.js';
@@ -157,12 +157,9 @@ export function readWaitOptions(options: (WaitOptions & { concurrency?: number }
   const { data, issues } = check(waitOptions, options);
   if (!data) throw createValidationError(issues);
   const { timeoutMs, totalTimeoutMs, headers, imageLinks, history, ...others } = data;
-  const given: Partial<WaitPlan> = Object.fromEntries(
-    Object.entries(others).filter(([, value]) => value !== undefined),
-  );
   const plan: WaitPlan = {
     ...defaults,
-    ...given,
+    ...withoutUndefined(others),
     flags: { ...(imageLinks && { imageLinks }), ...(history && { history }) },
     call: { ...defaults.call, timeoutMs, totalTimeoutMs, headers },
   };

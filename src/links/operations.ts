@@ -11,7 +11,7 @@ import { assumedRepeatable } from '../protocol/assumptions.js';
 import { couldBeDate } from '../protocol/date-time.js';
 import { routes } from '../protocol/routes.js';
 import { toCode } from '../protocol/scalars.js';
-import { isRecord } from '../runtime/untrusted-objects.js';
+import { isRecord, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { inputObject } from '../validation/check.js';
 import { anyString, choice, dateTime, extraProperties, flag, httpUrl, integer, nonBlank } from '../validation/input.js';
 import { changedIdTypes, encodeIdType, newIdTypes } from './id-types.js';
@@ -102,7 +102,7 @@ export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, Cr
     const values = { ...link, callbackUrl: link.callbackUrl ?? undefined, idTypes: link.idTypes?.map(encodeIdType) };
     const names = Object.keys(wireNames) as (keyof typeof wireNames)[];
     const fields = Object.fromEntries(names.map((name) => [wireNames[name], values[name]]));
-    return { body: omitUndefined({ ...extra, ...fields }) };
+    return { body: withoutUndefined({ ...extra, ...fields }) };
   },
   response: wireCreatedLink,
   decode: (response) => normaliseCreatedLink(response),
@@ -129,7 +129,7 @@ export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink
   request: linkChanges,
   encode: ({ refId, isDisabled, idTypes }) => ({
     linkId: refId,
-    body: omitUndefined({ is_disabled: isDisabled, id_types: idTypes?.map(encodeIdType) }),
+    body: withoutUndefined({ is_disabled: isDisabled, id_types: idTypes?.map(encodeIdType) }),
   }),
   response: wireUpdatedLink,
   decode: (response, { refId, isDisabled }) => {
@@ -177,7 +177,7 @@ export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, Deco
   repeatable: assumedRepeatable['links.list'],
   signedResponse: 'if present',
   request: pageQuery,
-  encode: ({ page }) => ({ body: omitUndefined({ page }) }),
+  encode: ({ page }) => ({ body: withoutUndefined({ page }) }),
   response: wireLinkPage,
   decode: ({ links, meta }) => {
     const read = normaliseLinks(links);
@@ -185,10 +185,6 @@ export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, Deco
     return { value: { links: read.value, meta: normaliseMeta(meta) }, reason: null };
   },
 };
-
-function omitUndefined(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
 
 // Only the ids show which request a response belongs to, because the signature does not cover the body (§5).
 function findMismatches({ ref_id, link_id }: Pick<WireLink, 'ref_id' | 'link_id'>, refId: string): readonly Issue[] {

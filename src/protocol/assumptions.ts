@@ -7,6 +7,7 @@
  * @module
  */
 
+import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import type { OperationName } from './routes.js';
 
 /**
@@ -74,6 +75,13 @@ export const assumedWire: Wire = {
   jobFlags: 'boolean',
   namesJob: true,
 };
+
+/** Adds the defaults of the options that are missing or undefined. */
+export function completeWire(
+  given: { readonly [Name in keyof WireOptions]: WireOptions[Name] | undefined } = {},
+): Wire {
+  return Object.freeze({ ...assumedWire, ...withoutUndefined(given) });
+}
 
 /**
  * §§2, 4.4 and 8 do not show how long these lists may be: the links on a page, the results in a history, the ID types

@@ -138,6 +138,17 @@ export function tryCopyProperties(given: object, names: readonly string[]): Reco
   }
 }
 
+/**
+ * Copies the own properties of an object, except undefined ones. Spread this copy over defaults, because the result of
+ * a check has every known property, and those that the caller left out are undefined.
+ */
+export function withoutUndefined<Given extends object>(
+  given: Given,
+): { [Name in keyof Given]?: Exclude<Given[Name], undefined> } {
+  const defined = Object.entries(given).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(defined) as { [Name in keyof Given]?: Exclude<Given[Name], undefined> };
+}
+
 function isBelowObjectPrototype(holder: object, name: string): boolean {
   for (let at: object | null = holder; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
     if (Object.hasOwn(at, name)) return true;

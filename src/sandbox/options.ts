@@ -10,6 +10,7 @@ import { HostedConfigError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { type Environment, environments } from '../options.js';
 import { maxTimerMs } from '../runtime/clock.js';
+import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import { wireOptions } from '../settings.js';
 import type { MockServiceOptions } from '../testing/types.js';
 import { check, inputObject } from '../validation/check.js';
@@ -139,10 +140,6 @@ function toHost(value: string): string | null {
   const isIPv6 = isIP(name) === 6;
   if (!isIPv6 && /[\s/\\?#@:]/.test(name)) return null;
   return URL.parse(`http://${isIPv6 ? `[${name}]` : name}`)?.hostname.replace(/^\[|\]$/g, '') || null;
-}
-
-function withoutUndefined(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 /** Creates the error of a sandbox that cannot be started. */

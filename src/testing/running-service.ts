@@ -5,9 +5,9 @@
  */
 
 import { type Environment, environments } from '../options.js';
-import { assumedWire, type Wire } from '../protocol/assumptions.js';
+import { completeWire, type Wire, type WireOptions } from '../protocol/assumptions.js';
 import { isHttpUrl } from '../protocol/http-url.js';
-import { copyProperties, shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
+import { copyProperties, shadowPollution, withoutUndefined, writeJson } from '../runtime/untrusted-objects.js';
 import { createEnvironment, type RunningEnvironment } from './environment.js';
 import { createKeys } from './keys.js';
 import { parseService } from './saved-state.js';
@@ -104,7 +104,7 @@ function checkOptions(options: MockServiceOptions): ServiceSettings {
   }
   return {
     options,
-    wire: { ...assumedWire, ...options.wire },
+    wire: completeWire(options.wire),
     pageSize,
     keepRequests,
     baseUrls: forEachEnvironment((name) => withoutSlash(baseUrls[name])),
@@ -133,7 +133,7 @@ function createOne(name: Environment, settings: ServiceSettings, onChange: () =>
       environment: name,
       ...keys.clientOptions,
       baseUrls: { ...baseUrls },
-      ...(options.wire !== undefined && { wire: options.wire }),
+      ...(options.wire !== undefined && { wire: withoutUndefined(options.wire) as WireOptions }),
       ...(clock !== undefined && { clock }),
     },
     partnerId,

@@ -5,6 +5,7 @@
  */
 
 import type { IdType, Link, LinkChanges, NewLink } from '../../index.js';
+import { withoutUndefined } from '../../runtime/untrusted-objects.js';
 import { type Arguments, type Flag, quote, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, createClient, exitCodes } from '../context.js';
@@ -56,7 +57,7 @@ function readNewLink(given: Arguments): NewLink {
     companyName,
     dataPrivacyPolicyUrl,
     callbackUrl: given.text('callback-url') ?? null,
-    ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) as Partial<NewLink>),
+    ...withoutUndefined(optional),
   };
 }
 
