@@ -10,7 +10,7 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { withSignals } from '../runtime/clock.js';
-import { copyProperties, isRecord, readProperty } from '../runtime/untrusted-objects.js';
+import { copyProperties, isRecord, readProperty, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { callOptions, isAbortSignal } from '../validation/input.js';
 import { type FetchedPage, type FirstPage, type PlacedPage, placePage, walkPages } from './paging.js';
 import type { Link, LinkPage } from './types.js';
@@ -183,7 +183,7 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
       hasNextPage: next !== null,
       async nextPage(overrides: CallOptions = {}) {
         if (next === null) return null;
-        const fetched = await fetch({ page: next }, { ...call, ...overrides });
+        const fetched = await fetch({ page: next }, { ...call, ...withoutUndefined(overrides) });
         return toLinkPage(placePage(fetched, { page: next, after: trail }, firstPage));
       },
     });

@@ -315,6 +315,18 @@ test('nextPage() takes a signal of its own and rejects with its reason', async (
   expect(asked()).toEqual([undefined]);
 });
 
+test('nextPage() takes an option that is undefined from the list', async () => {
+  const { client, asked } = serve(book(names(5)));
+  const ending = new AbortController();
+  const page = await client.links.list({ signal: ending.signal });
+  ending.abort(reason);
+
+  const error = await rejection(page.nextPage({ signal: undefined } as never));
+
+  expect(error).toBe(reason);
+  expect(asked()).toEqual([undefined]);
+});
+
 test('nextPage() with an unknown option rejects and sends nothing', async () => {
   const { client, asked } = serve(book(names(5)));
   const page = await client.links.list();
