@@ -1,5 +1,6 @@
 /**
- * Reads the arguments of a command. An error names the unknown or wrong argument, and says what would be right.
+ * Reads the arguments of a command. An error names the flag or the place of a wrong argument, and says what would be
+ * right. No error shows a given argument, because it may be a key, or a URL with a password.
  *
  * @module
  */
@@ -74,14 +75,16 @@ export function readArguments(given: readonly string[], { name, positionals, fla
     tokens: true,
   });
   const values = new Map<string, string[]>();
-  const found: string[] = [];
+  const found: Positional[] = [];
   for (const token of tokens) {
-    if (token.kind === 'positional') found.push(token.value);
-    if (token.kind === 'option') readFlag(token, known, { name, values });
+    // The program is the first word of the name, and the words of the command come before the given arguments.
+    const place = name.split(' ').length + token.index;
+    if (token.kind === 'positional') found.push({ value: token.value, place });
+    if (token.kind === 'option') readFlag({ ...token, place }, known, { name, values });
   }
   if (!values.has('help')) checkPositionals(found, { name, positionals, flags });
   return {
-    positionals: found,
+    positionals: found.map(({ value }) => value),
     isSet: (flag) => values.has(flag),
     text: (flag) => values.get(flag)?.at(-1),
     number(flag) {
@@ -92,11 +95,18 @@ export function readArguments(given: readonly string[], { name, positionals, fla
   };
 }
 
+interface Positional {
+  readonly value: string;
+  /** The number of the argument, from 1. */
+  readonly place: number;
+}
+
 interface Option {
   readonly name: string;
-  readonly rawName: string;
   readonly value?: string | undefined;
   readonly inlineValue?: boolean | undefined;
+  /** The number of the argument, from 1. */
+  readonly place: number;
 }
 
 interface Target {
@@ -106,7 +116,7 @@ interface Target {
 
 function readFlag(option: Option, known: Flags, { name, values }: Target): void {
   const flag = Object.hasOwn(known, option.name) ? known[option.name] : undefined;
-  if (flag === undefined) throw new UsageError(describeUnknownFlag(option.rawName, option.name, { name, known }));
+  if (flag === undefined) throw new UsageError(describeUnknownFlag(option, { name, known }));
   const kept = values.get(option.name) ?? [];
   if (flag.value === undefined) {
     if (option.value !== undefined) throw new UsageError(`--${option.name} takes no value`);
@@ -136,7 +146,7 @@ function findValueProblem(value: string, { choices, kind, min = -Infinity, max =
   const isRight = kind === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number);
   if (isRight && number >= min && number <= max) return null;
   const limits = min === -Infinity ? '' : max === Infinity ? ` of ${min} or more` : ` from ${min} to ${max.toString()}`;
-  return `must be ${kind === 'integer' ? 'an integer' : 'a number'}${limits}, got ${quote(value)}`;
+  return `must be ${kind === 'integer' ? 'an integer' : 'a number'}${limits}`;
 }
 
 function isHttpUrl(value: string): boolean {
@@ -144,27 +154,32 @@ function isHttpUrl(value: string): boolean {
   return protocol === 'http:' || protocol === 'https:';
 }
 
-function checkPositionals(found: readonly string[], { name, positionals }: Usage): void {
+function checkPositionals(found: readonly Positional[], { name, positionals }: Usage): void {
   const usage = [name, ...positionals].join(' ');
   const missing = positionals[found.length];
   if (missing !== undefined && !missing.startsWith('[')) throw new UsageError(`${missing} is missing: ${usage}`);
-  const empty = found.indexOf('');
+  const empty = found.findIndex(({ value }) => value === '');
   if (empty >= 0 && empty < positionals.length)
     throw new UsageError(`${positionals[empty]?.replaceAll(/[[\]]/g, '')} must not be empty: ${usage}`);
   const extra = found[positionals.length];
-  if (extra !== undefined) throw new UsageError(`${quote(extra)} is one argument too many: ${usage}`);
+  if (extra === undefined) return;
+  throw new UsageError(`Argument ${extra.place} is one too many: ${findVariableAdvice(extra.value) ?? usage}`);
 }
 
-const keyNames = ['api-key', 'apikey', 'key', 'secret', 'secret-key', 'signer', 'password', 'token'];
+const keyNames = ['api-key', 'apikey', 'database-url', 'key', 'secret', 'secret-key', 'signer', 'password', 'token'];
 
-function describeUnknownFlag(rawName: string, name: string, { name: command, known }: { name: string; known: Flags }) {
-  if (keyNames.includes(name.toLowerCase())) {
-    return `${quote(rawName)} is not a flag: keys are read only from environment variables, such as HOSTED_API_KEY`;
-  }
-  const similar = findSimilarName(name.replaceAll('-', '_'), Object.keys(known).map(toPlain));
+/** The advice about an argument that looks like a key, a URL or another variable; null for any other argument. */
+export function findVariableAdvice(given: string): string | null {
+  const [flag = ''] = given.toLowerCase().split('=', 1);
+  const isVariable = given.startsWith('-') ? keyNames.includes(flag.replace(/^-+/, '')) : /=|:\/\//.test(given);
+  return isVariable ? 'keys and URLs are read only from environment variables, such as HOSTED_API_KEY' : null;
+}
+
+function describeUnknownFlag({ name: flag, place }: Option, { name, known }: { name: string; known: Flags }): string {
+  const similar = findSimilarName(flag.replaceAll('-', '_'), Object.keys(known).map(toPlain));
   const right = Object.keys(known).find((each) => toPlain(each) === similar);
-  const advice = right ? `did you mean --${right}?` : `"${command} --help" lists the flags`;
-  return `${quote(rawName)} is not a flag of ${command}: ${advice}`;
+  const advice = right ? `did you mean --${right}?` : `"${name} --help" lists the flags`;
+  return `Argument ${place} is not a flag of ${name}: ${findVariableAdvice(`--${flag}`) ?? advice}`;
 }
 
 function toPlain(name: string): string {
@@ -174,20 +189,5 @@ function toPlain(name: string): string {
 /** Says which values are allowed, and suggests an allowed value that is similar to `value`. */
 export function describeChoice(value: string, choices: readonly string[]): string {
   const similar = findSimilarName(value, choices);
-  const advice = similar === null ? '' : `: did you mean "${similar}"?`;
-  return `must be one of ${choices.join(', ')}, got ${quote(value)}${advice}`;
-}
-
-/** A value in quotation marks: at most 60 characters, without the control characters of a terminal. */
-export function quote(value: string): string {
-  const shown = value.length > 60 ? `${value.slice(0, 60)}…` : value;
-  return `"${toSafeText(shown)}"`;
-}
-
-/**
- * Replaces the characters that control a terminal: control characters, and characters that change the direction of
- * text.
- */
-export function toSafeText(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, '�');
+  return `must be one of ${choices.join(', ')}${similar === null ? '' : `: did you mean "${similar}"?`}`;
 }

@@ -5,14 +5,22 @@
  * @module
  */
 
-import { toSafeText } from './arguments.js';
 import type { Context, TextStream } from './context.js';
+
+/**
+ * The characters that control a terminal: control characters, and characters that end a line or change the direction
+ * of text.
+ */
+const controls = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+function toSafeText(text: string): string {
+  return text.replaceAll(controls, '�');
+}
 
 /** Writes one JSON value in one line. */
 export function writeJsonLine({ stdout }: Context, value: unknown): void {
-  // JSON.stringify does not escape C1 control characters, and some terminals execute them.
-  const text = JSON.stringify(value).replaceAll(/[\u007f-\u009f\u2028\u2029]/g, toEscape);
-  stdout.write(`${text}\n`);
+  // JSON.stringify escapes only some of these characters, and terminals act on all of them.
+  stdout.write(`${JSON.stringify(value).replaceAll(controls, toEscape)}\n`);
 }
 
 function toEscape(character: string): string {

@@ -6,7 +6,7 @@
 
 import { version } from '../settings.js';
 import { findSimilarName } from '../validation/did-you-mean.js';
-import { commonFlags, type Flags, quote, readArguments, UsageError } from './arguments.js';
+import { commonFlags, type Flags, findVariableAdvice, readArguments, UsageError } from './arguments.js';
 import type { Command } from './command.js';
 import { doctorCommand } from './commands/doctor.js';
 import { jobCommands } from './commands/jobs.js';
@@ -73,11 +73,10 @@ function findNamed(name: string): Command {
 function describeUnknown(word: string | undefined, names: readonly string[], group: string): string {
   const those = `${program} ${group}${names.join('|')}`;
   if (word === undefined) return `A command is missing: ${those}`;
-  // The text after "=" may be a key, so it is not shown.
-  const shown = word.startsWith('-') && word.includes('=') ? `${word.split('=', 1)[0]}=…` : word;
   const similar = findSimilarName(word, names);
   const advice = similar === null ? those : `did you mean "${program} ${group}${similar}"?`;
-  return `${quote(shown)} is not a command: ${advice}`;
+  // The word itself is not shown, because it may be a key.
+  return `Argument ${group === '' ? 1 : 2} is not a command: ${findVariableAdvice(word) ?? advice}`;
 }
 
 function describeProgram(): string {

@@ -58,7 +58,7 @@ export function openFolder(folder: string, write: () => string): Keeper {
   }
 
   return {
-    kept: readKept(file, path, unlock),
+    kept: readKept(file, unlock),
     setAside() {
       const aside = `${file}.unreadable-${Date.now()}`;
       renameSync(file, aside);
@@ -83,13 +83,13 @@ export function openFolder(folder: string, write: () => string): Keeper {
   };
 }
 
-function readKept(file: string, path: string, unlock: () => void): string | null {
+function readKept(file: string, unlock: () => void): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     unlock();
-    throw createFolderError(path, error);
+    throw createFolderError(error);
   }
 }
 
@@ -103,7 +103,7 @@ function makeFolder(path: string): string {
     accessSync(path, constants.R_OK | constants.W_OK);
     return realpathSync(path);
   } catch (error) {
-    throw createFolderError(path, error);
+    throw createFolderError(error);
   }
 }
 
@@ -116,7 +116,7 @@ function lockFolder(path: string): () => void {
   try {
     unlock = lockFile(join(path, 'sandbox.lock'));
   } catch (error) {
-    if (!/not a database/.test(String(error))) throw createFolderError(path, error);
+    if (!/not a database/.test(String(error))) throw createFolderError(error);
     const problem = `must be a folder of a sandbox: delete the file "sandbox.lock" in ${path}, because it is not the lock of a sandbox`;
     throw createConfigError({ path: 'folder', message: problem });
   }
@@ -125,8 +125,9 @@ function lockFolder(path: string): () => void {
   throw createConfigError({ path: 'folder', message });
 }
 
-function createFolderError(path: string, error: unknown): Error {
+// The path is not shown, because a value that is no folder may be anything, even a key.
+function createFolderError(error: unknown): Error {
   const { code } = error as NodeJS.ErrnoException;
-  const message = `must be a folder that can be read and written: ${path} cannot be used (${code})`;
+  const message = `must be a folder that can be read and written (${code})`;
   return createConfigError({ path: 'folder', message });
 }

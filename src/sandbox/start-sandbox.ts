@@ -41,7 +41,6 @@ import type { Sandbox, SandboxOptions } from './types.js';
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = checkSandboxOptions(options);
-  warnOfHost(settings.host);
   let running: RunningSandbox | null = null;
   const keeper = settings.folder === null ? null : openFolder(settings.folder, () => running?.write() ?? '');
   const kept = keeper === null ? null : readKept(keeper);
@@ -50,6 +49,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return running.site;
   };
   const server = await listenAt(settings, createSite, keeper);
+  warnOfHost(settings.host);
   if (running === null) throw new Error('the server was started, but createSite was not called');
   return (running as RunningSandbox).complete(server);
 }

@@ -295,6 +295,6 @@ test('a wrong use is named', async () => {
   expect(await command(['doctor', '--callbak', 'x'])).toEqual({
     code: 2,
     stdout: '',
-    stderr: '"--callbak" is not a flag of hosted-client doctor: did you mean --callback?\n',
+    stderr: 'Argument 2 is not a flag of hosted-client doctor: did you mean --callback?\n',
   });
 });

@@ -153,7 +153,7 @@ test('a name of control characters does not reach a terminal', async () => {
   const json = await command(['links', 'get', refId, '--json'], { env });
 
   expect(shown.stdout).toMatch(/^Name +a�\[2Jb�1mc�d$/m);
-  expect(json.stdout).toContain('\\u001b[2Jb\\u009b1mc');
+  expect(json.stdout).toContain('\\u001b[2Jb\\u009b1mc\\u202ed');
   expect(JSON.parse(json.stdout).name).toBe('a\u001b[2Jb\u009b1mc\u202ed');
 });
 
@@ -166,18 +166,15 @@ test.each([
   [[...create, '--expires-at', 'soon'], 'Cannot create a link: --expires-at must'],
   [
     [...create, '--compny-name', 'x'],
-    '"--compny-name" is not a flag of hosted-client links create: did you mean --company-name?',
+    'Argument 7 is not a flag of hosted-client links create: did you mean --company-name?',
   ],
   [['links', 'update', 'ref'], 'Nothing to change: give --id-type or --disabled'],
-  [
-    ['links', 'update', 'ref', '--disabled', 'flase'],
-    '--disabled must be one of true, false, got "flase": did you mean "false"?',
-  ],
+  [['links', 'update', 'ref', '--disabled', 'flase'], '--disabled must be one of true, false: did you mean "false"?'],
   [['links', 'get'], 'REF is missing: hosted-client links get REF'],
   [['links', 'get', ''], 'REF must not be empty: hosted-client links get REF'],
-  [['links', 'get', 'one', 'two'], '"two" is one argument too many: hosted-client links get REF'],
-  [['links', 'list', '--limit', 'all'], '--limit must be an integer from 1 to 1000000, got "all"'],
-  [['links', 'list', '--limit', '1e3'], '--limit must be an integer from 1 to 1000000, got "1e3"'],
+  [['links', 'get', 'one', 'two'], 'Argument 4 is one too many: hosted-client links get REF'],
+  [['links', 'list', '--limit', 'all'], '--limit must be an integer from 1 to 1000000\n'],
+  [['links', 'list', '--limit', '1e3'], '--limit must be an integer from 1 to 1000000\n'],
 ])('%j is a wrong use, which is named, and nothing is sent', async (args, message) => {
   const { sandbox, env } = await account();
 

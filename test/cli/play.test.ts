@@ -44,7 +44,7 @@ test('an outcome that is not there is named, with the one that may have been mea
 
   expect(code).toBe(2);
   expect(stderr).toContain('OUTCOME must be one of approved, rejected');
-  expect(stderr).toContain('got "aproved": did you mean "approved"?');
+  expect(stderr).toContain(': did you mean "approved"?');
   expect(sandbox.service.sandbox.links.all()).toMatchObject([{ total_jobs: 0 }]);
 });
 

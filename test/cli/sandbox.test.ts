@@ -68,18 +68,21 @@ test('a port in use exits 1, and names it', async () => {
 });
 
 test.each([
-  [['--port', '70000'], '--port must be an integer from 0 to 65535, got "70000"'],
-  [['--seed', 'one'], '--seed must be an integer, got "one"'],
+  [['--port', '70000'], '--port must be an integer from 0 to 65535\n'],
+  [['--seed', 'one'], '--seed must be an integer\n'],
   [['--seed'], '--seed needs a value: --seed N'],
   [['--port', '--json'], '--port needs a value: --port N'],
   [['--port', '1', '--port', '2'], '--port is given twice: give it once'],
   [['--json=yes'], '--json takes no value'],
-  [['--spelling', 'tabel'], 'got "tabel": did you mean "table"?'],
-  [['--failure-rate', '2'], '--failure-rate must be a number from 0 to 1, got "2"'],
+  [['--spelling', 'tabel'], '--spelling must be one of table, sample, random: did you mean "table"?'],
+  [['--failure-rate', '2'], '--failure-rate must be a number from 0 to 1\n'],
   [['--callback-url', 'ftp://partner.example'], '--callback-url must be an absolute http or https URL'],
-  [['--fodler', 'x'], '"--fodler" is not a flag of hosted-client sandbox: did you mean --folder?'],
-  [['--colour', 'x'], '"--colour" is not a flag of hosted-client sandbox: "hosted-client sandbox --help" lists'],
-  [['4085'], '"4085" is one argument too many: hosted-client sandbox'],
+  [['--fodler', 'x'], 'Argument 2 is not a flag of hosted-client sandbox: did you mean --folder?'],
+  [
+    ['--json', '--colour', 'x'],
+    'Argument 3 is not a flag of hosted-client sandbox: "hosted-client sandbox --help" lists',
+  ],
+  [['4085'], 'Argument 2 is one too many: hosted-client sandbox'],
 ])('sandbox %j is a wrong use, which is named', async (args, message) => {
   const { code, stdout, stderr } = await command(['sandbox', ...args]);
 

@@ -188,6 +188,17 @@ test('listening for others is a choice that warns, and loopback does not', async
   expect(sandbox.origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
 });
 
+test('an address that this machine does not have is refused, and no warning repeats it', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  onTestFinished(() => warn.mockRestore());
+
+  // RFC 5737 reserves this address for documentation.
+  const error = await startSandbox({ port: 0, host: '192.0.2.1' }).catch((reason) => reason);
+
+  expect(error.issues).toEqual([{ path: 'host', message: 'must be an address of this machine (EADDRNOTAVAIL)' }]);
+  expect(warn).not.toHaveBeenCalled();
+});
+
 test('a sandbox of Ed25519 keys serves a client of them', async () => {
   const { client } = await running({ scheme: 'ed25519' });
 

@@ -6,7 +6,7 @@
 
 import type { IdType, Link, LinkChanges, NewLink } from '../../index.js';
 import { withoutUndefined } from '../../runtime/untrusted-objects.js';
-import { type Arguments, type Flag, quote, UsageError } from '../arguments.js';
+import { type Arguments, type Flag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, createClient, exitCodes } from '../context.js';
 import { writeFacts, writeJsonLine, writeLine, writeTable } from '../output.js';
@@ -72,7 +72,7 @@ function readIdTypes(given: Arguments): readonly IdType[] | undefined {
     const first = text.indexOf(':');
     const last = text.lastIndexOf(':');
     if (first <= 0 || first === last || last === text.length - 1) {
-      throw new UsageError(`--id-type must be COUNTRY:TYPE:METHOD, such as NG:BVN:biometric_kyc, got ${quote(text)}`);
+      throw new UsageError('--id-type must be COUNTRY:TYPE:METHOD, such as NG:BVN:biometric_kyc');
     }
     // The kind of ID is in the middle. An empty kind means "others".
     return {

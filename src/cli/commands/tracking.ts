@@ -121,7 +121,7 @@ async function withTracker<T>(given: Arguments, context: Context, work: (tracker
       await tracker.stop();
     }
   } catch (error) {
-    if (error instanceof HostedStorageError) throw toFailure(error, schema);
+    if (error instanceof HostedStorageError) throw toFailure(error);
     throw error instanceof HostedConfigError ? toUsage(error) : error;
   }
 }
@@ -143,11 +143,11 @@ function findPlace(given: Arguments, { env }: Context): { connectionString: stri
   return { connectionString };
 }
 
-function toFailure({ reason, message }: HostedStorageError, schema: string): Error {
+function toFailure({ reason, message }: HostedStorageError): Error {
   if (reason === 'unreachable') return new UnreachableError(message);
   if (reason !== 'not_migrated') return new RefusedError(message);
   return new RefusedError(
-    `Schema "${schema}" has no tracking tables, or its tracking tables are of an older version: check --schema; docs/tracking.md says how to create them`,
+    'The schema has no tracking tables, or its tracking tables are of an older version: check --schema; docs/tracking.md says how to create them',
   );
 }
 
