@@ -1,7 +1,8 @@
 /** The commands `jobs …`. */
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { newLink, running } from '../sandbox/running.js';
+import { optionsOf, serviceOf, signed } from '../support/fake-fetch.js';
 import { command, envOf, start } from './running.js';
 
 async function jobOf(outcome: 'approved' | 'rejected' | 'id_verified' | 'never') {
@@ -41,6 +42,62 @@ test('jobs status --json prints what the client returns', async () => {
   expect(Object.keys(imageLinks)).toEqual(Object.keys(expectedLinks));
 });
 
+const idCard = 'https://images.hosted.test/id_card.jpg';
+const fromTheId = { FullName: 'Peter Parker', DOB: '1990-01-01', IDNumber: 'A01234567', Photo: 'cGhvdG8=' };
+
+/** A finished job as real services send it: data from the ID stands where only open fields are. */
+const revealing = {
+  job_complete: true,
+  job_success: true,
+  code: '2302',
+  result: {
+    ...fromTheId,
+    ResultCode: '1012',
+    ResultText: 'ID Number Validated',
+    Actions: { Verify_ID_Number: 'Verified' },
+    PartnerParams: { user_id: 'user-1', job_id: 'job-1', job_type: '5', ExpirationDate: '2031-05-06' },
+  },
+  history: [{ ...fromTheId, ResultCode: '1012', PartnerParams: { user_id: 'user-1', job_id: 'job-1' } }],
+  image_links: { selfie_image: 'https://images.hosted.test/selfie.jpg', id_card_image: idCard },
+};
+const data = [...Object.values(fromTheId), '2031-05-06', idCard];
+
+test.each(['status', 'wait'])('jobs %s prints data from the ID only with --history and --json', async (name) => {
+  const reply = () => Response.json(signed(revealing, { timestamp: new Date(Date.now() - 1_000).toISOString() }));
+  vi.stubGlobal('fetch', serviceOf(reply).fetch);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const env = envOf(optionsOf(serviceOf({})));
+  const print = async (...flags: string[]) => {
+    const args = ['jobs', name, 'user-1', 'job-1', ...flags];
+    const { code, stdout, stderr } = await command(args, { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return stdout;
+  };
+
+  for (const flags of [[], ['--image-links'], ['--history'], ['--history', '--image-links']]) {
+    const table = await print(...flags);
+    for (const datum of data) expect(table).not.toContain(datum);
+  }
+  for (const flags of [['--json'], ['--json', '--image-links']]) {
+    const json = await print(...flags);
+    for (const datum of data) expect(json).not.toContain(datum);
+    expect(JSON.parse(json)).toMatchObject({
+      state: 'succeeded',
+      history: null,
+      result: {
+        resultCode: '1012',
+        resultText: 'ID Number Validated',
+        actions: { Verify_ID_Number: 'Verified' },
+        partnerParams: { userId: 'user-1', jobId: 'job-1', jobType: '5', extra: {} },
+        extra: {},
+      },
+      imageLinks: { selfieImage: 'https://images.hosted.test/selfie.jpg', extra: {} },
+    });
+  }
+  const whole = await print('--json', '--history');
+  for (const datum of data) expect(whole).toContain(datum);
+});
+
 test('jobs wait ends with the completed job, however it ended', async () => {
   const { ids, env } = await jobOf('rejected');
 
@@ -72,7 +129,7 @@ test.each([
   [['jobs', 'status', 'user-1'], 'JOB_ID is missing: hosted-client jobs status USER_ID JOB_ID'],
   [['jobs', 'wait', 'user-1', 'job-1', '--deadline', '0'], '--deadline must be an integer from 1'],
   [['jobs', 'wait', 'user-1', 'job-1', '--dedline', '5'], 'did you mean --deadline?'],
-  [['jobs', 'stauts'], '"stauts" is not a command: did you mean "hosted-client jobs status"?'],
+  [['jobs', 'stauts'], 'Argument 2 is not a command: did you mean "hosted-client jobs status"?'],
   [['jobs', 'status', ' ', 'job-1'], 'USER_ID must'],
 ])('%j is a wrong use, which is named', async (args, message) => {
   const { sandbox } = await running();

@@ -1,5 +1,6 @@
 /**
- * `jobs status|wait`: shows the status of a job. Tables show no data that was read from the person's ID.
+ * `jobs status|wait`: shows the status of a job. Data that was read from the person's ID is shown only with `--history`
+ * and `--json`.
  *
  * @module
  */
@@ -79,7 +80,7 @@ function showProgress({ stderr }: Context, { elapsedMs, nextDelayMs, status: see
 }
 
 function write(given: Arguments, context: Context, job: JobStatus): void {
-  if (given.isSet('json')) writeJsonLine(context, job);
+  if (given.isSet('json')) writeJsonLine(context, given.isSet('history') ? job : withoutIdData(job));
   else
     writeFacts(context, {
       'User id': job.userId,
@@ -92,6 +93,19 @@ function write(given: Arguments, context: Context, job: JobStatus): void {
       'Selfie image': job.imageLinks?.selfieImage,
       Signed: job.signedAt,
     });
+}
+
+// A result may have data from the ID, too, and the service may send a history that was not requested. Only fields that
+// this package knows are surely no such data, so `extra` is emptied.
+function withoutIdData(job: JobStatus): JobStatus {
+  const { result, imageLinks } = job;
+  const params = result?.partnerParams ?? null;
+  return {
+    ...job,
+    history: null,
+    result: result && { ...result, partnerParams: params && { ...params, extra: {} }, extra: {} },
+    imageLinks: imageLinks && { ...imageLinks, extra: {} },
+  };
 }
 
 export const jobCommands: readonly Command[] = [status, wait];
