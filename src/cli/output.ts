@@ -11,7 +11,7 @@ import type { Context, TextStream } from './context.js';
  * The characters that control a terminal: control characters, and characters that end a line or change the direction
  * of text.
  */
-const controls = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+const controls = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 function toSafeText(text: string): string {
   return text.replaceAll(controls, '�');
