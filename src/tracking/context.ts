@@ -5,8 +5,9 @@
  */
 
 import { ignoreErrors, type Logger } from '../events.js';
-import type { Database, Row } from './database.js';
+import type { Database } from './database.js';
 import type { TrackerSettings } from './options.js';
+import type { Row } from './sql.js';
 import type { Statements } from './statements.js';
 import type { Json, TrackerEvent } from './types.js';
 

@@ -7,13 +7,13 @@
 
 import { createPlatformClock } from '../runtime/clock.js';
 import { type Context, numberOf } from './context.js';
-import type { Row } from './database.js';
 import { beforeHandlerMs, type HandOver, queues } from './hand-over.js';
 import type { Health } from './health.js';
 import { createPause } from './pause.js';
 import type { BossMessage } from './peers.js';
 import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Settled } from './run-handler.js';
 import { createSettler } from './settle.js';
+import type { Row } from './sql.js';
 import type { Json } from './types.js';
 
 /** The loop that delivers completions in one process. */

@@ -8,11 +8,11 @@
 import type { HostedErrorCode } from '../errors/errors.js';
 import { createBatches } from './batches.js';
 import { type Context, numberOf } from './context.js';
-import type { Row, Transaction } from './database.js';
 import { requestMs } from './look.js';
 import { createPause } from './pause.js';
 import type { Boss, BossDatabase } from './peers.js';
 import { isTableThere, outcomes } from './schema.js';
+import type { Row, Transaction } from './sql.js';
 import { maxDebtSeconds } from './statements/expressions.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 

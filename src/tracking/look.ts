@@ -8,9 +8,9 @@
 import { type AnyHostedError, type HostedErrorCode, isHostedError } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
 import { type Context, numberOf, textOf } from './context.js';
-import type { Row } from './database.js';
 import type { Health } from './health.js';
 import { kinds } from './schema.js';
+import type { Row } from './sql.js';
 
 /** A row that was taken to be polled. */
 export interface TakenRow {

@@ -7,9 +7,9 @@
 import type { HostedErrorCode } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { contextOf, dateOf, numberOf, textOf } from './context.js';
-import type { Row } from './database.js';
 import type { CheckedJob } from './input.js';
 import { kinds, states } from './schema.js';
+import type { Row } from './sql.js';
 import type { DeadLetter, Json, TrackedJob, TrackerStats } from './types.js';
 
 /** Writes a job as an input row of the statement `track`. */

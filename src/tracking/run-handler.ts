@@ -8,11 +8,11 @@ import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
 import type { CompletedJob } from '../jobs/types.js';
 import { createPlatformClock } from '../runtime/clock.js';
 import { type Context, contextOf, numberOf, textOf } from './context.js';
-import type { Row } from './database.js';
 import type { Health } from './health.js';
 import { requestMs } from './look.js';
 import type { BossMessage } from './peers.js';
 import { outcomes } from './schema.js';
+import type { Row } from './sql.js';
 import type { Completion, Json } from './types.js';
 
 /** The values that all deliveries of one process share. */

@@ -9,8 +9,9 @@
 
 import { partnerIdOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
-import type { Database, Sql } from './database.js';
+import type { Database } from './database.js';
 import type { TrackerSettings } from './options.js';
+import type { Sql } from './sql.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
 
 /** How long, in ms, this process waits while another process creates the tables. */

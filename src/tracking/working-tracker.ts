@@ -9,7 +9,6 @@ import type { JobRef } from '../jobs/types.js';
 import { lazy } from '../runtime/lazy.js';
 import { createCallbackDoor } from './callbacks.js';
 import type { Context } from './context.js';
-import { createSql, type Sql } from './database.js';
 import { createDeliveries, type Deliveries } from './deliver.js';
 import { createFollower, type Follower } from './follow.js';
 import { type HandOver, openHandOver, queues } from './hand-over.js';
@@ -26,6 +25,7 @@ import {
 } from './input.js';
 import { createKey } from './keys.js';
 import { toDeadLetter, toStats, toTrackedJob, toTrackRow } from './rows.js';
+import { createSql, type Sql } from './sql.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
