@@ -18,10 +18,9 @@ import {
   type WireResult,
 } from './wire.js';
 
-// `extra` never has signatures: until a signature expires, it works like a key.
-const signatureFields = ['signature', 'sec_key'];
-const resultNames = Object.keys(resultFields).filter((name) => !name.endsWith('IDNumber'));
-const namedInResult: ReadonlySet<string> = new Set([...resultNames, ...signatureFields]);
+const namedInResult: ReadonlySet<string> = new Set(
+  Object.keys(resultFields).filter((name) => !name.endsWith('IDNumber')),
+);
 const identityNames = ['FullName', 'DOB', 'IDNumber', 'IDType', 'Country', 'ExpirationDate'];
 const namedInHistoryEntry: ReadonlySet<string> = new Set([...namedInResult, ...identityNames]);
 const namedInPartnerParams: ReadonlySet<string> = new Set(Object.keys(partnerParamsFields));

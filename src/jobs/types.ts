@@ -42,7 +42,7 @@ export interface PartnerParams {
   readonly jobType: string | null;
   /** The reference id of the job's link; null if the service sent none. */
   readonly linkId: string | null;
-  /** The partner's own fields; a value that is not a string is written as JSON. */
+  /** The partner's own fields; a value that is not a string is written as JSON. Signatures are left out. */
   readonly extra: Readonly<Record<string, string>>;
 }
 
@@ -120,7 +120,7 @@ interface JobStatusBase extends JobRef {
     readonly selfieImage: string | null;
     /** When the URL expires (§8); null if the URL does not contain this time. */
     readonly expiresAt: Date | null;
-    /** Fields that this package does not know, unchanged. */
+    /** Fields that this package does not know, unchanged. Signatures are left out. */
     readonly extra: Readonly<Record<string, unknown>>;
   } | null;
   /**

@@ -13,9 +13,7 @@ import type { CreatedLink, IdType, Link, PageMeta, UpdatedLink } from './types.j
 import type { WireCreatedLink, WireIdType, WireLink, WireLinkPage, WireUpdatedLink } from './wire.js';
 import { linkFields } from './wire.js';
 
-// A response may repeat the signature of our request. `extra` never has signatures: until a signature expires, it works
-// like a key.
-const namedFields: ReadonlySet<string> = new Set([...Object.keys(linkFields), 'signature', 'sec_key']);
+const namedFields: ReadonlySet<string> = new Set(Object.keys(linkFields));
 
 /** Reads a link, or returns the issues if its URL or its id is missing. */
 export function normaliseLink(wire: WireLink): Decoded<Link> {

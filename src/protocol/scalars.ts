@@ -7,6 +7,7 @@
  */
 
 import * as z from 'zod/mini';
+import { isRecord } from '../runtime/untrusted-objects.js';
 
 /**
  * A field that may have any value or be missing. A function such as `toDate` then reads the value, and gives null if
@@ -88,24 +89,27 @@ export function toNumber(wire: unknown): number | null {
   return typeof wire === 'string' && /^-?\d{1,15}(?:\.\d+)?$/.test(wire) ? Number(wire) : null;
 }
 
-/** A record in which every value is a string: other values are written as JSON, and null is left out. */
+/**
+ * A record in which every value is a string: other values are written as JSON, and null is left out. It has no
+ * signatures.
+ */
 export function toStrings(record: object): Readonly<Record<string, string>> {
   const given = record as Readonly<Record<string, unknown>>;
-  for (const name in given) if (typeof given[name] !== 'string') return stringifyValues(given);
+  for (const name in given) if (typeof given[name] !== 'string' || isSignature(name)) return stringifyValues(given);
   return { ...(given as Readonly<Record<string, string>>) };
 }
 
 function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(record)
-      .filter(([, value]) => value !== null)
-      .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+      .filter(([name, value]) => value !== null && !isSignature(name))
+      .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(withoutSignatures(value))]),
   );
 }
 
 /**
- * The fields whose content is not in the converted value. They are unchanged, as the service sent them. There are two
- * kinds: unknown fields, and fields that could not be parsed. `read` has the parsed values, each under the name of its
+ * The fields whose content is not in the converted value. They are as the service sent them, but without signatures at
+ * any depth. There are two kinds: unknown fields, and fields that could not be parsed. `read` has the parsed values, each under the name of its
  * field on the wire. A field is unknown if its name is in neither `named` nor `read`. A field could not be parsed if
  * the service sent a value, but the value in `read` is null. Without the
  * sent value, such a field would look as if the service had not sent it.
@@ -118,14 +122,15 @@ export function extraOf(
   const names: string[] = [];
   for (const name in record) {
     const isNamed = named.has(name) || Object.hasOwn(read, name);
-    if (!isNamed && record[name] !== undefined && Object.hasOwn(record, name)) names.push(name);
+    if (!isNamed && !isSignature(name) && record[name] !== undefined && Object.hasOwn(record, name)) names.push(name);
   }
   for (const name in read) {
     if (read[name] === null && Object.hasOwn(read, name) && isPresent(record[name]) && Object.hasOwn(record, name)) {
       names.push(name);
     }
   }
-  return names.length === 0 ? noFields : Object.fromEntries(names.map((name) => [name, record[name]]));
+  if (names.length === 0) return noFields;
+  return Object.fromEntries(names.map((name) => [name, withoutSignatures(record[name])]));
 }
 
 function isPresent(value: unknown): boolean {
@@ -133,3 +138,25 @@ function isPresent(value: unknown): boolean {
 }
 
 const noFields: Readonly<Record<string, unknown>> = Object.freeze({});
+
+/** Whether a field has a signature (§2.4): until a signature expires, it works like a key. */
+function isSignature(name: string): boolean {
+  return name === 'signature' || name === 'sec_key';
+}
+
+// Nearly no value has a signature, so a value is copied only if it has one.
+function withoutSignatures(value: unknown): unknown {
+  return hasSignature(value) ? removeSignatures(value) : value;
+}
+
+function hasSignature(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([name, inner]) => isSignature(name) || hasSignature(inner));
+}
+
+function removeSignatures(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(removeSignatures);
+  if (!isRecord(value)) return value;
+  const kept = Object.entries(value).filter(([name]) => !isSignature(name));
+  return Object.fromEntries(kept.map(([name, inner]) => [name, removeSignatures(inner)]));
+}

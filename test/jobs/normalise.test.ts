@@ -624,10 +624,28 @@ test('jobs.status() keeps the ID numbers that have no member of their own in ext
   expect(Object.keys(entry.extra)).toEqual(['SecondaryIDNumber']);
 });
 
-test('jobs.status() keeps no signature of a result in extra', async () => {
-  for (const result of await resultsOf({ ResultText: 'x', Source: 'WebAPI', signature: 'a', sec_key: 'b' })) {
-    expect(result.extra).toEqual({ Source: 'WebAPI' });
+const pair = { signature: 'planted-a', sec_key: 'planted-b' };
+const deep = { ...pair, lists: [[{ ...pair, kept: 'deep' }], 'text', null] };
+
+test('jobs.status() keeps no signature in any open record, at any depth', async () => {
+  const PartnerParams = { ...pair, user_id: job.userId, job_id: job.jobId, order: 'A-1', Address: deep };
+  const given = { ResultText: 'x', Source: 'WebAPI', Actions: { ...pair, Check: 'Passed', More: deep } };
+  const kept = { lists: [[{ kept: 'deep' }], 'text', null] };
+
+  for (const result of await resultsOf({ ...given, ...pair, PartnerParams, Address: deep })) {
+    expect(result.extra).toEqual({ Source: 'WebAPI', Address: kept });
+    expect(result.actions).toEqual({ Check: 'Passed', More: JSON.stringify(kept) });
+    expect(result.partnerParams?.extra).toEqual({ order: 'A-1', Address: JSON.stringify(kept) });
+    expect(JSON.stringify(result)).not.toContain('planted-');
   }
+});
+
+test('jobs.status() keeps no signature among the links of images', async () => {
+  const image_links = { ...pair, id_card_image: 'https://images.hosted.test/1', more: { ...pair, kept: 1 } };
+
+  const { imageLinks } = await statusWith({ image_links });
+
+  expect(imageLinks?.extra).toEqual({ id_card_image: 'https://images.hosted.test/1', more: { kept: 1 } });
 });
 
 test('jobs.status() passes result types and codes it has never heard of', async () => {

@@ -609,9 +609,12 @@ test('links.list() keeps members it does not know in the extra of each link', as
 });
 
 test('links.list() keeps no signature of a link in extra', async () => {
-  const record = { ...minimal, more: 'kept', signature: 'a', sec_key: 'b' };
+  const pair = { signature: 'a', sec_key: 'b' };
+  const record = { ...minimal, ...pair, more: 'kept', partner_params: { ...pair, deep: [{ ...pair, more: 1 }] } };
 
-  expect((await list({ links: [record], meta: oneMeta })).links[0]?.extra).toEqual({ more: 'kept' });
+  const { links } = await list({ links: [record], meta: oneMeta });
+
+  expect(links[0]?.extra).toEqual({ more: 'kept', partner_params: { deep: [{ more: 1 }] } });
 });
 
 test('links.get() passes ID types it has never heard of', async () => {
