@@ -10,7 +10,7 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
-import { callOptions, integer, nonBlank } from '../validation/input.js';
+import { callOptions, integer, isValidDate, nonBlank } from '../validation/input.js';
 import { createPageError, type FetchedPage, type FirstPage, placePage } from './paging.js';
 import type { Link } from './types.js';
 
@@ -166,8 +166,4 @@ function readSearch(givenQuery: unknown, givenOptions: unknown) {
       when !== undefined ||
       (link.createdAt !== null && isAtOrAfter(link.createdAt, createdAfter)));
   return { fits, createdAfter, maxPages, call: call as CallOptions };
-}
-
-function isValidDate(value: unknown): boolean {
-  return value instanceof Date && !Number.isNaN(value.getTime());
 }

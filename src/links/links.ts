@@ -12,7 +12,7 @@ import type { CallOptions } from '../options.js';
 import { lazy } from '../runtime/lazy.js';
 import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
-import { callOptions } from '../validation/input.js';
+import { callOptions, copyDate } from '../validation/input.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
 import { createLink, getLink, linkChangesProperties, listLinks, newLinkProperties, updateLink } from './operations.js';
 import { createFirstPage, type FetchedPage } from './paging.js';
@@ -243,8 +243,7 @@ const findOptionNames = ['maxPages', ...Object.keys(callOptions)];
 function copySearch(query: object): unknown {
   const copy = copyInput(query, searchProperties);
   if (!isRecord(copy)) return copy;
-  const { createdAfter } = copy;
-  return createdAfter instanceof Date ? { ...copy, createdAfter: new Date(createdAfter) } : copy;
+  return { ...copy, createdAfter: copyDate(copy.createdAfter) };
 }
 
 // Input that is not an object is passed on. Input that cannot be read becomes null. The input check rejects both.

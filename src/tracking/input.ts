@@ -10,7 +10,7 @@ import type { Issue, Task } from '../errors/hosted-error.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { hasMethods, writeJson } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
-import { integer, maxBodyLimit } from '../validation/input.js';
+import { copyDate, integer, isValidDate, maxBodyLimit } from '../validation/input.js';
 import type { SqlRunner } from './types.js';
 
 /** The largest size of a context, in bytes of JSON. */
@@ -46,9 +46,9 @@ const whatARefIdIs = 'must be 1 to 128 letters, digits, "_" or "-"';
 const id = z.custom<string>(isStorableId, whatAnIdIs);
 
 const laterDate = z.pipe(
-  z.custom<Date>(
-    (value) => value instanceof Date && value.getTime() > Date.now(),
-    'must be a Date that has not passed',
+  z.pipe(
+    z.transform(copyDate),
+    z.custom<Date>((value) => isValidDate(value) && value.getTime() > Date.now(), 'must be a Date that has not passed'),
   ),
   z.transform((date: Date) => date.getTime()),
 );

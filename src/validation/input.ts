@@ -49,21 +49,55 @@ export const duration = z.custom<number>((value) => isInteger(value, 1, maxTimer
 
 /** An absolute http(s) URL, in the form that is sent. A string is sent as the caller wrote it. */
 export const httpUrl = z.pipe(
-  z.custom<string | URL>(isHttpUrl, 'must be an absolute http(s) URL'),
-  z.transform((value: string | URL) => (typeof value === 'string' ? value : value.href)),
+  z.transform(copyUrl),
+  z.custom<string>((value) => typeof value === 'string' && isHttpUrl(value), 'must be an absolute http(s) URL'),
 );
+
+/**
+ * Writes a caller's `URL` as a string, with the platform's own method: a subclass could return one string for the check
+ * and another one to send. Other values are passed on; null if the value cannot be read.
+ */
+function copyUrl(value: unknown): unknown {
+  try {
+    return value instanceof URL ? URL.prototype.toString.call(value) : value;
+  } catch {
+    return null;
+  }
+}
 
 /** A point in time, in the form that is sent. A string with an offset is sent as the caller wrote it. */
 export const dateTime = z.pipe(
-  z.custom<Date | string>(
-    (value) =>
-      value instanceof Date
-        ? !Number.isNaN(value.getTime())
-        : typeof value === 'string' && parseDateTime(value, { offset: 'required' }) !== null,
-    'must be a valid Date, or an ISO 8601 string with an offset such as "2030-01-31T12:00:00Z"',
+  z.pipe(
+    z.transform(copyDate),
+    z.custom<Date | string>(
+      (value) => isValidDate(value) || (typeof value === 'string' && isDateTime(value)),
+      'must be a valid Date, or an ISO 8601 string with an offset such as "2030-01-31T12:00:00Z"',
+    ),
   ),
   z.transform((value: Date | string) => (typeof value === 'string' ? value : value.toISOString())),
 );
+
+function isDateTime(value: string): boolean {
+  return parseDateTime(value, { offset: 'required' }) !== null;
+}
+
+/**
+ * Copies a caller's `Date` into a plain one: a subclass could return one time for the check and another one to send.
+ * Other values are passed on; null if the value cannot be read.
+ */
+export function copyDate(value: unknown): unknown {
+  try {
+    // For a Date, the constructor reads its time and calls none of its methods (ECMA-262 §21.4.2.1).
+    return value instanceof Date ? new Date(value) : value;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a value is a Date with a time. The value must be a copy of {@link copyDate}. */
+export function isValidDate(value: unknown): value is Date {
+  return value instanceof Date && !Number.isNaN(value.getTime());
+}
 
 /**
  * Properties that are sent unchanged. They are copied once, as JSON, so that no `toJSON` and no getter can add a
@@ -99,9 +133,13 @@ export const callOptions = {
   maxRetries: z.optional(integer(0, 100)),
   headers: z.optional(
     z.pipe(
-      z.custom<Record<string, string>>(
-        isHeaders,
-        'must map header names to single-line strings; headers that only the client or the connection may set are not allowed (content-type, content-length, host, …)',
+      z.pipe(
+        // The headers are copied before they are checked, so that no getter is called twice.
+        z.transform((value: unknown) => (isRecord(value) ? Object.fromEntries(Object.entries(value)) : value)),
+        z.custom<Record<string, string>>(
+          isHeaders,
+          'must map header names to single-line strings; headers that only the client or the connection may set are not allowed (content-type, content-length, host, …)',
+        ),
       ),
       // Names are in lower case, so that a caller's header replaces the client's header of the same name.
       z.transform((headers: Record<string, string>) =>

@@ -111,6 +111,22 @@ onEachDatabase((database) => {
     expect((await tracker.get({ userId: 'u', jobId: 'j' }))?.context).toEqual(context);
   });
 
+  test('a deadline is stored as it was checked, whatever its class', async () => {
+    class ShiftyDate extends Date {
+      override getTime = () => Date.now() + Math.random() * 1e9;
+      override valueOf = this.getTime;
+    }
+    const world = createWorld(database);
+    const tracker = await world.open();
+
+    await tracker.track({ userId: 'u', jobId: 'j', deadline: new ShiftyDate('2040-01-01T00:00:00Z') });
+    const past = tracker.track({ userId: 'u', jobId: 'past', deadline: new ShiftyDate('2020-01-01T00:00:00Z') });
+
+    await expect(past).rejects.toMatchObject({ issues: [{ path: 'deadline' }] });
+    const stored = await tracker.get({ userId: 'u', jobId: 'j' });
+    expect(stored?.deadline).toEqual(new Date('2040-01-01T00:00:00Z'));
+  });
+
   test('track() names everything that is wrong, and stores nothing', async () => {
     const world = createWorld(database);
     const tracker = await world.open();

@@ -171,6 +171,130 @@ test('a property is read once: one that changes its mind is sent as it was check
   expect(sent[0]?.body.user_id).toBe('user-1');
 });
 
+/** A Date whose methods say something else with each call, as those of a class above Date may. */
+class ShiftyDate extends Date {
+  calls = 0;
+  override getTime = () => this.#say(Date.parse('2030-01-01T00:00:00Z'), Number.NaN);
+  override valueOf = this.getTime;
+  override toISOString = () => this.#say('2030-01-01T00:00:00.000Z', 'planted');
+  override toString = this.toISOString;
+  override toJSON = this.toISOString;
+  override [Symbol.toPrimitive] = () => this.getTime() as never;
+  #say<T>(first: T, later: T): T {
+    this.calls += 1;
+    return this.calls === 1 ? first : later;
+  }
+}
+
+/** A URL of the same kind. */
+class ShiftyUrl extends URL {
+  override get protocol() {
+    return 'https:';
+  }
+  override get href() {
+    return 'javascript:planted';
+  }
+  override get origin() {
+    return 'https://planted.test';
+  }
+  override toString() {
+    return 'javascript:planted';
+  }
+  override toJSON() {
+    return 'javascript:planted';
+  }
+}
+
+test('a Date and a URL of classes of their own are sent as what they are', async () => {
+  const url = new ShiftyUrl('https://partner.test/mine');
+  const { client, sent } = clientOf(created, { defaultCallbackUrl: url as never });
+
+  await client.links.create({
+    companyName: 'Example Ltd',
+    dataPrivacyPolicyUrl: url,
+    logoUrl: url,
+    expiresAt: new ShiftyDate('2031-05-06T07:08:09Z'),
+  });
+  await client.links.create({ ...linkProperties, callbackUrl: url });
+
+  expect(sent.map(({ body }) => body)).toMatchObject([
+    {
+      callback_url: 'https://partner.test/mine',
+      data_privacy_policy_url: 'https://partner.test/mine',
+      logo_url: 'https://partner.test/mine',
+      expires_at: '2031-05-06T07:08:09.000Z',
+    },
+    { callback_url: 'https://partner.test/mine' },
+  ]);
+});
+
+test('a Date and a URL of classes of their own are checked as what they are', async () => {
+  const { client, sent } = clientOf(created);
+  const noUrl = new ShiftyUrl('ftp://partner.test/');
+
+  const error = await rejection(
+    client.links.create({ ...linkProperties, callbackUrl: noUrl, logoUrl: noUrl, expiresAt: new ShiftyDate('none') }),
+  );
+
+  const paths = (error as HostedValidationError).issues.map(({ path }) => path);
+  expect(paths).toEqual(['callbackUrl', 'logoUrl', 'expiresAt']);
+  expect(sent).toHaveLength(0);
+});
+
+const bornOf = <T extends object>(prototype: T): T => Object.create(prototype) as T;
+const throwing = new Proxy(new Date(), {
+  getPrototypeOf() {
+    throw new Error('planted');
+  },
+});
+
+test.each([
+  ['no more than the prototype', bornOf(Date.prototype), bornOf(URL.prototype)],
+  ['a proxy', new Proxy(new Date(), {}), new Proxy(new URL('https://partner.test/'), {})],
+  ['a proxy that throws', throwing, throwing as never],
+])('what has of a Date and a URL %s is refused by name', async (_what, date, url) => {
+  const { client, sent } = clientOf(created);
+
+  const ofCreate = await rejection(client.links.create({ ...linkProperties, logoUrl: url, expiresAt: date }));
+  const ofFind = await rejection(client.links.find({ name: 'x', createdAfter: date }));
+
+  expect((ofCreate as HostedValidationError).issues.map(({ path }) => path)).toEqual(['logoUrl', 'expiresAt']);
+  expect((ofFind as HostedValidationError).issues).toEqual([{ path: 'createdAfter', message: 'must be a valid Date' }]);
+  expect(sent).toHaveLength(0);
+});
+
+test('links.find() compares with the time of a Date, whatever its class', async () => {
+  const at = '2026-01-02T03:04:05.000Z';
+  const page = {
+    links: [{ ...link, link_id: 'ref-1', name: 'x', created_at: at }],
+    meta: { currentPage: 1, limit: 20, totalCount: 1, totalPages: 1 },
+  };
+  const { client } = clientOf(page);
+
+  expect(await client.links.find({ name: 'x', createdAfter: new ShiftyDate(at) })).toMatchObject({ refId: 'ref-1' });
+  expect(await client.links.find({ name: 'x', createdAfter: new ShiftyDate('2026-01-02T03:05:00Z') })).toBeNull();
+});
+
+test('headers are read once: what is checked is sent', async () => {
+  let reads = 0;
+  const headers = new Proxy<Record<string, string>>(
+    { 'x-trace': 'one' },
+    {
+      ownKeys() {
+        reads += 1;
+        return reads === 1 ? ['x-trace'] : ['host'];
+      },
+      getOwnPropertyDescriptor: () => ({ value: 'planted', enumerable: true, configurable: true }),
+    },
+  );
+  const { client, sent } = clientOf(created);
+
+  await client.links.create(linkProperties, { headers });
+
+  expect(reads).toBe(1);
+  expect(sent[0]?.init.headers).toMatchObject({ 'x-trace': 'one' });
+});
+
 test('getters of a row that are not asked for are not read', async () => {
   const row = {
     userId: 'user-1',
