@@ -44,7 +44,8 @@ export interface Callbacks {
    * @param options - Limits of age and size, and the replay guard.
    * @returns The result; `repeat` says whether the callback was received before.
    * @throws {HostedSignatureError} when the callback is not authentic, is stale, or is replayed with another body;
-   *   `retryable` is true when another delivery of the callback is being handled.
+   *   `retryable` is true when another delivery of the callback is being handled, or when your `replayGuard` accepts more
+   *   jobs with the same signed time than a service would send.
    * @throws {HostedResponseError} when the callback is too large, is not JSON, has an unexpected shape, or names no
    *   job.
    * @throws {HostedValidationError} when `body` is already parsed, or an option is out of range.

@@ -6,11 +6,9 @@
 
 import { isHostedError } from '../errors/errors.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
-import { assumedMaxJobs } from '../protocol/assumptions.js';
 import { createConfirmedEvent, fetchStatus } from './confirm.js';
-import { digestOf } from './digest.js';
 import { beginDelivery, createBusyError, type Handle, runOnEvent, toKnownResult } from './handle-unconfirmed.js';
-import type { Hint, HintLimits, Permit } from './hint-limits.js';
+import { type Hint, type HintLimits, namedJobOf, type Permit } from './hint-limits.js';
 import type { Begun, Lease } from './lease.js';
 import type { VerifiedCallback } from './read-callback.js';
 import { createFailure, type DeliveryResult } from './reports.js';
@@ -130,22 +128,9 @@ function joinLeases(one: Lease, other: Lease): Lease {
 
 const noLease: Lease = { commit: async () => undefined, forget: async () => undefined };
 
-async function hintOf({ event, timestamp, bodyDigest }: VerifiedCallback, { settings }: Handling): Promise<Hint> {
-  const { perTime, perSecond } = assumedMaxJobs;
-  return {
-    timestamp,
-    job: await digestOf([event.userId, event.jobId]),
-    bodyDigest,
-    guard: settings.replayGuard,
-    maxJobs: settings.maxJobsPerSignature ?? (isInSeconds(timestamp) ? perSecond : perTime),
-    leaseMs: settings.leaseMs,
-  };
-}
-
-// A timestamp is not in whole seconds if its seconds have a fraction, or if it has twelve consecutive digits: only a
-// Unix timestamp in milliseconds has so many.
-function isInSeconds(timestamp: string): boolean {
-  return !/\.\d|\d{12}/.test(timestamp);
+async function hintOf(callback: VerifiedCallback, { settings }: Handling): Promise<Hint> {
+  const { maxJobsPerSignature, replayGuard, leaseMs } = settings;
+  return { ...(await namedJobOf(callback, maxJobsPerSignature)), guard: replayGuard, leaseMs };
 }
 
 function createLimitFailure(event: CallbackEvent): DeliveryResult {

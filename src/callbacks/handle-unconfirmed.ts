@@ -6,6 +6,7 @@
 
 import { HostedSignatureError } from '../errors/errors.js';
 import { callbackFacts, callbackSource } from './callback-errors.js';
+import { type HintLimits, namedJobOf } from './hint-limits.js';
 import { type Begun, begin, type Lease } from './lease.js';
 import type { VerifiedCallback } from './read-callback.js';
 import { createFailure, type DeliveryResult } from './reports.js';
@@ -14,8 +15,16 @@ import type { Handling } from './web-handler.js';
 
 export type Handle = (callback: VerifiedCallback, handling: Handling) => Promise<DeliveryResult>;
 
-/** Passes a callback to `onEvent` as it is, without confirming it. */
-export const handleUnconfirmed: Handle = async (callback, handling) => {
+/** Creates the function that passes a callback to `onEvent` as it is, without confirming it. */
+export function createUnconfirmedHandling(limits: HintLimits): Handle {
+  return (callback, handling) => handleUnconfirmed(callback, handling, limits);
+}
+
+async function handleUnconfirmed(
+  callback: VerifiedCallback,
+  handling: Handling,
+  limits: HintLimits,
+): Promise<DeliveryResult> {
   const { event } = callback;
   let begun: Begun;
   try {
@@ -27,8 +36,13 @@ export const handleUnconfirmed: Handle = async (callback, handling) => {
   if (begun.known === 'conflict')
     return createFailure('guard', 401, 'replayed', callbackSource.createUntrusted('replayed'), event);
   if (begun.lease === undefined) return toKnownResult(begun.known, event);
+  // The default guard lets a signed time name one job only. But a caller's guard may accept more than one body.
+  if (!limits.admits(await namedJobOf(callback, handling.settings.maxJobsPerSignature))) {
+    await begun.lease.forget();
+    return createFailure('guard', 503, 'limit', createJobLimitError(), event);
+  }
   return runOnEvent(event, begun.lease, () => handling.settings.onEvent(event));
-};
+}
 
 /** Asks the replay guard whether this delivery may handle the callback. */
 export function beginDelivery(callback: VerifiedCallback, { settings, client, reports }: Handling): Promise<Begun> {
@@ -58,6 +72,11 @@ export async function runOnEvent(
   }
   await lease.commit();
   return { status: 200, result: 'accepted' };
+}
+
+/** Creates the error for a callback that names one job more than its signed time may name. */
+export function createJobLimitError(): HostedSignatureError {
+  return createBusyError('its signature was used for too many different jobs');
 }
 
 /** Creates the error for a callback that is not handled now, but can be handled when it is redelivered. */

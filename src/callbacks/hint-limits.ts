@@ -6,17 +6,25 @@
  * @module
  */
 
-/** A callback to confirm. */
-export interface Hint {
+import { assumedMaxJobs } from '../protocol/assumptions.js';
+import { digestOf } from './digest.js';
+import type { VerifiedCallback } from './read-callback.js';
+
+/** The job that a callback names, and the signed time of the callback. */
+export interface NamedJob {
   /** The signed timestamp, unchanged. */
   readonly timestamp: string;
   /** A digest of the job's ids. */
   readonly job: string;
   readonly bodyDigest: string;
-  /** The replay guard. Handlers with the same guard share the memory of handled callbacks. */
-  readonly guard: object;
   /** How many different jobs may be named by callbacks with this timestamp. */
   readonly maxJobs: number;
+}
+
+/** A callback to confirm. */
+export interface Hint extends NamedJob {
+  /** The replay guard. Handlers with the same guard share the memory of handled callbacks. */
+  readonly guard: object;
   /** How long the handling of the hint may take, in ms. */
   readonly leaseMs: number;
 }
@@ -39,6 +47,8 @@ export interface Permit {
 
 /** The limits that the handlers of one client share. */
 export interface HintLimits {
+  /** Says whether a callback may name its job: the job is known, or its signed time may name another job. */
+  admits(named: NamedJob): boolean;
   /** Gives the permission to confirm a hint; null if a limit is exceeded. */
   permit(hint: Hint): Permit | null;
   /** Whether a hint was handled before. */
@@ -87,17 +97,37 @@ interface SignedTime {
   mayRepeat: boolean;
 }
 
+/** Reads the job that a callback names. `maxJobs` is the caller's own limit of jobs for each signed time. */
+export async function namedJobOf(
+  { event, timestamp, bodyDigest }: VerifiedCallback,
+  maxJobs: number | undefined,
+): Promise<NamedJob> {
+  const { perTime, perSecond } = assumedMaxJobs;
+  return {
+    timestamp,
+    job: await digestOf([event.userId, event.jobId]),
+    bodyDigest,
+    maxJobs: maxJobs ?? (isInSeconds(timestamp) ? perSecond : perTime),
+  };
+}
+
+// A timestamp is not in whole seconds if its seconds have a fraction, or if it has twelve consecutive digits: only a
+// Unix timestamp in milliseconds has so many.
+function isInSeconds(timestamp: string): boolean {
+  return !/\.\d|\d{12}/.test(timestamp);
+}
+
 /** Creates the limits; `elapsed` is monotonic. */
 export function createHintLimits(elapsed: () => number): HintLimits {
   // In order of use: the last entry was used most recently.
   const times = new Map<string, SignedTime>();
   let jobsRemembered = 0;
 
-  function find({ timestamp, job }: Hint): HintedJob | undefined {
+  function find({ timestamp, job }: NamedJob): HintedJob | undefined {
     return times.get(timestamp)?.jobs.get(job);
   }
 
-  function useTime({ timestamp, bodyDigest }: Hint): SignedTime {
+  function useTime({ timestamp, bodyDigest }: NamedJob): SignedTime {
     const time = times.get(timestamp) ?? { jobs: new Map(), onlyBody: bodyDigest, mayRepeat: true };
     times.delete(timestamp);
     times.set(timestamp, time);
@@ -124,16 +154,23 @@ export function createHintLimits(elapsed: () => number): HintLimits {
     return job;
   }
 
+  /** Returns the job, which is added if it is new. Returns null if the signed time has enough jobs. */
+  function admit(time: SignedTime, { job, maxJobs }: NamedJob): HintedJob | null {
+    const known = time.jobs.get(job);
+    if (!known && time.jobs.size >= maxJobs) return null;
+    return known ?? addJob(time, job);
+  }
+
   function findMemory(hint: Hint): Memory | undefined {
     return find(hint)?.memories.get(hint.guard);
   }
 
   return {
+    admits: (named) => admit(useTime(named), named) !== null,
     permit(hint) {
       const time = useTime(hint);
-      const known = time.jobs.get(hint.job);
-      if (!known && time.jobs.size >= hint.maxJobs) return null;
-      const job = known ?? addJob(time, hint.job);
+      const job = admit(time, hint);
+      if (job === null) return null;
       if (job.holder !== null && job.busyUntil > elapsed()) return null;
       // If a callback failed and is redelivered at once, it is confirmed without a delay. This exception is made only
       // once, and only if no other body has the same signed time.

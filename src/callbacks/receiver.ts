@@ -8,8 +8,8 @@ import type { JobRef, JobStatus } from '../jobs/types.js';
 import type { Settings } from '../settings.js';
 import { callbackSource } from './callback-errors.js';
 import { createHintHandling } from './handle-hint.js';
-import { createBusyError, handleUnconfirmed } from './handle-unconfirmed.js';
-import { createHintLimits } from './hint-limits.js';
+import { createBusyError, createJobLimitError, createUnconfirmedHandling } from './handle-unconfirmed.js';
+import { createHintLimits, namedJobOf } from './hint-limits.js';
 import { begin } from './lease.js';
 import type { ReceiveSettings } from './options.js';
 import { processDelivery } from './process-delivery.js';
@@ -33,9 +33,11 @@ export function createReceiver(
 ): CallbackReceiver {
   const { clock } = client;
   const { warn } = reports;
+  const limits = createHintLimits(clock.elapsed);
+  const handleUnconfirmed = createUnconfirmedHandling(limits);
   const handleHint = createHintHandling({
     fetchOnce,
-    limits: createHintLimits(clock.elapsed),
+    limits,
     results: createResultMemory({ clock, warn }),
     turns: createTurns(clock),
   });
@@ -48,6 +50,10 @@ export function createReceiver(
       if (begun.known === 'conflict') throw callbackSource.createUntrusted('replayed');
       if (begun.known === 'repeat') return { ...event, repeat: true };
       if (begun.lease === undefined) throw createBusyError();
+      if (!limits.admits(await namedJobOf(callback, undefined))) {
+        await begun.lease.forget();
+        throw createJobLimitError();
+      }
       try {
         await settings.replayGuard.commit(key);
       } catch (error) {

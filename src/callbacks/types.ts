@@ -80,9 +80,9 @@ export interface HandlerOptions extends ReceiveOptions {
    */
   maxConfirmations?: number;
   /**
-   * For a handler that confirms: callbacks with the same signed timestamp may name at most this many different jobs. A
-   * callback that names one more job gets a 503 response. Default 8, or 1,000 if the timestamp is written in whole
-   * seconds.
+   * Callbacks with the same signed timestamp may name at most this many different jobs. A callback that names one more
+   * job gets a 503 response. Default 8, or 1,000 if the timestamp is written in whole seconds. With `confirm: false`,
+   * this limit matters only if your `replayGuard` accepts several bodies with the same timestamp.
    */
   maxJobsPerSignature?: number;
   /**

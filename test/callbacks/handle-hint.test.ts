@@ -1,6 +1,6 @@
 /** How a hint ends: the reason that metrics are given, what the guard is asked, and how long a result is in hand. */
 
-import { type HostedEvent, HostedPollTimeoutError, type ReplayGuard } from 'hosted-client';
+import { type HostedClient, type HostedEvent, HostedPollTimeoutError, type ReplayGuard } from 'hosted-client';
 import { expect, test, vi } from 'vitest';
 import { clientOf, deferred, manualClock, now, type Reply, sign, signed, stillClock } from '../support/fake-fetch.js';
 
@@ -211,18 +211,48 @@ test('a callback that is in hand is an error that says so', async () => {
   expect(String(errors[0])).toMatch(/the same callback is being handled/);
 });
 
-test.each([
-  ['with milliseconds', nowText, 503],
-  ['with a fraction of nought', '2026-01-02T03:04:05.000Z', 503],
-  ['as milliseconds', now, 503],
-  ['as milliseconds in a string', String(now), 503],
-  ['in whole seconds', '2026-01-02T03:04:05Z', 200],
-  ['as seconds', Math.floor(now / 1_000), 200],
-])('a ninth job under one signed time that is written %s', async (_how, timestamp, status) => {
+const onEvent = () => undefined;
+const anyBody: ReplayGuard = { begin: async () => 'new', commit: async () => {}, forget: async () => {} };
+
+const doors: readonly (readonly [string, (client: HostedClient) => (request: Request) => Promise<Response>])[] = [
+  ['a handler that confirms', (client) => client.callbacks.handler({ onEvent })],
+  [
+    'a handler that does not, whose guard takes any body',
+    (client) => client.callbacks.handler({ confirm: false, onEvent, replayGuard: anyBody }),
+  ],
+  [
+    'receive(), whose guard takes any body',
+    (client) => async (request) => {
+      const error = await client.callbacks
+        .receive(await request.text(), { maxAgeMs: false, replayGuard: anyBody })
+        .then(
+          () => null,
+          (thrown: unknown) => thrown,
+        );
+      if (error !== null) expect(error).toMatchObject({ code: 'signature', reason: 'replayed', retryable: true });
+      return new Response(null, { status: error === null ? 200 : 503 });
+    },
+  ],
+];
+
+test.each(
+  doors.flatMap(([door, open]) =>
+    (
+      [
+        ['with milliseconds', nowText, 503],
+        ['with a fraction of nought', '2026-01-02T03:04:05.000Z', 503],
+        ['as milliseconds', now, 503],
+        ['as milliseconds in a string', String(now), 503],
+        ['in whole seconds', '2026-01-02T03:04:05Z', 200],
+        ['as seconds', Math.floor(now / 1_000), 200],
+      ] as const
+    ).map(([how, timestamp, status]) => [door, how, status, open, timestamp] as const),
+  ),
+)('%s gives a ninth job under one signed time that is written %s %d', async (_door, _how, status, open, timestamp) => {
   const { client } = recordingClient(({ body: { user_id, job_id } }) =>
     Response.json(signed({ job_complete: true, job_success: true, user_id, job_id })),
   );
-  const handle = client.callbacks.handler({ onEvent: () => undefined });
+  const handle = open(client);
   const postJob = async (job: number) => {
     const PartnerParams = { user_id: 'user-1', job_id: `job-${job}` };
     const body = JSON.stringify({ ...result, PartnerParams, timestamp, signature: sign(String(timestamp)) });
@@ -232,4 +262,21 @@ test.each([
   for (let job = 1; job <= 8; job++) expect(await postJob(job)).toBe(200);
 
   expect(await postJob(9)).toBe(status);
+  expect(await postJob(8)).toBe(200);
+});
+
+test('all doors of a client count the jobs of a signed time together', async () => {
+  const { client, endings } = recordingClient(
+    signed({ job_complete: true, job_success: true, user_id: 'user-1', job_id: 'job-1' }),
+  );
+  const confirming = client.callbacks.handler({ onEvent, maxJobsPerSignature: 2 });
+  const other = client.callbacks.handler({ confirm: false, onEvent, replayGuard: anyBody, maxJobsPerSignature: 2 });
+  const jobOf = (job: number) => post({ PartnerParams: { user_id: 'user-1', job_id: `job-${job}` } });
+
+  await confirming(jobOf(1));
+  await other(jobOf(2));
+  await other(jobOf(1));
+  await other(jobOf(3));
+
+  expect(endings()).toEqual(['200 accepted', '200 accepted', '200 accepted', '503 limit']);
 });

@@ -105,6 +105,33 @@ onEachDatabase((database) => {
     await expect(tracker.receive('{}')).rejects.toMatchObject({ code: 'signature' });
   });
 
+  test.each([
+    ['with milliseconds', 8, () => new Date(Date.now() - 3_600_000).toISOString()],
+    ['in whole seconds', 1_000, () => `${new Date(Date.now() - 3_600_000).toISOString().slice(0, 19)}Z`],
+  ])('one signed time that is written %s may name %d jobs, and one more gets 503', async (_, most, timeOf) => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const handle = tracker.handler();
+    const timestamp = timeOf();
+    const bodyOf = (n: number) => world.write({ timestamp, jobId: `job-${n}` });
+    const send = (n: number) => handle(new Request('http://x.test/', { method: 'POST', body: bodyOf(n) }));
+
+    for (let n = 0; n < most; n++) expect((await send(n)).status).toBe(200);
+    const refused = await send(most);
+
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    await expect(tracker.receive(bodyOf(most + 1))).rejects.toMatchObject({
+      code: 'signature',
+      reason: 'replayed',
+      retryable: true,
+    });
+    expect((await tracker.stats()).heard).toBe(most);
+    // A job that was named before may be named again.
+    expect((await send(0)).status).toBe(200);
+    await tracker.receive(bodyOf(1));
+  });
+
   test('what a replayed signature can make us keep is bounded', async () => {
     const world = createWorld(database);
     const tracker = await world.open();

@@ -11,12 +11,22 @@ import {
   type TrackerOptions,
 } from 'hosted-client/tracking';
 import { onTestFinished, vi } from 'vitest';
+import { sign } from '../support/fake-fetch.ts';
 import type { Database } from './databases.ts';
 
 // PGlite is slow where the machine is busy.
 vi.setConfig({ testTimeout: 40_000, hookTimeout: 60_000 });
 
 let schemas = 0;
+
+/** What a callback says. */
+export interface Written {
+  /** The signed time, as text. */
+  readonly timestamp: string;
+  readonly jobId: string;
+  readonly userId?: string;
+  readonly linkRefId?: string;
+}
 
 /** What one test has: it ends with the test. */
 export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Partial<HostedClientOptions> = {}) {
@@ -61,6 +71,18 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
       return job;
     },
     client,
+    /** The body of a callback with a given signed time, as whoever has seen a genuine one can write it about any job. */
+    write({ timestamp, jobId, userId = 'user', linkRefId }: Written): string {
+      const { apiKey = '', partnerId } = service.sandbox.clientOptions;
+      const link = linkRefId === undefined ? {} : { link_id: linkRefId };
+      const PartnerParams = { user_id: userId, job_id: jobId, job_type: '1', ...link };
+      return JSON.stringify({
+        ResultCode: '0810',
+        PartnerParams,
+        timestamp,
+        signature: sign(timestamp, apiKey, partnerId),
+      });
+    },
     /** What is wrong with every response from now on; null for nothing. */
     fail(fault: MockFault | null) {
       state.fault = fault;
