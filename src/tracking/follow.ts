@@ -16,6 +16,7 @@ import { createKey } from './keys.js';
 import { findOtherLink, look, readTaken, type TakenRow } from './look.js';
 import { createPause } from './pause.js';
 import { states } from './schema.js';
+import type { Row } from './sql.js';
 
 /** The loop that follows jobs in one process. */
 export interface Follower {
@@ -106,9 +107,11 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     health.learn(textOf(fleet, 'problem_code'));
     if (rows.length > 0)
       report({ type: 'batch', jobs: rows.length, lateMs: Math.max(0, Math.round(-numberOf(fleet, 'first_ms'))) });
-    for (const row of rows) {
+    const taken = rows.map(readTaken);
+    const counts = countJobs(taken.filter(({ isLink }) => isLink));
+    for (const row of taken) {
       inFlight += 1;
-      void lookAt(readTaken(row)).finally(() => {
+      void lookAt(row, counts).finally(() => {
         inFlight -= 1;
         freed.wake();
       });
@@ -144,12 +147,20 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     return Math.min(Math.max(ms, 5), idleMs) * (0.9 + Math.random() * 0.2);
   }
 
+  // Returns a row for each link. The rows are read with one statement, before the links are polled.
+  async function countJobs(links: readonly TakenRow[]): Promise<readonly Row[]> {
+    return links.length === 0 ? [] : database.run(statements.countJobs, [JSON.stringify(links.map(({ key }) => key))]);
+  }
+
   // If a step fails here, the job is polled again later, because the statement `claim` has already set the date of its
   // next poll.
-  async function lookAt(row: TakenRow): Promise<void> {
+  async function lookAt(row: TakenRow, counts: Promise<readonly Row[]>): Promise<void> {
     try {
-      if (row.hasHeard) await database.run(statements.adopt, [row.key]);
-      const found = await look(row, context, health, signal);
+      const counted = row.isLink ? (await counts).find(({ key }) => String(key) === row.key) : undefined;
+      // Callbacks mention jobs that are not followed yet if they arrive while `trackLink()` runs.
+      if (counted?.has_heard === true) await database.run(statements.adopt, [row.key]);
+      const known = counted ? numberOf(counted, 'known') : 0;
+      const found = await look(row, known, context, { health, signal });
       if (found.is === 'ended') await end(row, found);
       else if (found.is === 'linkEnded') await linkEnds.add(row.key);
       else if (found.is === 'unknown') await unknown.add(row.key);

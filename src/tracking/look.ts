@@ -26,19 +26,12 @@ export interface TakenRow {
   readonly isProven: boolean;
   /** True if the deadline has passed. Then this is the last poll. */
   readonly isLast: boolean;
-  /** For a link: how many of its jobs are known. */
-  readonly known: number;
   /** For a link: how many jobs were missing at the previous poll. */
   readonly missingSeen: number;
   /** For a link: how many jobs were reported as missing. */
   readonly missingReported: number;
   /** For a link: how many jobs were reported as missing, and then mentioned by a callback. */
   readonly missingTold: number;
-  /**
-   * For a link: whether callbacks have mentioned jobs that are not followed yet. This happens if a callback arrives
-   * while `trackLink()` runs.
-   */
-  readonly hasHeard: boolean;
 }
 
 /** The result of a poll. */
@@ -83,31 +76,29 @@ export function readTaken(row: Row): TakenRow {
     lastError: textOf(row, 'last_error'),
     isProven: row.is_proven === true,
     isLast: row.is_last === true,
-    known: numberOf(row, 'known'),
     missingSeen: numberOf(row, 'missing_seen'),
     missingReported: numberOf(row, 'missing'),
     missingTold: numberOf(row, 'missing_told'),
-    hasHeard: row.has_heard === true,
   };
 }
 
 /**
- * Polls a job or link once.
+ * Polls a job or link once. `known` is the number of the link's known jobs.
  *
  * @throws the signal's reason when the signal aborts.
  */
 export async function look(
   row: TakenRow,
+  known: number,
   { settings: { client } }: Context,
-  health: Health,
-  signal: AbortSignal,
+  { health, signal }: { readonly health: Health; readonly signal: AbortSignal },
 ): Promise<Found> {
   const options = { signal, maxRetries: 0, totalTimeoutMs: requestMs };
   try {
     if (row.isLink) {
       const link = await client.links.get(row.linkRefId ?? '', options);
       health.succeeded();
-      return compare(row, link.jobs.failed + link.jobs.successful);
+      return compare(row, known, link.jobs.failed + link.jobs.successful);
     }
     // If only a callback has mentioned the job, the job's link is not certain. So the history is fetched, too: it
     // contains the right link.
@@ -141,8 +132,8 @@ function afterError(row: TakenRow, error: AnyHostedError): Found {
  * or at the last poll. The reported number never decreases: a reported job is still counted after a later callback has
  * mentioned it.
  */
-function compare(row: TakenRow, finished: number): Found {
-  const missing = Math.max(0, finished - row.known);
+function compare(row: TakenRow, known: number, finished: number): Found {
+  const missing = Math.max(0, finished - known);
   const told = Math.max(row.missingTold, row.missingReported - missing);
   const certain = (row.isLast ? missing : Math.min(missing, row.missingSeen)) + told;
   if (certain > row.missingReported) return { is: 'missing', missing: certain, told };

@@ -82,7 +82,8 @@ export function createTables(schema: string): readonly string[] {
   autovacuum_vacuum_cost_delay = 1, autovacuum_analyze_threshold = 1000, autovacuum_analyze_scale_factor = 0.05)`,
     `create index tracked_due on ${schema}.tracked (due) where due is not null`,
     `create index tracked_ended on ${schema}.tracked (state, ended_at, key) where ended_at is not null`,
-    `create index tracked_link on ${schema}.tracked (link_ref_id) where link_ref_id is not null`,
+    `create index tracked_link on ${schema}.tracked (link_ref_id) where link_ref_id is not null and kind = ${kinds.job}`,
+    `create index tracked_links on ${schema}.tracked (link_ref_id) where kind = ${kinds.link}`,
     `create index tracked_told_link on ${schema}.tracked (told_link_ref_id) where told_link_ref_id is not null`,
     `create index tracked_told on ${schema}.tracked (told_at) where not is_proven`,
   ];

@@ -46,13 +46,22 @@ test.runIf(databases.some(({ name }) => name === 'PostgreSQL'))(
       ['followAgain', [list, keys]],
       ['bury', [list, keys]],
       ['revive', [null]],
+      ['countJobs', [keys]],
+      ['forget', []],
+      ['forgetHeard', []],
     ];
+    const planOf = async (name: keyof typeof statements, values: unknown[]) =>
+      JSON.stringify((await database.pool.query(`explain ${statements[name]}`, values)).rows);
     const readers = [];
     for (const [name, values] of plans) {
-      const { rows: lines } = await database.pool.query(`explain ${statements[name]}`, values);
-      if (/Seq Scan on tracked/.test(JSON.stringify(lines))) readers.push(name);
+      if (/Seq Scan on tracked/.test(await planOf(name, values))) readers.push(name);
     }
 
     expect(readers).toEqual([]);
+    // The statement that locks the fleet's row reads none of a link's jobs, and what is forgotten is not compared with
+    // all of them.
+    expect(await planOf('countJobs', [keys])).toMatch(/tracked_link /);
+    expect(await planOf('claim', [100])).not.toMatch(/tracked_link /);
+    expect(await planOf('forget', [])).not.toMatch(/tracked_link /);
   },
 );

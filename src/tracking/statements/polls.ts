@@ -15,11 +15,6 @@ export function createPollStatements(
 ) {
   // Half of the delay is random, so that jobs that were tracked at the same time are polled at different times.
   const delay = `${interval(`least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, t.step)) * (0.5 + random() / 2)`)}`;
-  // Counts the known jobs of a link. Jobs that the service does not know are not counted: a callback may have invented
-  // them, and they would hide missing jobs.
-  const jobsOf = (link: string) => `(select count(*) from ${tracked} j
-      where j.link_ref_id = ${link} and j.kind = ${kinds.job} and not ${isUnknown('j')})::integer
-      + (select count(*) from ${tracked} j where j.told_link_ref_id = ${link} and j.link_ref_id is null)::integer`;
 
   return {
     /**
@@ -45,11 +40,7 @@ export function createPollStatements(
     due = case when deadline <= now() then now() + ${interval(Math.max(minDelayMs, 30_000))}
       else least(now() + ${delay}, deadline) end
   where key = any(array(select key from chosen))
-  returning ${identity}, t.polls, t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_last,
-    case when t.kind = ${kinds.link} then ${jobsOf('t.link_ref_id')} end as known,
-    t.kind = ${kinds.link} and exists (select from ${tracked} j
-      where j.link_ref_id = t.link_ref_id and j.kind = ${kinds.job} and j.state = ${states.heard}
-        and not ${isUnknown('j')}) as has_heard
+  returning ${identity}, t.polls, t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_last
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
     requests_sent = fleet.requests_sent + n.taken,
@@ -64,12 +55,28 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
   ${milliseconds(`${firstDue} - now()`)} as next_ms,
   null as kind, null as state, null as user_id, null as job_id, null as link_ref_id, null as context, null as polls,
-  null as last_error, null as is_proven, null as missing, null as missing_seen, null as missing_told, null as is_last, null as known, null as has_heard
+  null as last_error, null as is_proven, null as missing, null as missing_seen, null as missing_told, null as is_last
 from ${fleet} s
 union all
 select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context, t.polls,
-  t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, t.is_last, t.known, t.has_heard
+  t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, t.is_last
 from taken t`,
+
+    /**
+     * Counts the known jobs of links, and says whether a link has jobs that callbacks have mentioned and that are not
+     * followed yet. Jobs that the service does not know are not counted: a callback may have invented them, and they
+     * would hide missing jobs. A link may have many jobs. So this statement is not a part of `claim`, which locks the row
+     * of the table `fleet`. Parameter: $1 keys.
+     */
+    countJobs: `select l.key, j.known + n.known as known, j.has_heard
+from ${tracked} l cross join lateral (
+  select count(*) filter (where not ${isUnknown('j')})::integer as known,
+    coalesce(bool_or(j.state = ${states.heard} and not ${isUnknown('j')}), false) as has_heard
+  from ${tracked} j where j.link_ref_id = l.link_ref_id and j.kind = ${kinds.job}
+) j cross join lateral (
+  select count(*)::integer as known from ${tracked} j where j.told_link_ref_id = l.link_ref_id and j.link_ref_id is null
+) n
+where l.key = ${keysOf('$1')}`,
 
     /** Stores the results of polls, if the polled job or link has not ended. Parameters: $1 JSON of rows, $2 keys. */
     note: `update ${tracked} t set last_error = n.last_error,
