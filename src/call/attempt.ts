@@ -53,8 +53,8 @@ export interface PartOf {
 }
 
 /** A running call, with the types of its operation. */
-export interface RunningCall<Input, WireResponse, Output> extends CallFacts {
-  readonly operation: Operation<Input, WireResponse, Output>;
+export interface RunningCall<Input, Output> extends CallFacts {
+  readonly operation: Operation<Input, Output>;
   /** The caller's input and options, checked and copied. */
   readonly input: Input;
 }

@@ -35,8 +35,8 @@ import { send } from './transport.js';
  * Runs an operation on a caller's input. The call starts at once. It rejects if the input is invalid, or if a getter or
  * a proxy of the input throws.
  */
-export type Call = <Input, WireResponse, Output>(
-  operation: Operation<Input, WireResponse, Output>,
+export type Call = <Input, Output>(
+  operation: Operation<Input, Output>,
   input: unknown,
   options?: CallOptions,
   part?: PartOf,
@@ -66,9 +66,9 @@ interface Given {
   readonly part: PartOf | undefined;
 }
 
-function run<Input, WireResponse, Output>(
+function run<Input, Output>(
   shared: SharedState,
-  operation: Operation<Input, WireResponse, Output>,
+  operation: Operation<Input, Output>,
   given: Given,
 ): Promise<CallResult<Output>> {
   shared.telemetry.calls += 1;
@@ -76,7 +76,7 @@ function run<Input, WireResponse, Output>(
   const attemptChannel = attempt?.hasSubscribers ? attempt : null;
   const begun = { id: shared.telemetry.calls, shared, operation, attemptChannel };
   const begin = (traced: CallTrace | null): Promise<CallResult<Output>> => {
-    let call: RunningCall<Input, WireResponse, Output>;
+    let call: RunningCall<Input, Output>;
     try {
       call = beginCall({ ...begun, traced }, given);
     } catch (error) {
@@ -87,9 +87,7 @@ function run<Input, WireResponse, Output>(
   return channel?.hasSubscribers ? traceCall(channel, begun, begin) : begin(null);
 }
 
-async function runAttempt<Input, WireResponse, Output>(
-  attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
-): Promise<CallResult<Output>> {
+async function runAttempt<Input, Output>(attempt: Attempt<RunningCall<Input, Output>>): Promise<CallResult<Output>> {
   const response = await withTimeout(limitsOf(attempt), async (signal) => {
     const signed = signRequest(attempt);
     // A value is not awaited, because that would take another turn of the engine's queue.
@@ -105,10 +103,10 @@ async function runAttempt<Input, WireResponse, Output>(
 }
 
 /** @throws {HostedValidationError} when the input or the options are invalid. */
-function beginCall<Input, WireResponse, Output>(
-  begun: Pick<RunningCall<Input, WireResponse, Output>, 'id' | 'shared' | 'operation' | 'traced' | 'attemptChannel'>,
+function beginCall<Input, Output>(
+  begun: Pick<RunningCall<Input, Output>, 'id' | 'shared' | 'operation' | 'traced' | 'attemptChannel'>,
   { input, options, part }: Given,
-): RunningCall<Input, WireResponse, Output> {
+): RunningCall<Input, Output> {
   const { shared, operation } = begun;
   const { settings } = shared;
   try {

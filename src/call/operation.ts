@@ -6,20 +6,19 @@
  */
 
 import type * as z from 'zod/mini';
-import type { Issue } from '../errors/hosted-error.js';
 import type { Wire } from '../protocol/assumptions.js';
 import type { OperationName, Route } from '../protocol/routes.js';
+import type { Report } from '../protocol/scalars.js';
+import type { Properties } from '../runtime/untrusted-objects.js';
 
 /** One operation: how checked input becomes a request, and how a response becomes the public value. */
-export interface Operation<Input, WireResponse, Output> extends OperationFacts {
+export interface Operation<Input, Output> extends OperationFacts {
   /** The schema of the caller's input. */
   readonly request: z.ZodMiniType<Input>;
   /** Writes the body, without the fields that signing adds, and gives the link id for the path. */
   encode(input: Input, wire: Wire): Encoded;
-  /** The schema of the service's response. */
-  readonly response: z.ZodMiniType<WireResponse>;
-  /** Creates the public value from the response, after comparing the response with `input`. */
-  decode(response: WireResponse, input: Input, context: DecodeContext): Decoded<Output>;
+  /** Reads the response to `input`. The value is used only if nothing was reported. */
+  decode(response: Properties, input: Input, context: DecodeContext): Output;
 }
 
 /** The facts about an operation that do not depend on its input or its response. */
@@ -39,17 +38,13 @@ export interface Encoded {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** The facts that decoding may use besides the response itself. */
+/** The facts that decoding may use besides the response itself, and its reports. */
 export interface DecodeContext {
   readonly wire: Wire;
   /** When the service signed the response; null if there is no signature, or if the timestamp is not a date. */
   readonly signedAt: Date | null;
+  /** Reports a field that cannot be read. */
+  readonly report: Report;
+  /** Reports a field which shows that the response is about something else than `input`. */
+  readonly reportMismatch: Report;
 }
-
-/**
- * The public value, or the reason why there is none. In both cases, `reason` is an own property, so that a `reason` on
- * `Object.prototype` is never read.
- */
-export type Decoded<Output> =
-  | { readonly value: Output; readonly reason: null }
-  | { readonly reason: 'shape' | 'mismatch'; readonly issues: readonly Issue[] };

@@ -20,7 +20,7 @@ const checkedOptions = inputObject(callOptions);
 const noOptions = check(checkedOptions, {});
 
 /** The checked input and options of a call. */
-export type CheckedInput<Input> = Pick<RunningCall<Input, never, never>, 'input' | 'encoded' | 'options'>;
+export type CheckedInput<Input> = Pick<RunningCall<Input, never>, 'input' | 'encoded' | 'options'>;
 
 /**
  * Checks the input and the options of a call, and copies them. A later change by the caller has no effect.
@@ -28,7 +28,7 @@ export type CheckedInput<Input> = Pick<RunningCall<Input, never, never>, 'input'
  * @throws {HostedValidationError} with every problem of the input and the options.
  */
 export function checkInput<Input>(
-  operation: OperationFacts & Pick<Operation<Input, never, never>, 'request' | 'encode'>,
+  operation: OperationFacts & Pick<Operation<Input, never>, 'request' | 'encode'>,
   given: { readonly input: unknown; readonly options: unknown; readonly wire: Wire },
 ): CheckedInput<Input> {
   const { wire } = given;

@@ -7,10 +7,9 @@
  */
 
 import { type AnyHostedError, HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
-import type { ErrorFacts } from '../errors/hosted-error.js';
+import { collectIn, type ErrorFacts, type Issue } from '../errors/hosted-error.js';
 import { detachFromPrototype, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
-import { checkJson } from '../validation/check.js';
 import type { CallResult, ResponseInfo } from './api-promise.js';
 import type { Attempt, RunningCall } from './attempt.js';
 import { describeOffset, describeSkew } from './clock-skew.js';
@@ -28,9 +27,9 @@ import type { TransportResponse } from './transport.js';
  * @throws {HostedResponseError} when the response cannot be used.
  * @throws {HostedSignatureError} when the signature of the response cannot be trusted.
  */
-export function readResponse<Input, WireResponse, Output>(
+export function readResponse<Input, Output>(
   response: TransportResponse,
-  attempt: Attempt<RunningCall<Input, WireResponse, Output>>,
+  attempt: Attempt<RunningCall<Input, Output>>,
 ): CallResult<Output> | Promise<CallResult<Output>> {
   attempt.status = response.status;
   const { settings, telemetry } = attempt.call.shared;
@@ -152,17 +151,19 @@ function assertNotSent(
   if (isForgotten) throw source.createUntrusted('stale');
 }
 
-function decode<Input, WireResponse, Output>(
+function decode<Input, Output>(
   properties: Properties,
   signedAt: Date | null,
-  from: { readonly attempt: Attempt<RunningCall<Input, WireResponse, Output>>; readonly source: Source },
+  from: { readonly attempt: Attempt<RunningCall<Input, Output>>; readonly source: Source },
 ): Output {
   const { operation, input, shared } = from.attempt.call;
-  const shape = checkJson(operation.response, properties);
-  if (shape.data === undefined) throw from.source.createUnusable('shape', shape.issues);
-  const read = operation.decode(shape.data, input, { wire: shared.settings.wire, signedAt });
-  if (read.reason !== null) throw from.source.createUnusable(read.reason, read.issues);
-  return read.value;
+  const shape: Issue[] = [];
+  const mismatch: Issue[] = [];
+  const reports = { report: collectIn(shape), reportMismatch: collectIn(mismatch) };
+  const value = operation.decode(properties, input, { wire: shared.settings.wire, signedAt, ...reports });
+  if (shape.length > 0) throw from.source.createUnusable('shape', shape);
+  if (mismatch.length > 0) throw from.source.createUnusable('mismatch', mismatch);
+  return value;
 }
 
 function infoOf({ response, attempt, requestId }: Received): ResponseInfo {

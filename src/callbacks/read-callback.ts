@@ -8,16 +8,14 @@
 
 import { createNoObject, createUnverified } from '../call/reading-errors.js';
 import { HostedValidationError } from '../errors/errors.js';
-import type { Issue } from '../errors/hosted-error.js';
-import { normaliseHistoryEntry } from '../jobs/normalise.js';
+import { collectIn, type Issue } from '../errors/hosted-error.js';
+import { decodeHistoryEntry } from '../jobs/decode.js';
 import type { HistoryEntry, JobRef } from '../jobs/types.js';
-import { wireHistoryEntry } from '../jobs/wire.js';
 import { assumedMemoryMs } from '../protocol/assumptions.js';
 import { decodeUtf8 } from '../runtime/read-body.js';
 import { isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { verifySigned } from '../signing/verify.js';
-import { checkJson } from '../validation/check.js';
 import { callbackSource } from './callback-errors.js';
 import { bodyDigestOf, digestOf, resultId } from './digest.js';
 import type { ReceiveSettings } from './options.js';
@@ -67,9 +65,9 @@ export async function readCallback(
   const { signedAt, timestamp } = verdict;
   const properties = scanned === null ? signed : parseScanned(text, scanned);
 
-  const shape = checkJson(wireHistoryEntry, properties);
-  if (!shape.data) throw callbackSource.createUnusable('shape', shape.issues);
-  const entry = normaliseHistoryEntry(shape.data, wire.brand);
+  const issues: Issue[] = [];
+  const entry = decodeHistoryEntry(properties, wire.brand, collectIn(issues));
+  if (issues.length > 0) throw callbackSource.createUnusable('shape', issues);
   const job = readJob(entry);
 
   const bodyDigest = await bodyDigestOf(properties, timestamp);

@@ -9,7 +9,6 @@ import { maxIssues } from '../errors/hosted-error.js';
 import { isRecord } from '../runtime/untrusted-objects.js';
 import { inputObject } from '../validation/check.js';
 import { anyString, choice } from '../validation/input.js';
-import { list } from '../validation/structure.js';
 import type { IdType, VerificationMethod } from './types.js';
 
 const verificationMethods: readonly VerificationMethod[] = [
@@ -42,7 +41,7 @@ function countryCode(pattern: RegExp) {
 function idTypeList(fields: { country: z.ZodMiniType<string>; method: z.ZodMiniType<string> }) {
   const entry = inputObject({ country: fields.country, idType: anyString, verificationMethod: fields.method });
   return z.pipe(
-    list(entry).check(
+    listOf(entry).check(
       z.superRefine(addSecondMethodIssues, {
         // This check also runs after other problems were found, so that all problems are reported at once.
         when: ({ value, issues }) => Array.isArray(value) && issues.length < maxIssues,
@@ -50,6 +49,25 @@ function idTypeList(fields: { country: z.ZodMiniType<string>; method: z.ZodMiniT
     ),
     z.transform((entries: IdType[]) => [...new Map(entries.map((idType) => [idTypeKey(idType), idType])).values()]),
   );
+}
+
+// zod's own schema would check every entry of a long list, and keep every issue.
+function listOf<T>(entry: z.ZodMiniType<T>): z.ZodMiniType<T[]> {
+  return z.transform((value: unknown, context) => {
+    const entries: T[] = [];
+    if (!Array.isArray(value)) context.issues.push({ code: 'custom', input: value, message: 'must be a list' });
+    else {
+      for (let index = 0; index < value.length && context.issues.length < maxIssues; index++) {
+        const parsed = z.safeParse(entry, value[index]);
+        if (parsed.success) entries.push(parsed.data);
+        else
+          for (const issue of parsed.error.issues)
+            context.issues.push({ ...issue, path: [index, ...issue.path] } as never);
+      }
+    }
+    // After an issue, the given list is returned, so that a check of the whole list finds the entries at their index.
+    return context.issues.length > 0 ? (value as T[]) : entries;
+  });
 }
 
 function addSecondMethodIssues(entries: readonly unknown[], check: z.core.$RefinementCtx<readonly unknown[]>): void {

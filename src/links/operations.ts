@@ -6,38 +6,14 @@
 
 import * as z from 'zod/mini';
 import type { Operation } from '../call/operation.js';
-import type { Issue } from '../errors/hosted-error.js';
 import { assumedRepeatable } from '../protocol/assumptions.js';
-import { couldBeDate } from '../protocol/date-time.js';
 import { routes } from '../protocol/routes.js';
-import { toCode } from '../protocol/scalars.js';
 import { isRecord, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { inputObject } from '../validation/check.js';
 import { anyString, choice, dateTime, extraProperties, flag, httpUrl, integer, nonBlank } from '../validation/input.js';
+import { type DecodedPage, decodeCreatedLink, decodeLink, decodePage, decodeUpdatedLink } from './decode.js';
 import { changedIdTypes, encodeIdType, newIdTypes } from './id-types.js';
-import {
-  normaliseCreatedLink,
-  normaliseLink,
-  normaliseLinks,
-  normaliseMeta,
-  normaliseUpdatedLink,
-} from './normalise.js';
-import type { CreatedLink, Link, NewLink, PageMeta, UpdatedLink } from './types.js';
-import {
-  type WireCreatedLink,
-  type WireLink,
-  type WireLinkPage,
-  type WireUpdatedLink,
-  wireCreatedLink,
-  wireLink,
-  wireLinkPage,
-  wireUpdatedLink,
-} from './wire.js';
-
-export interface DecodedPage {
-  readonly links: readonly Link[];
-  readonly meta: PageMeta;
-}
+import type { CreatedLink, Link, NewLink, UpdatedLink } from './types.js';
 
 /** The field on the wire for each property of a new link (§4.1). */
 const wireNames = {
@@ -92,7 +68,7 @@ const newLink = inputObject(newLinkShape);
 export const newLinkProperties: readonly string[] = Object.keys(newLinkShape);
 
 /** §4.1 */
-export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, CreatedLink> = {
+export const createLink: Operation<z.output<typeof newLink>, CreatedLink> = {
   name: 'links.create',
   route: routes['links.create'],
   repeatable: assumedRepeatable['links.create'],
@@ -104,8 +80,7 @@ export const createLink: Operation<z.output<typeof newLink>, WireCreatedLink, Cr
     const fields = Object.fromEntries(names.map((name) => [wireNames[name], values[name]]));
     return { body: withoutUndefined({ ...extra, ...fields }) };
   },
-  response: wireCreatedLink,
-  decode: (response) => normaliseCreatedLink(response),
+  decode: (response, _link, context) => decodeCreatedLink(response, context),
 };
 
 const changesShape = { isDisabled: z.optional(flag), idTypes: z.optional(changedIdTypes) };
@@ -121,7 +96,7 @@ const linkChanges = inputObject({ refId: linkId, ...changesShape }).check(
 );
 
 /** §4.2 */
-export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink, UpdatedLink> = {
+export const updateLink: Operation<z.output<typeof linkChanges>, UpdatedLink> = {
   name: 'links.update',
   route: routes['links.update'],
   repeatable: assumedRepeatable['links.update'],
@@ -131,37 +106,21 @@ export const updateLink: Operation<z.output<typeof linkChanges>, WireUpdatedLink
     linkId: refId,
     body: withoutUndefined({ is_disabled: isDisabled, id_types: idTypes?.map(encodeIdType) }),
   }),
-  response: wireUpdatedLink,
-  decode: (response, { refId, isDisabled }) => {
-    const issues = findMismatches(response, refId);
-    if (issues.length > 0) return { reason: 'mismatch', issues };
-    // §3: disabling sets `disabled_at`. To be safe, a link with any `disabled_at` is reported as disabled. But in the
-    // response to a request that disables a link, only a date proves success: the strings "false" and "null" do not.
-    if (isDisabled && !(typeof response.disabled_at === 'string' && couldBeDate(response.disabled_at))) {
-      return {
-        reason: 'mismatch',
-        issues: [{ path: 'disabled_at', message: 'must be a date if the link is disabled' }],
-      };
-    }
-    return normaliseUpdatedLink(response, refId);
-  },
+  decode: (response, { refId, isDisabled }, context) =>
+    decodeUpdatedLink(response, { refId, disables: isDisabled === true }, context),
 };
 
 const linkQuery = inputObject({ refId: linkId });
 
 /** §4.3 */
-export const getLink: Operation<z.output<typeof linkQuery>, WireLink, Link> = {
+export const getLink: Operation<z.output<typeof linkQuery>, Link> = {
   name: 'links.get',
   route: routes['links.get'],
   repeatable: assumedRepeatable['links.get'],
   signedResponse: 'if present',
   request: linkQuery,
   encode: ({ refId }) => ({ linkId: refId, body: {} }),
-  response: wireLink,
-  decode: (response, { refId }) => {
-    const issues = findMismatches(response, refId);
-    return issues.length > 0 ? { reason: 'mismatch', issues } : normaliseLink(response);
-  },
+  decode: (response, { refId }, context) => decodeLink(response, refId, context),
 };
 
 const pageQuery = inputObject({
@@ -171,27 +130,12 @@ const pageQuery = inputObject({
 });
 
 /** §4.4 */
-export const listLinks: Operation<z.output<typeof pageQuery>, WireLinkPage, DecodedPage> = {
+export const listLinks: Operation<z.output<typeof pageQuery>, DecodedPage> = {
   name: 'links.list',
   route: routes['links.list'],
   repeatable: assumedRepeatable['links.list'],
   signedResponse: 'if present',
   request: pageQuery,
   encode: ({ page }) => ({ body: withoutUndefined({ page }) }),
-  response: wireLinkPage,
-  decode: ({ links, meta }) => {
-    const read = normaliseLinks(links);
-    if (read.reason !== null) return read;
-    return { value: { links: read.value, meta: normaliseMeta(meta) }, reason: null };
-  },
+  decode: (response, _query, context) => decodePage(response, context),
 };
-
-// Only the ids show which request a response belongs to, because the signature does not cover the body (§5).
-function findMismatches({ ref_id, link_id }: Pick<WireLink, 'ref_id' | 'link_id'>, refId: string): readonly Issue[] {
-  const issues: Issue[] = [];
-  for (const [path, id] of Object.entries({ ref_id, link_id })) {
-    const code = id === refId ? null : toCode(id);
-    if (code !== null && code !== refId) issues.push({ path, message: 'must be the id of the requested link' });
-  }
-  return issues;
-}

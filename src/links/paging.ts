@@ -10,7 +10,7 @@ import type { CallResult } from '../call/api-promise.js';
 import { HostedResponseError } from '../errors/errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 import { withSignals } from '../runtime/clock.js';
-import type { DecodedPage } from './operations.js';
+import type { DecodedPage } from './decode.js';
 import { comparePage, noPages, type SeenPages } from './repeat-guard.js';
 import type { Link, PageMeta } from './types.js';
 

@@ -1,86 +1,125 @@
 /**
- * The spellings of single values on the wire (docs/protocol.md, "Spellings"). A value can be written in several ways.
- * For each kind of value, a schema says which ways are accepted, and a function converts them into one form. Any other
- * spelling is reported as an issue: nothing is guessed.
+ * The spellings of values on the wire (docs/protocol.md, "Spellings"). A value can be written in several ways, and a
+ * reader gives one form for all of them. Any other spelling is reported: nothing is guessed.
  *
  * @module
  */
 
-import * as z from 'zod/mini';
-import { isRecord } from '../runtime/untrusted-objects.js';
+import { isRecord, type Properties } from '../runtime/untrusted-objects.js';
 
 /**
- * A field that may have any value or be missing. A function such as `toDate` then reads the value, and gives null if
- * this fails.
+ * Reports a problem of a field. The path is relative to the record that is read, and empty for the record itself.
+ * Returns whether further problems should be reported.
  */
-export const wireAnything = z.optional(z.unknown());
+export type Report = (path: string, message: string) => boolean;
 
-/** A string, null or missing. */
-export const wireString = z.nullish(z.string('must be a string'));
-
-// All forms of a value have the same message, because zod reports the message of only one form.
-const mustBeCode = 'must be a string or an integer';
-const mustBeBoolean = 'must be true or false, or "true" or "false"';
-const mustBeCount = 'must be a count';
-
-/** An id or a code, as a string or an integer. It may also be null or missing. */
-export const wireCode = z.nullish(
-  z.union([z.string(), z.number().check(z.refine(Number.isSafeInteger, mustBeCode))], mustBeCode),
-);
-
-/** A version: a string or any number; null or missing. */
-export const wireVersion = z.nullish(z.union([z.string(), z.number()], 'must be a string or a number'));
-
-const booleanString = /^(?:true|false)$/i;
-
-/** `true`, `"true"`, `"TRUE"`, … Nothing else is accepted: we do not guess what 1 and "yes" mean. */
-export const wireBoolean = z.union(
-  [z.boolean(), z.string().check(z.regex(booleanString, mustBeBoolean))],
-  mustBeBoolean,
-);
-
-/** A count: 3, 3.0, `"3"`. */
-export const wireCount = z.union(
-  [z.number().check(z.refine(isCount, mustBeCount)), z.string().check(z.refine(isCountString, mustBeCount))],
-  mustBeCount,
-);
-
-/** Whether a value is an id or a code. */
-export function isCode(value: unknown): value is string | number {
-  return typeof value === 'string' || Number.isSafeInteger(value);
+/** Whether a field is missing or null. */
+export function isAbsent(wire: unknown): wire is null | undefined {
+  return wire === undefined || wire === null;
 }
 
-/** Whether a value is a count: an integer of 0 or more. */
-export function isCount(value: unknown): value is number {
+/** Reads a string; null if there is none. */
+export function readString(wire: unknown, path: string, report: Report): string | null {
+  if (typeof wire === 'string') return wire;
+  if (!isAbsent(wire)) report(path, 'must be a string');
+  return null;
+}
+
+/** Reads an id or a code, as a string or an integer; null if there is none, or if it is empty. */
+export function readCode(wire: unknown, path: string, report: Report): string | null {
+  if (typeof wire === 'string') return wire === '' ? null : wire;
+  if (Number.isSafeInteger(wire)) return String(wire);
+  if (!isAbsent(wire)) report(path, 'must be a string or an integer');
+  return null;
+}
+
+/** Reads a version, as a string or any number; null if there is none, or if it is empty. */
+export function readVersion(wire: unknown, path: string, report: Report): string | null {
+  if (typeof wire === 'string') return wire === '' ? null : wire;
+  if (Number.isFinite(wire)) return String(wire);
+  if (!isAbsent(wire)) report(path, 'must be a string or a number');
+  return null;
+}
+
+/** Reads `true`, `"true"`, `"TRUE"`, …; null if there is none. The meaning of 1 and "yes" is not guessed. */
+export function readBoolean(wire: unknown, path: string, report: Report, presence?: 'required'): boolean | null {
+  const value = toBoolean(wire);
+  if (value === null && (presence === 'required' || !isAbsent(wire))) {
+    report(path, 'must be true or false, or "true" or "false"');
+  }
+  return value;
+}
+
+/** Reads a count, as 3, 3.0 or `"3"`; 0 if there is none. */
+export function readCount(wire: unknown, path: string, report: Report, presence?: 'required'): number {
+  if (isCount(wire)) return wire;
+  if (typeof wire === 'string' && /^\d{1,16}(?:\.0+)?$/.test(wire) && isCount(Number(wire))) return Number(wire);
+  if (presence === 'required' || !isAbsent(wire)) report(path, 'must be a count');
+  return 0;
+}
+
+function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Whether a value is a count, written as a string. */
-export function isCountString(value: unknown): boolean {
-  return typeof value === 'string' && /^\d{1,16}(?:\.0+)?$/.test(value) && isCount(Number(value));
+/** Reads an object; null if it is none. */
+export function readObject(
+  wire: unknown,
+  path: string,
+  report: Report,
+  message = 'must be an object',
+): Properties | null {
+  if (isRecord(wire)) return wire;
+  report(path, message);
+  return null;
 }
 
-/** A list without entries: some languages write an empty object as an empty list. */
-export const wireEmptyList = z.custom<unknown[]>(
-  (value) => Array.isArray(value) && value.length === 0,
-  'must be an object',
-);
-
-/** A code or id as a string; null if there is none. */
-export function toCode(wire: string | number | null | undefined): string | null {
-  if (wire === null || wire === undefined || wire === '') return null;
-  return typeof wire === 'string' ? wire : String(wire);
+/** The rules of a list. */
+export interface ListRules<Entry> {
+  /** The largest number of entries. A longer list is rejected before any entry is read. */
+  readonly max: number;
+  /** The message for a value that is not a list. Default `'must be a list'`. */
+  readonly message?: string;
+  /** Reads an entry; null if it cannot be read. The paths that it reports are relative to the entry. */
+  readonly read: (wire: unknown, report: Report) => Entry | null;
 }
 
-/** True or false, in a spelling that {@link wireBoolean} accepts; null for anything else. */
+/** Reads a list, entry by entry, until no further problem should be reported. */
+export function readList<Entry>(
+  wire: unknown,
+  path: string,
+  report: Report,
+  { max, message = 'must be a list', read }: ListRules<Entry>,
+): readonly Entry[] {
+  const entries: Entry[] = [];
+  if (!Array.isArray(wire)) report(path, message);
+  else if (wire.length > max) report(path, `must have at most ${max} entries`);
+  else {
+    let isWanted = true;
+    for (let at = 0; at < wire.length && isWanted; at++) {
+      const entry = read(wire[at], (inner, problem) => {
+        isWanted = report(joinPath(`${path}[${at}]`, inner), problem);
+        return isWanted;
+      });
+      if (entry !== null) entries.push(entry);
+    }
+  }
+  return entries;
+}
+
+/** Reports the problems of the object at `path`. */
+export function reportWithin(path: string, report: Report): Report {
+  return (inner, message) => report(joinPath(path, inner), message);
+}
+
+function joinPath(path: string, inner: string): string {
+  return inner === '' ? path : `${path}.${inner}`;
+}
+
+/** True or false, in any of its spellings; null for anything else. */
 export function toBoolean(wire: unknown): boolean | null {
   if (typeof wire === 'boolean') return wire;
-  return typeof wire === 'string' && booleanString.test(wire) ? wire.toLowerCase() === 'true' : null;
-}
-
-/** A count that {@link wireCount} has accepted; 0 if there is none. */
-export function toCount(wire: number | string | null | undefined): number {
-  return Number(wire ?? 0);
+  return typeof wire === 'string' && /^(?:true|false)$/i.test(wire) ? wire.toLowerCase() === 'true' : null;
 }
 
 /** A number that the service sent as a number or a string; null for anything else, such as "N/A". */
@@ -89,46 +128,33 @@ export function toNumber(wire: unknown): number | null {
   return typeof wire === 'string' && /^-?\d{1,15}(?:\.\d+)?$/.test(wire) ? Number(wire) : null;
 }
 
-/**
- * A record in which every value is a string: other values are written as JSON, and null is left out. It has no
- * signatures.
- */
-export function toStrings(record: object): Readonly<Record<string, string>> {
-  const given = record as Readonly<Record<string, unknown>>;
-  for (const name in given) if (typeof given[name] !== 'string' || isSignature(name)) return stringifyValues(given);
-  return { ...(given as Readonly<Record<string, string>>) };
+/** A record in which every value is a string: other values are written as JSON, and null is left out. */
+export function toStrings(record: Properties): Readonly<Record<string, string>> {
+  for (const name in record) if (typeof record[name] !== 'string' || isLeftOut(name)) return stringifyValues(record);
+  return { ...(record as Readonly<Record<string, string>>) };
 }
 
-function stringifyValues(record: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+function stringifyValues(record: Properties): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(record)
-      .filter(([name, value]) => value !== null && !isSignature(name))
+      .filter(([name, value]) => value !== null && !isLeftOut(name))
       .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(withoutSignatures(value))]),
   );
 }
 
 /**
- * The fields whose content is not in the converted value. They are as the service sent them, but without signatures at
- * any depth. There are two kinds: unknown fields, and fields that could not be parsed. `read` has the parsed values, each under the name of its
- * field on the wire. A field is unknown if its name is in neither `named` nor `read`. A field could not be parsed if
- * the service sent a value, but the value in `read` is null. Without the
- * sent value, such a field would look as if the service had not sent it.
+ * The fields whose content is not in the public value, as the service sent them, but without signatures at any depth:
+ * the fields that are not `named`, and those of `read` that are there and could not be read, because they would look as
+ * if the service had not sent them.
+ * `read` has the values that were read, under the names of their fields.
  */
-export function extraOf(
-  record: Readonly<Record<string, unknown>>,
-  named: ReadonlySet<string>,
-  read: Readonly<Record<string, unknown>> = noFields,
-): Readonly<Record<string, unknown>> {
+export function extraOf(record: Properties, named: ReadonlySet<string>, read: Properties = noFields): Properties {
   const names: string[] = [];
   for (const name in record) {
-    const isNamed = named.has(name) || Object.hasOwn(read, name);
-    if (!isNamed && !isSignature(name) && record[name] !== undefined && Object.hasOwn(record, name)) names.push(name);
+    const isUnknown = !named.has(name) && !Object.hasOwn(read, name) && !isLeftOut(name);
+    if (isUnknown && Object.hasOwn(record, name)) names.push(name);
   }
-  for (const name in read) {
-    if (read[name] === null && Object.hasOwn(read, name) && isPresent(record[name]) && Object.hasOwn(record, name)) {
-      names.push(name);
-    }
-  }
+  for (const name in read) if (read[name] === null && isPresent(record[name])) names.push(name);
   if (names.length === 0) return noFields;
   return Object.fromEntries(names.map((name) => [name, withoutSignatures(record[name])]));
 }
@@ -137,9 +163,16 @@ function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-const noFields: Readonly<Record<string, unknown>> = Object.freeze({});
+const noFields: Properties = Object.freeze({});
 
-/** Whether a field has a signature (§2.4): until a signature expires, it works like a key. */
+/**
+ * Whether an open record leaves a field out: a signature (§2.4), which works like a key until it expires, and
+ * `__proto__`, which would set a prototype where it is assigned.
+ */
+function isLeftOut(name: string): boolean {
+  return isSignature(name) || name === '__proto__';
+}
+
 function isSignature(name: string): boolean {
   return name === 'signature' || name === 'sec_key';
 }

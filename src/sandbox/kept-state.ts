@@ -6,11 +6,10 @@
 
 import * as z from 'zod/mini';
 import { type Environment, environments } from '../options.js';
-import { isRecord } from '../runtime/untrusted-objects.js';
+import { detachFromPrototype } from '../runtime/untrusted-objects.js';
 import { isTime } from '../testing/saved-state.js';
-import { checkJson, inputObject } from '../validation/check.js';
+import { check, inputObject } from '../validation/check.js';
 import { anyString, choice, flag } from '../validation/input.js';
-import { list } from '../validation/structure.js';
 import { type KeptCallback, type Variant, variants } from './callbacks.js';
 import { outcomeNames } from './outcomes.js';
 import type { SandboxOutcome } from './types.js';
@@ -40,41 +39,40 @@ export interface KeptState {
   readonly failures?: number | undefined;
 }
 
-const number = z.custom<number>(Number.isFinite, 'must be a number');
-const orNull = <T>(schema: z.ZodMiniType<T>): z.ZodMiniType<T | null> => z.union([choice([null]), schema]);
+const number = z.number('must be a number');
 const time = z.pipe(
   z.custom<string>((value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)), 'must be a time'),
   z.transform((value: string) => new Date(value)),
 );
 const environment = choice<Environment>(environments);
 const job = inputObject({ userId: anyString, jobId: anyString });
-const sightings = list(z.custom<readonly [string, number]>(isSighting, 'must be a pair: a key, and a time in ms'));
+const sightings = z.array(z.custom<readonly [string, number]>(isSighting, 'must be a pair: a key, and a time in ms'));
 
 const state = inputObject({
   version: choice([1], 'must be 1'),
   service: anyString,
   lastCallbackId: number,
-  callbacks: list(
+  callbacks: z.array(
     inputObject({
       view: inputObject({
         id: number,
         environment,
         job,
-        linkRefId: orNull(anyString),
+        linkRefId: z.nullable(anyString),
         resultCode: anyString,
         url: anyString,
         state: choice(['waiting', 'delivered', 'gave_up', 'not_allowed']),
-        attempts: list(
-          inputObject({ at: time, status: orNull(number), problem: orNull(anyString), durationMs: number }),
+        attempts: z.array(
+          inputObject({ at: time, status: z.nullable(number), problem: z.nullable(anyString), durationMs: number }),
         ),
       }),
       entry: number,
-      variant: orNull(choice<Variant>(variants)),
+      variant: z.nullable(choice<Variant>(variants)),
       isRepeated: flag,
-      nextAt: orNull(number),
+      nextAt: z.nullable(number),
     }),
   ),
-  reviews: list(inputObject({ environment, job, outcome: choice(outcomeNames), endsAt: number })),
+  reviews: z.array(inputObject({ environment, job, outcome: choice(outcomeNames), endsAt: number })),
   opened: sightings,
   confirmed: sightings,
   lastRequestId: z.optional(number),
@@ -93,8 +91,7 @@ export function writeKept(kept: KeptState): string {
 /** Reads a state; null if the text does not have the form that {@link writeKept} writes. */
 export function readKeptState(text: string): KeptState | null {
   try {
-    const json: unknown = JSON.parse(text);
-    return isRecord(json) ? ((checkJson(state, json).data as KeptState | undefined) ?? null) : null;
+    return (check(state, detachFromPrototype(JSON.parse(text))).data as KeptState | undefined) ?? null;
   } catch {
     return null;
   }

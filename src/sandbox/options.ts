@@ -15,7 +15,6 @@ import { wireOptions } from '../settings.js';
 import type { MockServiceOptions } from '../testing/types.js';
 import { check, inputObject } from '../validation/check.js';
 import { choice, httpUrl, integer, nonBlank } from '../validation/input.js';
-import { list } from '../validation/structure.js';
 import type { SandboxOptions, SandboxRequest } from './types.js';
 
 /** The checked options of a sandbox. */
@@ -49,7 +48,7 @@ const host = z
 const hostWithPort = z
   .string('must be a string')
   .check(z.refine((value) => /^[^\s/\\?#@]+$/.test(value), 'must be a host name, with or without a port'));
-const hosts = { message: 'must be a list of host names' };
+const hosts = 'must be a list of host names';
 const share = z.custom<number>(
   (value) => typeof value === 'number' && value >= 0 && value <= 1,
   'must be a number from 0 to 1',
@@ -62,10 +61,10 @@ const byEnvironment = Object.fromEntries(environments.map((name) => [name, z.opt
 const shape = {
   port: z.optional(integer(0, 65_535)),
   host: z.optional(nonBlank),
-  allowedHosts: z.optional(list(hostWithPort, hosts)),
-  callbackHosts: z.optional(list(host, hosts)),
+  allowedHosts: z.optional(z.array(hostWithPort, hosts)),
+  callbackHosts: z.optional(z.array(host, hosts)),
   defaultCallbackUrl: z.optional(httpUrl),
-  callbackRetriesMs: z.optional(list(pause, { message: 'must be a list of milliseconds' })),
+  callbackRetriesMs: z.optional(z.array(pause, 'must be a list of milliseconds')),
   reviewMs: z.optional(pause),
   failureRate: z.optional(share),
   folder: z.optional(nonBlank),

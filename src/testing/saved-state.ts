@@ -8,20 +8,19 @@ import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/errors.js';
 import { type OperationName, routes } from '../protocol/routes.js';
 import { detachFromPrototype, isRecord } from '../runtime/untrusted-objects.js';
-import { checkJson, inputObject } from '../validation/check.js';
+import { check, inputObject } from '../validation/check.js';
 import { choice, flag } from '../validation/input.js';
-import { list } from '../validation/structure.js';
 import type { CallbackWriter, SignedResult, SignedResults } from './callbacks.js';
 import type { ComingFault } from './faults.js';
 import type { StoredState } from './store.js';
 import type { MockFault } from './types.js';
 
 const text = z.string('must be a string');
-const number = z.custom<number>(Number.isFinite, 'must be a number');
+const number = z.number('must be a number');
 /** A time in ms since the epoch, in the range of `Date`. */
 const time = z.custom<number>(isTime, 'must be a time');
-const maybeText = orNull(text);
-const maybeTime = orNull(time);
+const maybeText = z.nullable(text);
+const maybeTime = z.nullable(time);
 const properties = z.custom<Readonly<Record<string, unknown>>>(isRecord, 'must be an object');
 
 /** Whether a value is a time in ms since the epoch, in the range of `Date`. */
@@ -29,19 +28,13 @@ export function isTime(value: unknown): value is number {
   return typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
 }
 
-// zod's own schemas for numbers, lists, records and null are not used. The build puts all used parts of zod into a file
-// that the main entry loads, so these schemas would make that file larger.
-function orNull<T>(schema: z.ZodMiniType<T>): z.ZodMiniType<T | null> {
-  return z.union([choice([null]), schema]);
-}
-
 const idType = inputObject({ country: text, id_type: text, verification_method: text });
 
 const link = inputObject({
   refId: text,
   name: maybeText,
-  idTypes: list(idType),
-  isSingleUse: orNull(flag),
+  idTypes: z.array(idType),
+  isSingleUse: z.nullable(flag),
   callbackUrl: maybeText,
   companyName: text,
   dataPrivacyPolicyUrl: text,
@@ -60,7 +53,7 @@ const result = inputObject({
   type: maybeText,
   final: flag,
   /** The callback that was created for this result; null before a callback was created. */
-  signed: orNull(inputObject({ signedAt: time, properties })),
+  signed: z.nullable(inputObject({ signedAt: time, properties })),
 });
 
 const job = inputObject({
@@ -68,11 +61,11 @@ const job = inputObject({
   jobId: text,
   hostedJobId: text,
   linkRefId: maybeText,
-  idType: orNull(idType),
+  idType: z.nullable(idType),
   startedAt: time,
-  results: list(result),
+  results: z.array(result),
   /** The index of the final result, and whether the job succeeded; null until the job is complete. */
-  outcome: orNull(inputObject({ entry: number, success: flag })),
+  outcome: z.nullable(inputObject({ entry: number, success: flag })),
 });
 
 const comingFault = inputObject({
@@ -82,9 +75,9 @@ const comingFault = inputObject({
 });
 
 const environment = inputObject({
-  links: list(link),
-  jobs: list(job),
-  faults: list(comingFault),
+  links: z.array(link),
+  jobs: z.array(job),
+  faults: z.array(comingFault),
   lastSignedAt: maybeTime,
   requestCount: number,
   ids: number,
@@ -109,7 +102,7 @@ export function parseService(state: unknown): SavedService {
   const json = typeof state === 'string' ? parseSaved(state) : undefined;
   if (json === undefined)
     throw new HostedValidationError([{ path: 'state', message: 'must be JSON that save() wrote' }], { task });
-  const checked = checkJson(service, json);
+  const checked = check(service, json);
   if (checked.data === undefined) throw new HostedValidationError(checked.issues, { task });
   return checked.data;
 }

@@ -1,5 +1,5 @@
 /**
- * Checks callers' input and the service's responses against schemas. A caller's object is copied before it is checked.
+ * Checks what callers give against schemas: input, options, and saved state. An object is copied before it is checked.
  * Turns each problem into an issue for an error. An issue has a path and says what would be right, but never shows a
  * value that may be personal or secret.
  *
@@ -8,9 +8,8 @@
 
 import * as z from 'zod/mini';
 import { type Issue, maxIssues } from '../errors/hosted-error.js';
-import { copyProperties, detachFromPrototype, isPolluted, isRecord } from '../runtime/untrusted-objects.js';
+import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
 import { findSimilarName } from './did-you-mean.js';
-import { isAcceptedAsIs } from './quick-check.js';
 
 /** The part of a zod issue that is used here. */
 export interface SchemaIssue {
@@ -67,20 +66,6 @@ function checkCopy<Shape extends z.core.$ZodShape>(shape: Shape, object: z.ZodMi
 /** Copies the properties `names` of a caller's object. A value that is not an object is passed on as it is. */
 export function copyOf(names: readonly string[]) {
   return z.transform((given: unknown) => (isRecord(given) ? copyProperties(given, names) : given));
-}
-
-/**
- * Checks parsed JSON. The result is the given JSON itself or a copy. In both cases, the caller must use only the result
- * after the check. The result inherits nothing from a polluted prototype.
- */
-export function checkJson<T>(schema: z.ZodMiniType<T>, json: unknown): CheckResult<T> {
-  const polluted = isPolluted();
-  detachFromPrototype(json, polluted);
-  // A value that is accepted unchanged needs no copy, because no other code changes it.
-  if (isAcceptedAsIs(schema, json)) return { data: json, issues: [] };
-  const checked = check(schema, json);
-  // zod's copies are ordinary objects, so they inherit from the polluted prototype again.
-  return checked.data === undefined ? checked : { data: detachFromPrototype(checked.data, polluted), issues: [] };
 }
 
 /** The issues of a failed check, one for each property, and at most {@link maxIssues}. */

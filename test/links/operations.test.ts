@@ -2,6 +2,7 @@
 
 import { type HostedClient, HostedResponseError, HostedValidationError } from 'hosted-client';
 import { expect, test } from 'vitest';
+import { collectIn, type Issue } from '../../src/errors/hosted-error.js';
 import { createLink, listLinks } from '../../src/links/operations.js';
 import { clientOf, rejection } from '../support/fake-fetch.js';
 
@@ -180,9 +181,11 @@ test('of a page no link is read beyond the 20th problem', () => {
   const wrong = Array.from({ length: 20 }, () => ({ link_url: url }));
   const page = { links: [...wrong, unread], meta: { currentPage: 1, limit: 20, totalCount: 2, totalPages: 1 } };
 
-  const read = listLinks.decode(page as never, {} as never, {} as never);
+  const issues: Issue[] = [];
 
-  expect(read).toMatchObject({ reason: 'shape', issues: { length: 20 } });
+  listLinks.decode(page as never, {} as never, { report: collectIn(issues) } as never);
+
+  expect(issues).toHaveLength(20);
 });
 
 test('a body has no property for what was not given', () => {

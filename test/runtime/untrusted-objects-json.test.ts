@@ -1,10 +1,15 @@
 /** JSON as it is read of responses and callbacks: never too deep, and nothing in it but its own. */
 
 import { expect, test } from 'vitest';
-import { partnerParamsFields, resultFields } from '../../src/jobs/wire.js';
-import { linkFields } from '../../src/links/wire.js';
 import { isRecord, parseJson } from '../../src/runtime/untrusted-objects.js';
-import { job, jobInSampleSpelling, jobInTableSpelling, linkInTableSpelling, linkRefId } from '../fixtures/records.js';
+import {
+  job,
+  jobInSampleSpelling,
+  jobInTableSpelling,
+  linkInSampleSpelling,
+  linkInTableSpelling,
+  linkRefId,
+} from '../fixtures/records.js';
 import { clientOf, signed } from '../support/fake-fetch.js';
 
 // Depth -----------------------------------------------------------------------
@@ -117,9 +122,9 @@ async function readEverything(): Promise<unknown[]> {
 }
 
 const fields = new Set([
-  ...Object.keys(linkFields),
-  ...Object.keys(resultFields),
-  ...Object.keys(partnerParamsFields),
+  ...Object.keys({ ...linkInTableSpelling, ...linkInSampleSpelling }),
+  ...[...Object.keys({ ...jobInTableSpelling.result }), ...Object.keys({ ...jobInTableSpelling })],
+  ...['Actions', 'SecondaryIDNumber', 'IDNumber', 'user_id', 'job_id', 'job_type', 'link_id', 'link', 'link_url'],
   ...['job_complete', 'job_success', 'result', 'history', 'image_links', 'selfie_image', 'error', 'message'],
   ...['country', 'id_type', 'verification_method', 'links', 'meta', 'currentPage', 'totalPages', 'HostedJobID'],
   ...['FullName', 'DOB', 'IDType', 'Country', 'ExpirationDate', 'timestamp', 'sec_key', 'signature'],

@@ -17,10 +17,10 @@ const declarations = [
   'runtime/clock.ts',
   'links/types.ts',
   'links/link-list.ts',
-  'links/wire.ts',
+  'links/decode.ts',
   'jobs/types.ts',
   'jobs/wait-input.ts',
-  'jobs/wire.ts',
+  'jobs/decode.ts',
   'callbacks/types.ts',
   'callbacks/callbacks.ts',
   'signing/signer.ts',
@@ -52,7 +52,9 @@ function namesIn(path: string): readonly string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     const declares = ts.isPropertySignature(node) || ts.isMethodSignature(node) || ts.isPropertyAssignment(node);
-    if (declares || ts.isShorthandPropertyAssignment(node) || ts.isPropertyDeclaration(node)) {
+    // A response has no declaration: its fields are read by their names.
+    const reads = path.endsWith('/decode.ts') && ts.isPropertyAccessExpression(node);
+    if (declares || reads || ts.isShorthandPropertyAssignment(node) || ts.isPropertyDeclaration(node)) {
       if (ts.isIdentifier(node.name) || ts.isStringLiteral(node.name)) found.push(node.name.text);
     }
     ts.forEachChild(node, visit);

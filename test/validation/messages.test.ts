@@ -2,14 +2,7 @@
 
 import { expect, test } from 'vitest';
 import * as z from 'zod/mini';
-import {
-  check,
-  checkJson,
-  inputObject,
-  issuesOf,
-  looseInputObject,
-  type SchemaIssue,
-} from '../../src/validation/check.js';
+import { check, inputObject, issuesOf, looseInputObject, type SchemaIssue } from '../../src/validation/check.js';
 import {
   anyString,
   callOptions,
@@ -22,7 +15,6 @@ import {
   isAbortSignal,
   nonBlank,
 } from '../../src/validation/input.js';
-import { record } from '../../src/validation/structure.js';
 
 const timer = 2 ** 31 - 1;
 const options = inputObject(callOptions);
@@ -187,33 +179,4 @@ test('of however many unknown properties 20 issues are made', () => {
 
   expect(issuesOf([{ ...issueAt(), keys }])).toHaveLength(20);
   expect(issuesOf([...Array(19).fill(issueAt('a')), { ...issueAt(), keys }])).toHaveLength(20);
-});
-
-// Parsed JSON ---------------------------------------------------------------
-
-test('checkJson() gives what is accepted as it stands itself, and else a copy', () => {
-  const json = { a: 'text' };
-
-  const kept = checkJson(record({ a: z.string() }), json);
-  const changed = checkJson(z.object({ a: z.pipe(z.string(), z.transform(Number)) }), { a: '5' });
-
-  expect(kept.data).toBe(json);
-  expect(kept.issues).toEqual([]);
-  expect(changed).toEqual({ data: { a: 5 }, issues: [] });
-});
-
-test('checkJson() gives nothing that other code has put on all objects, as it stands or as a copy', () => {
-  const schemas = [
-    record({ a: z.optional(z.string()) }),
-    z.object({ a: z.pipe(z.optional(z.string()), z.transform(String)) }),
-  ];
-  Object.defineProperty(Object.prototype, 'planted', { value: 'planted', configurable: true, writable: true });
-  try {
-    for (const schema of schemas) {
-      const { data } = checkJson<object>(schema, { b: {} });
-      expect(data !== undefined && 'planted' in data).toBe(false);
-    }
-  } finally {
-    Reflect.deleteProperty(Object.prototype, 'planted');
-  }
 });
