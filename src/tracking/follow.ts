@@ -13,7 +13,7 @@ import type { HandOver } from './hand-over.js';
 import type { Health } from './health.js';
 import { isRefId } from './input.js';
 import { createKey } from './keys.js';
-import { findOtherLink, look, readTaken, type TakenRow } from './look.js';
+import { type Found, findOtherLink, look, readTaken, type TakenRow } from './look.js';
 import { createPause } from './pause.js';
 import { states } from './schema.js';
 import type { Row } from './sql.js';
@@ -44,7 +44,8 @@ interface Note {
   readonly link_ref_id: string | null;
   readonly missing_seen: number | null;
   readonly missing_told: number | null;
-  readonly is_soon: boolean;
+  readonly soon_ms: number | null;
+  readonly is_late: boolean;
 }
 
 /** Starts the loop. `signal` aborts the running requests. */
@@ -181,14 +182,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     await handOver.end({ key: row.key, linkRefId: row.linkRefId, outcome, error });
   }
 
-  async function note(
-    row: TakenRow,
-    found: {
-      error: HostedErrorCode | null;
-      seen: { missing: number; told: number } | null;
-      status: JobStatus | null;
-    },
-  ) {
+  async function note(row: TakenRow, found: Found & { readonly is: 'noted' }): Promise<void> {
     if (found.status && (await isOfAnotherLink(row, found.status))) return;
     const { seen } = found;
     await notes.add({
@@ -198,7 +192,8 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       link_ref_id: row.linkRefId,
       missing_seen: seen?.missing ?? null,
       missing_told: seen?.told ?? null,
-      is_soon: seen !== null && seen.missing > row.missingSeen,
+      soon_ms: found.soonMs,
+      is_late: found.isLate,
     });
   }
 
@@ -221,6 +216,6 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     const refId = row.linkRefId ?? '';
     const key = await createKey(settings.client.environment, ['unheard', refId, String(missing)]);
     await handOver.endGap({ key, linkKey: row.key, missing, told });
-    if (row.isLast) await linkEnds.add(row.key);
+    if (row.isLate) await linkEnds.add(row.key);
   }
 }

@@ -102,8 +102,8 @@ export function createHealth({ database, statements, report, log }: Context): He
   };
 }
 
-/** Says whether requests for other jobs would fail in the same way. */
-function isOfTheFleet(error: AnyHostedError): boolean {
+/** Says whether requests for other jobs might fail in the same way. */
+export function isOfTheFleet(error: AnyHostedError): boolean {
   switch (error.code) {
     case 'not_found':
     case 'api':

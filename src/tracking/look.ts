@@ -9,6 +9,7 @@ import { type AnyHostedError, type HostedErrorCode, isHostedError } from '../err
 import type { JobStatus } from '../jobs/types.js';
 import { type Context, numberOf, textOf } from './context.js';
 import type { Health } from './health.js';
+import { isItsOwnFault, waitOf } from './late.js';
 import { kinds } from './schema.js';
 import type { Row } from './sql.js';
 
@@ -24,8 +25,12 @@ export interface TakenRow {
   readonly lastError: string | null;
   /** True if the caller tracks the job, or the service knows it. False if only a callback has mentioned it. */
   readonly isProven: boolean;
-  /** True if the deadline has passed. Then this is the last poll. */
-  readonly isLast: boolean;
+  /** True if the deadline has passed. Then this is the last poll, unless it fails. */
+  readonly isLate: boolean;
+  /** How many polls have failed after the deadline. */
+  readonly lateLooks: number;
+  /** How long ago, in ms, the first of these polls failed. */
+  readonly lateMs: number;
   /** For a link: how many jobs were missing at the previous poll. */
   readonly missingSeen: number;
   /** For a link: how many jobs were reported as missing. */
@@ -51,6 +56,10 @@ export type Found =
       /** The new counts of a link. Null for a job, and after an error. */
       readonly seen: { readonly missing: number; readonly told: number } | null;
       readonly status: JobStatus | null;
+      /** The longest wait, in ms, until the next poll. Null if the wait does not change. */
+      readonly soonMs: number | null;
+      /** True if the poll has failed after the deadline. */
+      readonly isLate: boolean;
     }
   | { readonly is: 'nothing' };
 
@@ -75,7 +84,9 @@ export function readTaken(row: Row): TakenRow {
     polls: numberOf(row, 'polls'),
     lastError: textOf(row, 'last_error'),
     isProven: row.is_proven === true,
-    isLast: row.is_last === true,
+    isLate: row.is_late === true,
+    lateLooks: numberOf(row, 'late_looks'),
+    lateMs: numberOf(row, 'late_ms'),
     missingSeen: numberOf(row, 'missing_seen'),
     missingReported: numberOf(row, 'missing'),
     missingTold: numberOf(row, 'missing_told'),
@@ -90,40 +101,43 @@ export function readTaken(row: Row): TakenRow {
 export async function look(
   row: TakenRow,
   known: number,
-  { settings: { client } }: Context,
+  context: Context,
   { health, signal }: { readonly health: Health; readonly signal: AbortSignal },
 ): Promise<Found> {
+  const { client, minDelayMs } = context.settings;
   const options = { signal, maxRetries: 0, totalTimeoutMs: requestMs };
   try {
     if (row.isLink) {
       const link = await client.links.get(row.linkRefId ?? '', options);
       health.succeeded();
-      return compare(row, known, link.jobs.failed + link.jobs.successful);
+      return compare(row, { known, finished: link.jobs.failed + link.jobs.successful }, minDelayMs);
     }
     // If only a callback has mentioned the job, the job's link is not certain. So the history is fetched, too: it
     // contains the right link.
     const status = await client.jobs.status({ userId: row.userId, jobId: row.jobId, history: !row.isProven }, options);
     health.succeeded();
     if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };
-    if (row.isLast) return { is: 'ended', outcome: 'expired', error: null, status };
-    return row.lastError === null && row.isProven
-      ? { is: 'nothing' }
-      : { is: 'noted', error: null, seen: null, status };
+    if (row.isLate) return { is: 'ended', outcome: 'expired', error: null, status };
+    return row.lastError === null && row.isProven ? { is: 'nothing' } : { ...unchanged, status };
   } catch (error) {
     signal.throwIfAborted();
     if (!isHostedError(error)) throw error;
     health.failed(error);
-    return afterError(row, error);
+    const isOver = row.isLate && (await isItsOwnFault(row, error, { context, health, options }));
+    return afterError(row, error, isOver);
   }
 }
 
-function afterError(row: TakenRow, error: AnyHostedError): Found {
+const unchanged = { is: 'noted', error: null, seen: null, status: null, soonMs: null, isLate: false } as const;
+
+/** `isOver` says that the job or link is not polled any more, because its deadline has passed. */
+function afterError(row: TakenRow, error: AnyHostedError, isOver: boolean): Found {
   const mayBeInvented = !row.isLink && !row.isProven && error.code === 'not_found';
-  if (mayBeInvented && (row.isLast || row.polls >= maxUnknownLooks)) return { is: 'unknown' };
-  if (row.isLast)
+  if (mayBeInvented && (isOver || row.polls >= maxUnknownLooks)) return { is: 'unknown' };
+  if (isOver)
     return row.isLink ? { is: 'linkEnded' } : { is: 'ended', outcome: 'expired', error: error.code, status: null };
-  if (row.lastError === error.code) return { is: 'nothing' };
-  return { is: 'noted', error: error.code, seen: null, status: null };
+  if (row.isLate) return { ...unchanged, error: error.code, soonMs: waitOf(row, error), isLate: true };
+  return row.lastError === error.code ? { is: 'nothing' } : { ...unchanged, error: error.code };
 }
 
 /**
@@ -132,14 +146,18 @@ function afterError(row: TakenRow, error: AnyHostedError): Found {
  * or at the last poll. The reported number never decreases: a reported job is still counted after a later callback has
  * mentioned it.
  */
-function compare(row: TakenRow, known: number, finished: number): Found {
+function compare(
+  row: TakenRow,
+  { known, finished }: { readonly known: number; readonly finished: number },
+  minDelayMs: number,
+): Found {
   const missing = Math.max(0, finished - known);
   const told = Math.max(row.missingTold, row.missingReported - missing);
-  const certain = (row.isLast ? missing : Math.min(missing, row.missingSeen)) + told;
+  const certain = (row.isLate ? missing : Math.min(missing, row.missingSeen)) + told;
   if (certain > row.missingReported) return { is: 'missing', missing: certain, told };
-  if (row.isLast) return { is: 'linkEnded' };
+  if (row.isLate) return { is: 'linkEnded' };
   if (missing === row.missingSeen && told === row.missingTold && row.lastError === null) return { is: 'nothing' };
-  return { is: 'noted', error: null, seen: { missing, told }, status: null };
+  return { ...unchanged, seen: { missing, told }, soonMs: missing > row.missingSeen ? minDelayMs : null };
 }
 
 /**

@@ -9,6 +9,7 @@
 
 import type { TrackerSettings } from './options.js';
 import { createCallbackStatements } from './statements/callbacks.js';
+import { createControlStatements } from './statements/controls.js';
 import { createDeliveryStatements } from './statements/deliveries.js';
 import { createExpressions } from './statements/expressions.js';
 import { createFleetStatements } from './statements/fleet.js';
@@ -25,6 +26,7 @@ export function createStatements(settings: TrackerSettings) {
     ...createJobStatements(settings, expressions),
     ...createCallbackStatements(settings, expressions),
     ...createPollStatements(settings, expressions),
+    ...createControlStatements(expressions),
     ...createDeliveryStatements(settings, expressions),
     ...createFleetStatements(settings, expressions),
   };

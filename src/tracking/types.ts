@@ -106,7 +106,10 @@ export type Completion<C extends Json = Json> = {
       readonly status: CompletedJob;
     }
   | {
-      /** The deadline passed before the job had a final status. */
+      /**
+       * The deadline passed before the job had a final status. If the polls failed, the cause is this job, and not an
+       * outage or a wrong key.
+       */
       readonly outcome: 'expired';
       /** Both ids of the job. */
       readonly job: JobRef;
@@ -164,7 +167,10 @@ export interface TrackedJob<C extends Json = Json> extends JobRef {
   readonly polls: number;
   /** The date of the next poll, or null if the job is not followed. */
   readonly nextPollAt: Date | null;
-  /** The date at which the job expires, or null if the job is not followed. */
+  /**
+   * The date at which the job expires, or null if the job is not followed. If this date has passed, the job waits past
+   * its deadline: all polls since then have failed, and the cause may be an outage. `lastError` says what it is.
+   */
   readonly deadline: Date | null;
   /** The `code` of the error of the last poll, or null if there was no error. */
   readonly lastError: HostedErrorCode | null;

@@ -82,21 +82,6 @@ onEachDatabase((database) => {
     expect(lastLook).toBeGreaterThanOrEqual(Number(row?.at) - 1);
   });
 
-  test('a job that the service does not know is followed until its deadline', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
-    const job = { userId: 'nobody', jobId: 'nothing' };
-    await tracker.track({ ...job, deadline: new Date(Date.now() + 500) });
-    await until(async () => (await tracker.get(job))?.lastError === 'not_found');
-
-    await until(() => completions.length > 0);
-
-    expect(completions[0]).toMatchObject({ outcome: 'expired', lastError: 'not_found' });
-    expect((await tracker.stats()).problem).toBe(null);
-  });
-
   test('an error that is over is forgotten', async () => {
     const world = createWorld(database);
     const tracker = await world.open();

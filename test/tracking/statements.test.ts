@@ -31,13 +31,14 @@ test.runIf(databases.some(({ name }) => name === 'PostgreSQL'))(
     const [link] = await world.rows('select key from TRACKED where kind = 1 limit 1');
     const key = String(first?.key);
     const keys = JSON.stringify([key]);
-    const list = JSON.stringify([{ key, link_ref_id: null, last_error: null, attempts: 0, is_soon: false }]);
+    const list = JSON.stringify([{ key, link_ref_id: null, last_error: null, attempts: 0, is_late: false }]);
     const plans: readonly [name: keyof typeof statements, values: unknown[]][] = [
       ['claim', [100]],
       ['deliver', [keys]],
       ['hear', [key, 'user', 'job', 'link-7', link?.key]],
       ['adopt', [link?.key]],
       ['note', [list, keys]],
+      ['control', [key, 0]],
       ['giveUp', [keys]],
       ['end', [keys, 1, list]],
       ['endErrors', [list, keys]],

@@ -1,6 +1,6 @@
 // A mock service, a client of it and trackers on a schema of their own, for tests of tracking.
 
-import { HostedClient, type HostedClientOptions } from 'hosted-client';
+import { HostedClient, type HostedClientOptions, type JobRef } from 'hosted-client';
 import { createMockService, type MockFault } from 'hosted-client/testing';
 import {
   type Completion,
@@ -40,19 +40,28 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
     warn: (message: string) => void lines.push(`warn ${message}`),
     error: (message: string) => void lines.push(`error ${message}`),
   };
-  const state: { fault: MockFault | null; free: number; freed: Promise<void> } = {
+  const state: {
+    fault: MockFault | null;
+    isHit: (url: string, body: string) => boolean;
+    free: number;
+    freed: Promise<void>;
+  } = {
     fault: null,
+    isHit: () => true,
     free: Number.POSITIVE_INFINITY,
     freed: Promise.resolve(),
   };
+  const ask: typeof fetch = async (url, init) => {
+    state.free -= 1;
+    if (state.free < 0) await state.freed;
+    if (state.fault && state.isHit(String(url), String(init?.body))) {
+      service.sandbox.failNext(String(url).includes('_links') ? 'links.get' : 'jobs.status', state.fault);
+    }
+    return service.fetch(url, init);
+  };
   const client = new HostedClient({
     ...service.sandbox.clientOptions,
-    fetch: async (url, init) => {
-      state.free -= 1;
-      if (state.free < 0) await state.freed;
-      if (state.fault) service.sandbox.failNext('jobs.status', state.fault);
-      return service.fetch(url, init);
-    },
+    fetch: ask,
     ...clientOptions,
   } as HostedClientOptions);
   const events: TrackerEvent[] = [];
@@ -83,9 +92,17 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
         signature: sign(timestamp, apiKey, partnerId),
       });
     },
-    /** What is wrong with every response from now on; null for nothing. */
-    fail(fault: MockFault | null) {
+    /** The service, with what is wrong with it. */
+    fetch: ask,
+    /** What is wrong with every response from now on; of one job alone, where it is given; null for nothing. */
+    fail(fault: MockFault | null, only?: JobRef) {
       state.fault = fault;
+      state.isHit = (_, body) => only === undefined || body.includes(only.jobId);
+    },
+    /** What is wrong with the responses about links alone. */
+    failLinks(fault: MockFault) {
+      state.fault = fault;
+      state.isHit = (url) => url.includes('_links');
     },
     /** Lets so many more requests through; the others wait until the function that it gives is called. */
     holdAfter(requests: number): () => void {
@@ -120,6 +137,25 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
         text.replaceAll('TRACKED', `${schema}.tracked`).replaceAll('FLEET', `${schema}.fleet`),
       );
       return rows as readonly Readonly<Record<string, unknown>>[];
+    },
+    /**
+     * Moves every date that is stored, also those of pg-boss: into the past, as if so much time had passed, or into the
+     * future, as if the database's clock had gone back.
+     */
+    async moveDates(byMs: number): Promise<void> {
+      const { rows } = await database.pool.query(
+        `select table_schema, table_name, column_name from information_schema.columns
+         where table_schema in ('${schema}', '${schema}_boss') and data_type like 'timestamp%' and table_name <> 'job'`,
+      );
+      const columnsOf = new Map<string, string[]>();
+      for (const row of rows as { table_schema: string; table_name: string; column_name: string }[]) {
+        const table = `${row.table_schema}.${row.table_name}`;
+        columnsOf.set(table, [...(columnsOf.get(table) ?? []), row.column_name]);
+      }
+      for (const [table, columns] of columnsOf) {
+        const moved = columns.map((name) => `${name} = ${name} + interval '${byMs} milliseconds'`);
+        await database.pool.query(`update ${table} set ${moved.join(', ')}`);
+      }
     },
   };
 }

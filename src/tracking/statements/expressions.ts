@@ -39,6 +39,9 @@ export function createExpressions({ schema, unknownJobs }: TrackerSettings) {
   // first row of the index `tracked_due` instead.
   const firstDue = `(select t.due from ${tracked} t where t.due is not null order by t.due limit 1)`;
   const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
+  // True if failed polls after the deadline are counted. If the row has got another deadline since, or the database's
+  // clock has gone back, the count begins again.
+  const isLateCounted = (row: string) => `coalesce(${row}.late_since between ${row}.deadline and now(), false)`;
   // True if the service does not know the job and only callbacks have mentioned it.
   const isUnknown = (row: string) => `(not ${row}.is_proven and ${row}.last_error is not distinct from 'not_found')`;
   // Says whether a job that only callbacks have mentioned is followed, and with which context.
@@ -46,5 +49,18 @@ export function createExpressions({ schema, unknownJobs }: TrackerSettings) {
     from (select 1) one left join ${tracked} l
       on l.key = ${linkKey}::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))`;
   const identity = `t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context::text as context`;
-  return { schema, tracked, fleet, burst, refilled, heldUntil, firstDue, isFree, isUnknown, ownerOf, identity };
+  return {
+    schema,
+    tracked,
+    fleet,
+    burst,
+    refilled,
+    heldUntil,
+    firstDue,
+    isFree,
+    isLateCounted,
+    isUnknown,
+    ownerOf,
+    identity,
+  };
 }

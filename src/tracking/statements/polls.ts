@@ -11,10 +11,28 @@ import { type Expressions, interval, keysOf, milliseconds } from './expressions.
 /** Creates the statements. */
 export function createPollStatements(
   { minDelayMs, maxDelayMs, backoffFactor }: TrackerSettings,
-  { tracked, fleet, burst, refilled, heldUntil, firstDue, isFree, isUnknown, ownerOf, identity }: Expressions,
+  {
+    tracked,
+    fleet,
+    burst,
+    refilled,
+    heldUntil,
+    firstDue,
+    isFree,
+    isLateCounted,
+    isUnknown,
+    ownerOf,
+    identity,
+  }: Expressions,
 ) {
   // Half of the delay is random, so that jobs that were tracked at the same time are polled at different times.
   const delay = `${interval(`least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, t.step)) * (0.5 + random() / 2)`)}`;
+  // After the deadline, the first wait is 30 s, because the process may stop during the poll. Later waits are longer, but
+  // three failed polls and ten minutes still fit into a quarter of an hour. `note` shortens a wait if the cause of the
+  // failure may be over soon.
+  const lateDelay = interval(
+    `(case when ${isLateCounted('t')} then ${Math.min(maxDelayMs, 330_000)} else ${Math.min(maxDelayMs, 30_000)} end)`,
+  );
 
   return {
     /**
@@ -37,10 +55,12 @@ export function createPollStatements(
   select key, due from ${tracked} where key = any(array(select key from chosen))
 ), taken as (
   update ${tracked} t set polls = polls + 1, step = least(step + 1, 300),
-    due = case when deadline <= now() then now() + ${interval(Math.max(minDelayMs, 30_000))}
+    due = case when deadline <= now() then now() + ${lateDelay}
       else least(now() + ${delay}, deadline) end
   where key = any(array(select key from chosen))
-  returning ${identity}, t.polls, t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_last
+  returning ${identity}, t.polls, t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_late,
+    case when ${isLateCounted('t')} then t.late_looks else 0 end as late_looks,
+    case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
     requests_sent = fleet.requests_sent + n.taken,
@@ -55,11 +75,12 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
   ${milliseconds(`${firstDue} - now()`)} as next_ms,
   null as kind, null as state, null as user_id, null as job_id, null as link_ref_id, null as context, null as polls,
-  null as last_error, null as is_proven, null as missing, null as missing_seen, null as missing_told, null as is_last
+  null as last_error, null as is_proven, null as missing, null as missing_seen, null as missing_told, null as is_late,
+  null as late_looks, null as late_ms
 from ${fleet} s
 union all
 select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context, t.polls,
-  t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, t.is_last
+  t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms
 from taken t`,
 
     /**
@@ -78,13 +99,18 @@ from ${tracked} l cross join lateral (
 ) n
 where l.key = ${keysOf('$1')}`,
 
-    /** Stores the results of polls, if the polled job or link has not ended. Parameters: $1 JSON of rows, $2 keys. */
+    /**
+     * Stores the results of polls, if the polled job or link has not ended. Counts the polls that fail after the
+     * deadline. Parameters: $1 JSON of rows, $2 keys.
+     */
     note: `update ${tracked} t set last_error = n.last_error,
   is_proven = t.is_proven or (n.is_proven and t.link_ref_id is not distinct from n.link_ref_id),
   missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
-  due = case when n.is_soon then least(t.due, now() + ${interval(minDelayMs)}) else t.due end
-from json_to_recordset($1::text::json)
-  as n(key uuid, last_error text, is_proven boolean, link_ref_id text, missing_seen integer, missing_told integer, is_soon boolean)
+  due = least(t.due, now() + ${interval('n.soon_ms')}),
+  late_looks = case when not n.is_late then t.late_looks when ${isLateCounted('t')} then least(t.late_looks + 1, 30000) else 1 end,
+  late_since = case when n.is_late and not ${isLateCounted('t')} then now() else t.late_since end
+from json_to_recordset($1::text::json) as n(key uuid, last_error text, is_proven boolean, link_ref_id text,
+  missing_seen integer, missing_told integer, soon_ms double precision, is_late boolean)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
 
     /**
@@ -107,13 +133,15 @@ returning t.state`,
 
     /**
      * Ends jobs that are followed. If the link of a job has changed since the poll, the job is not ended, because its
-     * context may have changed too. Parameters: $1 keys, $2 outcome, $3 JSON of rows.
+     * context may have changed too. A job does not expire if it has got a new deadline since the poll. Parameters: $1
+     * keys, $2 outcome, $3 JSON of rows.
      */
     end: `update ${tracked} t set state = ${states.handingOver}, outcome = $2::smallint, due = null, ended_at = now(),
   is_proven = true
 from json_to_recordset($3::text::json) as e(key uuid, link_ref_id text)
 where t.key = e.key and t.key = ${keysOf('$1')} and t.state = ${states.tracking}
   and (t.is_proven or t.link_ref_id is not distinct from e.link_ref_id)
+  and ($2::smallint <> ${outcomes.expired} or t.deadline <= now())
 returning t.key, t.attempts`,
 
     /** Stores the error of the last poll for jobs that have expired. Parameters: $1 JSON of rows, $2 keys. */
@@ -121,9 +149,9 @@ returning t.key, t.attempts`,
 from json_to_recordset($1::text::json) as n(key uuid, last_error text)
 where t.key = n.key and t.key = ${keysOf('$2')}`,
 
-    /** Ends links, so that they are not polled any more. Parameter: $1 keys. */
+    /** Ends links whose deadline has passed, so that they are not polled any more. Parameter: $1 keys. */
     endLinks: `update ${tracked} set state = ${states.done}, due = null, ended_at = now()
-where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracking}`,
+where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracking} and deadline <= now()`,
 
     /**
      * Adds a gap: the row of a completion with the outcome `unheard`. Parameters: $1 key, $2 key of the link, $3 number

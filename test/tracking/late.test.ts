@@ -1,0 +1,297 @@
+// What happens to a job or link whose status cannot be fetched at its deadline.
+
+import { HostedClient, type JobRef } from 'hosted-client';
+import type { MockFault } from 'hosted-client/testing';
+import { expect, test } from 'vitest';
+import { onEachDatabase } from '../support/on-each-database.ts';
+import { collect, createWorld, newLink, until } from './world.ts';
+
+type World = ReturnType<typeof createWorld>;
+
+const serverError: MockFault = { kind: 'status', status: 503 };
+const notFound: MockFault = { kind: 'status', status: 404 };
+
+/** Every job and link is due, and its deadline was an hour ago. So many polls have failed since, for eleven minutes. */
+async function makeLate(world: World, failedPolls: number, only?: JobRef): Promise<void> {
+  await world.rows(`update TRACKED set due = now(), deadline = now() - interval '1 hour', late_looks = ${failedPolls},
+    late_since = case when ${failedPolls} > 0 then now() - interval '11 minutes' end
+    where due is not null ${only ? `and job_id = '${only.jobId}'` : ''}`);
+}
+
+onEachDatabase((database) => {
+  async function open() {
+    const world = createWorld(database);
+    return { world, tracker: await world.open(), ...collect() };
+  }
+
+  test.each<[what: string, fault: MockFault, code: string]>([
+    ['an outage', serverError, 'server'],
+    ['broken connections', { kind: 'network' }, 'connection'],
+    ['a wrong key', { kind: 'status', status: 401 }, 'authentication'],
+    ['responses that do not verify', { kind: 'bad-signature' }, 'signature'],
+    ['pages of a proxy', { kind: 'html' }, 'response'],
+  ])('%s at the deadline expires no job', async (_, fault, code) => {
+    const { world, tracker, completions, handler } = await open();
+    const jobs = Array.from({ length: 20 }, () => world.completeJob('approved'));
+    await tracker.track(jobs);
+    await makeLate(world, 10);
+    world.fail(fault);
+    await tracker.onCompletion(handler);
+
+    await until(async () => (await tracker.stats()).problem !== null);
+    const asked = world.service.requests.length;
+    await until(() => world.service.requests.length > asked + 1);
+    expect(completions).toEqual([]);
+    const waiting = (await Promise.all(jobs.map((job) => tracker.get(job)))).filter((job) => job?.lastError === code);
+    expect(waiting.length).toBeGreaterThan(0);
+    // This is how get() says that a job waits past its deadline.
+    for (const job of waiting) {
+      expect(job).toMatchObject({ state: 'tracking', nextPollAt: expect.any(Date) });
+      expect(job?.deadline?.getTime()).toBeLessThan(Date.now());
+    }
+
+    world.fail(null);
+    await until(() => completions.length === jobs.length);
+    expect(new Set(completions.map(({ outcome }) => outcome))).toEqual(new Set(['completed']));
+  });
+
+  test('a job whose own error lasts expires after three failed polls over ten minutes', async () => {
+    const { world, tracker, completions, handler } = await open();
+    const [early, second] = [
+      { userId: 'nobody', jobId: 'early' },
+      { userId: 'nobody', jobId: 'second' },
+    ];
+    await tracker.track([early, second]);
+    await makeLate(world, 0, early);
+    await makeLate(world, 1, second);
+    await tracker.onCompletion(handler);
+
+    await until(async () => ((await tracker.get(early))?.polls ?? 0) >= 5);
+
+    // Three polls are not enough before ten minutes have passed. After ten minutes, two polls are not enough.
+    expect(await tracker.get(early)).toMatchObject({ state: 'tracking', lastError: 'not_found' });
+    expect(completions).toMatchObject([{ outcome: 'expired', job: second, lastError: 'not_found' }]);
+    expect(await tracker.get(second)).toMatchObject({ polls: 2 });
+    await makeLate(world, 2, early);
+    await until(() => completions.length === 2);
+    expect(completions[1]).toMatchObject({ outcome: 'expired', job: early, lastError: 'not_found' });
+    expect((await tracker.stats()).problem).toBe(null);
+  });
+
+  test('a job that is pending again after its deadline expires at once', async () => {
+    const { world, tracker, completions, handler } = await open();
+    const job = world.service.jobs.start();
+    await tracker.track(job);
+    await makeLate(world, 0);
+    world.service.failNext('jobs.status', serverError);
+    await tracker.onCompletion(handler);
+
+    await until(() => completions.length > 0);
+
+    expect(completions).toMatchObject([{ outcome: 'expired', job, lastError: null }]);
+    expect(world.service.requests.length).toBe(2);
+  });
+
+  test('a job that alone gets server errors expires only if other jobs get responses', async () => {
+    const { world, tracker, completions, handler } = await open();
+    const broken = world.service.jobs.start();
+    await tracker.track(broken);
+    await makeLate(world, 10);
+    world.fail(serverError, broken);
+    await tracker.onCompletion(handler);
+
+    await until(async () => ((await tracker.get(broken))?.polls ?? 0) >= 3);
+    expect(await tracker.get(broken)).toMatchObject({ state: 'tracking', lastError: 'server' });
+    const other = world.service.jobs.start();
+    await tracker.track(other);
+
+    await until(() => completions.length > 0);
+    expect(completions).toMatchObject([{ outcome: 'expired', job: broken, lastError: 'server' }]);
+    await until(async () => (await tracker.stats()).problem === null);
+    expect(await tracker.get(other)).toMatchObject({ state: 'tracking', lastError: null });
+  });
+
+  test('a process with a wrong key expires no job, though another process gets responses', async () => {
+    const world = createWorld(database);
+    const right = await world.open();
+    const { completions, handler } = collect();
+    const others = Array.from({ length: 5 }, () => world.completeJob('approved'));
+    await right.track(others);
+    await right.onCompletion(handler);
+    await until(() => completions.length === others.length);
+    await right.stop();
+    const client = new HostedClient({
+      ...world.service.clientOptions,
+      apiKey: `${world.service.clientOptions.apiKey}x`,
+      fetch: (url, init) => world.fetch(url, init),
+    });
+    const wrong = await world.open({ client });
+    const job = world.completeJob('approved');
+    await wrong.track(job);
+    await makeLate(world, 10);
+
+    await wrong.onCompletion(handler);
+
+    await until(async () => ((await wrong.get(job))?.polls ?? 0) >= 2);
+    expect(await wrong.get(job)).toMatchObject({ state: 'tracking', lastError: 'authentication' });
+    await world.rows('update FLEET set hold_until = null');
+    const again = await world.open();
+    await again.onCompletion(handler);
+    await until(() => completions.length > others.length);
+    expect(completions.at(-1)).toMatchObject({ outcome: 'completed', job });
+  });
+
+  test('a job that is broken for ever expires within fifteen minutes after its deadline', async () => {
+    const world = createWorld(database);
+    // The default waits.
+    const waits = { minDelayMs: 5_000, maxDelayMs: 900_000 };
+    const tracker = await world.open(waits);
+    const { completions, handler } = collect();
+    const broken = world.service.jobs.start();
+    const unknown = { userId: 'nobody', jobId: 'nothing' };
+    const others = [1, 2].map(() => world.service.jobs.start());
+    await tracker.track([broken, unknown, ...others]);
+    world.fail(serverError, broken);
+    await tracker.onCompletion(handler);
+    await until(async () => (await world.rows('select 1 from TRACKED where polls = 0')).length === 0);
+    // The others were just polled, and are polled again in a quarter of an hour. Two deadlines come now.
+    await world.rows(`update TRACKED set due = now() + interval '15 minutes', step = 30, polls = 0`);
+    for (const { jobId } of [broken, unknown]) {
+      await world.rows(`update TRACKED set due = now(), deadline = now() where job_id = '${jobId}'`);
+    }
+
+    const expiredAt: number[] = [];
+    let passedMs = 0;
+    while (expiredAt.length < 2 && passedMs < 1_800_000) {
+      // When the results of all polls are stored, the time until the next poll passes at once.
+      let waitMs = 0;
+      await until(async () => {
+        await tracker.track(broken);
+        const [next] =
+          await world.rows(`select count(*) filter (where deadline <= now() and polls <> late_looks) as running,
+          count(*) filter (where state = 2) as ending, extract(epoch from
+          greatest(min(due), (select hold_until from FLEET), now()) - now()) * 1000 as wait_ms from TRACKED where state < 3`);
+        waitMs = Number(next?.wait_ms);
+        return Number(next?.running) + Number(next?.ending) === 0 && waitMs > 100;
+      });
+      while (expiredAt.length < completions.length) expiredAt.push(passedMs);
+      await world.moveDates(-waitMs);
+      passedMs += waitMs;
+    }
+
+    expect(completions.map(({ outcome }) => outcome)).toEqual(['expired', 'expired']);
+    for (const ms of expiredAt) {
+      expect(ms).toBeGreaterThanOrEqual(600_000);
+      expect(ms).toBeLessThanOrEqual(900_000);
+    }
+  });
+
+  test('an outage at its deadline ends no link', async () => {
+    const { world, tracker, completions, handler } = await open();
+    const { refId } = await world.client.links.create(newLink);
+    world.completeJob('approved', refId);
+    await tracker.trackLink(refId, { context: 'mine' });
+    await makeLate(world, 10);
+    world.failLinks(serverError);
+    await tracker.onCompletion(handler);
+
+    await until(async () => (await world.rows(`select 1 from TRACKED where polls >= 3 and state = 1`)).length === 1);
+    world.fail(null);
+
+    await until(() => completions.length === 1);
+    expect(completions[0]).toMatchObject({ outcome: 'unheard', missing: 1, context: 'mine' });
+    await until(async () => (await world.rows('select 1 from TRACKED where due is not null')).length === 0);
+  });
+
+  test('a link whose own error lasts ends after three failed polls over ten minutes', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { refId } = await world.client.links.create(newLink);
+    await tracker.trackLink(refId);
+    await makeLate(world, 0);
+    world.failLinks(notFound);
+    await tracker.onCompletion(() => {});
+
+    await until(async () => (await world.rows('select 1 from TRACKED where polls >= 4')).length === 1);
+    expect(await world.rows('select state from TRACKED')).toEqual([{ state: 1 }]);
+    await makeLate(world, 2);
+
+    await until(async () => (await world.rows('select 1 from TRACKED where due is null and state = 3')).length === 1);
+  });
+
+  test('a job that only a callback has mentioned is given up by the same rule', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open({ unknownJobs: 'track' });
+    const body = await (await world.service.jobs.callback(world.completeJob('approved'))).text();
+    const [{ job_id: jobId } = { job_id: '' }] = [JSON.parse(body).PartnerParams ?? JSON.parse(body).partner_params];
+    for (const name of ['invented-1', 'invented-2']) await tracker.receive(body.replaceAll(jobId, name));
+    const [lasting, recent] = await world.rows('select key, job_id from TRACKED order by job_id');
+    expect([lasting?.job_id, recent?.job_id]).toEqual(['invented-1', 'invented-2']);
+    await makeLate(world, 0);
+    await makeLate(world, 2, { userId: '', jobId: 'invented-1' });
+
+    await tracker.onCompletion(() => {});
+
+    const polls = (n: number) => world.rows(`select 1 from TRACKED where job_id = 'invented-${n}' and state = 0`);
+    await until(async () => (await polls(1)).length === 1 && (await polls(2)).length === 1);
+    expect(await world.rows('select job_id, polls from TRACKED order by job_id')).toEqual([
+      { job_id: 'invented-1', polls: 1 },
+      { job_id: 'invented-2', polls: 10 },
+    ]);
+  });
+
+  test('a poll that stop() aborts does not count', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const job = world.completeJob('approved');
+    await tracker.track(job);
+    await makeLate(world, 0);
+    world.fail({ kind: 'stall' });
+    await tracker.onCompletion(() => {});
+    await until(async () => ((await tracker.get(job))?.polls ?? 0) === 1);
+
+    await tracker.stop({ timeoutMs: 0 });
+
+    expect(await world.rows('select state, late_looks, late_since, last_error from TRACKED')).toEqual([
+      { state: 1, late_looks: 0, late_since: null, last_error: null },
+    ]);
+  });
+
+  test('polls before a new deadline do not count', async () => {
+    const { world, tracker, completions, handler } = await open();
+    const job = world.completeJob('approved');
+    await tracker.track(job);
+    await makeLate(world, 10);
+    // The status of the delivery cannot be fetched, so the job is followed again.
+    const release = world.holdAfter(1);
+    await tracker.onCompletion(handler);
+    await until(() => world.service.requests.length === 1);
+    world.fail(notFound);
+    release();
+
+    await until(async () => ((await tracker.get(job))?.polls ?? 0) >= 5);
+    expect(completions).toEqual([]);
+    expect((await tracker.get(job))?.deadline?.getTime()).toBeGreaterThan(Date.now());
+    world.fail(null);
+    await until(() => completions.length === 1);
+    expect(completions[0]).toMatchObject({ outcome: 'completed', job });
+  });
+
+  test('a poll that began before the job was tracked again does not expire it', async () => {
+    const { world, tracker, completions, handler } = await open();
+    const job = world.service.jobs.start();
+    await tracker.track(job);
+    await makeLate(world, 0);
+    const release = world.holdAfter(0);
+    await tracker.onCompletion(handler);
+    await until(async () => ((await tracker.get(job))?.polls ?? 0) === 1);
+
+    await tracker.untrack(job);
+    await tracker.track(job);
+    release();
+
+    await until(async () => ((await tracker.get(job))?.polls ?? 0) >= 4);
+    expect(completions).toEqual([]);
+    expect(await tracker.get(job)).toMatchObject({ state: 'tracking' });
+  });
+});
