@@ -16,7 +16,7 @@ import type { SqlPool } from './types.js';
 export interface Database extends TransactionalSql {
   readonly bossModule: BossModule;
   readonly backend: 'postgres' | 'pglite';
-  /** Closes the connections that the tracker opened. */
+  /** Closes the connections that the tracker opened. No connection of a caller's pool stays checked out. */
   close(): Promise<void>;
 }
 
@@ -25,8 +25,6 @@ export interface Database extends TransactionalSql {
  * database cannot be reached.
  */
 const connectMs = 5_000;
-/** How long, in ms, a statement may take. */
-const statementMs = 30_000;
 
 /**
  * Opens the database.
@@ -41,8 +39,6 @@ export async function openDatabase(place: Place): Promise<Database> {
   const pool: OwnPool = new Pool({
     connectionString: place.connectionString,
     connectionTimeoutMillis: connectMs,
-    // The machine of the database can fail without closing its connections. A statement would then wait for ever.
-    query_timeout: statementMs,
     keepAlive: true,
     application_name: 'hosted-client',
   });
@@ -51,8 +47,17 @@ export async function openDatabase(place: Place): Promise<Database> {
   return openPool(pool, bossModule, () => pool.end());
 }
 
-function openPool(pool: SqlPool, bossModule: BossModule, close: () => Promise<void>): Database {
-  return { ...createPoolSql(pool), bossModule, backend: 'postgres', close };
+function openPool(pool: SqlPool, bossModule: BossModule, end: () => Promise<void>): Database {
+  const sql = createPoolSql(pool);
+  return {
+    ...sql,
+    bossModule,
+    backend: 'postgres',
+    async close() {
+      await sql.close();
+      await end();
+    },
+  };
 }
 
 async function openFolder(folder: string, bossModule: BossModule): Promise<Database> {

@@ -103,7 +103,8 @@ export function createDeliveries<C extends Json>(
    */
   async function fetch(most: number): Promise<number | null> {
     const beginBy = performance.now() + beforeHandlerMs;
-    const messages = await boss.fetch(queues.completions, { batchSize: most, includeMetadata: true });
+    const options = { batchSize: most, includeMetadata: true, db: database.boss } as const;
+    const messages = await boss.fetch(queues.completions, options);
     if (messages.length === 0) return null;
     // From here on, this process has the leases of the messages. If a step below fails, a message is delivered again
     // after its lease.

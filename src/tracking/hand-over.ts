@@ -12,7 +12,7 @@ import { requestMs } from './look.js';
 import { createPause } from './pause.js';
 import type { Boss, BossDatabase } from './peers.js';
 import { isTableThere, outcomes } from './schema.js';
-import type { Row, Transaction } from './sql.js';
+import { longStatementMs, type Row, type Transaction } from './sql.js';
 import { maxDebtSeconds } from './statements/expressions.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 
@@ -95,7 +95,7 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
   let fromDriver: unknown;
   const db: BossDatabase = {
     executeSql: (text, values) =>
-      database.boss.executeSql(text, values).catch((error: unknown) => {
+      database.boss.executeSql(text, values, longStatementMs).catch((error: unknown) => {
         fromDriver = error;
         throw error;
       }),
@@ -251,7 +251,7 @@ export async function openHandOver(context: Context, { works }: { readonly works
     },
     async adoptOrphans(inside, olderThanMs) {
       for (;;) {
-        const rows = await inside.run(statements.findOrphans, [queues.completions, olderThanMs]);
+        const rows = await inside.run(statements.findOrphans, [queues.completions, olderThanMs], longStatementMs);
         await send(inside.boss, rows);
         if (rows.length < 1_000) return;
       }

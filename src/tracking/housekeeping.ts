@@ -8,6 +8,7 @@
 import type { Context } from './context.js';
 import { type HandOver, queues } from './hand-over.js';
 import { createPause } from './pause.js';
+import { longStatementMs } from './sql.js';
 
 /** How often, in ms, each process checks whether it should do the housekeeping now. */
 const everyMs = 30_000;
@@ -44,13 +45,13 @@ export function createHousekeeping(
   async function keepHouse(): Promise<void> {
     const turn = await database.run(statements.keepHouse);
     if (turn.length === 0) return;
-    for (const row of await database.run(statements.findBuried, [queues.dead])) {
+    for (const row of await database.run(statements.findBuried, [queues.dead], longStatementMs)) {
       report({ type: 'dead', attempts: Number(row.attempts) });
     }
     await database.transaction((inside) => handOver.adoptOrphans(inside, orphanMs));
     for (const text of [statements.forget, statements.forgetHeard]) {
       for (let batch = 0; batch < maxBatches && !isStopping; batch++) {
-        if ((await database.run(text)).length === 0) break;
+        if ((await database.run(text, [], longStatementMs)).length === 0) break;
       }
     }
   }

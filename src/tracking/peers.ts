@@ -11,7 +11,8 @@ import type { SqlPool } from './types.js';
 
 /** Runs the statements of pg-boss. */
 export interface BossDatabase {
-  executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  /** Runs a statement. With a pool, it may take `limitMs`. pg-boss does not pass this parameter. */
+  executeSql(text: string, values?: unknown[], limitMs?: number): Promise<{ rows: unknown[] }>;
 }
 
 /** A message that pg-boss returns. */
@@ -51,7 +52,7 @@ export interface Boss {
   ): Promise<unknown>;
   fetch(
     name: string,
-    options: { readonly batchSize: number; readonly includeMetadata: true },
+    options: Within & { readonly batchSize: number; readonly includeMetadata: true },
   ): Promise<readonly BossMessage[]>;
   complete(name: string, messages: readonly Attempt[], data: null, within: Within): Promise<unknown>;
   fail(

@@ -1,14 +1,34 @@
 /**
- * Runs statements and transactions with a pool of `pg`.
+ * Runs statements and transactions with a pool of `pg`. Every statement has a limit of time, whoever made the pool,
+ * because the machine of the database can fail without closing its connections.
  *
  * @module
  */
 
 import { hasMethods } from '../runtime/untrusted-objects.js';
 import { createPause } from './pause.js';
-import { createSql, type Transaction, type TransactionalSql, toBossDatabase } from './sql.js';
+import { type Row, statementMs, type Transaction, type TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
-import type { SqlPool } from './types.js';
+import type { SqlPool, SqlRunner } from './types.js';
+
+/** Statements and transactions that run with a pool. */
+export interface PoolSql extends TransactionalSql {
+  /** Resolves when no connection is checked out any more. After `closeMs`, statements that still run are rejected. */
+  close(): Promise<void>;
+}
+
+/** How long, in ms, `close()` waits for running statements. */
+const closeMs = 1_500;
+
+/**
+ * How long, in ms, the server keeps a transaction open in which no statement runs. A worker can vanish between two
+ * statements of a transaction. Without this limit, the server would keep the locks of the transaction for hours, and
+ * pg-boss could not redeliver any message of a dead worker.
+ */
+const idleMs = 10_000;
+
+/** Begins a transaction in one round trip. `set local` ends with the transaction, so it works through PgBouncer. */
+const begin = `begin isolation level read committed; set local idle_in_transaction_session_timeout = '${idleMs}ms'`;
 
 /**
  * SQLSTATEs of transactions that failed because of another transaction. Such a transaction can succeed when it is tried
@@ -34,45 +54,147 @@ async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+type PoolConnection = Awaited<ReturnType<SqlPool['connect']>>;
+type SqlResult = Awaited<ReturnType<SqlRunner['query']>>;
+
+/** A connection that was taken out of the pool. */
+interface Connection {
+  /**
+   * Runs a statement. A text without values may contain several statements.
+   *
+   * @throws the error of the driver, or a HostedStorageError after `limitMs`.
+   */
+  query(text: string, values?: readonly unknown[], limitMs?: number): Promise<SqlResult>;
+  /** Whether a statement still runs after its limit. Then the connection cannot be used any more. */
+  isStuck(): boolean;
+  /** Gives the connection back to the pool, or destroys it. */
+  release(destroy: boolean): void;
+}
+
 /** Runs statements and transactions with a pool. */
-export function createPoolSql(pool: SqlPool): TransactionalSql {
-  const { run } = createSql(pool);
-  const boss = toBossDatabase(pool);
+export function createPoolSql(pool: SqlPool): PoolSql {
+  const aborts = new Set<() => void>();
+  const running = new Set<Promise<unknown>>();
+
+  /** Settles like `work`. But if `work` takes longer than `limitMs`, calls `onLate` and rejects. */
+  function limit<T>(work: Promise<T>, limitMs: number, onLate = () => {}): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => fail(`the database did not respond within ${limitMs / 1_000} seconds`), limitMs);
+      const abort = () => fail('the tracker was stopped before the database responded');
+      aborts.add(abort);
+      work.then(resolve, reject).finally(end);
+      function fail(why: string): void {
+        end();
+        onLate();
+        reject(new HostedStorageError('unreachable', why));
+      }
+      function end(): void {
+        clearTimeout(timer);
+        aborts.delete(abort);
+      }
+    });
+  }
+
+  async function connect(): Promise<Connection> {
+    const connecting = new Promise<PoolConnection>((resolve) => resolve(pool.connect()));
+    let isLate = false;
+    const taken = await limit(connecting, statementMs, () => {
+      isLate = true;
+    }).catch((error: unknown) => {
+      // The pool may still provide the connection, but nothing needs it any more.
+      if (isLate) connecting.then((late) => late.release()).catch(() => undefined);
+      throw error;
+    });
+    // A connection that was taken out of its pool has no listener. Without a listener, a broken connection would end
+    // the process.
+    const removeListener = ignoreBreaking(taken);
+    let isStuck = false;
+    return {
+      async query(text, values = [], limitMs = statementMs) {
+        const work = values.length > 0 ? taken.query(text, [...values]) : taken.query(text);
+        return limit(work, limitMs, () => {
+          isStuck = true;
+        });
+      },
+      isStuck: () => isStuck,
+      release(destroy) {
+        removeListener();
+        taken.release(destroy);
+      },
+    };
+  }
+
+  /** Runs one statement. After an error, the connection is destroyed, because pg-boss may have begun a transaction. */
+  async function runAlone(text: string, values: readonly unknown[] | undefined, limitMs: number) {
+    const connection = await connect();
+    let isUsable = false;
+    try {
+      const result = await connection.query(text, values, limitMs);
+      isUsable = true;
+      return result;
+    } finally {
+      connection.release(!isUsable);
+    }
+  }
+
+  async function runTransaction<T>(work: (inside: Transaction) => Promise<T>): Promise<T> {
+    const connection = await connect();
+    let isUsable = false;
+    try {
+      await connection.query(begin);
+      const result = await work({
+        run: (text, values, limitMs) => connection.query(text, values, limitMs).then(toRows, throwStorageError),
+        boss: { executeSql: (text, values) => connection.query(text, values) },
+      });
+      await connection.query('commit');
+      isUsable = true;
+      return result;
+    } catch (error) {
+      if (!connection.isStuck()) {
+        isUsable = await connection.query('rollback').then(
+          () => true,
+          () => false,
+        );
+      }
+      throw error;
+    } finally {
+      connection.release(!isUsable);
+    }
+  }
+
+  /** Runs `work`, and again after a conflict. `close()` waits for it. */
+  async function keep<T>(work: () => Promise<T>): Promise<T> {
+    const settled = retryConflicts(work);
+    running.add(settled);
+    try {
+      return await settled;
+    } finally {
+      running.delete(settled);
+    }
+  }
+
   return {
-    run: (text, values) => retryConflicts(() => run(text, values)),
-    transaction: (work) => retryConflicts(() => runTransaction(pool, work)),
-    boss: { executeSql: (text, values) => retryConflicts(() => boss.executeSql(text, values)) },
+    run: (text, values, limitMs = statementMs) =>
+      keep(() => runAlone(text, values, limitMs)).then(toRows, throwStorageError),
+    // If a statement of pg-boss fails, the error is the driver's own error.
+    transaction: (work) => keep(() => runTransaction(work)).catch(throwStorageError),
+    boss: { executeSql: (text, values, limitMs = statementMs) => keep(() => runAlone(text, values, limitMs)) },
+    async close() {
+      const timer = setTimeout(() => {
+        for (const abort of [...aborts]) abort();
+      }, closeMs);
+      await Promise.allSettled(running);
+      clearTimeout(timer);
+    },
   };
 }
 
-async function runTransaction<T>(pool: SqlPool, work: (inside: Transaction) => Promise<T>): Promise<T> {
-  const connection = await pool.connect().catch((error: unknown) => {
-    throw toStorageError(error);
-  });
-  const sql = createSql(connection);
-  // A connection that was taken out of its pool has no listener. Without a listener, a broken connection would end the
-  // process.
-  const removeListener = ignoreBreaking(connection);
-  let isBroken = true;
-  try {
-    await sql.run('begin isolation level read committed');
-    const result = await work({ ...sql, boss: toBossDatabase(connection) });
-    await sql.run('commit');
-    isBroken = false;
-    return result;
-  } catch (error) {
-    await sql.run('rollback').then(
-      () => {
-        isBroken = false;
-      },
-      () => {},
-    );
-    // If a statement of pg-boss fails, `error` is the driver's own error.
-    throw toStorageError(error);
-  } finally {
-    removeListener();
-    connection.release(isBroken);
-  }
+function toRows({ rows }: SqlResult): readonly Row[] {
+  return rows as readonly Row[];
+}
+
+function throwStorageError(error: unknown): never {
+  throw toStorageError(error);
 }
 
 interface Emitter {

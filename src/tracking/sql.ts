@@ -11,10 +11,19 @@ import type { SqlRunner } from './types.js';
 /** A row. Each property is a column. */
 export type Row = Readonly<Record<string, unknown>>;
 
+/** How long, in ms, a statement may take. */
+export const statementMs = 10_000;
+/** How long, in ms, a statement may take that reads or writes very many rows. */
+export const longStatementMs = 30_000;
+
 /** Runs statements. */
 export interface Sql {
-  /** @throws {HostedStorageError} for every error of the database or its driver. */
-  run(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /**
+   * Runs a statement. With a pool, it may take `limitMs`, by default `statementMs`.
+   *
+   * @throws {HostedStorageError} for every error of the database or its driver, and if the statement takes too long.
+   */
+  run(text: string, values?: readonly unknown[], limitMs?: number): Promise<readonly Row[]>;
 }
 
 /** Runs statements inside a transaction. pg-boss can take part in the transaction. */
@@ -29,7 +38,7 @@ export interface TransactionalSql extends Sql {
   readonly boss: BossDatabase;
 }
 
-/** Runs statements with a `pg` client, pool or transaction, or with PGlite. */
+/** Runs statements with the caller's transaction, or with PGlite. */
 export function createSql(runner: SqlRunner): Sql {
   return {
     async run(text, values = []) {
@@ -40,11 +49,4 @@ export function createSql(runner: SqlRunner): Sql {
       }
     },
   };
-}
-
-/** Runs the statements of pg-boss with a `pg` client or pool. Their errors stay the errors of the driver. */
-export function toBossDatabase(runner: SqlRunner): BossDatabase {
-  // A text without values may contain several statements. The driver runs several statements only if `values` is not
-  // passed.
-  return { executeSql: (text, values) => (values?.length ? runner.query(text, values) : runner.query(text)) };
 }

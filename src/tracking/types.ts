@@ -25,10 +25,13 @@ export interface SqlRunner {
   }>;
 }
 
-/** A `pg` pool, or an object with the same methods. */
+/**
+ * A `pg` pool, or an object with the same methods. It must provide at least two connections at the same time.
+ */
 export interface SqlPool extends SqlRunner {
   /**
-   * Takes a connection out of the pool.
+   * Takes a connection out of the pool. If its method `query` is called without values, the text may contain several
+   * statements.
    *
    * @returns The connection.
    */
@@ -37,7 +40,8 @@ export interface SqlPool extends SqlRunner {
       /**
        * Gives the connection back.
        *
-       * @param destroy - Whether the connection is broken and must be closed. Default `false`.
+       * @param destroy - Whether the connection must be closed, because it is broken, or because a statement still runs.
+       *   Default `false`.
        */
       release(destroy?: boolean): void;
     }

@@ -25,7 +25,7 @@ import {
 } from './input.js';
 import { createKey } from './keys.js';
 import { toDeadLetter, toStats, toTrackedJob, toTrackRow } from './rows.js';
-import { createSql, type Sql } from './sql.js';
+import { createSql, longStatementMs, type Sql } from './sql.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
@@ -151,8 +151,8 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   async function deadLetters(options?: { limit?: number; after?: string }): Promise<readonly DeadLetter<C>[]> {
     const { limit = 100, after = null } = readLetterOptions(options);
-    await database.run(statements.findBuried, [queues.dead]);
-    const rows = await database.run(statements.deadLetters, [limit, after]);
+    await database.run(statements.findBuried, [queues.dead], longStatementMs);
+    const rows = await database.run(statements.deadLetters, [limit, after], longStatementMs);
     return rows.map((row) => toDeadLetter<C>(row));
   }
 
@@ -161,9 +161,10 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     isIdleNeeded ||= work === null;
     const handOver = work?.handOver ?? (await loadHandOver().catch(throwStorageError));
     const { boss } = handOver;
-    await database.run(statements.findBuried, [queues.dead]);
+    await database.run(statements.findBuried, [queues.dead], longStatementMs);
     const revived = await database.transaction(async (inside) => {
-      const rows = await inside.run(statements.revive, [keys === 'all' ? null : JSON.stringify(keys)]);
+      const values = [keys === 'all' ? null : JSON.stringify(keys)];
+      const rows = await inside.run(statements.revive, values, longStatementMs);
       const within = { db: inside.boss };
       if (keys === 'all' && rows.length > 0) await boss.redrive(queues.dead, { ...within, limit: 1_000_000_000 });
       else for (const { key } of rows) await boss.redrive(queues.dead, { ...within, limit: 1, data: { key } });
@@ -175,8 +176,8 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   }
 
   async function stats(): Promise<TrackerStats> {
-    await database.run(statements.findBuried, [queues.dead]);
-    const [row] = await database.run(statements.stats);
+    await database.run(statements.findBuried, [queues.dead], longStatementMs);
+    const [row] = await database.run(statements.stats, [], longStatementMs);
     if (!row) throw new HostedStorageError('not_migrated', 'its tables are empty');
     return toStats(row);
   }

@@ -10,6 +10,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { type Cluster, programs, startCluster } from './databases.ts';
+import { startSilentProxy } from './silent-proxy.ts';
 import { collect, createWorld, until } from './world.ts';
 
 onEachDatabase((database) => {
@@ -111,18 +112,69 @@ describe.runIf(isThere)('on a PostgreSQL of its own', () => {
     expect(world.lines.filter((line) => line.startsWith('warn'))).toEqual([]);
   });
 
-  test('a pool of one connection is enough', async () => {
+  test('a worker whose machine falls silent at a commit keeps no lock, and stores its result when it is back', async () => {
     const world = createWorld(cluster);
-    const tracker = await world.open({ pool: createPool('', 1) });
-    const { completions, handler } = collect(({ attempt }) => {
-      if (attempt === 1) throw new Error('not today');
-    });
+    const proxy = await startSilentProxy(Number(new URL(cluster.connectionString).port));
+    onTestFinished(() => proxy.close());
+    const connectionString = cluster.connectionString.replace(/:\d+\//, `:${proxy.port}/`);
+    // A pool without limits of its own.
+    const pool = new pg.Pool({ connectionString });
+    pool.on('error', () => {});
+    const tracker = await world.open({ pool });
+    const { completions, handler } = collect(() => proxy.silenceAt('commit'));
     await tracker.onCompletion(handler);
-    const jobs = Array.from({ length: 20 }, () => world.completeJob('approved'));
-    await tracker.track(jobs);
+    const job = world.completeJob('approved');
+    await tracker.track(job);
+    await until(() => proxy.isSilent);
+    const message = `select 1 from ${world.schema}_boss.job where state = 'active' for update`;
+    expect(await world.rows(`${message} skip locked`)).toEqual([]);
 
-    await until(async () => completions.length >= 40 && (await tracker.stats()).handingOver === 0);
-    expect(await tracker.retry('all')).toBe(0);
+    // It waits for the lock.
+    expect(await world.rows(message)).toHaveLength(1);
+
+    proxy.recover();
+    await until(async () => (await tracker.get(job).catch(() => null))?.state === 'done');
+    expect(completions).toHaveLength(1);
+    await tracker.stop();
+    await pool.end();
+  });
+
+  test("a transaction of the tracker is bounded, and the caller's own is not touched", async () => {
+    const world = createWorld(cluster);
+    const limits: unknown[] = [];
+    const noteLimit = async (connection: pg.PoolClient) => {
+      const { rows } = await connection.query('show idle_in_transaction_session_timeout');
+      limits.push(rows[0]?.idle_in_transaction_session_timeout);
+    };
+    const pool = createPool('');
+    const tracker = await world.open({
+      pool: {
+        query: (text, values) => pool.query(text, values),
+        async connect() {
+          const connection = await pool.connect();
+          return {
+            async query(text, values) {
+              if (text === 'commit') await noteLimit(connection);
+              return connection.query(text, values);
+            },
+            release: (destroy) => connection.release(destroy),
+          };
+        },
+      },
+    });
+    await tracker.onCompletion(() => {});
+    const job = world.completeJob('approved');
+    const connection = await pool.connect();
+    await connection.query('begin');
+    await tracker.track(job, { db: connection });
+    const { rows } = await connection.query('show idle_in_transaction_session_timeout');
+    await connection.query('commit');
+    connection.release();
+    await until(async () => (await tracker.get(job))?.state === 'done');
+
+    expect(rows).toEqual([{ idle_in_transaction_session_timeout: '0' }]);
+    expect(new Set(limits)).toEqual(new Set(['10s']));
+    expect((await pool.query('show idle_in_transaction_session_timeout')).rows).toEqual(rows);
   });
 
   test('connections that are ended again and again lose nothing', async () => {

@@ -58,7 +58,10 @@ function toDatabase(lite: PGlite): Database {
           void alone(
             () =>
               new Promise<void>((release) => {
-                resolve({ query: run, release: () => release() });
+                // A connection that is destroyed takes its transaction with it.
+                const end = (destroy?: boolean) =>
+                  void (destroy ? lite.exec('rollback') : Promise.resolve()).then(() => release());
+                resolve({ query: run, release: end });
               }),
           );
         }),
