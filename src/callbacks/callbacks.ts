@@ -50,6 +50,8 @@ export interface Callbacks {
    *   job.
    * @throws {HostedValidationError} when `body` is already parsed, or an option is out of range.
    * @throws {HostedConfigError} when the client's signer throws.
+   * @throws {HostedTimeoutError} when the replay guard or the signer does not respond within 10 seconds; `retryable` is
+   *   true.
    * @throws {HostedConnectionError} when the code for callbacks could not be loaded. The code is loaded with the first
    *   callback.
    *
@@ -79,8 +81,8 @@ export interface Callbacks {
    * - 500 when `onEvent` rejects;
    * - 503 with `Retry-After` when the service has to redeliver the callback later. The possible reasons are: another
    *   delivery of the callback is being handled; the confirmation failed; a limit for confirmations is exceeded; the
-   *   callback is marked as final, but its job is still pending; the replay guard, the signer, the clock or the
-   *   connection failed; the client's options are invalid.
+   *   callback is marked as final, but its job is still pending; the replay guard or the signer did not respond within
+   *   10 seconds; the replay guard, the signer, the clock or the connection failed; the client's options are invalid.
    *
    * `onEvent` gets each result of the job's history only once, even if the service redelivers the result with a new
    * signature. `onEvent` gets the same result again only if the job's state has changed since then. Each client

@@ -5,6 +5,7 @@
  */
 
 import type { WaitingClock } from '../runtime/clock.js';
+import { limitStep } from './limit-step.js';
 import type { ReceiveSettings } from './options.js';
 import type { VerifiedCallback } from './read-callback.js';
 
@@ -22,14 +23,17 @@ export type Begun =
   | { readonly known: 'busy' | 'repeat'; readonly lease?: undefined };
 
 export interface LeaseContext {
-  readonly clock: Pick<WaitingClock, 'now' | 'elapsed'>;
+  readonly clock: Pick<WaitingClock, 'now' | 'elapsed' | 'setTimer'>;
   readonly warn: (message: string) => void;
 }
+
+const of = 'replay guard';
 
 /**
  * Asks the guard for the lease of a callback.
  *
  * @throws the error that the guard throws.
+ * @throws {HostedTimeoutError} when the guard does not respond. If it gives the lease later, the lease is given back.
  */
 export async function begin(
   { key, bodyDigest, expiresAt }: Pick<VerifiedCallback, 'key' | 'bodyDigest' | 'expiresAt'>,
@@ -37,15 +41,12 @@ export async function begin(
   { clock, warn }: LeaseContext,
 ): Promise<Begun> {
   const endsAt = clock.elapsed() + leaseMs;
-  const known = await replayGuard.begin(key, bodyDigest, expiresAt, new Date(clock.now() + leaseMs));
-  if (known === 'repeat') return { known };
-  // If the guard returns an unknown value, this delivery must not handle the callback.
-  if (known !== 'new' && known !== 'conflict') return { known: 'busy' };
+  const leaseEndsAt = new Date(clock.now() + leaseMs);
   const lease = {
     // Commits even if the lease has ended: the callback was handled, and must not be handled again.
     async commit() {
       try {
-        await replayGuard.commit(key);
+        await limitStep(clock, { of, step: () => replayGuard.commit(key) });
       } catch {
         // The service gets no error response: after an error response, it would redeliver the callback, and the
         // callback would be handled twice.
@@ -56,11 +57,18 @@ export async function begin(
       // Another delivery may have the lease by now.
       if (clock.elapsed() >= endsAt) return;
       try {
-        await replayGuard.forget(key);
+        await limitStep(clock, { of, step: () => replayGuard.forget(key) });
       } catch {
         warn('the replay guard failed after a callback was not handled');
       }
     },
   };
-  return { known, lease };
+  const known = await limitStep(clock, {
+    of,
+    step: () => replayGuard.begin(key, bodyDigest, expiresAt, leaseEndsAt),
+    onLate: (late) => late === 'new' && lease.forget(),
+  });
+  if (known === 'repeat') return { known };
+  // If the guard returns an unknown value, this delivery must not handle the callback.
+  return known === 'new' || known === 'conflict' ? { known, lease } : { known: 'busy' };
 }

@@ -18,6 +18,7 @@ import type { Settings } from '../settings.js';
 import { verifySigned } from '../signing/verify.js';
 import { callbackSource } from './callback-errors.js';
 import { bodyDigestOf, digestOf, resultId } from './digest.js';
+import { limitStep } from './limit-step.js';
 import type { ReceiveSettings } from './options.js';
 import { type Pair, pairNames, scanBody } from './scan-body.js';
 import type { CallbackEvent } from './types.js';
@@ -48,6 +49,7 @@ const maxIdCharacters = 1_024;
  *
  * @throws {HostedResponseError} when the body is too large, is not JSON, or does not name a job.
  * @throws {HostedSignatureError} when the callback is not authentic, or is stale.
+ * @throws {HostedTimeoutError} when the signer does not respond.
  */
 export async function readCallback(
   body: string | Uint8Array,
@@ -60,7 +62,9 @@ export async function readCallback(
   // A large body is verified before it is parsed. Until then, the scanned pair takes its place.
   const signed = scanned ?? parseJson(text);
   if (!isRecord(signed)) throw createNoObject(signed, callbackSource);
-  const verdict = await verifySigned(signed, { signer, partnerId, now, maxAgeMs });
+  const verifying = verifySigned(signed, { signer, partnerId, now, maxAgeMs });
+  const isWaiting = verifying instanceof Promise;
+  const verdict = isWaiting ? await limitStep(clock, { of: 'signer', step: () => verifying }) : verifying;
   if (!verdict.isVerified) throw createUnverified(verdict.reason, callbackSource);
   const { signedAt, timestamp } = verdict;
   const properties = scanned === null ? signed : parseScanned(text, scanned);

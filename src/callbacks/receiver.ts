@@ -11,6 +11,7 @@ import { createHintHandling } from './handle-hint.js';
 import { createBusyError, createJobLimitError, createUnconfirmedHandling } from './handle-unconfirmed.js';
 import { createHintLimits, namedJobOf } from './hint-limits.js';
 import { begin } from './lease.js';
+import { limitStep } from './limit-step.js';
 import type { ReceiveSettings } from './options.js';
 import { processDelivery } from './process-delivery.js';
 import { readCallback } from './read-callback.js';
@@ -49,16 +50,18 @@ export function createReceiver(
       const begun = await begin(callback, settings, { clock, warn });
       if (begun.known === 'conflict') throw callbackSource.createUntrusted('replayed');
       if (begun.known === 'repeat') return { ...event, repeat: true };
-      if (begun.lease === undefined) throw createBusyError();
+      const { lease } = begun;
+      if (lease === undefined) throw createBusyError();
       if (!limits.admits(await namedJobOf(callback, undefined))) {
-        await begun.lease.forget();
+        await lease.forget();
         throw createJobLimitError();
       }
       try {
-        await settings.replayGuard.commit(key);
+        const step = () => settings.replayGuard.commit(key);
+        await limitStep(clock, { of: 'replay guard', step, onLate: lease.forget });
       } catch (error) {
         // The caller gets an error instead of the callback, so the next delivery must count as new.
-        await begun.lease.forget();
+        await lease.forget();
         throw error;
       }
       return event;

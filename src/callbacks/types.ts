@@ -123,7 +123,8 @@ export interface HandlerOptions extends ReceiveOptions {
  * in memory, for one process. If several processes receive callbacks, implement this interface with a store that they
  * share.
  *
- * `begin` must be atomic for each key. Expired entries may be dropped.
+ * `begin` must be atomic for each key. Expired entries may be dropped. Each method has 10 seconds to settle. If `begin`
+ * takes longer, the callback has to be redelivered, and if it then still returns `'new'`, `forget` is called.
  *
  * @see §5, §6 and "What is not known" of docs/protocol.md
  */

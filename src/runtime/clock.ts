@@ -127,7 +127,7 @@ function countSleeps(stopwatch: Stopwatch, sleep: Sleep): Sleep {
 
 /** The conditions that end work early. */
 export interface Limits {
-  readonly clock: WaitingClock;
+  readonly clock: Pick<WaitingClock, 'setTimer'>;
   /** How long the work may take. */
   readonly ms: number;
   /** The caller's signal. */

@@ -10,7 +10,7 @@ import {
 } from 'hosted-client';
 import { createMockService, createTestClock, type MockServiceOptions } from 'hosted-client/testing';
 import { expect, vi } from 'vitest';
-import { now, sign } from '../support/fake-fetch.js';
+import { deferred, now, sign } from '../support/fake-fetch.js';
 
 export const nowText = '2026-01-02T03:04:05.678Z';
 
@@ -96,6 +96,17 @@ export function guardWith(changes: Partial<ReplayGuard>) {
     forget: vi.fn<ReplayGuard['forget']>(async () => undefined),
   };
   return Object.assign(guard, changes);
+}
+
+/** A step that settles when a test says so, and says when it was begun. */
+export function held<T>() {
+  const settled = deferred<T>();
+  const begun = deferred();
+  const step = vi.fn((..._given: readonly unknown[]) => {
+    begun.resolve();
+    return settled.promise;
+  });
+  return { step, begun: begun.promise, resolve: settled.resolve };
 }
 
 export const away = () => Promise.reject(new Error('the store is away'));

@@ -9,6 +9,7 @@ import {
   confirmedListener,
   expectComeAgain,
   guardWith,
+  held,
   listener,
   startApproved,
   statusOf,
@@ -109,6 +110,155 @@ test.each([
 
   expect(await statusOf(sandbox.jobs.deliverCallback(job, { to: handled }))).toBe(500);
   expectComeAgain(await sandbox.jobs.deliverCallback(job, { to: confirmed }));
+});
+
+const both = [
+  ['that confirms', true],
+  ['that does not confirm', false],
+] as const;
+
+test.each(both)(
+  'a handler %s answers 503 when begin of its guard has not settled after 10 s',
+  async (_what, confirm) => {
+    const { clock, sandbox, client, job, warned } = startApproved();
+    const begin = held<'new'>();
+    const replayGuard = guardWith({ begin: begin.step });
+    const onEvent = vi.fn();
+    const onError = vi.fn();
+    const to = client.callbacks.handler({ confirm: confirm as true, replayGuard, onEvent, onError });
+
+    const delivered = sandbox.jobs.deliverCallback(job, { to });
+    await begin.begun;
+    await clock.advance(9_999);
+    expect(onError).not.toHaveBeenCalled();
+    await clock.advance(1);
+
+    expectComeAgain(await delivered);
+    expect(onEvent).not.toHaveBeenCalled();
+    expect(onError).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ code: 'timeout', retryable: true }),
+      expect.objectContaining({ phase: 'guard', status: 503 }),
+    );
+    expect(warned).toEqual([expect.stringContaining('the replay guard did not respond within 10 seconds')]);
+  },
+);
+
+test.each(both)('a handler %s gives back what begin of its guard gives too late', async (_what, confirm) => {
+  const { clock, sandbox, client, job } = startApproved();
+  const begin = held<'new'>();
+  const replayGuard = guardWith({ begin: begin.step });
+  const onEvent = vi.fn();
+  const to = client.callbacks.handler({ confirm: confirm as true, replayGuard, onEvent });
+  const delivered = sandbox.jobs.deliverCallback(job, { to });
+  await begin.begun;
+  await clock.advance(10_000);
+  await delivered;
+
+  begin.resolve('new');
+  await clock.advance(1_000);
+  expect(replayGuard.forget).toHaveBeenCalledTimes(1);
+  expect(replayGuard.forget).toHaveBeenCalledWith(begin.step.mock.calls[0]?.[0]);
+
+  const again = await sandbox.jobs.deliverCallback(job, { to });
+  expect(again.status).toBe(200);
+  expect(onEvent).toHaveBeenCalledTimes(1);
+  expect(replayGuard.commit).toHaveBeenCalledTimes(1);
+});
+
+test.each([
+  ['repeat', 1_000],
+  ['busy', 1_000],
+  ['conflict', 1_000],
+  ['new', 300_000],
+] as const)('a handler gives back no lease that it does not have: %s, %d ms too late', async (known, lateMs) => {
+  const { clock, sandbox, client, job } = startApproved();
+  const begin = held<typeof known>();
+  const replayGuard = guardWith({ begin: begin.step });
+  const to = client.callbacks.handler({ replayGuard, onEvent: confirmedListener() });
+  const delivered = sandbox.jobs.deliverCallback(job, { to });
+  await begin.begun;
+  await clock.advance(10_000);
+  await delivered;
+
+  await clock.advance(lateMs);
+  begin.resolve(known);
+  await clock.advance(1_000);
+
+  expect(replayGuard.forget).not.toHaveBeenCalled();
+});
+
+test('a handler takes no notice of a guard that fails too late', async () => {
+  const { clock, sandbox, client, job, warned } = startApproved();
+  const begin = held<'new'>();
+  const to = client.callbacks.handler({ replayGuard: guardWith({ begin: begin.step }), onEvent: confirmedListener() });
+  const delivered = sandbox.jobs.deliverCallback(job, { to });
+  await begin.begun;
+  await clock.advance(10_000);
+  await delivered;
+
+  begin.resolve(away() as never);
+  await clock.advance(1_000);
+
+  expect(warned).toHaveLength(1);
+});
+
+test.each(both)(
+  'a handler %s waits 10 s for commit and forget of its guard, and answers as ever',
+  async (_what, confirm) => {
+    const { clock, sandbox, client, job, warned } = startApproved();
+    const commit = held<void>();
+    const forget = held<void>();
+    const replayGuard = guardWith({ commit: commit.step, forget: forget.step });
+    const onEvent = vi.fn<() => void>();
+    const to = client.callbacks.handler({ confirm: confirm as true, replayGuard, onEvent });
+
+    onEvent.mockImplementationOnce(broken);
+    const failed = statusOf(sandbox.jobs.deliverCallback(job, { to }));
+    await forget.begun;
+    await clock.advance(10_000);
+    const handled = statusOf(sandbox.jobs.deliverCallback(job, { to }));
+    await commit.begun;
+    await clock.advance(10_000);
+
+    expect([await failed, await handled]).toEqual([500, 200]);
+    expect(warned.filter((line) => line.includes('the replay guard failed after a callback was'))).toHaveLength(2);
+  },
+);
+
+test.each(both)('a handler %s answers 503 when its signer has not settled after 10 s', async (_what, confirm) => {
+  const { clock, sandbox, job } = startApproved();
+  const verify = held<boolean>();
+  const signer = { name: 'held', sign: () => 'x', verify: verify.step };
+  const { apiKey: _none, ...options } = sandbox.clientOptions;
+  const client = new HostedClient({ ...options, signer });
+  const onEvent = vi.fn();
+  const onError = vi.fn();
+  const to = client.callbacks.handler({ confirm: confirm as true, onEvent, onError });
+
+  const delivered = sandbox.jobs.deliverCallback(job, { to });
+  await verify.begun;
+  await clock.advance(10_000);
+
+  expectComeAgain(await delivered);
+  expect(onError).toHaveBeenCalledExactlyOnceWith(
+    expect.objectContaining({ code: 'timeout', retryable: true }),
+    expect.objectContaining({ phase: 'verify', status: 503, event: null }),
+  );
+  verify.resolve(true);
+  await clock.advance(1_000);
+  expect(onEvent).not.toHaveBeenCalled();
+});
+
+test('a handler leaves no timer of a guard behind', async () => {
+  const { clock, sandbox, client, job } = startApproved();
+  const sleep = vi.spyOn(clock, 'sleep');
+  const to = client.callbacks.handler({ replayGuard: guardWith({}), onEvent: confirmedListener() });
+
+  await statusOf(sandbox.jobs.deliverCallback(job, { to }));
+
+  const signals = sleep.mock.calls.map(([, signal]) => signal);
+  expect(signals.length).toBeGreaterThan(0);
+  for (const signal of signals) expect(signal?.aborted).toBe(true);
 });
 
 test('handlers that share a guard hand a callback over once between them', async () => {

@@ -9,7 +9,10 @@ function beginWith(known: unknown, failure: Error) {
   const lines: string[] = [];
   const fail = () => Promise.reject(failure);
   const replayGuard = { begin: async () => known as 'new', commit: fail, forget: fail };
-  const world = { clock: { now: () => 0, elapsed: () => 0 }, warn: (line: string) => void lines.push(line) };
+  const world = {
+    clock: { now: () => 0, elapsed: () => 0, setTimer: () => () => undefined },
+    warn: (line: string) => void lines.push(line),
+  };
   return { lines, begun: begin(callback, { replayGuard, leaseMs: 1_000 }, world) };
 }
 

@@ -2,9 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import { HostedClient, type ReplayGuard } from 'hosted-client';
-import { createMockService } from 'hosted-client/testing';
+import { createMockService, createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
-import { now, partnerId, rejection, sign, stillClock } from '../support/fake-fetch.js';
+import { clientOf, now, partnerId, rejection, sign, stillClock } from '../support/fake-fetch.js';
+import { held } from './handled-callback.js';
 import {
   day,
   disbelieved,
@@ -142,6 +143,30 @@ test.each(['begin', 'commit'] as const)(
     const replayGuard = { ...guard, [method]: () => Promise.reject(failure) };
 
     expect(await rejection(receiver().receive(posted(result), { replayGuard }))).toBe(failure);
+  },
+);
+
+test.each(['begin', 'commit'] as const)(
+  'callbacks.receive() rejects when %s of its guard has not settled after 10 s',
+  async (method) => {
+    const clock = createTestClock(now);
+    const { guard, told } = recordingGuard();
+    const step = held<'new'>();
+    const { callbacks } = clientOf({}, { clock }).client;
+    const received = rejection(callbacks.receive(posted(result), { replayGuard: { ...guard, [method]: step.step } }));
+    await step.begun;
+    await clock.advance(10_000);
+
+    expect(await received).toMatchObject({
+      code: 'timeout',
+      retryable: true,
+      message: 'Cannot receive a callback: the replay guard did not respond within 10 seconds',
+    });
+    // What comes too late is given back: the caller has no callback, so the next delivery must count as new.
+    const before = told.length;
+    step.resolve('new');
+    await clock.advance(1_000);
+    expect(told.slice(before).map((line) => line.split(' ')[0])).toEqual(['forget']);
   },
 );
 
