@@ -26,7 +26,7 @@ import {
 import { parseHttpDate } from '../protocol/date-time.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
 import type { Attempt } from './attempt.js';
-import { loadExplanations } from './load-explanations.js';
+import { explainRejection } from './explanations.js';
 import type { TransportResponse } from './transport.js';
 
 type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
@@ -82,8 +82,7 @@ export function createServiceError(
       const others = otherEnvironments.map((name) => `, not of ${name}`).join('');
       const keys = `check that partner id and key are those of the ${environment} environment${others}`;
       const tookMs = shared.settings.clock.elapsed() - attempt.startedAt;
-      const hints =
-        loadExplanations.value?.explainRejection({ headers, now: receivedAt, tookMs }, shared.settings) ?? [];
+      const hints = explainRejection({ headers, now: receivedAt, tookMs }, shared.settings);
       const why = [`the service does not accept the signature (${said})`, keys, ...hints].join('; ');
       return new HostedAuthenticationError(why, error, facts);
     }

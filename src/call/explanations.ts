@@ -1,7 +1,6 @@
 /**
  * Explains errors: why the service cannot be reached, why it does not accept a signature, and what to do next. A
- * message names the origin of a URL, but never its path, and never a part of a key. A client loads this
- * module only when a request fails without a complete response, or when the service rejects a signature.
+ * message names the origin of a URL, but never its path, and never a part of a key.
  *
  * @module
  */

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type AnyHostedError, HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
+import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
 import { collectIn, type ErrorFacts, type Issue } from '../errors/hosted-error.js';
 import { detachFromPrototype, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
@@ -14,7 +14,6 @@ import type { CallResult, ResponseInfo } from './api-promise.js';
 import type { Attempt, RunningCall } from './attempt.js';
 import { describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, isWebPage, type Received, requestIdIn, webPage } from './error-from-response.js';
-import { loadExplanations } from './load-explanations.js';
 import { createNoObject, createUnverified, type Source } from './reading-errors.js';
 import { type SentSignatures, wasSent, wasSentRespelled, withoutSent } from './sent-signatures.js';
 import type { TransportResponse } from './transport.js';
@@ -39,7 +38,10 @@ export function readResponse<Input, Output>(
   const received = { response, attempt, requestId: requestIdIn(response.headers, attempt.call.sent.signatures) };
   if (telemetry.report) reportResponse(received, tookMs);
   const error = createServiceError(received, properties);
-  if (error !== null) return throwServiceError(error, received, properties);
+  if (error !== null) {
+    if (error.code === 'authentication') learnSkew(received);
+    throw error;
+  }
 
   const source = sourceOf(received);
   const { flaw } = response;
@@ -66,18 +68,11 @@ function reportResponse({ response, attempt, requestId }: Received, tookMs: numb
   });
 }
 
-function throwServiceError(error: AnyHostedError, received: Received, properties: Properties | null): Promise<never> {
-  if (error.code !== 'authentication') throw error;
-  const { response, attempt } = received;
+// Only a response that rejects our authentication may correct the time that we sign.
+function learnSkew({ response, attempt }: Received): void {
   const { settings, skew, telemetry } = attempt.call.shared;
   const trip = { receivedAt: response.receivedAt, tookMs: settings.clock.elapsed() - attempt.startedAt };
-  // Only a response that rejects our authentication may correct the time that we sign.
   if (skew.learn(response.headers, trip)) telemetry.warn(describeOffset(skew.offsetMs));
-  if (loadExplanations.value !== undefined) throw error;
-  const explain = () => {
-    throw createServiceError(received, properties) ?? error;
-  };
-  return loadExplanations().then(explain, explain);
 }
 
 function sourceOf({ response, attempt, requestId }: Received): Source {

@@ -13,8 +13,7 @@ import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import { shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { type Attempt, type CallFacts, factsOf, outcomeWithoutResponse } from './attempt.js';
-import type { ExplainedFailure } from './explanations.js';
-import { loadExplanations } from './load-explanations.js';
+import { type ExplainedFailure, explainFailure } from './explanations.js';
 import type { Encoded, OperationFacts } from './operation.js';
 import type { RequestSignature } from './request.js';
 
@@ -66,10 +65,8 @@ export async function send(
     if (signal.aborted) throw signal.reason;
     // The request could not be written, so no connection failed.
     if (attempt.progress === 'not sent') throw error;
-    const explanations = loadExplanations.value ?? (await loadExplanations().catch(() => null));
-    if (signal.aborted) throw signal.reason;
     const { origin } = new URL(settings.baseUrls[operation.route.host]);
-    throw createConnectionError(attempt, explanations?.explainFailure(error, origin, settings) ?? unexplained);
+    throw createConnectionError(attempt, explainFailure(error, origin, settings));
   }
   attempt.progress = 'answered';
   // The clock is read here, because an error of the caller's clock is not an error of the connection.
@@ -168,9 +165,6 @@ const notLoaded: Failure = {
   isLasting: false,
   why: 'the code that sends requests could not be loaded',
 };
-
-// The failure that is reported if `explanations.ts` cannot be loaded.
-const unexplained: Failure = { reason: null, isNotSent: false, isLasting: false, why: 'the connection broke' };
 
 function createConnectionError(
   attempt: Attempt,

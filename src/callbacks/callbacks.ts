@@ -6,15 +6,14 @@
 
 import type { Call } from '../call/call.js';
 import { addCallerFrames } from '../errors/caller-frames.js';
-import { HostedConnectionError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { readIds } from '../jobs/wait-input.js';
 import type { CallOptions } from '../options.js';
-import { lazy, lazyModule } from '../runtime/lazy.js';
 import type { Settings } from '../settings.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
+import { createReceiver } from './receiver.js';
 import { createReplayGuard } from './replay-guard.js';
 import { createDeliveryReports } from './reports.js';
 import type { CallbackEvent, ConfirmedEvent, HandlerOptions, ReceiveOptions } from './types.js';
@@ -187,16 +186,6 @@ export interface Callbacks {
   confirm(event: CallbackEvent, options?: CallOptions): Promise<JobStatus>;
 }
 
-// Many clients never receive callbacks, so the code for callbacks is loaded with the first callback.
-const loadReceiverModule = lazyModule('receiver', async () => {
-  try {
-    return await import('./receiver.js');
-  } catch {
-    const why = 'the code for callbacks could not be loaded';
-    throw new HostedConnectionError(why, { task: 'receive a callback', outcome: 'answered', retryable: true });
-  }
-});
-
 /**
  * Creates the namespace.
  *
@@ -208,9 +197,7 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
   // There are no retries here: if the confirmation of a callback fails, the callback is redelivered.
   const fetchStatus = ({ userId, jobId }: JobRef) =>
     call(jobStatus, { userId, jobId, history: true }, {}, { sent: null });
-  const loadReceiver = lazy(async () =>
-    (await loadReceiverModule()).createReceiver(fetchStatus, { client: settings, reports }),
-  );
+  const receiver = createReceiver(fetchStatus, { client: settings, reports });
 
   return {
     async receive(body, options) {
@@ -218,7 +205,6 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
       // The bytes are copied before anything is awaited, because the caller may reuse them.
       const kept = body instanceof Uint8Array && body.length <= receiveSettings.maxBytes ? new Uint8Array(body) : body;
       try {
-        const receiver = loadReceiver.value ?? (await loadReceiver());
         return await receiver.receive(kept, receiveSettings);
       } catch (error) {
         throw addCallerFrames(error);
@@ -226,7 +212,7 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
     },
     handler(options: HandlerOptions) {
       const handling = { settings: readHandlerOptions(options, memory), client: settings, reports };
-      return createHandler(async (request) => (await loadReceiver()).deliver(request, handling), handling);
+      return createHandler((request) => receiver.deliver(request, handling), handling);
     },
     confirm(event, options) {
       // The input check rejects null.

@@ -1,5 +1,5 @@
 /**
- * Receives the callbacks of one client. This module is loaded with the first callback.
+ * Receives the callbacks of one client.
  *
  * @module
  */

@@ -6,19 +6,18 @@
 
 import type { ApiPromise } from '../call/api-promise.js';
 import type { Call } from '../call/call.js';
-import { addCallerFrames } from '../errors/caller-frames.js';
-import { HostedConnectionError, HostedValidationError } from '../errors/errors.js';
+import { HostedValidationError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
-import { lazyModule } from '../runtime/lazy.js';
 import { openChannel } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
 import { jobStatus } from './operations.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
 import type { Polling } from './wait.js';
-import type { WaitEntry } from './wait-for-all.js';
+import { type WaitEntry, waitForEach } from './wait-for-all.js';
 import { copyIds, readWaitOptions, type WaitOptions } from './wait-input.js';
+import { watchJob } from './watch.js';
 
 /** Verification jobs (docs/protocol.md §2.4, §4.5). */
 export interface Jobs {
@@ -128,16 +127,6 @@ export interface JobsNeeds {
   readonly random: () => number;
 }
 
-// Many clients never wait for jobs, so the code that waits is loaded with the first wait.
-const loadWaiting = lazyModule('waiting', async () => {
-  try {
-    return await import('./waiting.js');
-  } catch {
-    const why = 'the code for waits could not be loaded';
-    throw new HostedConnectionError(why, { operation: 'jobs.status', retryable: true });
-  }
-});
-
 /**
  * Creates the namespace.
  *
@@ -153,14 +142,12 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
       const ids = copyIds(job);
       return createAbortableIterable(async function* (stop) {
         const plan = readWaitOptions(options);
-        const { watchJob } = loadWaiting.value ?? (await loadWaiting().catch(rethrow));
         if (!stop.aborted) yield* watchJob(ids, { polling, plan, stop });
       });
     },
     async waitForCompletion(job, options) {
       const plan = readWaitOptions(options);
       const ids = copyIds(job);
-      const { watchJob } = loadWaiting.value ?? (await loadWaiting().catch(rethrow));
       const statuses = watchJob(ids, { polling, plan, stop: undefined });
       for await (const seen of statuses) if (seen.complete) return seen;
       throw new Error('unreachable: a watch ends with a completed job or an error');
@@ -169,14 +156,9 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
       createAbortableIterable(async function* (stop) {
         const plan = readWaitOptions(options);
         assertIterable(jobs);
-        const { waitForEach } = loadWaiting.value ?? (await loadWaiting().catch(rethrow));
         if (!stop.aborted) yield* waitForEach(jobs, { polling, plan, stop });
       }),
   };
-}
-
-function rethrow(error: unknown): never {
-  throw addCallerFrames(error);
 }
 
 function assertIterable(jobs: unknown): void {

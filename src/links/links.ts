@@ -6,13 +6,12 @@
 
 import type { ApiPromise } from '../call/api-promise.js';
 import type { Call } from '../call/call.js';
-import { HostedConnectionError } from '../errors/errors.js';
 import { ignoreErrors, type Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
-import { lazy } from '../runtime/lazy.js';
 import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { callOptions, copyDate } from '../validation/input.js';
+import { findLink } from './find-link.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
 import { createLink, getLink, linkChangesProperties, listLinks, newLinkProperties, updateLink } from './operations.js';
 import { createFirstPage, type FetchedPage } from './paging.js';
@@ -184,16 +183,6 @@ export interface Links {
   ): Promise<Link | null>;
 }
 
-// Most clients never look for a link, so the code that searches is loaded with the first search.
-const loadSearch = lazy(async () => {
-  try {
-    return await import('./find-link.js');
-  } catch {
-    const why = 'the code that searches for links could not be loaded';
-    throw new HostedConnectionError(why, { operation: 'links.list', task: 'find a link', retryable: true });
-  }
-});
-
 /**
  * Creates the namespace.
  *
@@ -217,7 +206,7 @@ export function createLinks(
     async find(query, options = {}) {
       // The input is copied before anything is awaited, so that later changes by the caller have no effect.
       const given = { query: copySearch(query), options: copyInput(options, findOptionNames) };
-      return (await loadSearch()).findLink({ ...given, firstPage, fetch: fetchPage });
+      return findLink({ ...given, firstPage, fetch: fetchPage });
     },
   };
 

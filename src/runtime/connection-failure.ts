@@ -1,7 +1,6 @@
 /**
  * Finds out from a connection error of fetch whether the request was never sent, or may have been received. Node, Bun,
- * Deno and Workers name these errors differently. This module is loaded when an error has to be explained for the first
- * time.
+ * Deno and Workers name these errors differently.
  *
  * @module
  */
