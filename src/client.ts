@@ -4,19 +4,17 @@
  * @module
  */
 
-import { createCall } from './call/call.js';
+import { createCall, type Started } from './call/call.js';
 import { createClockSkew } from './call/clock-skew.js';
 import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
-import { createLazyCallbacks } from './callbacks/lazy-callbacks.js';
 import { HostedConfigError } from './errors/errors.js';
-import { createTelemetry, type Logger, type Report } from './events.js';
+import { createTelemetry, type Logger, type Report, type Telemetry } from './events.js';
 import { readEnvironment, readSource } from './from-env.js';
 import { createJobs, type Jobs } from './jobs/jobs.js';
-import { createLazyJobs } from './jobs/lazy-jobs.js';
-import { createLazyLinks } from './links/lazy-links.js';
 import { createLinks, type Links } from './links/links.js';
 import type { Environment, HostedClientOptions } from './options.js';
 import { isBrowser } from './runtime/browser.js';
+import { onceItSucceeds } from './runtime/lazy.js';
 import { hasMethods } from './runtime/untrusted-objects.js';
 import { type CheckedOptions, checkOptions, createSettings, readOverrides } from './settings.js';
 
@@ -51,9 +49,9 @@ export class HostedClient {
   readonly callbacks: Callbacks;
 
   // Private, so that inspecting, spreading or serialising a client never shows a key.
-  readonly #start: () => Started;
-  /** The options of a lazy client; undefined for a client whose options were checked when it was created. */
-  readonly #lazy: LazyOptions | undefined;
+  readonly #start: () => StartedClient;
+  /** How a lazy client reads its options; undefined for a client whose options were checked when it was created. */
+  readonly #later: LaterOptions | undefined;
 
   /**
    * Checks the options and creates a client; nothing is sent.
@@ -63,26 +61,17 @@ export class HostedClient {
    */
   constructor(options: HostedClientOptions) {
     assertNotBrowser();
-    const lazy: unknown = options;
-    if (lazy instanceof LazyOptions) {
-      const start = onceItSucceeds(() => startClient(lazy.read()));
-      this.#start = start;
-      starts.set(this, start);
-      this.#lazy = lazy;
-      this.links = createLazyLinks(() => start().links);
-      this.jobs = createLazyJobs(() => start().jobs);
-      this.callbacks = createLazyCallbacks(() => start().callbacks, lazy.createTelemetry());
-      // The property is not enumerable, so that JSON and inspection do not read it.
-      Object.defineProperty(this, 'environment', { get: () => start().environment });
-      return;
-    }
-    const started = startClient(options);
-    this.#start = () => started;
-    starts.set(this, this.#start);
-    this.environment = started.environment;
-    this.links = started.links;
-    this.jobs = started.jobs;
-    this.callbacks = started.callbacks;
+    const later = laterOptions.get(options);
+    const start = onceItSucceeds(() => startClient(later ? later.read() : options));
+    // The property of a lazy client is not enumerable, so that JSON and inspection do not read it.
+    if (later) Object.defineProperty(this, 'environment', { get: () => start().settings.environment });
+    else this.environment = start().settings.environment;
+    this.#start = start;
+    this.#later = later;
+    starts.set(this, start);
+    this.links = createLinks(start);
+    this.jobs = createJobs(start);
+    this.callbacks = createCallbacks(start, later ? createUnstartedTelemetry(later) : start().telemetry);
   }
 
   /**
@@ -129,7 +118,7 @@ export class HostedClient {
     const source = readSource(from);
     if (!source.lazy) return new HostedClient(readEnvironment(overrides, source));
     const given = readOverrides(overrides);
-    return createLazyClient(new LazyOptions(() => readEnvironment(given, source), given));
+    return createLazyClient({ read: () => readEnvironment(given, source), known: given });
   }
 
   /**
@@ -150,14 +139,14 @@ export class HostedClient {
   withOptions(overrides: Partial<HostedClientOptions>): HostedClient {
     const given = readOverrides(overrides);
     const read = () => mergeOptions(this.#start().options, given);
-    if (!this.#lazy) return new HostedClient(read());
-    return createLazyClient(new LazyOptions(read, { ...this.#lazy.known, ...given }));
+    if (!this.#later) return new HostedClient(read());
+    return createLazyClient({ read, known: { ...this.#later.known, ...given } });
   }
 }
 
 // Gives the functions below access to `#start`. A static block of the class could do this, too, but bundlers would then
 // keep a client that is not used.
-const starts = new WeakMap<HostedClient, () => Started>();
+const starts = new WeakMap<HostedClient, () => StartedClient>();
 
 /**
  * Reads the logger of a client, for code of this package that uses the client.
@@ -177,26 +166,18 @@ export function partnerIdOf(client: HostedClient): string | undefined {
   return starts.get(client)?.().options.partnerId;
 }
 
-/** The parts of a client that need checked options. */
-interface Started extends Pick<HostedClient, 'environment' | 'links' | 'jobs' | 'callbacks'> {
+interface StartedClient extends Started {
   readonly options: CheckedOptions;
 }
 
 /** @throws {HostedConfigError} when options are invalid. */
-function startClient(given: unknown): Started {
+function startClient(given: unknown): StartedClient {
   const options = checkOptions(given);
   const settings = createSettings(options);
   const telemetry = createTelemetry(settings.onEvent, settings.logger);
-  const skew = createClockSkew(settings.clockSkew);
   const random = Math.random;
-  const call = createCall(settings, { telemetry, skew, random });
-  return {
-    options,
-    environment: settings.environment,
-    links: createLinks(call, settings, telemetry),
-    jobs: createJobs(call, settings, { telemetry, random }),
-    callbacks: createCallbacks(call, settings, telemetry),
-  };
+  const call = createCall(settings, { telemetry, skew: createClockSkew(settings.clockSkew), random });
+  return { options, settings, telemetry, random, call };
 }
 
 function mergeOptions(options: CheckedOptions, given: Readonly<Record<string, unknown>>): HostedClientOptions {
@@ -206,38 +187,28 @@ function mergeOptions(options: CheckedOptions, given: Readonly<Record<string, un
   return { ...Object.fromEntries(kept), ...given } as unknown as HostedClientOptions;
 }
 
-/** Options that are read with the first call. */
-class LazyOptions {
+/** How a lazy client reads its options with its first call. */
+interface LaterOptions {
   readonly read: () => HostedClientOptions;
-  /** The options that are known before the first call, not checked yet. */
+  /** The options that are known before, not checked yet. */
   readonly known: Readonly<Record<string, unknown>>;
-
-  constructor(read: () => HostedClientOptions, known: Readonly<Record<string, unknown>>) {
-    this.read = read;
-    this.known = known;
-  }
-
-  /** Creates the functions that report problems before the options can be read. */
-  createTelemetry(): ReturnType<typeof createTelemetry> {
-    const { onEvent, logger } = this.known;
-    return createTelemetry(
-      typeof onEvent === 'function' ? (onEvent as Report) : undefined,
-      hasMethods(logger, 'debug', 'info', 'warn', 'error') ? (logger as Logger) : undefined,
-    );
-  }
 }
 
-function createLazyClient(options: LazyOptions): HostedClient {
-  return new HostedClient(options as unknown as HostedClientOptions);
+// The constructor of a lazy client gets an empty object in place of options, and finds the reader by it.
+const laterOptions = new WeakMap<object, LaterOptions>();
+
+function createLazyClient(later: LaterOptions): HostedClient {
+  const inPlaceOfOptions = {};
+  laterOptions.set(inPlaceOfOptions, later);
+  return new HostedClient(inPlaceOfOptions as HostedClientOptions);
 }
 
-// A failure is not remembered, because the variables may be set later.
-function onceItSucceeds<T extends object>(create: () => T): () => T {
-  let value: T | undefined;
-  return () => {
-    value ??= create();
-    return value;
-  };
+/** Creates the functions that report problems of a lazy client that could not be started. */
+function createUnstartedTelemetry({ known: { onEvent, logger } }: LaterOptions): Telemetry {
+  return createTelemetry(
+    typeof onEvent === 'function' ? (onEvent as Report) : undefined,
+    hasMethods(logger, 'debug', 'info', 'warn', 'error') ? (logger as Logger) : undefined,
+  );
 }
 
 function assertNotBrowser(): void {

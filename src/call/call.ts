@@ -7,11 +7,12 @@
 
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { HostedTimeoutError } from '../errors/errors.js';
+import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { type Limits, withTimeout } from '../runtime/clock.js';
 import { openChannel } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
-import { type ApiPromise, type CallResult, createApiPromise } from './api-promise.js';
+import { type ApiPromise, beginOrReject, type CallResult, createApiPromise } from './api-promise.js';
 import {
   type Attempt,
   type CallTrace,
@@ -41,6 +42,27 @@ export type Call = <Input, Output>(
   options?: CallOptions,
   part?: PartOf,
 ) => ApiPromise<Output>;
+
+/** The parts of a client that its namespaces share. They need checked options. */
+export interface Started {
+  readonly call: Call;
+  readonly settings: Settings;
+  readonly telemetry: Telemetry;
+  /** Gives a random number from 0 to 1. */
+  readonly random: () => number;
+}
+
+/**
+ * Starts a client at first use, and returns its parts.
+ *
+ * @throws {HostedConfigError} when the options of a lazy client are missing or invalid.
+ */
+export type Start = () => Started;
+
+/** Creates a call function that starts the client first. If the client cannot be started, the call rejects. */
+export function callAfter(start: Start): Call {
+  return (...given) => beginOrReject(() => start().call(...given));
+}
 
 /** Creates the function that runs every operation of a client. */
 export function createCall(

@@ -4,14 +4,15 @@
  * @module
  */
 
-import type { Call } from '../call/call.js';
+import { callAfter, type Start, type Started } from '../call/call.js';
 import { addCallerFrames } from '../errors/caller-frames.js';
 import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { readIds } from '../jobs/wait-input.js';
 import type { CallOptions } from '../options.js';
-import type { Settings } from '../settings.js';
+import { createPlatformClock } from '../runtime/clock.js';
+import { onceItSucceeds } from '../runtime/lazy.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
 import { createReceiver } from './receiver.js';
 import { createReplayGuard } from './replay-guard.js';
@@ -187,20 +188,17 @@ export interface Callbacks {
 }
 
 /**
- * Creates the namespace.
+ * Creates the namespace. A handler whose client cannot be started reports to `unstarted`.
  *
  * @internal
  */
-export function createCallbacks(call: Call, settings: Settings, telemetry: Telemetry): Callbacks {
-  const memory = createReplayGuard(settings.clock);
-  const reports = createDeliveryReports(telemetry, settings.clock);
-  // There are no retries here: if the confirmation of a callback fails, the callback is redelivered.
-  const fetchStatus = ({ userId, jobId }: JobRef) =>
-    call(jobStatus, { userId, jobId, history: true }, {}, { sent: null });
-  const receiver = createReceiver(fetchStatus, { client: settings, reports });
+export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
+  const call = callAfter(start);
+  const open = onceItSucceeds(() => openReceiver(start()));
 
   return {
     async receive(body, options) {
+      const { receiver, memory } = open();
       const receiveSettings = readReceiveOptions(options, memory);
       // The bytes are copied before anything is awaited, because the caller may reuse them.
       const kept = body instanceof Uint8Array && body.length <= receiveSettings.maxBytes ? new Uint8Array(body) : body;
@@ -211,13 +209,42 @@ export function createCallbacks(call: Call, settings: Settings, telemetry: Telem
       }
     },
     handler(options: HandlerOptions) {
-      const handling = { settings: readHandlerOptions(options, memory), client: settings, reports };
-      return createHandler((request) => receiver.deliver(request, handling), handling);
+      const settings = readHandlerOptions(options);
+      const openHandler = onceItSucceeds(() => {
+        const { client, memory, receiver, reports } = open();
+        const handling = { settings: { ...settings, replayGuard: settings.replayGuard ?? memory }, client, reports };
+        return createHandler((request) => receiver.deliver(request, handling), handling);
+      });
+      return async (request) => {
+        let handle: (request: Request) => Promise<Response>;
+        try {
+          handle = openHandler();
+        } catch (error) {
+          // The service redelivers the callback, and the options may be there by then.
+          const clock = createPlatformClock();
+          const reporting = { settings, client: { clock }, reports: createDeliveryReports(unstarted, clock) };
+          handle = createHandler(() => Promise.reject(error), reporting);
+        }
+        return handle(request);
+      };
     },
     confirm(event, options) {
       // The input check rejects null.
       const ids = readIds(event);
       return call(jobStatus, ids && { ...ids, history: true }, options);
     },
+  };
+}
+
+function openReceiver({ call, settings, telemetry }: Started) {
+  const reports = createDeliveryReports(telemetry, settings.clock);
+  // There are no retries here: if the confirmation of a callback fails, the callback is redelivered.
+  const fetchStatus = ({ userId, jobId }: JobRef) =>
+    call(jobStatus, { userId, jobId, history: true }, {}, { sent: null });
+  return {
+    client: settings,
+    reports,
+    memory: createReplayGuard(settings.clock),
+    receiver: createReceiver(fetchStatus, { client: settings, reports }),
   };
 }

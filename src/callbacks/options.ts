@@ -73,28 +73,20 @@ export function readReceiveOptions(options: ReceiveOptions | undefined, memory: 
 }
 
 /**
- * Checks the options of a handler, and copies them.
+ * Checks the options of a handler, and fills in their defaults. The default replay guard is the memory of a client that
+ * may not have started yet.
  *
  * @throws {HostedValidationError} with every problem, except a wrong `onEvent`.
  * @throws {HostedConfigError} when `onEvent` is not a function.
  */
-export function copyHandlerOptions(options: HandlerOptions | undefined) {
+export function readHandlerOptions(
+  options: HandlerOptions | undefined,
+): Omit<HandlerSettings, 'replayGuard'> & { readonly replayGuard: ReplayGuard | undefined } {
   const given = checkOptions(options);
-  const { onEvent } = given;
-  if (isFunction(onEvent)) return { ...given, onEvent };
-  const issues = [{ path: 'onEvent', message: 'must be a function' }];
-  throw new HostedConfigError(issues, { task: 'receive a callback' });
-}
-
-/**
- * Checks the options of a handler, and fills in their defaults.
- *
- * @throws {HostedValidationError} with every problem, except a wrong `onEvent`.
- * @throws {HostedConfigError} when `onEvent` is not a function.
- */
-export function readHandlerOptions(options: HandlerOptions | undefined, memory: ReplayGuard): HandlerSettings {
-  const given = copyHandlerOptions(options);
   const { onEvent, confirm = true } = given;
+  if (!isFunction(onEvent)) {
+    throw new HostedConfigError([{ path: 'onEvent', message: 'must be a function' }], { task: 'receive a callback' });
+  }
   const { maxAgeMs = assumedMaxCallbackAgeMs, maxHintAgeMs = assumedMaxHintAgeMs } = given;
   return {
     // A callback that job status confirms may be older.
@@ -102,7 +94,7 @@ export function readHandlerOptions(options: HandlerOptions | undefined, memory: 
     maxBytes: given.maxBytes ?? defaultMaxBytes,
     confirms: confirm,
     leaseMs: given.leaseMs ?? defaultLeaseMs,
-    replayGuard: given.replayGuard ?? memory,
+    replayGuard: given.replayGuard,
     bodyTimeoutMs: given.bodyTimeoutMs ?? defaultBodyTimeoutMs,
     maxConfirmations: given.maxConfirmations ?? defaultMaxConfirmations,
     maxJobsPerSignature: given.maxJobsPerSignature,

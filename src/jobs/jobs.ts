@@ -5,16 +5,13 @@
  */
 
 import type { ApiPromise } from '../call/api-promise.js';
-import type { Call } from '../call/call.js';
+import { callAfter, type Start } from '../call/call.js';
 import { HostedValidationError } from '../errors/errors.js';
-import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { openChannel } from '../runtime/tracing-channel.js';
-import type { Settings } from '../settings.js';
 import { jobStatus } from './operations.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
-import type { Polling } from './wait.js';
 import { type WaitEntry, waitForEach } from './wait-for-all.js';
 import { copyIds, readWaitOptions, type WaitOptions } from './wait-input.js';
 import { watchJob } from './watch.js';
@@ -120,20 +117,14 @@ export interface Jobs {
   ): AsyncIterable<WaitEntry<J>>;
 }
 
-/** What the namespace needs besides the call function and the client's settings. */
-export interface JobsNeeds {
-  readonly telemetry: Telemetry;
-  /** Gives a random number from 0 to 1. */
-  readonly random: () => number;
-}
-
 /**
  * Creates the namespace.
  *
  * @internal
  */
-export function createJobs(call: Call, settings: Settings, { telemetry, random }: JobsNeeds): Jobs {
-  const polling: Polling = { call, channel: openChannel('wait'), settings, telemetry, random };
+export function createJobs(start: Start): Jobs {
+  const call = callAfter(start);
+  const channel = openChannel('wait');
 
   return {
     status: (query, options) => call(jobStatus, query, options),
@@ -141,14 +132,12 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
       // The ids are copied now, because the caller may change the object before the iteration begins.
       const ids = copyIds(job);
       return createAbortableIterable(async function* (stop) {
-        const plan = readWaitOptions(options);
-        if (!stop.aborted) yield* watchJob(ids, { polling, plan, stop });
+        yield* watchJob(ids, { polling: { ...start(), channel }, plan: readWaitOptions(options), stop });
       });
     },
     async waitForCompletion(job, options) {
       const plan = readWaitOptions(options);
-      const ids = copyIds(job);
-      const statuses = watchJob(ids, { polling, plan, stop: undefined });
+      const statuses = watchJob(copyIds(job), { polling: { ...start(), channel }, plan, stop: undefined });
       for await (const seen of statuses) if (seen.complete) return seen;
       throw new Error('unreachable: a watch ends with a completed job or an error');
     },
@@ -156,7 +145,7 @@ export function createJobs(call: Call, settings: Settings, { telemetry, random }
       createAbortableIterable(async function* (stop) {
         const plan = readWaitOptions(options);
         assertIterable(jobs);
-        if (!stop.aborted) yield* waitForEach(jobs, { polling, plan, stop });
+        yield* waitForEach(jobs, { polling: { ...start(), channel }, plan, stop });
       }),
   };
 }

@@ -4,12 +4,11 @@
  * @module
  */
 
-import type { ApiPromise } from '../call/api-promise.js';
-import type { Call } from '../call/call.js';
-import { ignoreErrors, type Telemetry } from '../events.js';
+import { type ApiPromise, beginOrReject } from '../call/api-promise.js';
+import { callAfter, type Start } from '../call/call.js';
+import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
-import type { Settings } from '../settings.js';
 import { callOptions, copyDate } from '../validation/input.js';
 import { findLink } from './find-link.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
@@ -188,22 +187,23 @@ export interface Links {
  *
  * @internal
  */
-export function createLinks(
-  call: Call,
-  { defaultCallbackUrl, wire }: Settings,
-  { warn }: Pick<Telemetry, 'warn'>,
-): Links {
-  const firstPage = createFirstPage(wire.firstPage);
+export function createLinks(start: Start): Links {
+  const call = callAfter(start);
+  const firstPage = createFirstPage(() => start().settings.wire.firstPage);
   return {
-    create: (link, options) => {
-      warnOfMissingCallback(link, warn);
-      return call(createLink, addDefaultCallbackUrl(link, defaultCallbackUrl), options);
-    },
+    create: (link, options) =>
+      beginOrReject(() => {
+        const { settings, telemetry } = start();
+        warnOfMissingCallback(link, telemetry.warn);
+        return call(createLink, addDefaultCallbackUrl(link, settings.defaultCallbackUrl), options);
+      }),
     update: (refId, changes, options) => call(updateLink, addRefId(changes, refId), options),
     disable: (refId, options) => call(updateLink, { refId, isDisabled: true }, options),
     get: (refId, options) => call(getLink, { refId }, options),
     list: (options) => createLinkList({ options, firstPage, fetch: fetchPage }),
     async find(query, options = {}) {
+      // If a lazy client cannot be started, its error has the caller's frame only here.
+      start();
       // The input is copied before anything is awaited, so that later changes by the caller have no effect.
       const given = { query: copySearch(query), options: copyInput(options, findOptionNames) };
       return findLink({ ...given, firstPage, fetch: fetchPage });

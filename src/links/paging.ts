@@ -37,22 +37,26 @@ export interface Trail {
 /** The client's knowledge of the number of the first page of a list. */
 export interface FirstPage {
   /** The number in the client's options; null if the client learns it from a response. */
-  readonly configured: number | null;
+  configured(): number | null;
   /** The number; null while it is not known. */
   current(): number | null;
   /** Learns the number from a first page. Each first page replaces the number, because a service may change it. */
   learn(page: FetchedPage): void;
 }
 
-export function createFirstPage(given: 'auto' | 0 | 1): FirstPage {
-  const configured = given === 'auto' ? null : given;
+/** Creates a {@link FirstPage}. The option is read when a page is there, because a lazy client may not have started. */
+export function createFirstPage(readOption: () => 'auto' | 0 | 1): FirstPage {
+  const configured = () => {
+    const option = readOption();
+    return option === 'auto' ? null : option;
+  };
   let learnt: number | null = null;
   // The first iteration of a list and its awaits share a first page, so `learn` may run twice for this page. Only the
   // first run counts, because another list may have learned a newer number since then.
   const learntFrom = new WeakSet<FetchedPage>();
   return {
     configured,
-    current: () => configured ?? learnt,
+    current: () => configured() ?? learnt,
     learn: (page) => {
       if (!learntFrom.has(page)) learnt = page.data.meta.currentPage;
       learntFrom.add(page);
@@ -74,7 +78,7 @@ export function placePage(
   firstPage: FirstPage,
 ): PlacedPage {
   const { links, meta } = fetched.data;
-  const { configured } = firstPage;
+  const configured = firstPage.configured();
   if (page !== undefined && meta.currentPage !== page) {
     throw createPagingError(fetched, 'meta.currentPage', `must be ${page}, the requested page`);
   }

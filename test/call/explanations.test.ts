@@ -1,16 +1,11 @@
 // What is likely wrong when the service cannot be reached, in words: by the codes of Node and Bun, and by what Deno says.
 
-import { createMockService } from 'hosted-client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
 import { describeConnectionFailure } from '../../src/runtime/connection-failure.js';
 import { findUnusedProxy } from '../../src/runtime/unused-proxy.js';
 import { clientOf, failed, now, rejection } from '../support/fake-fetch.js';
 
-const code = '../../src/call/explanations.js';
-
 afterEach(() => {
-  vi.doUnmock(code);
-  vi.resetModules();
   vi.unstubAllEnvs();
   vi.unstubAllGlobals();
 });
@@ -142,49 +137,6 @@ test("a caller's own fetch is told nothing of proxies and of the kit", async () 
   const error = await rejection(client.links.get('ref-1'));
 
   expect((error as Error).message).not.toMatch(/PROXY|kit/);
-});
-
-const withoutWords = () => {
-  vi.resetModules();
-  vi.doMock(code, () => {
-    throw new Error('EMFILE');
-  });
-};
-
-test('an error whose words cannot be loaded says what it can', async () => {
-  withoutWords();
-  const { HostedClient } = await import('hosted-client');
-  const { sandbox, fetch } = createMockService();
-  const options = { ...sandbox.clientOptions, maxRetries: 0 };
-  const broken = new HostedClient({ ...options, fetch: () => Promise.reject(failed('ECONNRESET')) });
-  const refused = new HostedClient({ ...options, fetch: () => Promise.reject(failed('ECONNREFUSED')) });
-  const rejected = new HostedClient({ ...options, fetch, apiKey: 'another' });
-
-  const errors = await Promise.all([broken, refused, rejected].map(({ links }) => rejection(links.get('ref-1'))));
-
-  // What is not known counts as sent.
-  expect(errors).toMatchObject([{ outcome: 'unknown' }, { outcome: 'unknown' }, { outcome: 'refused' }]);
-  expect(errors.map((error) => (error as Error).message)).toEqual([
-    'Cannot get a link: the connection broke',
-    'Cannot get a link: the connection broke',
-    'Cannot get a link: the service does not accept the signature (status 400, code 2205); check that partner id and key are those of the sandbox environment, not of production',
-  ]);
-});
-
-test('a call that is aborted while the words are loaded rejects with the reason', async () => {
-  vi.resetModules();
-  const { HostedClient } = await import('hosted-client');
-  const { clientOptions } = createMockService().sandbox;
-  const ending = new AbortController();
-  const reason = new Error('stop');
-  const fetch = async () => {
-    // Behind the failure, and before the words.
-    queueMicrotask(() => setImmediate(() => ending.abort(reason)));
-    throw failed('ECONNRESET');
-  };
-  const client = new HostedClient({ ...clientOptions, fetch });
-
-  await expect(client.links.get('ref-1', { signal: ending.signal })).rejects.toBe(reason);
 });
 
 // Proxies ---------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import { HostedResponseError, HostedValidationError, type Link } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { clientOf } from '../support/fake-fetch.js';
 import { type Pager, serve, type WirePage } from './page-service.js';
 
@@ -352,22 +352,4 @@ test('a page that is not the one asked for is an error', async () => {
   const { client } = serve((page) => listOf(dated(20))(page === 10 ? 3 : page, 0));
 
   await expect(client.links.find({ name: 'a' })).rejects.toMatchObject({ code: 'response', reason: 'paging' });
-});
-
-test('its code is loaded with the first use, and loaded anew where that failed', async () => {
-  const code = '../../src/links/find-link.js';
-  vi.resetModules();
-  vi.doMock(code, () => {
-    throw new Error('EMFILE');
-  });
-  const { HostedClient } = await import('hosted-client');
-  const { sandbox, fetch } = createMockService();
-  const client = new HostedClient({ ...sandbox.clientOptions, fetch });
-
-  const error = await client.links.find({ name: 'a' }).catch((reason: unknown) => reason);
-  vi.doUnmock(code);
-
-  expect(error).toMatchObject({ code: 'connection', operation: 'links.list', outcome: 'not_sent', retryable: true });
-  await expect(client.links.find({ name: 'a' })).resolves.toBeNull();
-  vi.resetModules();
 });
