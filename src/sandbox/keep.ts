@@ -6,10 +6,22 @@
  * @module
  */
 
-import { accessSync, constants, mkdirSync, readFileSync, realpathSync, renameSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { canLockFiles, lockFile } from '../runtime/file-lock.js';
+import { isOpenToOthers, narrow } from '../runtime/private-files.js';
+import { quoteForShell } from '../runtime/shell.js';
 import { createConfigError } from './options.js';
 
 /** The delay, in ms, between a change and the writing of the state. A change is on disk in less than half a second. */
@@ -37,6 +49,7 @@ export function openFolder(folder: string, write: () => string): Keeper {
   const path = makeFolder(resolve(folder));
   const file = join(path, 'sandbox.json');
   const unlock = lockFolder(path);
+  narrowFiles(path);
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
   let isHeld = true;
@@ -44,11 +57,13 @@ export function openFolder(folder: string, write: () => string): Keeper {
   async function writeState(): Promise<void> {
     const next = `${file}.next`;
     try {
-      await writeFile(next, write(), { mode: 0o600 });
+      // Something else can be there, for example a link to another file. A link is removed, and never followed.
+      await rm(next, { force: true });
+      await writeFile(next, write(), { flag: 'wx', mode: 0o600 });
       await rename(next, file);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      process.emitWarning(`The sandbox could not write its state into ${file} (${code})`, 'HostedSandboxWarning');
+      warn(`The sandbox could not write its state into ${file} (${code})`);
     }
   }
 
@@ -85,7 +100,8 @@ export function openFolder(folder: string, write: () => string): Keeper {
 
 function readKept(file: string, unlock: () => void): string | null {
   try {
-    return readFileSync(file, 'utf8');
+    // A link, or anything else than a file, is as unreadable as a state that is no JSON.
+    return lstatSync(file).isFile() ? readFileSync(file, 'utf8') : '';
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     unlock();
@@ -95,16 +111,44 @@ function readKept(file: string, unlock: () => void): string | null {
 
 /**
  * Creates the folder, and returns its real path. So different paths to one folder (for example symbolic links) lead to
- * the same lock.
+ * the same lock. No other user may use a folder that is new or empty.
  */
 function makeFolder(path: string): string {
   try {
-    mkdirSync(path, { recursive: true });
+    mkdirSync(path, { recursive: true, mode: 0o700 });
     accessSync(path, constants.R_OK | constants.W_OK);
+    if (readdirSync(path).length === 0) narrow(path, 0o700);
     return realpathSync(path);
   } catch (error) {
     throw createFolderError(error);
   }
+}
+
+/**
+ * Narrows the sandbox's files, so that other users cannot use them, and warns if they could before. The folder can have
+ * other files too, so its mode is not changed.
+ */
+function narrowFiles(path: string): void {
+  const folder = statSync(path);
+  const files = readdirSync(path)
+    .filter((name) => name.startsWith('sandbox.json'))
+    .map((name) => join(path, name));
+  for (const file of files) {
+    const status = lstatSync(file);
+    if (!status.isFile() || !isOpenToOthers(status)) continue;
+    const how = narrow(file, 0o600) ? 'it is narrowed now' : `narrow it: chmod go-rwx ${quoteForShell(file)}`;
+    // Nobody reaches a file in a folder that they may not enter.
+    if (isOpenToOthers(folder, 0o011))
+      warn(`Other users of this machine could use ${file}, which has the state of a sandbox: ${how}`);
+  }
+  if (isOpenToOthers(folder, 0o022)) {
+    const how = `chmod go-w ${quoteForShell(path)}`;
+    warn(`Other users of this machine can replace the files of the sandbox in ${path}: ${how}`);
+  }
+}
+
+function warn(message: string): void {
+  process.emitWarning(message, 'HostedSandboxWarning');
 }
 
 /** Locks the folder. The lock ends with the process, even if the process is killed. */
@@ -112,15 +156,17 @@ function lockFolder(path: string): () => void {
   if (!canLockFiles()) {
     throw createConfigError({ path: 'folder', message: 'must be left out: this version of Node cannot lock a folder' });
   }
-  let unlock: (() => void) | null;
+  let locked: ReturnType<typeof lockFile>;
   try {
-    unlock = lockFile(join(path, 'sandbox.lock'));
+    locked = lockFile(join(path, 'sandbox.lock'));
   } catch (error) {
-    if (!/not a database/.test(String(error))) throw createFolderError(error);
+    throw createFolderError(error);
+  }
+  if (typeof locked === 'function') return locked;
+  if (locked === 'foreign') {
     const problem = `must be a folder of a sandbox: delete the file "sandbox.lock" in ${path}, because it is not the lock of a sandbox`;
     throw createConfigError({ path: 'folder', message: problem });
   }
-  if (unlock !== null) return unlock;
   const message = `must be a folder that no other sandbox uses: stop the sandbox that uses ${path}, or choose another folder`;
   throw createConfigError({ path: 'folder', message });
 }

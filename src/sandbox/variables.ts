@@ -6,6 +6,7 @@
  */
 
 import type { Environment } from '../options.js';
+import { quoteForShell } from '../runtime/shell.js';
 
 /** The URLs of a sandbox, and the key of a client. */
 export interface Connection {
@@ -25,11 +26,6 @@ export function writeVariables({ partnerId, apiKey, baseUrls }: Connection): str
     HOSTED_PRODUCTION_BASE_URL: baseUrls.production,
   };
   return Object.entries(variables)
-    .map(([name, value]) => `export ${name}=${quote(value)}`)
+    .map(([name, value]) => `export ${name}=${quoteForShell(value)}`)
     .join('\n');
-}
-
-/** Writes a value for a shell: in single quotes if it has characters with a special meaning. */
-function quote(value: string): string {
-  return /^[\w:/.-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

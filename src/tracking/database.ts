@@ -62,9 +62,10 @@ function openPool(pool: SqlPool, bossModule: BossModule, end: () => Promise<void
 
 async function openFolder(folder: string, bossModule: BossModule): Promise<Database> {
   const { PGlite } = await loadLite();
-  const unlock = folder.startsWith('memory://') ? () => {} : lockFolder(folder);
+  const isInMemory = folder.startsWith('memory://');
+  const { path, unlock } = isInMemory ? { path: folder, unlock: () => {} } : lockFolder(folder);
   try {
-    const lite = new PGlite(folder);
+    const lite = new PGlite(path);
     await lite.waitReady;
     const { run } = createSql(lite);
     return {

@@ -30,8 +30,8 @@ export interface TrackerOptions {
   /** Your own pool. `stop()` does not close it. */
   pool?: SqlPool;
   /**
-   * A folder for the files of PGlite. A process locks the folder, so only one process at a time can use it. Use
-   * `'memory://'` for tests.
+   * A folder for the files of PGlite. A process locks the folder, so only one process at a time can use it. Other users
+   * of the machine must not be able to use it: a new or empty folder gets the mode 700. Use `'memory://'` for tests.
    */
   folder?: string;
   /**

@@ -6,10 +6,16 @@
 
 import { HostedError, nameClass, type Task } from '../errors/hosted-error.js';
 
+interface Given {
+  readonly task?: Task;
+  readonly cause?: unknown;
+}
+
 /**
  * The database of a tracker cannot be used. `reason` says why:
  * - `unreachable`: the database does not respond, or it responds with an error. `cause.code` is the SQLSTATE or the
- *   code of the connection error.
+ *   code of the connection error. For a folder: other users of the machine may use it; then `retryable` is
+ *   false.
  * - `locked`: another process, or another tracker of this process, uses the folder.
  * - `not_migrated`: tables or queues of the tracker or of pg-boss are missing, or belong to an older version.
  * - `newer`: the tables belong to a newer version of this package.
@@ -24,14 +30,11 @@ export class HostedStorageError extends HostedError {
   readonly reason: 'unreachable' | 'locked' | 'not_migrated' | 'newer' | 'peer_missing';
 
   /** @internal */
-  constructor(
-    reason: HostedStorageError['reason'],
-    why: string,
-    given: { readonly task?: Task; readonly cause?: unknown } = {},
-  ) {
+  constructor(reason: HostedStorageError['reason'], why: string, given: Given & { readonly retryable?: boolean } = {}) {
     const code = codeOf(given.cause);
     const cause = code === null ? undefined : { cause: Object.assign(new Error(code), { code }) };
-    super(why, { task: given.task ?? 'use the tracker', retryable: reason === 'unreachable' }, cause);
+    const retryable = given.retryable ?? reason === 'unreachable';
+    super(why, { task: given.task ?? 'use the tracker', retryable }, cause);
     this.reason = reason;
   }
 

@@ -1,12 +1,24 @@
 /** What a folder keeps: over a stop, a kill, a broken file and a second sandbox. */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HostedClient, HostedConfigError } from 'hosted-client';
 import { type SandboxOptions, startSandbox } from 'hosted-client/sandbox';
 import { createMockService } from 'hosted-client/testing';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newLink, receiving, running } from './running.js';
 
 function folderOfTest(): string {
@@ -258,4 +270,110 @@ test('a lock that is a file of something else is named', async () => {
 
   expect(error).toBeInstanceOf(HostedConfigError);
   expect(String(error)).toContain('delete the file "sandbox.lock"');
+});
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+/** Listens to the warnings of the process. */
+function warnings(): readonly string[] {
+  const lines: string[] = [];
+  const spy = vi.spyOn(process, 'emitWarning').mockImplementation((line) => void lines.push(String(line)));
+  onTestFinished(() => spy.mockRestore());
+  return lines;
+}
+
+describe.skipIf(process.platform === 'win32')('other users', () => {
+  test.each(['new', 'empty'])('can use nothing in a folder that was %s, with a umask of 0', async (kind) => {
+    const before = process.umask(0);
+    onTestFinished(() => void process.umask(before));
+    const lines = warnings();
+    const folder = join(folderOfTest(), 'state');
+    if (kind === 'empty') mkdirSync(folder, { mode: 0o777 });
+
+    const { sandbox, client } = await start({ folder });
+    await client.links.create(newLink);
+    await sandbox.stop();
+
+    expect(modeOf(folder)).toBe('700');
+    expect(readdirSync(folder).map((name) => [name, modeOf(join(folder, name))])).toEqual([
+      ['sandbox.json', '600'],
+      ['sandbox.lock', '600'],
+    ]);
+    expect(lines).toEqual([]);
+  });
+
+  test('are kept out of the sandbox’s files in a folder of theirs, and a warning says so', async () => {
+    const folder = folderOfTest();
+    const first = await start({ folder });
+    const { refId } = await first.client.links.create(newLink);
+    await first.sandbox.stop();
+    const files = ['sandbox.json', 'sandbox.json.unreadable-1', 'sandbox.lock', 'notes.txt'];
+    for (const name of files) {
+      if (name !== 'sandbox.json' && name !== 'sandbox.lock') writeFileSync(join(folder, name), '');
+      chmodSync(join(folder, name), 0o666);
+    }
+    chmodSync(folder, 0o777);
+    const lines = warnings();
+
+    const { client } = await running({ folder });
+
+    expect((await client.links.get(refId)).refId).toBe(refId);
+    expect(files.map((name) => modeOf(join(folder, name)))).toEqual(['600', '600', '600', '666']);
+    expect(modeOf(folder)).toBe('777');
+    expect(lines).toEqual([
+      expect.stringMatching(/sandbox\.json, .* it is narrowed now$/),
+      expect.stringMatching(/sandbox\.json\.unreadable-1, .* it is narrowed now$/),
+      `Other users of this machine can replace the files of the sandbox in ${folder}: chmod go-w ${folder}`,
+    ]);
+  });
+
+  test.each([
+    ['a link to a file', (next: string, target: string) => symlinkSync(target, next)],
+    ['a link to nothing', (next: string, target: string) => symlinkSync(`${target}-missing`, next)],
+    ['a pipe', (next: string) => void execFileSync('mkfifo', [next])],
+    ['a file that all may write', (next: string) => writeFileSync(next, 'planted', { mode: 0o666 })],
+  ])('lead the next state nowhere by %s', async (_what, plant) => {
+    const folder = folderOfTest();
+    const target = join(folderOfTest(), 'target');
+    writeFileSync(target, 'of another program', { mode: 0o640 });
+    const { sandbox, client } = await start({ folder });
+    plant(join(folder, 'sandbox.json.next'), target);
+
+    const { refId } = await client.links.create(newLink);
+    await sandbox.stop();
+
+    expect(state(folder).service).toContain(refId);
+    expect(modeOf(join(folder, 'sandbox.json'))).toBe('600');
+    expect([readFileSync(target, 'utf8'), modeOf(target)]).toEqual(['of another program', '640']);
+    expect(existsSync(`${target}-missing`)).toBe(false);
+  });
+
+  test.each([
+    ['a link', (file: string, target: string) => symlinkSync(target, file)],
+    ['a pipe', (file: string) => void execFileSync('mkfifo', [file])],
+    ['a folder', (file: string) => mkdirSync(file)],
+  ])('make the sandbox read nothing by %s in place of its state', async (_what, plant) => {
+    const folder = folderOfTest();
+    const target = join(folderOfTest(), 'target');
+    writeFileSync(target, 'of another program', { mode: 0o640 });
+    plant(join(folder, 'sandbox.json'), target);
+    const lines = warnings();
+
+    const { sandbox, client } = await start({ folder });
+    const { refId } = await client.links.create(newLink);
+    await sandbox.stop();
+
+    expect(lines).toEqual([expect.stringContaining('has renamed the file to')]);
+    expect(state(folder).service).toContain(refId);
+    expect([readFileSync(target, 'utf8'), modeOf(target)]).toEqual(['of another program', '640']);
+  });
+
+  test('cannot lead the lock to another file by a link', async () => {
+    const folder = folderOfTest();
+    const target = join(folderOfTest(), 'target');
+    symlinkSync(target, join(folder, 'sandbox.lock'));
+
+    await expect(startSandbox({ port: 0, folder })).rejects.toThrow('delete the file "sandbox.lock"');
+    expect(existsSync(target)).toBe(false);
+  });
 });

@@ -1,0 +1,21 @@
+/**
+ * Writes values for the commands of a shell.
+ *
+ * @module
+ */
+
+/** Quotes a value that has characters with a special meaning, so that a shell reads exactly this value. */
+export function quoteForShell(value: string): string {
+  if (/^[\w:/.-]+$/.test(value)) return value;
+  const quoted = value.replaceAll("'", "'\\''");
+  if (!hidden.test(value)) return `'${quoted}'`;
+  const escaped = value.replace(/['\\]/g, '\\$&').replace(new RegExp(hidden, 'gu'), toEscape);
+  return `$'${escaped}'`;
+}
+
+/** Characters that would change how a line looks in a terminal. */
+const hidden = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
+
+function toEscape(character: string): string {
+  return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
+}

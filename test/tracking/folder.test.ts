@@ -1,0 +1,239 @@
+// The folder of a tracker: who else may use it.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createTracker } from 'hosted-client/tracking';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { lockFolder } from '../../src/tracking/folder-lock.js';
+import { createWorld } from './world.ts';
+
+const isRoot = process.geteuid?.() === 0;
+const nobody = 65_534;
+
+/** A folder that other users may enter, so that only what is made in it can keep them out. */
+function makeParent(): string {
+  const parent = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'tracked-')));
+  fs.chmodSync(parent, 0o755);
+  onTestFinished(() => fs.rmSync(parent, { recursive: true, force: true }));
+  return parent;
+}
+
+/** A folder with this mode, and with a file in it unless it is to be empty. */
+function makeFolder(mode: number, { name = 'jobs', isEmpty = false } = {}): string {
+  const folder = join(makeParent(), name);
+  fs.mkdirSync(folder);
+  if (!isEmpty) fs.writeFileSync(join(folder, 'notes.txt'), 'of somebody');
+  fs.chmodSync(folder, mode);
+  return folder;
+}
+
+function open(folder: string) {
+  const { client } = createWorld({ pool: {} } as never);
+  return createTracker({ client, folder });
+}
+
+/** Does what `createTracker()` does before it opens PGlite, which takes seconds. */
+function lockAndUnlock(folder: string): void {
+  lockFolder(folder).unlock();
+}
+
+async function errorOf(folder: string): Promise<Error> {
+  return open(folder).then(
+    () => new Error('The tracker was created'),
+    (error: Error) => error,
+  );
+}
+
+function modeOf(path: string): string {
+  return (fs.statSync(path).mode & 0o777).toString(8);
+}
+
+function withUmask(umask: number): void {
+  const before = process.umask(umask);
+  onTestFinished(() => void process.umask(before));
+}
+
+/** What another user can do with these paths. */
+function usableBy(uid: number, paths: readonly string[]): readonly string[] {
+  const script = `for path; do
+    [ -r "$path" ] && echo "read $path"
+    [ -w "$path" ] && echo "write $path"
+    [ -x "$path" ] && echo "enter $path"
+  done
+  cat -- "$@" 2>/dev/null | head -c 100`;
+  const { stdout, status } = spawnSync('sh', ['-c', script, 'sh', ...paths], {
+    uid,
+    gid: uid,
+    cwd: '/',
+    encoding: 'utf8',
+  });
+  expect(status).not.toBeNull();
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+function listAll(folder: string): readonly string[] {
+  return [folder, ...fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))];
+}
+
+/** The functions of `fs`, as a mount has them that keeps no modes. */
+function keepNoModes(): void {
+  const getBuiltinModule = process.getBuiltinModule.bind(process);
+  const onMount = { ...fs, chmodSync: () => {} };
+  const spy = vi.spyOn(process, 'getBuiltinModule');
+  spy.mockImplementation(((name: string) => (name === 'node:fs' ? onMount : getBuiltinModule(name))) as never);
+  onTestFinished(() => spy.mockRestore());
+}
+
+describe.skipIf(process.platform === 'win32')('other users', () => {
+  test.each(['022', '000', '077'])('find a new folder, its parents and its lock closed, with umask %s', (umask) => {
+    withUmask(Number.parseInt(umask, 8));
+    const parent = makeParent();
+    const folder = join(parent, 'new', 'jobs');
+
+    lockAndUnlock(folder);
+
+    expect([join(parent, 'new'), folder].map(modeOf)).toEqual(['700', '700']);
+    expect(modeOf(`${folder}.lock`)).toBe('600');
+  });
+
+  test.runIf(isRoot)('can read, write and list nothing of it, while it is used and after', async () => {
+    withUmask(0);
+    const folder = join(makeParent(), 'jobs');
+    const tracker = await open(folder);
+    await tracker.track({ userId: 'user-1', jobId: 'job-1', context: 'planted' });
+    const paths = [...listAll(folder), `${folder}.lock`];
+
+    const whileUsed = usableBy(nobody, paths);
+    await tracker.stop();
+
+    expect(paths.length).toBeGreaterThan(900);
+    expect(whileUsed).toEqual([]);
+    expect(usableBy(nobody, [...listAll(folder), `${folder}.lock`])).toEqual([]);
+    fs.chmodSync(folder, 0o755);
+    expect(usableBy(nobody, listAll(folder)).length).toBeGreaterThan(900);
+  });
+
+  test.each(['777', '755', '2770', '701'])('can use an empty folder of mode %s no longer', (mode) => {
+    const folder = makeFolder(Number.parseInt(mode, 8), { isEmpty: true });
+
+    lockAndUnlock(folder);
+
+    expect(modeOf(folder)).toBe('700');
+  });
+
+  test.each(['755', '770', '750', '701', '702', '777'])(
+    'keep the tracker out of a folder with data that has mode %s',
+    async (mode) => {
+      const folder = makeFolder(Number.parseInt(mode, 8));
+
+      const error = await errorOf(folder);
+
+      expect(error).toMatchObject({ name: 'HostedStorageError', reason: 'unreachable', retryable: false });
+      expect(error.message).toContain(`its mode is ${mode}`);
+      expect(error.message).toContain(`use a subfolder, such as ${folder}/tracking`);
+      expect(fs.readdirSync(folder)).toEqual(['notes.txt']);
+      expect(modeOf(folder)).toBe(mode);
+    },
+  );
+
+  test.each(['jobs', 'my jobs', "o'neill", '$(touch planted)', '-jobs', 'a\nb', 'a\u202eb', '`id`\\"\u001b[31m'])(
+    'have to go by the command of the error for the folder %j',
+    async (name) => {
+      const folder = makeFolder(0o777, { name });
+      fs.chmodSync(join(folder, 'notes.txt'), 0o666);
+
+      const { message } = await errorOf(folder);
+      execFileSync('bash', ['-c', /(chmod .*)$/.exec(message)?.[1] ?? 'false'], { cwd: '/' });
+
+      expect(message).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+      expect([folder, join(folder, 'notes.txt')].map(modeOf)).toEqual(['700', '600']);
+      lockAndUnlock(folder);
+    },
+  );
+
+  test('keep it out of an empty folder whose mount keeps no modes', async () => {
+    const folder = makeFolder(0o777, { isEmpty: true });
+    keepNoModes();
+
+    const error = await errorOf(folder);
+
+    expect(error).toMatchObject({ reason: 'unreachable', retryable: false });
+    expect(error.message).toContain('or, if its mount does not allow this, use a subfolder');
+    expect(fs.readdirSync(folder)).toEqual([]);
+  });
+
+  test.runIf(isRoot)('keep it out of their own folders, and nothing is left there', async () => {
+    const folder = makeFolder(0o700, { isEmpty: true });
+    fs.chownSync(folder, nobody, nobody);
+
+    const error = await errorOf(folder);
+
+    expect(error).toMatchObject({ reason: 'unreachable', retryable: false });
+    expect(error.message).toContain('belongs to another user');
+    expect([fs.readdirSync(folder), fs.existsSync(`${folder}.lock`)]).toEqual([[], false]);
+  });
+
+  test('find a lock closed that was open before', () => {
+    const folder = join(makeParent(), 'jobs');
+    fs.writeFileSync(`${folder}.lock`, '');
+    fs.chmodSync(`${folder}.lock`, 0o666);
+
+    lockAndUnlock(folder);
+
+    expect(modeOf(`${folder}.lock`)).toBe('600');
+  });
+
+  test('cannot lead the lock to another file by a link', async () => {
+    const folder = join(makeParent(), 'jobs');
+    const target = join(makeParent(), 'target');
+    fs.symlinkSync(target, `${folder}.lock`);
+
+    const error = await errorOf(folder);
+
+    expect(error).toMatchObject({ reason: 'unreachable', retryable: false });
+    expect(error.message).toContain(`${folder}.lock is a link`);
+    expect(fs.existsSync(target)).toBe(false);
+  });
+
+  test.runIf(isRoot)('cannot own the lock', async () => {
+    const folder = join(makeParent(), 'jobs');
+    fs.writeFileSync(`${folder}.lock`, '');
+    fs.chownSync(`${folder}.lock`, nobody, nobody);
+
+    expect(await errorOf(folder)).toMatchObject({ reason: 'unreachable', retryable: false });
+  });
+});
+
+test('a lock that is a file of something else is named, and not changed', async () => {
+  const folder = join(makeParent(), 'jobs');
+  fs.writeFileSync(`${folder}.lock`, '4711\n');
+
+  const error = await errorOf(folder);
+
+  expect(error).toMatchObject({ reason: 'unreachable', retryable: false });
+  expect(error.message).toContain(`${folder}.lock`);
+  expect(fs.readFileSync(`${folder}.lock`, 'utf8')).toBe('4711\n');
+});
+
+test('a folder has one lock by each of its paths', async () => {
+  const folder = join(makeParent(), 'jobs');
+  const link = join(makeParent(), 'link');
+  fs.symlinkSync(folder, link);
+  fs.mkdirSync(folder, { mode: 0o700 });
+  const tracker = await open(link);
+  onTestFinished(() => tracker.stop());
+
+  expect(await errorOf(folder)).toMatchObject({ reason: 'locked' });
+  expect(await errorOf(link)).toMatchObject({ reason: 'locked' });
+});
+
+test('a folder that was rejected is not locked', async () => {
+  const folder = makeFolder(0o755);
+  await errorOf(folder);
+  fs.chmodSync(folder, 0o700);
+
+  lockAndUnlock(folder);
+});
