@@ -26,7 +26,7 @@ import { createWorkingTracker } from './working-tracker.js';
  * @returns The tracker. It begins to work when `onCompletion` is called.
  * @throws {HostedConfigError} when options are invalid. The error lists every problem.
  * @throws {HostedStorageError} when the database cannot be reached, the role may not create the tables, the folder is
- *   in use or open to other users of the machine, or a package is missing.
+ *   in use, damaged or open to other users of the machine, or a package is missing.
  *
  * @example With PostgreSQL
  * ```ts

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { openLite } from './folder-files.js';
 import { lockFolder } from './folder-lock.js';
 import type { Place } from './options.js';
 import { type BossDatabase, type BossModule, loadBoss, loadLite, loadPg, type OwnPool } from './peers.js';
@@ -61,12 +62,11 @@ function openPool(pool: SqlPool, bossModule: BossModule, end: () => Promise<void
 }
 
 async function openFolder(folder: string, bossModule: BossModule): Promise<Database> {
-  const { PGlite } = await loadLite();
+  const module = await loadLite();
   const isInMemory = folder.startsWith('memory://');
   const { path, unlock } = isInMemory ? { path: folder, unlock: () => {} } : lockFolder(folder);
   try {
-    const lite = new PGlite(path);
-    await lite.waitReady;
+    const lite = await openLite(module, path);
     const { run } = createSql(lite);
     return {
       run,

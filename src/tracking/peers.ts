@@ -99,6 +99,11 @@ export interface BossModule {
   readonly fromPglite: (lite: Lite) => BossDatabase;
 }
 
+/** The exports of PGlite that are used. */
+export interface LiteModule {
+  readonly PGlite: new (folder: string) => Lite;
+}
+
 /** Loads pg-boss. */
 export async function loadBoss(): Promise<BossModule> {
   return (await load('pg-boss', () => import('pg-boss' as string))) as BossModule;
@@ -112,11 +117,8 @@ export async function loadPg(): Promise<{ readonly Pool: new (options: object) =
 }
 
 /** Loads PGlite. */
-export async function loadLite(): Promise<{ readonly PGlite: new (folder: string) => Lite }> {
-  const name = '@electric-sql/pglite';
-  return (await load(name, () => import('@electric-sql/pglite' as string))) as {
-    readonly PGlite: new (folder: string) => Lite;
-  };
+export async function loadLite(): Promise<LiteModule> {
+  return (await load('@electric-sql/pglite', () => import('@electric-sql/pglite' as string))) as LiteModule;
 }
 
 async function load(name: string, importPeer: () => Promise<unknown>): Promise<unknown> {

@@ -14,8 +14,8 @@ interface Given {
 /**
  * The database of a tracker cannot be used. `reason` says why:
  * - `unreachable`: the database does not respond, or it responds with an error. `cause.code` is the SQLSTATE or the
- *   code of the connection error. For a folder: other users of the machine may use it; then `retryable` is
- *   false.
+ *   code of the connection error. For a folder: its files are damaged, or other users of the machine may use it; then
+ *   `retryable` is false.
  * - `locked`: another process, or another tracker of this process, uses the folder.
  * - `not_migrated`: tables or queues of the tracker or of pg-boss are missing, or belong to an older version.
  * - `newer`: the tables belong to a newer version of this package.
@@ -59,6 +59,16 @@ export function codeOf(error: unknown): string | null {
 /** SQLSTATEs for a table, schema, column or function that does not exist. */
 const absent: ReadonlySet<string> = new Set(['42P01', '3F000', '42703', '42883']);
 
+/** SQLSTATEs for a file that is damaged, cut or missing. */
+const damaged: ReadonlySet<string> = new Set(['XX001', 'XX002', '58P01']);
+
+/** Creates the error of a database whose files are damaged. */
+export function createDamageError(given: Given): HostedStorageError {
+  const why =
+    'files of the database are damaged, cut, missing or unreadable, for example after a full disk, or in a copy that was made while the database was in use: restore the database, or the folder, from a backup; if there is none, delete the folder, and track again the jobs that your own tables have';
+  return new HostedStorageError('unreachable', why, { ...given, retryable: false });
+}
+
 /** Turns a driver's error into an error that contains no values of a row. */
 export function toStorageError(error: unknown, task?: Task): HostedStorageError {
   if (error instanceof HostedStorageError) return error;
@@ -71,6 +81,7 @@ export function toStorageError(error: unknown, task?: Task): HostedStorageError 
       given,
     );
   }
+  if (code !== null && damaged.has(code)) return createDamageError(given);
   const why =
     code === null
       ? 'the database did not respond'

@@ -1,12 +1,15 @@
-// The folder of a tracker: who else may use it.
+// The folder of a tracker: who else may use it, and what is said when its files are damaged.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { PGlite } from '@electric-sql/pglite';
+import { HostedClient } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
 import { createTracker } from 'hosted-client/tracking';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { lockFolder } from '../../src/tracking/folder-lock.js';
 import { createWorld } from './world.ts';
 
@@ -236,4 +239,96 @@ test('a folder that was rejected is not locked', async () => {
   fs.chmodSync(folder, 0o700);
 
   lockAndUnlock(folder);
+});
+
+describe('damaged files', () => {
+  const parent = fs.mkdtempSync(join(tmpdir(), 'tracked-'));
+  const whole = join(parent, 'whole');
+  let table = '';
+
+  beforeAll(async () => {
+    const service = createMockService();
+    const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+    const tracker = await createTracker({ client, folder: whole });
+    await tracker.track(
+      Array.from({ length: 100 }, (_, at) => ({ userId: `user-${at}`, jobId: `planted-${at}`, context: 'planted' })),
+    );
+    await tracker.stop();
+    const lite = new PGlite(whole);
+    const { rows } = await lite.query<{ path: string }>(
+      "select pg_relation_filepath('hosted_tracking.tracked') as path",
+    );
+    table = rows[0]?.path ?? '';
+    await lite.close();
+  });
+
+  afterAll(() => fs.rmSync(parent, { recursive: true, force: true }));
+
+  /** A copy of the folder, in which a file is cut, or removed. */
+  function copyWith(file: string, bytes: number | null): string {
+    const folder = join(makeParent(), 'jobs');
+    fs.cpSync(whole, folder, { recursive: true });
+    fs.chmodSync(folder, 0o700);
+    if (bytes === null) fs.rmSync(join(folder, file));
+    else fs.truncateSync(join(folder, file), bytes);
+    return folder;
+  }
+
+  function expectDamage(error: unknown): void {
+    expect(error).toMatchObject({ name: 'HostedStorageError', reason: 'unreachable', retryable: false });
+    const { message } = error as Error;
+    expect(message).toContain('files of the database are damaged, cut, missing or unreadable');
+    expect(message).toContain('restore the database, or the folder, from a backup');
+    expect(message).toContain('delete the folder, and track again the jobs that your own tables have');
+    expect(JSON.stringify(error)).not.toContain('planted');
+  }
+
+  const wal = 'pg_wal/000000010000000000000001';
+
+  test.each([
+    [wal, 0],
+    [wal, 1_000_000],
+    [wal, null],
+    ['global/pg_control', 0],
+    ['global/pg_control', 100],
+    ['global/pg_control', null],
+    ['PG_VERSION', 0],
+    // PGlite would create an empty database over the tables.
+    ['PG_VERSION', null],
+    ['pg_xact/0000', 0],
+  ] as const)('createTracker() rejects with what to do where %s has %s bytes', async (file, bytes) => {
+    const folder = copyWith(file, bytes);
+
+    expectDamage(await errorOf(folder));
+
+    fs.cpSync(join(whole, file), join(folder, file));
+    const tracker = await open(folder);
+    expect(await tracker.stats()).toMatchObject({ tracking: 100 });
+    await tracker.stop();
+  });
+
+  test.each([0, 8_192])(
+    'a table of %s bytes is an error that says what to do, at the latest when it is read',
+    async (bytes) => {
+      const folder = copyWith(table, bytes);
+      const tracker = await open(folder);
+      onTestFinished(() => tracker.stop());
+
+      expectDamage(await tracker.get({ userId: 'user-99', jobId: 'planted-99' }).catch((error: unknown) => error));
+    },
+  );
+
+  test('a full disk is not taken for damage', async () => {
+    const folder = copyWith(wal, 0);
+    const getBuiltinModule = process.getBuiltinModule.bind(process);
+    const full = { ...fs, statfsSync: () => ({ bavail: 100, bsize: 4_096 }) };
+    const spy = vi.spyOn(process, 'getBuiltinModule');
+    spy.mockImplementation(((name: string) => (name === 'node:fs' ? full : getBuiltinModule(name))) as never);
+    onTestFinished(() => spy.mockRestore());
+
+    const error = await errorOf(folder);
+
+    expect(error).toMatchObject({ reason: 'unreachable', retryable: true });
+    expect(error.message).toContain('its disk is full: free at least 100 MB');
+  });
 });
