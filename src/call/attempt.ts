@@ -7,7 +7,6 @@
 import type { ErrorFacts, Outcome } from '../errors/hosted-error.js';
 import type { HostedEvent, Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
-import type { TracingChannel } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
 import type { AgeNotice, ClockSkew } from './clock-skew.js';
 import type { Encoded, Operation, OperationFacts } from './operation.js';
@@ -22,8 +21,6 @@ export interface SharedState {
   readonly retryTokens: TokenBucket;
   readonly signingTimes: Readonly<Record<'links' | 'jobs', SigningTimes>>;
   readonly noticeAge: AgeNotice;
-  /** The tracing channels; null on a platform without them. */
-  readonly channels: Readonly<Record<'call' | 'attempt', TracingChannel | null>>;
   /** Gives a random number from 0 to 1. */
   readonly random: () => number;
 }
@@ -77,8 +74,6 @@ export interface CallFacts {
   readonly part: PartOf | undefined;
   /** The trace message, completed when the call ends; null if the channel of calls has no subscriber. */
   readonly traced: CallTrace | null;
-  /** The tracing channel of attempts; null if it has no subscriber when the call begins. */
-  readonly attemptChannel: TracingChannel | null;
   /** Every signature that the call has sent. All calls of a wait share one list. */
   readonly sent: SentSignatures;
 }

@@ -10,7 +10,7 @@ import { HostedTimeoutError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { type Limits, withTimeout } from '../runtime/clock.js';
-import { openChannel } from '../runtime/tracing-channel.js';
+import { trace } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
 import { type ApiPromise, beginOrReject, type CallResult, createApiPromise } from './api-promise.js';
 import {
@@ -29,7 +29,7 @@ import { readResponse } from './response.js';
 import { createTokenBucket, reportFailure, runAttempts } from './retry.js';
 import { createSentSignatures } from './sent-signatures.js';
 import { createSigningTimes } from './signing-times.js';
-import { traceCall } from './tracing.js';
+import { describeCall } from './tracing.js';
 import { send } from './transport.js';
 
 /**
@@ -75,7 +75,6 @@ export function createCall(
     skew,
     retryTokens: createTokenBucket(),
     signingTimes: createSigningTimes(settings.wire),
-    channels: { call: openChannel('call'), attempt: openChannel('attempt') },
     noticeAge: createAgeNotice(settings, telemetry.warn),
     random,
   };
@@ -94,19 +93,20 @@ function run<Input, Output>(
   given: Given,
 ): Promise<CallResult<Output>> {
   shared.telemetry.calls += 1;
-  const { call: channel, attempt } = shared.channels;
-  const attemptChannel = attempt?.hasSubscribers ? attempt : null;
-  const begun = { id: shared.telemetry.calls, shared, operation, attemptChannel };
-  const begin = (traced: CallTrace | null): Promise<CallResult<Output>> => {
-    let call: RunningCall<Input, Output>;
-    try {
-      call = beginCall({ ...begun, traced }, given);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    return runAttempts(call, runAttempt);
-  };
-  return channel?.hasSubscribers ? traceCall(channel, begun, begin) : begin(null);
+  const begun = { id: shared.telemetry.calls, shared, operation };
+  return trace(
+    'call',
+    () => describeCall(begun),
+    (traced: CallTrace | null) => {
+      let call: RunningCall<Input, Output>;
+      try {
+        call = beginCall({ ...begun, traced }, given);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+      return runAttempts(call, runAttempt);
+    },
+  );
 }
 
 async function runAttempt<Input, Output>(attempt: Attempt<RunningCall<Input, Output>>): Promise<CallResult<Output>> {
@@ -126,7 +126,7 @@ async function runAttempt<Input, Output>(attempt: Attempt<RunningCall<Input, Out
 
 /** @throws {HostedValidationError} when the input or the options are invalid. */
 function beginCall<Input, Output>(
-  begun: Pick<RunningCall<Input, Output>, 'id' | 'shared' | 'operation' | 'traced' | 'attemptChannel'>,
+  begun: Pick<RunningCall<Input, Output>, 'id' | 'shared' | 'operation' | 'traced'>,
   { input, options, part }: Given,
 ): RunningCall<Input, Output> {
   const { shared, operation } = begun;

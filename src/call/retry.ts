@@ -19,7 +19,6 @@ import {
   outcomeWithoutResponse,
   type TokenBucket,
 } from './attempt.js';
-import { traceAttempt } from './tracing.js';
 
 /**
  * Runs attempts of a call until one succeeds, or until another attempt would not help.
@@ -36,8 +35,7 @@ export async function runAttempts<Call extends CallFacts, Output>(
     for (;;) {
       attempt = beginAttempt(call, before);
       try {
-        const { attemptChannel } = call;
-        const output = await (attemptChannel ? traceAttempt(attemptChannel, attempt, runAttempt) : runAttempt(attempt));
+        const output = await runAttempt(attempt);
         call.options.signal?.throwIfAborted();
         if (call.part === undefined) call.shared.retryTokens.earn();
         reportEnd(call, 'ok', attempt);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { completeMessage, openChannel, type TraceMessage, trace } from '../runtime/tracing-channel.js';
+import { completeMessage, type TraceMessage, trace } from '../runtime/tracing-channel.js';
 import type { Delivery } from './reports.js';
 
 /** The message of the channel `hosted-client:callback`. */
@@ -17,13 +17,15 @@ export interface CallbackMessage extends TraceMessage {
 
 /** Handles a delivery with `process`, and publishes the delivery if the channel has a subscriber. */
 export function traceDelivery(process: () => Promise<Delivery>): Promise<Delivery> {
-  const channel = openChannel('callback');
-  if (!channel?.hasSubscribers) return process();
-  const message: CallbackMessage = { result: null, status: null, errorCode: null };
-  return trace(channel, message, async () => {
-    const delivery = await process();
-    const { result, reason, status } = delivery;
-    completeMessage(message, { result, status, errorCode: reason });
-    return delivery;
-  });
+  const begun: CallbackMessage = { result: null, status: null, errorCode: null };
+  return trace(
+    'callback',
+    () => begun,
+    async (message) => {
+      const delivery = await process();
+      const { result, reason, status } = delivery;
+      if (message) completeMessage(message, { result, status, errorCode: reason });
+      return delivery;
+    },
+  );
 }

@@ -9,7 +9,7 @@
 import { builtinModule } from './builtin-module.js';
 
 /** The channels. The full name of each channel begins with `hosted-client:`, for example `hosted-client:call`. */
-export type ChannelName = 'call' | 'attempt' | 'wait' | 'callback';
+export type ChannelName = 'call' | 'wait' | 'callback';
 
 /** The channel of one step of a trace, as `node:diagnostics_channel` creates it. */
 interface Channel {
@@ -60,7 +60,7 @@ function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
     const isComplete = Object.hasOwn(Object.getPrototypeOf(channel), 'hasSubscribers');
     return isComplete ? channel : addSubscriberCheck(channel);
   };
-  return { call: open('call'), attempt: open('attempt'), wait: open('wait'), callback: open('callback') };
+  return { call: open('call'), wait: open('wait'), callback: open('callback') };
 }
 
 // The tracing channels of Bun lack this property.
@@ -76,13 +76,28 @@ function addSubscriberCheck(channel: Steps): TracingChannel {
 }
 
 /**
- * Runs `run` within the subscribers' contexts, and publishes its steps. `run` must complete `message` before it
- * settles, because the last steps are published as soon as it settles.
+ * Runs `run` within the contexts of the channel's subscribers, and publishes its steps. `run` must complete its message
+ * before it settles, because the last steps are published as soon as it settles. Without a subscriber, the message is
+ * null, and nothing is published.
  */
-export async function trace<T>(channel: TracingChannel, message: TraceMessage, run: () => T | Promise<T>): Promise<T> {
+export function trace<Message extends TraceMessage, T>(
+  name: ChannelName,
+  describe: () => Message,
+  run: (message: Message | null) => Promise<T>,
+): Promise<T> {
+  const channel = openChannel(name);
+  return channel?.hasSubscribers ? traceOn(channel, describe(), run) : run(null);
+}
+
+/** Runs `run` as {@link trace} does, on a channel that has subscribers. */
+export async function traceOn<Message extends TraceMessage, T>(
+  channel: TracingChannel,
+  message: Message,
+  run: (message: Message) => Promise<T>,
+): Promise<T> {
   let running: Promise<T> | undefined;
   const runOnce = () => {
-    running ??= (async () => run())();
+    running ??= (async () => run(message))();
     return running;
   };
   enter(channel, message, () => void runOnce());

@@ -1,4 +1,4 @@
-// Calls and attempts on the tracing channels of node:diagnostics_channel.
+// Calls on the tracing channels of node:diagnostics_channel.
 
 import { tracingChannel } from 'node:diagnostics_channel';
 import { HostedClient } from 'hosted-client';
@@ -52,37 +52,19 @@ test.each(operations)('$name is one message, complete at its end', async ({ name
   expect(new Set(seen.map(({ identity }) => identity)).size).toBe(1);
 });
 
-test('attempts are messages of their own, within their call', async () => {
-  const { seen, ended } = subscribeTo('call', 'attempt');
+test('a call of two attempts is one message', async () => {
+  const { seen, ended } = subscribeTo('call');
   const unavailable = new Response(null, { status: 503 });
   const { client } = clientOf([unavailable, get.answer()], { clock: recordingClock() });
 
   await get.call(client);
 
-  expect(stepsOf(seen)).toEqual([
-    'call start',
-    'attempt start',
-    'attempt end',
-    'call end',
-    'attempt error',
-    'attempt asyncStart',
-    'attempt asyncEnd',
-    'attempt start',
-    'attempt end',
-    'attempt asyncStart',
-    'attempt asyncEnd',
-    'call asyncStart',
-    'call asyncEnd',
-  ]);
-  expect(ended('attempt')).toMatchObject([
-    { callId: 1, attempt: 1, status: 503, outcome: 'refused', errorCode: 'server' },
-    { callId: 1, attempt: 2, status: 200, outcome: 'ok', errorCode: null },
-  ]);
+  expect(stepsOf(seen)).toEqual(['call start', 'call end', 'call asyncStart', 'call asyncEnd']);
   expect(ended('call')).toMatchObject([{ callId: 1, attempts: 2, status: 200, outcome: 'ok', errorCode: null }]);
 });
 
-test('fetch runs within the stores of call and attempt, also after a pause, and the caller does not', async () => {
-  const { inside, seen } = subscribeTo('call', 'attempt');
+test('fetch runs within the stores of its call, also after a pause, and the caller does not', async () => {
+  const { inside, seen } = subscribeTo('call');
   const within: (readonly object[])[] = [];
   const note = (response: Response) => () => {
     within.push(inside());
@@ -96,13 +78,9 @@ test('fetch runs within the stores of call and attempt, also after a pause, and 
   expect(inside()).toEqual([]);
   await call;
 
-  const [callMessage, first, , , , , , second] = seen.map(({ identity }) => identity);
-  expect(within.map((messages) => messages.map((message) => message === callMessage))).toEqual([
-    [true, false],
-    [true, false],
-  ]);
-  expect(within[0]?.[1]).toBe(first);
-  expect(within[1]?.[1]).toBe(second);
+  const callMessage = seen[0]?.identity;
+  expect(within).toEqual([[callMessage], [callMessage]]);
+  for (const [message] of within) expect(message).toBe(callMessage);
   expect(inside()).toEqual([]);
 });
 
@@ -144,7 +122,7 @@ test('a call that fails has its code at step error, and its outcome', async () =
 });
 
 test('a call that its caller aborts is no error', async () => {
-  const { seen, ended } = subscribeTo('call', 'attempt');
+  const { seen, ended } = subscribeTo('call');
   const { client, arrived } = clientOf(() => new Promise<Response>(() => undefined));
   const stopping = new AbortController();
 
@@ -154,14 +132,11 @@ test('a call that its caller aborts is no error', async () => {
   await call;
 
   expect(seen.filter(({ step }) => step === 'error')).toEqual([]);
-  expect([...ended('attempt'), ...ended('call')]).toMatchObject([
-    { outcome: 'aborted', errorCode: null },
-    { outcome: 'aborted', errorCode: null, attempts: 1 },
-  ]);
+  expect(ended('call')).toMatchObject([{ outcome: 'aborted', errorCode: null, attempts: 1 }]);
 });
 
 test('messages hold no ids, keys, bodies or paths of base URLs', async () => {
-  const { seen } = subscribeTo('call', 'attempt', 'wait', 'callback');
+  const { seen } = subscribeTo('call', 'wait', 'callback');
   const answers = [new Response('planted-body', { status: 400 }), get.answer()];
   const { client } = clientOf(answers, {
     partnerId: 'planted-partner',
@@ -174,7 +149,7 @@ test('messages hold no ids, keys, bodies or paths of base URLs', async () => {
     await client.jobs.status({ userId: 'planted-user', jobId: 'planted-job' }).catch(() => undefined);
   }
 
-  expect(seen.length).toBeGreaterThan(20);
+  expect(seen.length).toBeGreaterThan(12);
   expect(JSON.stringify(seen)).not.toContain('planted');
 });
 
@@ -207,7 +182,7 @@ test.each<[string, (message: object) => void]>([
       }),
   ],
 ])('a subscriber that %s changes no call, no wait and no delivery', async (_what, change) => {
-  const channels = ['call', 'attempt', 'wait', 'callback'].map((name) => tracingChannel(`hosted-client:${name}`));
+  const channels = ['call', 'wait', 'callback'].map((name) => tracingChannel(`hosted-client:${name}`));
   for (const { start } of channels) start.subscribe(change as (message: unknown) => void);
   onTestFinished(() => {
     for (const { start } of channels) start.unsubscribe(change as (message: unknown) => void);

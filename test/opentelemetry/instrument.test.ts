@@ -368,7 +368,7 @@ test('disable() ends it: no span and no measurement comes any more, and what is 
   instrumentation.disable();
 
   expect(named('hosted jobs.status')).toHaveLength(1);
-  for (const name of ['call', 'attempt', 'wait', 'callback']) {
+  for (const name of ['call', 'wait', 'callback']) {
     expect(tracingChannel(`hosted-client:${name}`).hasSubscribers).toBe(false);
   }
   expect((await read())['hosted.client.call.duration'] ?? []).toHaveLength(1);

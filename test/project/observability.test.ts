@@ -54,7 +54,7 @@ test('the table of events names every type and its properties', async () => {
 });
 
 test('the table of channels names every one and its properties', async () => {
-  const { seen } = subscribeTo('call', 'attempt', 'wait', 'callback');
+  const { seen } = subscribeTo('call', 'wait', 'callback');
 
   await runEverything();
 

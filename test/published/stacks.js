@@ -60,7 +60,7 @@ function subscribe() {
   const { channel } = globalThis.process.getBuiltinModule('node:diagnostics_channel');
   const { AsyncLocalStorage } = globalThis.process.getBuiltinModule('node:async_hooks');
   const ends = [];
-  for (const name of ['call', 'attempt', 'wait', 'callback']) {
+  for (const name of ['call', 'wait', 'callback']) {
     const start = channel(`tracing:hosted-client:${name}:start`);
     const store = new AsyncLocalStorage();
     start.bindStore(store, (message) => message);

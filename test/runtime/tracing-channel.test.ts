@@ -8,7 +8,7 @@ import {
   runInside,
   type TraceMessage,
   type TracingChannel,
-  trace,
+  traceOn,
 } from '../../src/runtime/tracing-channel.js';
 
 afterEach(() => {
@@ -44,7 +44,7 @@ test.each<[string, (message: object, run: () => void) => void]>([
 ])('what is traced runs once where a store %s', async (_what, runStores) => {
   const run = vi.fn(async () => 'its value');
 
-  expect(await trace(channelOf(runStores), message(), run)).toBe('its value');
+  expect(await traceOn(channelOf(runStores), message(), run)).toBe('its value');
   expect(run).toHaveBeenCalledTimes(1);
   expect(beginTrace(channelOf(runStores), message()).inside(() => 'a part of it')).toBe('a part of it');
 });
@@ -56,7 +56,7 @@ test('what is traced runs once where a store runs it later', async () => {
     runLater = start;
   });
 
-  const value = await trace(channel, message(), run);
+  const value = await traceOn(channel, message(), run);
   runLater?.();
 
   expect(value).toBe('its value');
@@ -70,7 +70,7 @@ test('what is traced and throws rejects, and runs once', async () => {
   });
 
   await expect(
-    trace(
+    traceOn(
       channelOf((_message, start) => start()),
       message(),
       run,
@@ -93,7 +93,7 @@ test('a subscriber of the start may run what is traced in a context of its own',
   onTestFinished(() => channel.start.unsubscribe(subscriber));
 
   const observed = openChannel('call');
-  await trace(observed as TracingChannel, message(), async () => void order.push('run'));
+  await traceOn(observed as TracingChannel, message(), async () => void order.push('run'));
 
   expect(order).toEqual(['before', 'run', 'after']);
 });

@@ -6,7 +6,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { HostedClient } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 
-const names = ['call', 'attempt', 'wait', 'callback'];
+const names = ['call', 'wait', 'callback'];
 const store = new AsyncLocalStorage();
 
 /** Collects what the channels publish at their ends; all that runs within has `'traced'` as its store. */
