@@ -107,20 +107,26 @@ export interface Attempt<Call extends CallFacts = CallFacts> {
    * attempt, another call may change the client's correction.
    */
   readonly offsetMs: number;
-  /** Whether this attempt, or an earlier one, was made only to get a new signature. */
-  readonly isResigned: boolean;
-  /** Whether an earlier attempt was sent and may have had an effect. */
-  readonly isUnsettled: boolean;
-  /**
-   * The signed time of the previous attempt, if the response to that attempt was signed for the same time; otherwise
-   * null.
-   */
-  readonly collided: SigningTime | null;
+  /** The attempts before this one, oldest first. */
+  readonly history: readonly PastAttempt[];
   /** The time that the attempt is signed for; null until it is signed. */
   signedFor: SigningTime | null;
   progress: 'not sent' | 'sent' | 'answered';
   /** The HTTP status of the response; null until there is a response. */
   status: number | null;
+}
+
+/** An attempt that failed, and that another attempt follows. */
+export interface PastAttempt {
+  /** Whether the attempt was sent and may have had an effect. */
+  readonly mayHaveActed: boolean;
+  /** The time that the attempt was signed for; null if it was not signed. */
+  readonly signedFor: SigningTime | null;
+  /**
+   * Why another attempt follows: the response was signed for the same time (`'collision'`), the signed time was
+   * corrected (`'clock'`), or the error is retryable.
+   */
+  readonly retriedFor: 'collision' | 'clock' | 'error';
 }
 
 /** The facts about an attempt, for the error that ends it. */
@@ -130,10 +136,15 @@ export function factsOf(attempt: Attempt, outcome: Outcome): ErrorFacts {
   return { operation: operation.name, outcome, attempts: attempt.number, retryable };
 }
 
+/** Whether an earlier attempt may have had an effect. */
+export function mayHaveActedBefore({ history }: Pick<Attempt, 'history'>): boolean {
+  return history.some(({ mayHaveActed }) => mayHaveActed);
+}
+
 /**
  * Decides the outcome of an attempt without a response. The outcome says whether the service may have received the
  * request.
  */
-export function outcomeWithoutResponse({ progress, isUnsettled }: Pick<Attempt, 'progress' | 'isUnsettled'>): Outcome {
-  return progress !== 'not sent' || isUnsettled ? 'unknown' : 'not_sent';
+export function outcomeWithoutResponse(attempt: Pick<Attempt, 'progress' | 'history'>): Outcome {
+  return attempt.progress !== 'not sent' || mayHaveActedBefore(attempt) ? 'unknown' : 'not_sent';
 }

@@ -25,7 +25,7 @@ import {
 } from '../protocol/assumptions.js';
 import { parseHttpDate } from '../protocol/date-time.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
-import type { Attempt } from './attempt.js';
+import { type Attempt, mayHaveActedBefore } from './attempt.js';
 import { explainRejection } from './explanations.js';
 import type { TransportResponse } from './transport.js';
 
@@ -66,7 +66,7 @@ export function createServiceError(
     requestId,
     retryable,
     // A gateway can send a timeout or a server error after the service has acted.
-    mayHaveActed: attempt.isUnsettled || meaning === 'timeout' || meaning === 'server',
+    mayHaveActed: mayHaveActedBefore(attempt) || meaning === 'timeout' || meaning === 'server',
   };
   const said = serviceCode === null ? `status ${status}` : `status ${status}, code ${serviceCode}`;
 

@@ -102,9 +102,9 @@ function chooseTime(attempt: Attempt): number {
   const { operation, part, shared } = attempt.call;
   const times = shared.signingTimes[operation.route.host];
   const isPoll = part !== undefined && part.sent !== null;
-  attempt.signedFor = attempt.collided
-    ? times.nextAfterCollision(attempt.collided, now, isPoll)
-    : times.next(now, isPoll);
+  const last = attempt.history.at(-1);
+  const collided = last?.retriedFor === 'collision' ? last.signedFor : null;
+  attempt.signedFor = collided ? times.nextAfterCollision(collided, now, isPoll) : times.next(now, isPoll);
   return correctTime(attempt.signedFor.time, attempt.offsetMs, now);
 }
 

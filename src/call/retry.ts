@@ -17,6 +17,7 @@ import {
   type CallOutcome,
   factsOf,
   outcomeWithoutResponse,
+  type PastAttempt,
   type TokenBucket,
 } from './attempt.js';
 
@@ -30,10 +31,10 @@ export async function runAttempts<Call extends CallFacts, Output>(
   runAttempt: (attempt: Attempt<Call>) => Promise<Output>,
 ): Promise<Output> {
   let attempt: Attempt<Call> | null = null;
-  let before: FailedAttempt | null = null;
+  let history: readonly PastAttempt[] = [];
   try {
     for (;;) {
-      attempt = beginAttempt(call, before);
+      attempt = beginAttempt(call, history);
       try {
         const output = await runAttempt(attempt);
         call.options.signal?.throwIfAborted();
@@ -41,7 +42,7 @@ export async function runAttempts<Call extends CallFacts, Output>(
         reportEnd(call, 'ok', attempt);
         return output;
       } catch (error) {
-        before = await waitForRetry(error, attempt);
+        history = [...history, await waitForRetry(error, attempt)];
       }
     }
   } catch (error) {
@@ -55,13 +56,13 @@ export async function runAttempts<Call extends CallFacts, Output>(
 }
 
 /** @throws the error if another attempt would not help. */
-async function waitForRetry(error: unknown, failed: Attempt): Promise<FailedAttempt> {
+async function waitForRetry(error: unknown, failed: Attempt): Promise<PastAttempt> {
   const { call, number } = failed;
   call.options.signal?.throwIfAborted();
   if (!isHostedError(error)) throw error;
   const retry = chooseRetry(error, failed);
   if (retry === null) throw error;
-  const { delayMs } = retry;
+  const { delayMs, retriedFor } = retry;
   const { id: callId, operation, shared } = call;
   shared.telemetry.report?.({
     type: 'retry',
@@ -73,9 +74,10 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<FailedAtte
   });
   // The pause and the start of the next attempt may fail, too. If one of them fails, the outcome of the call depends on
   // whether an attempt so far may have had an effect.
-  failed.progress = mayHaveHadEffect(error) ? 'sent' : 'not sent';
-  if (delayMs > 0 || !retry.isResigned) await pause(call, delayMs, error);
-  return { ...retry, failed, error };
+  const mayHaveActed = mayHaveHadEffect(error);
+  failed.progress = mayHaveActed ? 'sent' : 'not sent';
+  if (delayMs > 0 || retriedFor === 'error') await pause(call, delayMs, error);
+  return { mayHaveActed, signedFor: failed.signedFor, retriedFor };
 }
 
 /**
@@ -89,23 +91,16 @@ async function pause({ options, shared }: CallFacts, delayMs: number, error: Any
   });
 }
 
-interface FailedAttempt extends Retry {
-  readonly failed: Attempt;
-  readonly error: AnyHostedError;
-}
-
-function beginAttempt<Call extends CallFacts>(call: Call, before: FailedAttempt | null): Attempt<Call> {
+function beginAttempt<Call extends CallFacts>(call: Call, history: readonly PastAttempt[]): Attempt<Call> {
   const { settings, skew } = call.shared;
   const { clock } = settings;
   return {
     call,
-    number: before ? before.failed.number + 1 : 1,
-    startedAt: before ? clock.elapsed() : call.startedAt,
-    begunAt: before ? clock.now() : call.begunAt,
+    number: history.length + 1,
+    startedAt: history.length > 0 ? clock.elapsed() : call.startedAt,
+    begunAt: history.length > 0 ? clock.now() : call.begunAt,
     offsetMs: skew.offsetMs,
-    isResigned: before !== null && (before.isResigned || before.failed.isResigned),
-    isUnsettled: before !== null && (before.failed.isUnsettled || before.failed.progress === 'sent'),
-    collided: before?.isResigned && before.error.code === 'signature' ? before.failed.signedFor : null,
+    history,
     signedFor: null,
     progress: 'not sent',
     status: null,
@@ -179,8 +174,7 @@ function durationSince(startedAt: number | undefined, { elapsed }: WaitingClock)
 interface Retry {
   /** How long to wait before the retry, in ms. */
   readonly delayMs: number;
-  /** Whether the retry is made only to get a new signature. */
-  readonly isResigned: boolean;
+  readonly retriedFor: PastAttempt['retriedFor'];
 }
 
 /** Chooses the retry after a failed attempt; null if there is none. */
@@ -191,7 +185,7 @@ function chooseRetry(error: AnyHostedError, attempt: Attempt): Retry | null {
   // real error.
   if (retry === null || shared.settings.clock.elapsed() + retry.delayMs >= endsAt) return null;
   // A retry for a new signature takes no tokens, because the service did not fail. A call makes only one such retry.
-  return retry.isResigned || shared.retryTokens.take() ? retry : null;
+  return retry.retriedFor !== 'error' || shared.retryTokens.take() ? retry : null;
 }
 
 // A new signature helps in two cases. In the first case, the service signed its response for the time of our request,
@@ -199,10 +193,12 @@ function chooseRetry(error: AnyHostedError, attempt: Attempt): Retry | null {
 // time. In the second case, the service rejected the time that we signed, and now the correct time is known.
 function chooseNewSignature(error: AnyHostedError, attempt: Attempt): Retry | null {
   const { operation, part, shared } = attempt.call;
-  if (attempt.isResigned || (isLast(attempt) && part === undefined)) return null;
-  if (isReflected(error)) return { delayMs: shared.signingTimes[operation.route.host].passingMs, isResigned: true };
+  const isResigned = attempt.history.some(({ retriedFor }) => retriedFor !== 'error');
+  if (isResigned || (isLast(attempt) && part === undefined)) return null;
+  const { passingMs } = shared.signingTimes[operation.route.host];
+  if (isReflected(error)) return { delayMs: passingMs, retriedFor: 'collision' };
   const isTimeCorrected = error.code === 'authentication' && shared.skew.offsetMs !== attempt.offsetMs;
-  return isTimeCorrected ? { delayMs: 0, isResigned: true } : null;
+  return isTimeCorrected ? { delayMs: 0, retriedFor: 'clock' } : null;
 }
 
 function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
@@ -213,7 +209,7 @@ function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
   // reject an earlier retry, and a long sleep would look like a call that hangs.
   if (retryAfterMs > assumedMaxRetryAfterMs) return null;
   const drawnMs = Math.floor(attempt.call.shared.random() * longestMs);
-  return { delayMs: Math.max(drawnMs, retryAfterMs), isResigned: false };
+  return { delayMs: Math.max(drawnMs, retryAfterMs), retriedFor: 'error' };
 }
 
 function isLast({ number, call }: Attempt): boolean {

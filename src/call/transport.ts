@@ -170,8 +170,8 @@ function createConnectionError(
   attempt: Attempt,
   { reason, isNotSent, isLasting, why }: Failure,
 ): HostedConnectionError {
-  const { isUnsettled } = attempt;
-  const outcome = outcomeWithoutResponse({ progress: isNotSent ? 'not sent' : attempt.progress, isUnsettled });
+  const { history } = attempt;
+  const outcome = outcomeWithoutResponse({ progress: isNotSent ? 'not sent' : attempt.progress, history });
   // The platform's error may contain the request, so only its code is passed on.
   const options = reason ? { cause: Object.assign(new Error(reason), { code: reason }) } : {};
   const facts = factsOf(attempt, outcome);
