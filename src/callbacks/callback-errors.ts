@@ -28,3 +28,14 @@ export const callbackSource: Source = {
     new HostedSignatureError(reason, callbackFacts, reason === 'stale' ? staleness : undefined),
   createConfigError: (issues) => new HostedConfigError(issues, callbackFacts),
 };
+
+/** Creates the error for a callback that names one job more than its signed time may name. */
+export function createJobLimitError(): HostedSignatureError {
+  return createBusyError('its signature was used for too many different jobs');
+}
+
+/** Creates the error for a callback that is not handled now, but can be handled when it is redelivered. */
+export function createBusyError(why = 'another delivery of the same callback is being handled'): HostedSignatureError {
+  const facts = { ...callbackFacts, retryable: true };
+  return new HostedSignatureError('replayed', facts, `${why}; the callback has to be redelivered later`);
+}

@@ -6,8 +6,9 @@
 
 import { isHostedError } from '../errors/errors.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
+import { createBusyError } from './callback-errors.js';
 import { createConfirmedEvent, fetchStatus } from './confirm.js';
-import { beginDelivery, createBusyError, type Handle, runOnEvent, toKnownResult } from './handle-unconfirmed.js';
+import { beginDelivery, type Handle, runOnEvent, toKnownResult } from './handle-unconfirmed.js';
 import { type Hint, type HintLimits, namedJobOf, type Permit } from './hint-limits.js';
 import type { Begun, Lease } from './lease.js';
 import type { VerifiedCallback } from './read-callback.js';

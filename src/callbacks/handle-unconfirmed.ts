@@ -4,8 +4,7 @@
  * @module
  */
 
-import { HostedSignatureError } from '../errors/errors.js';
-import { callbackFacts, callbackSource } from './callback-errors.js';
+import { callbackSource, createBusyError, createJobLimitError } from './callback-errors.js';
 import { type HintLimits, namedJobOf } from './hint-limits.js';
 import { type Begun, begin, type Lease } from './lease.js';
 import type { VerifiedCallback } from './read-callback.js';
@@ -72,15 +71,4 @@ export async function runOnEvent(
   }
   await lease.commit();
   return { status: 200, result: 'accepted' };
-}
-
-/** Creates the error for a callback that names one job more than its signed time may name. */
-export function createJobLimitError(): HostedSignatureError {
-  return createBusyError('its signature was used for too many different jobs');
-}
-
-/** Creates the error for a callback that is not handled now, but can be handled when it is redelivered. */
-export function createBusyError(why = 'another delivery of the same callback is being handled'): HostedSignatureError {
-  const facts = { ...callbackFacts, retryable: true };
-  return new HostedSignatureError('replayed', facts, `${why}; the callback has to be redelivered later`);
 }

@@ -6,9 +6,9 @@
 
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import type { Settings } from '../settings.js';
-import { callbackSource } from './callback-errors.js';
+import { callbackSource, createBusyError, createJobLimitError } from './callback-errors.js';
 import { createHintHandling } from './handle-hint.js';
-import { createBusyError, createJobLimitError, createUnconfirmedHandling } from './handle-unconfirmed.js';
+import { createUnconfirmedHandling } from './handle-unconfirmed.js';
 import { createHintLimits, namedJobOf } from './hint-limits.js';
 import { begin } from './lease.js';
 import { limitStep } from './limit-step.js';
