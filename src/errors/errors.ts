@@ -188,7 +188,8 @@ export class HostedResponseError extends HostedError {
  * - `'reflected'`: it is the signature of our own request;
  * - `'replayed'`: a callback with this signature was received before. There are four cases: the signature has now come
  *   with another body; it was used for more jobs than `maxJobsPerSignature` allows; it was used too often for one job;
- *   the same callback is still being handled.
+ *   the same callback is still being handled. A tracker also gives this reason if callbacks have mentioned too many jobs
+ *   that wait for their first poll.
  *
  * @see §5 of docs/protocol.md
  */

@@ -6,10 +6,11 @@
  * @module
  */
 
+import { createBusyError, createJobLimitError } from '../callbacks/callback-errors.js';
 import type { CallbackEvent, ReplayGuard } from '../callbacks/types.js';
 import { HostedResponseError } from '../errors/errors.js';
-import { assumedMaxHintAgeMs, assumedRedeliverySeconds } from '../protocol/assumptions.js';
-import type { Context } from './context.js';
+import { assumedMaxHintAgeMs, assumedMaxJobs, assumedRedeliverySeconds } from '../protocol/assumptions.js';
+import { type Context, textOf } from './context.js';
 import { isRefId, isStorableId } from './input.js';
 import { createKey } from './keys.js';
 
@@ -36,13 +37,23 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
     return { maxAgeMs: assumedMaxHintAgeMs, replayGuard: everyOneIsNew, ...(maxBytes !== undefined && { maxBytes }) };
   }
 
-  /** Stores a callback. Resolves with true if the callback's job had already ended. */
-  async function keep({ userId, jobId, linkId }: CallbackEvent): Promise<boolean> {
+  /**
+   * Stores a callback. Resolves with true if the callback's job had already ended.
+   *
+   * @throws {HostedSignatureError} when the callback is not stored, because it names one job too many.
+   */
+  async function keep({ userId, jobId, linkId, signedAt }: CallbackEvent): Promise<boolean> {
     const key = await createKey(environment, ['job', userId, jobId]);
     const refId = isRefId(linkId) ? linkId : null;
     const linkKey = refId === null ? null : await createKey(environment, ['link', refId]);
-    const [row] = await database.run(statements.hear, [key, userId, jobId, refId, linkKey]);
-    heard();
+    // A callback without a readable date has been rejected as stale.
+    const signedMs = signedAt?.getTime() ?? 0;
+    const maxJobs = signedMs % 1_000 === 0 ? assumedMaxJobs.perSecond : assumedMaxJobs.perTime;
+    const [row] = await database.run(statements.hear, [key, userId, jobId, refId, linkKey, signedMs, maxJobs]);
+    const refusal = row ? textOf(row, 'refusal') : null;
+    if (refusal === 'time') throw createJobLimitError();
+    if (refusal === 'full') throw createBusyError(tooMany);
+    if (row?.is_written === true) heard();
     return row?.has_ended === true;
   }
 
@@ -70,6 +81,8 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
     },
   };
 }
+
+const tooMany = 'too many jobs that only callbacks have mentioned wait for their first poll';
 
 function canBeStored({ userId, jobId }: CallbackEvent): boolean {
   return isStorableId(userId) && isStorableId(jobId);

@@ -136,8 +136,16 @@ export function createDeliveries<C extends Json>(
       });
     }
     if (asking.length === 0) return 0;
-    // If jobs are due, the wait is twice as long, so that polls get as many tokens as deliveries.
-    return tokens === null ? heldMs : owedMs(tokens) * (first?.has_due === true ? 2 : 1);
+    return tokens === null ? heldMs : owedMs(tokens) * shareOf(first);
+  }
+
+  /**
+   * Returns the factor of the wait for tokens. If jobs are due, the wait is twice as long, so that polls get as many
+   * tokens as deliveries. If all due jobs are jobs that only callbacks have mentioned, polls get a quarter of the tokens.
+   */
+  function shareOf(row: Row | undefined): number {
+    if (row?.has_due === true) return 2;
+    return row?.has_told_due === true ? 4 / 3 : 1;
   }
 
   // If the result of a message cannot be stored, the message is delivered again after its lease.

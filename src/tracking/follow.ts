@@ -46,6 +46,7 @@ interface Note {
   readonly missing_told: number | null;
   readonly soon_ms: number | null;
   readonly is_late: boolean;
+  readonly is_first_answer: boolean;
 }
 
 /** Starts the loop. `signal` aborts the running requests. */
@@ -194,6 +195,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       missing_told: seen?.told ?? null,
       soon_ms: found.soonMs,
       is_late: found.isLate,
+      is_first_answer: found.isFirstAnswer,
     });
   }
 

@@ -8,7 +8,7 @@
 import { type AnyHostedError, type HostedErrorCode, isHostedError } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
 import { type Context, numberOf, textOf } from './context.js';
-import type { Health } from './health.js';
+import { type Health, isOfTheFleet } from './health.js';
 import { isItsOwnFault, waitOf } from './late.js';
 import { kinds } from './schema.js';
 import type { Row } from './sql.js';
@@ -25,6 +25,11 @@ export interface TakenRow {
   readonly lastError: string | null;
   /** True if the caller tracks the job, or the service knows it. False if only a callback has mentioned it. */
   readonly isProven: boolean;
+  /**
+   * For a job that only callbacks have mentioned: 0 until a poll has shown that the service knows nothing about the job,
+   * or rejects its ids. After that, the number of polls since then, including this poll.
+   */
+  readonly toldLooks: number;
   /** True if the deadline has passed. Then this is the last poll, unless it fails. */
   readonly isLate: boolean;
   /** How many polls have failed after the deadline. */
@@ -60,6 +65,8 @@ export type Found =
       readonly soonMs: number | null;
       /** True if the poll has failed after the deadline. */
       readonly isLate: boolean;
+      /** True if this is the first response about a job that only callbacks have mentioned, and the job is not found. */
+      readonly isFirstAnswer: boolean;
     }
   | { readonly is: 'nothing' };
 
@@ -84,6 +91,7 @@ export function readTaken(row: Row): TakenRow {
     polls: numberOf(row, 'polls'),
     lastError: textOf(row, 'last_error'),
     isProven: row.is_proven === true,
+    toldLooks: numberOf(row, 'told_looks'),
     isLate: row.is_late === true,
     lateLooks: numberOf(row, 'late_looks'),
     lateMs: numberOf(row, 'late_ms'),
@@ -128,16 +136,27 @@ export async function look(
   }
 }
 
-const unchanged = { is: 'noted', error: null, seen: null, status: null, soonMs: null, isLate: false } as const;
+const unchanged = {
+  is: 'noted',
+  error: null,
+  seen: null,
+  status: null,
+  soonMs: null,
+  isLate: false,
+  isFirstAnswer: false,
+} as const;
 
 /** `isOver` says that the job or link is not polled any more, because its deadline has passed. */
 function afterError(row: TakenRow, error: AnyHostedError, isOver: boolean): Found {
   const mayBeInvented = !row.isLink && !row.isProven && error.code === 'not_found';
-  if (mayBeInvented && (isOver || row.polls >= maxUnknownLooks)) return { is: 'unknown' };
+  if (mayBeInvented && (isOver || row.toldLooks >= maxUnknownLooks)) return { is: 'unknown' };
   if (isOver)
     return row.isLink ? { is: 'linkEnded' } : { is: 'ended', outcome: 'expired', error: error.code, status: null };
-  if (row.isLate) return { ...unchanged, error: error.code, soonMs: waitOf(row, error), isLate: true };
-  return row.lastError === error.code ? { is: 'nothing' } : { ...unchanged, error: error.code };
+  // A failure that may be the fleet's is no answer about the job, so the job still waits for its first look.
+  const isFirstAnswer = !row.isProven && row.toldLooks === 0 && !isOfTheFleet(error);
+  const noted = { ...unchanged, error: error.code, isFirstAnswer } as const;
+  if (row.isLate) return { ...noted, soonMs: waitOf(row, error), isLate: true };
+  return row.lastError === error.code && !isFirstAnswer ? { is: 'nothing' } : noted;
 }
 
 /**

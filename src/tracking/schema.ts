@@ -51,6 +51,7 @@ export function createTables(schema: string): readonly string[] {
   problem_code text,
   problem_since timestamptz,
   problem_looks integer not null default 0,
+  told_credit double precision not null default 1,
   kept_at timestamptz not null default now()
 ) with (fillfactor = 20, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0)`,
     `create table ${schema}.tracked (
@@ -60,12 +61,15 @@ export function createTables(schema: string): readonly string[] {
   late_since timestamptz,
   forced_at timestamptz,
   told_at timestamptz,
+  told_signed_at timestamptz,
   ended_at timestamptz,
   polls integer not null default 0,
   attempts integer not null default 0,
   missing integer not null default 0,
   missing_seen integer not null default 0,
   missing_told integer not null default 0,
+  told_turn integer,
+  told_looks smallint,
   step smallint not null default 0,
   late_looks smallint not null default 0,
   kind smallint not null,
@@ -82,12 +86,17 @@ export function createTables(schema: string): readonly string[] {
   context json
 ) with (fillfactor = 80, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_cost_delay = 1, autovacuum_analyze_threshold = 1000, autovacuum_analyze_scale_factor = 0.05)`,
-    `create index tracked_due on ${schema}.tracked (due) where due is not null`,
+    `create index tracked_due on ${schema}.tracked (due) where due is not null and is_proven`,
+    `create index tracked_told_turn on ${schema}.tracked (told_turn, told_signed_at desc, due)
+  where due is not null and not is_proven`,
+    `create index tracked_told_due on ${schema}.tracked (due)
+  where due is not null and not is_proven and told_at is not null`,
     `create index tracked_ended on ${schema}.tracked (state, ended_at, key) where ended_at is not null`,
     `create index tracked_link on ${schema}.tracked (link_ref_id) where link_ref_id is not null and kind = ${kinds.job}`,
     `create index tracked_links on ${schema}.tracked (link_ref_id) where kind = ${kinds.link}`,
     `create index tracked_told_link on ${schema}.tracked (told_link_ref_id) where told_link_ref_id is not null`,
-    `create index tracked_told on ${schema}.tracked (told_at) where not is_proven`,
+    `create index tracked_told on ${schema}.tracked (state, told_signed_at, told_looks)
+  where not is_proven and told_at is not null`,
   ];
 }
 

@@ -80,8 +80,9 @@ export interface Tracker<C extends Json = Json> {
    * @returns The content of the callback. The signature does not cover the body, so the content is only a hint.
    * @throws {HostedError} when the client's `callbacks.receive` would throw it. But this method also accepts a
    *   signature that was received before with another body.
-   * @throws {HostedSignatureError} when callbacks with the same signed time have named too many other jobs: 8, or 1,000
-   *   if the time is in whole seconds. The error is `retryable`: respond with 503.
+   * @throws {HostedSignatureError} when callbacks with the same signed time have named too many other jobs (8, or 1,000
+   *   if the time is in whole seconds), or when 10,000 jobs that only callbacks have mentioned wait for their first poll.
+   *   The error is `retryable`: respond with 503.
    * @throws {HostedStorageError} when the callback could not be stored. Respond with 503, so that the callback is
    *   redelivered.
    *
@@ -98,7 +99,7 @@ export interface Tracker<C extends Json = Json> {
    * Creates a web-standard handler that does the same as `receive`. It responds with 200 when the callback is stored.
    * It responds with 400, 401, 405, 408 or 413 in the same cases as `callbacks.handler`. It responds with 503 and
    * `Retry-After` when the callback could not be stored or read, when the signer or the clock failed, or when callbacks
-   * with the same signed time have named too many other jobs.
+   * have named too many jobs (see `receive`).
    *
    * @param options - How large a callback may be.
    * @returns A function that takes a request and resolves with a response. It never rejects.

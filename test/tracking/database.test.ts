@@ -248,13 +248,10 @@ describe.runIf(isThere)('on a PostgreSQL of its own', () => {
   test('a flood of callbacks with one signature makes no deadlock, and loses no genuine one', async () => {
     const world = createWorld(cluster);
     const tracker = await world.open({ pool: createPool('', 20) });
-    const seen = world.completeJob('approved');
-    const body = JSON.parse(await (await world.service.jobs.callback(seen)).text());
-    await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, told_at, is_proven)
-      select gen_random_uuid(), 0, 0, 'u', 'old' || n, now() - n * interval '1 second', false from generate_series(1, 9990) n`);
-    const flood = Array.from({ length: 300 }, (_, n) =>
-      JSON.stringify({ ...body, PartnerParams: { ...body.PartnerParams, job_id: `invented ${n}` } }),
-    );
+    await world.tellOf(9_990, 'old');
+    // In whole seconds, so that the signature may name so many.
+    const timestamp = `${new Date().toISOString().slice(0, 19)}Z`;
+    const flood = Array.from({ length: 300 }, (_, n) => world.write({ timestamp, jobId: `invented ${n}` }));
 
     const results = await Promise.allSettled(flood.map((text) => tracker.receive(text)));
 

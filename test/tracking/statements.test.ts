@@ -30,12 +30,15 @@ test.runIf(databases.some(({ name }) => name === 'PostgreSQL'))(
     const [first] = await world.rows('select key from TRACKED where state = 2 limit 1');
     const [link] = await world.rows('select key from TRACKED where kind = 1 limit 1');
     const key = String(first?.key);
+    const unknown = '00000000-0000-8000-8000-000000000000';
+    const heard = [unknown, 'user', 'job', 'link-7', link?.key, 0, 8];
     const keys = JSON.stringify([key]);
     const list = JSON.stringify([{ key, link_ref_id: null, last_error: null, attempts: 0, is_late: false }]);
     const plans: readonly [name: keyof typeof statements, values: unknown[]][] = [
       ['claim', [100]],
       ['deliver', [keys]],
-      ['hear', [key, 'user', 'job', 'link-7', link?.key]],
+      ['hear', [key, 'user', 'job', 'link-7', link?.key, 0, 8]],
+      ['hear', heard],
       ['adopt', [link?.key]],
       ['note', [list, keys]],
       ['control', [key, 0]],
@@ -59,6 +62,14 @@ test.runIf(databases.some(({ name }) => name === 'PostgreSQL'))(
     }
 
     expect(readers).toEqual([]);
+    // In a flood of callbacks, the next job is read from its index, and no others are sorted. The statistics are from
+    // before the flood, and then from the flood itself.
+    await world.tellOf(9_990, 'told', { state: '1', due: 'now()', deadline: "now() + interval '1 day'" });
+    for (const prepare of ['select', 'analyze TRACKED']) {
+      await world.rows(prepare);
+      expect(await planOf('claim', [100])).toMatch(/Index Scan using tracked_told_turn/);
+      expect(await planOf('hear', heard)).not.toMatch(/Seq Scan on tracked/);
+    }
     // The statement that locks the fleet's row reads none of a link's jobs, and what is forgotten is not compared with
     // all of them.
     expect(await planOf('countJobs', [keys])).toMatch(/tracked_link /);

@@ -92,6 +92,21 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
         signature: sign(timestamp, apiKey, partnerId),
       });
     },
+    /** Stores jobs that only callbacks told of: each of its own signed time, the first one of the newest. */
+    async tellOf(count: number, name: string, changes: Readonly<Record<string, string>> = {}): Promise<void> {
+      const columns = {
+        state: '0',
+        told_at: 'now()',
+        told_signed_at: "now() - n * interval '1 second'",
+        told_turn: '0',
+        told_looks: '0',
+        ...changes,
+      };
+      await database.pool.query(`insert into ${schema}.tracked
+        (key, kind, user_id, job_id, is_proven, ${Object.keys(columns).join(', ')})
+        select gen_random_uuid(), 0, 'user', '${name}-' || n, false, ${Object.values(columns).join(', ')}
+        from generate_series(1, ${count}) n`);
+    },
     /** The service, with what is wrong with it. */
     fetch: ask,
     /** What is wrong with every response from now on; of one job alone, where it is given; null for nothing. */

@@ -9,21 +9,33 @@ import { kinds, states } from '../schema.js';
 import { type Expressions, interval } from './expressions.js';
 
 /**
- * The tracker keeps at most this many jobs that only callbacks have mentioned. The oldest of these jobs are deleted
- * first. Jobs that the service knows are not counted.
+ * The tracker keeps at most this many jobs that only callbacks have mentioned. Jobs that the service knows are not
+ * counted.
  */
 export const maxToldJobs = 10_000;
+/** At most this many jobs are deleted for a new one, because callbacks that arrive together may exceed the limit. */
+const maxDropped = 10;
 
 /** Creates the statement. */
 export function createCallbackStatements(
   { minDelayMs, deadlineMs }: TrackerSettings,
-  { tracked, ownerOf }: Expressions,
+  { tracked, isTold, ownerOf }: Expressions,
 ) {
   // What a callback changes for its job: `isAdopted` says whether the job is followed from now on. `soonest` is the
   // earliest date of the next poll. `isBrought` says whether the next poll is moved to this date.
   const isAdopted = `(t.state = ${states.heard} and excluded.state = ${states.tracking})`;
   const soonest = `greatest(now(), coalesce(t.forced_at, '-infinity') + ${interval(minDelayMs)})`;
   const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
+  // A callback that was signed later takes the job out of the turns of its earlier signed time, in which others may have
+  // told of the job before.
+  const isNewer = `(not t.is_proven and excluded.told_signed_at > t.told_signed_at)`;
+  const signedAt = `to_timestamp($6::double precision / 1000)`;
+  // Jobs that may be deleted, the oldest signed time first.
+  const dropped = (which: string) => `select key from (
+    select t.key from ${tracked} t where ${isTold('t')} and ${which}
+    order by t.told_signed_at limit ${maxDropped} for update of t skip locked) dropped`;
+  const linkOf = `select from ${tracked} l
+      where l.link_ref_id = t.link_ref_id and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done})`;
   // A callback may name a link for a job that is tracked without a link. The job then counts as a known job of this
   // link (`jobsOf`), but it does not get the link's context.
   const toldLink = `case when t.link_ref_id is null then coalesce(t.told_link_ref_id, excluded.link_ref_id)
@@ -33,22 +45,50 @@ export function createCallbackStatements(
     /**
      * Stores a callback. The next poll of the job becomes due at once. But if a callback caused a poll less than
      * `minDelayMs` ago, the next poll becomes due `minDelayMs` after that poll. If nothing would change, nothing is
-     * written. If there are more than `maxToldJobs` jobs that only callbacks have mentioned, the oldest of these jobs
-     * are deleted. The returned row says whether the job had already ended. Parameters: $1 key, $2 user id, $3 job id,
-     * $4 ref id of the job's link or null, $5 key of this link or null.
+     * written. The returned row says whether the job had already ended.
+     *
+     * A new job is not stored if its signed time has `maxJobs` other jobs that only callbacks have mentioned. Each
+     * process has this limit, too, but this one applies to all processes together. If there are already `maxToldJobs`
+     * such jobs, others are deleted: first those that are not followed and belong to no tracked link, then those that
+     * the service does not know. A job that waits for its first look is never deleted. If there is no other, the new job
+     * is not stored.
+     *
+     * Parameters: $1 key, $2 user id, $3 job id, $4 ref id of the job's link or null, $5 key of this link or null,
+     * $6 signed time in ms, $7 `maxJobs`.
      */
-    hear: `with before as (
-  select 1 from ${tracked} where key = $1::uuid and ended_at is not null and state <> ${states.untracked}
+    hear: `with known as materialized (
+  select state, ended_at, is_proven from ${tracked} where key = $1::uuid
+), told as materialized (
+  select case when exists (select from known where is_proven) then 0 else (
+      select count(*) from ${tracked} t
+      where ${isTold('t')} and t.state in (${states.heard}, ${states.tracking}) and t.told_signed_at = ${signedAt})
+    end::integer as turn,
+    case when exists (select from known) then 0 else (
+      select count(*) from (select from ${tracked} t where ${isTold('t')}
+        order by t.state, t.told_signed_at offset ${maxToldJobs - 1} limit ${maxDropped}) excess)
+    end::integer as excess
+), victims as materialized (
+  select key from (
+    ${dropped(`t.state = ${states.heard} and t.told_looks = 0 and not exists (${linkOf})`)}
+    union all ${dropped(`t.state = ${states.heard} and t.told_looks > 0`)}
+    union all ${dropped(`t.state = ${states.tracking} and t.told_looks > 0`)}
+  ) d
+  limit (select case when turn < $7::integer then excess else 0 end from told)
 ), dropped as (
-  delete from ${tracked} where key = any(array(
-    select key from ${tracked} where not is_proven order by told_at desc offset ${maxToldJobs - 1} limit 10)) and key <> $1::uuid
+  delete from ${tracked} where key = any(array(select key from victims))
+), refused as materialized (
+  select case when exists (select from known) then null when turn >= $7::integer then 'time'
+    when excess > 0 and not exists (select from victims) then 'full' end as refusal
+  from told
 ), written as (
 insert into ${tracked} as t
-  (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline, told_at, forced_at, is_proven)
+  (key, kind, state, user_id, job_id, link_ref_id, context, due, deadline, told_at, told_signed_at, told_turn, told_looks,
+    forced_at, is_proven)
 select $1::uuid, ${kinds.job}, case when o.follows then ${states.tracking} else ${states.heard} end,
   $2::text, $3::text, $4::text, o.context, case when o.follows then now() end,
-  case when o.follows then now() + ${interval(deadlineMs)} end, now(), now(), false
-from ${ownerOf('$5')} o
+  case when o.follows then now() + ${interval(deadlineMs)} end, now(), ${signedAt}, told.turn, 0, now(), false
+from ${ownerOf('$5')} o cross join told cross join refused
+where refused.refusal is null
 on conflict (key) do update set
   due = case when ${isBrought} then ${soonest} else t.due end,
   forced_at = case when ${isBrought} then ${soonest} else t.forced_at end,
@@ -57,9 +97,14 @@ on conflict (key) do update set
   context = case when ${isAdopted} then excluded.context else t.context end,
   link_ref_id = case when ${isAdopted} then excluded.link_ref_id else t.link_ref_id end,
   deadline = coalesce(t.deadline, excluded.deadline),
+  told_signed_at = case when ${isNewer} then excluded.told_signed_at else t.told_signed_at end,
+  told_turn = case when ${isNewer} then excluded.told_turn else t.told_turn end,
+  told_looks = case when ${isNewer} then 0 else t.told_looks end,
   told_link_ref_id = ${toldLink}
-where ${isBrought} or t.told_link_ref_id is distinct from ${toldLink}
+where ${isBrought} or ${isNewer} or t.told_link_ref_id is distinct from ${toldLink}
+returning 1
 )
-select exists (select from before) as has_ended`,
+select exists (select from known where ended_at is not null and state <> ${states.untracked}) as has_ended,
+  exists (select from written) as is_written, (select refusal from refused) as refusal`,
   };
 }

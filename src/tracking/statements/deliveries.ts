@@ -11,7 +11,7 @@ import { type Expressions, interval, keysOf, maxDebtSeconds, milliseconds } from
 /** Creates the statements. */
 export function createDeliveryStatements(
   { minDelayMs, deadlineMs }: TrackerSettings,
-  { schema, tracked, fleet, refilled, firstDue, isFree, identity }: Expressions,
+  { schema, tracked, fleet, refilled, firstProvenDue, firstToldDue, isFree, identity }: Expressions,
 ) {
   return {
     /**
@@ -32,7 +32,8 @@ export function createDeliveryStatements(
     and ${refilled} - n.requests >= -f.rate * ${maxDebtSeconds}
   returning f.tokens
 )
-select r.*, c.tokens, s.rate, coalesce(${firstDue} <= now(), false) as has_due
+select r.*, c.tokens, s.rate, coalesce(${firstProvenDue} <= now(), false) as has_due,
+  coalesce(${firstToldDue} <= now(), false) as has_told_due
 from r cross join ${fleet} s left join charged c on true`,
 
     /** Marks completions as handled. Parameter: $1 keys. */

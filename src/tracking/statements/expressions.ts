@@ -35,9 +35,12 @@ export function createExpressions({ schema, unknownJobs }: TrackerSettings) {
   const refilled = `least(${burst}, f.tokens
       + abs(extract(epoch from clock_timestamp() - f.refilled_at))::double precision * f.rate)`;
   const heldUntil = (row: string) => `greatest(${row}.hold_until, ${row}.asked_until)`;
-  // If PostgreSQL expects many due rows, it may search the whole table for one of them. This subquery makes it read the
-  // first row of the index `tracked_due` instead.
-  const firstDue = `(select t.due from ${tracked} t where t.due is not null order by t.due limit 1)`;
+  // A job is told of if only callbacks have mentioned it. All other rows are proven. If PostgreSQL expects many due rows,
+  // it may search the whole table for one of them. These subqueries make it read the first row of an index instead.
+  const firstProvenDue = `(select t.due from ${tracked} t where t.due is not null and t.is_proven order by t.due limit 1)`;
+  const isTold = (row: string) => `(not ${row}.is_proven and ${row}.told_at is not null)`;
+  const firstToldDue = `(select t.due from ${tracked} t where t.due is not null and ${isTold('t')} order by t.due limit 1)`;
+  const firstDue = `least(${firstProvenDue}, ${firstToldDue})`;
   const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
   // True if failed polls after the deadline are counted. If the row has got another deadline since, or the database's
   // clock has gone back, the count begins again.
@@ -56,7 +59,10 @@ export function createExpressions({ schema, unknownJobs }: TrackerSettings) {
     burst,
     refilled,
     heldUntil,
+    firstProvenDue,
+    firstToldDue,
     firstDue,
+    isTold,
     isFree,
     isLateCounted,
     isUnknown,

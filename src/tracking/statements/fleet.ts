@@ -9,7 +9,10 @@ import { kinds, states } from '../schema.js';
 import { type Expressions, interval, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
-export function createFleetStatements({ deadlineMs, retentionMs }: TrackerSettings, { tracked, fleet }: Expressions) {
+export function createFleetStatements(
+  { deadlineMs, retentionMs }: TrackerSettings,
+  { tracked, fleet, isTold }: Expressions,
+) {
   return {
     /** Stores a problem that affects all jobs. Parameter: $1 code of the error. */
     problem: `update ${fleet} set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
@@ -58,7 +61,7 @@ from ${fleet} f, (select
     /** Removes a batch of jobs that callbacks mentioned more than `deadlineMs` ago, and that are not followed. */
     forgetHeard: `delete from ${tracked} where key = any(array(
   select t.key from ${tracked} t
-  where not t.is_proven and t.state = ${states.heard} and t.told_at < now() - ${interval(deadlineMs)}
-  order by t.told_at limit 500 for update skip locked)) returning 1 as gone`,
+  where ${isTold('t')} and t.state = ${states.heard} and t.told_at < now() - ${interval(deadlineMs)}
+  order by t.told_signed_at limit 500 for update skip locked)) returning 1 as gone`,
   };
 }

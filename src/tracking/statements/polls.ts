@@ -39,35 +39,61 @@ export function createPollStatements(
      * Takes due rows, takes one token for each row from the token bucket, and sets the dates of the next polls. A
      * process that dies after this statement leaves no lock behind. The first row of the result describes the token
      * bucket. All other rows of the result are the taken rows. Parameter: $1 the largest number of rows.
+     *
+     * Anyone who has seen a callback can tell of any number of jobs. So while proven rows are due, at most a quarter of
+     * the tokens are for jobs that are told of. `told_credit` has the part of a token that is left of the quarters of
+     * earlier batches. The order of `told_turn` takes one job of each signed time after another, the newest signed time
+     * first. So a genuine callback, which is new, does not wait behind captured ones. The condition of `told` is not
+     * `isTold`, because PostgreSQL could then read another index and sort all rows.
      */
     claim: `with f as materialized (
-  select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst
+  select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst, f.told_credit
   from ${fleet} f
   where ${isFree}
     and ${firstDue} <= now()
   for update
-), chosen as materialized (
-  select key from (
-    select key from ${tracked} where due <= now() order by due limit $1::integer for update skip locked
+), room as materialized (
+  select r.rows, least(ceil(r.rows / 4.0), floor(r.told_credit + r.rows / 4.0))::integer as told from (
+    select f.told_credit, least($1::integer,
+      case when f.tokens < 1 then 0 when f.problem_code is null then floor(f.tokens)::integer else 1 end) as rows
+    from f
+  ) r
+), told as materialized (
+  select key, told_turn, told_signed_at from (
+    select key, told_turn, told_signed_at from ${tracked} where due <= now() and not is_proven
+    order by told_turn, told_signed_at desc limit $1::integer for update skip locked
   ) waiting
-  limit coalesce((select case when tokens < 1 then 0 when problem_code is null then floor(tokens)::integer else 1 end from f), 0)
+  limit coalesce((select rows from room), 0)
+), proven as materialized (
+  select key from (
+    select key from ${tracked} where due <= now() and is_proven order by due limit $1::integer for update skip locked
+  ) waiting
+  limit coalesce((select rows - least(told, (select count(*) from told)) from room), 0)
+), chosen as materialized (
+  select key, false as is_told from proven
+  union all (
+    select key, true from told order by told_turn, told_signed_at desc
+    limit coalesce((select rows - (select count(*) from proven) from room), 0))
 ), before as materialized (
   select key, due from ${tracked} where key = any(array(select key from chosen))
 ), taken as (
   update ${tracked} t set polls = polls + 1, step = least(step + 1, 300),
+    told_turn = t.told_turn + (t.told_looks > 0)::integer,
+    told_looks = t.told_looks + (t.told_looks between 1 and 99)::integer,
     due = case when deadline <= now() then now() + ${lateDelay}
       else least(now() + ${delay}, deadline) end
   where key = any(array(select key from chosen))
-  returning ${identity}, t.polls, t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_late,
+  returning ${identity}, t.polls, t.last_error, t.is_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_late,
     case when ${isLateCounted('t')} then t.late_looks else 0 end as late_looks,
     case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
     requests_sent = fleet.requests_sent + n.taken,
+    told_credit = least(1, greatest(0, f.told_credit + n.taken / 4.0 - n.told)),
     problem_looks = case when f.problem_code is null then 0 else least(f.problem_looks + 1, 20) end,
     hold_until = case when f.problem_code is null then null
       else clock_timestamp() + ${interval(`least(60000, 1000 * power(2, least(f.problem_looks, 6)))`)} end
-  from f, (select count(*)::integer as taken from taken) n
+  from f, (select count(*)::integer as taken, count(*) filter (where is_told) as told from chosen) n
   where n.taken > 0
 )
 select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`)} as hold_ms, s.problem_code, s.rate,
@@ -75,12 +101,12 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
   ${milliseconds(`${firstDue} - now()`)} as next_ms,
   null as kind, null as state, null as user_id, null as job_id, null as link_ref_id, null as context, null as polls,
-  null as last_error, null as is_proven, null as missing, null as missing_seen, null as missing_told, null as is_late,
+  null as last_error, null as is_proven, null as told_looks, null as missing, null as missing_seen, null as missing_told, null as is_late,
   null as late_looks, null as late_ms
 from ${fleet} s
 union all
 select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context, t.polls,
-  t.last_error, t.is_proven, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms
+  t.last_error, t.is_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms
 from taken t`,
 
     /**
@@ -104,19 +130,22 @@ where l.key = ${keysOf('$1')}`,
      * deadline. Parameters: $1 JSON of rows, $2 keys.
      */
     note: `update ${tracked} t set last_error = n.last_error,
+  told_turn = t.told_turn + (n.is_first_answer and t.told_looks = 0)::integer,
+  told_looks = t.told_looks + (n.is_first_answer and t.told_looks = 0)::integer,
   is_proven = t.is_proven or (n.is_proven and t.link_ref_id is not distinct from n.link_ref_id),
   missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
   due = least(t.due, now() + ${interval('n.soon_ms')}),
   late_looks = case when not n.is_late then t.late_looks when ${isLateCounted('t')} then least(t.late_looks + 1, 30000) else 1 end,
   late_since = case when n.is_late and not ${isLateCounted('t')} then now() else t.late_since end
 from json_to_recordset($1::text::json) as n(key uuid, last_error text, is_proven boolean, link_ref_id text,
-  missing_seen integer, missing_told integer, soon_ms double precision, is_late boolean)
+  missing_seen integer, missing_told integer, soon_ms double precision, is_late boolean, is_first_answer boolean)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
 
     /**
      * Stops following jobs that only callbacks have mentioned and that the service does not know. Parameter: $1 keys.
      */
-    giveUp: `update ${tracked} set state = ${states.heard}, due = null, deadline = null, context = null, last_error = 'not_found'
+    giveUp: `update ${tracked} set state = ${states.heard}, due = null, deadline = null, context = null, last_error = 'not_found',
+  told_looks = greatest(told_looks, 1)
 where key = ${keysOf('$1')} and state = ${states.tracking} and not is_proven`,
 
     /**
