@@ -27,7 +27,7 @@ export interface TrackerOptions {
    * Any number of processes on any number of machines can use the database.
    */
   connectionString?: string;
-  /** Your own pool. `stop()` does not close it. */
+  /** Your own pool of at least two connections. `stop()` does not close it. */
   pool?: SqlPool;
   /**
    * A folder for the files of PGlite. A process locks the folder, so only one process at a time can use it. Other users
@@ -167,7 +167,9 @@ const optionShape = {
   client: z.custom<HostedClient>(isClient, 'must be a HostedClient'),
   connectionString: z.optional(nonBlank),
   pool: z.optional(
-    z.custom<SqlPool>((value) => hasMethods(value, 'query', 'connect'), 'must have query() and connect()'),
+    z
+      .custom<SqlPool>((value) => hasMethods(value, 'query', 'connect'), 'must have query() and connect()')
+      .check(z.refine(hasTwoConnections, 'must have at least two connections: set its "max" to 2 or more')),
   ),
   folder: z.optional(folder),
   schema: z.optional(schemaName),
@@ -273,6 +275,15 @@ function isClient(value: unknown): boolean {
     hasMethods(readPart(value, 'callbacks'), 'receive', 'handler') &&
     (environments as readonly unknown[]).includes(readPart(value, 'environment'))
   );
+}
+
+/**
+ * Checks the size of a pool. With a single connection, one statement that hangs would stop all work. Other pools than
+ * those of `pg` may not say their size.
+ */
+function hasTwoConnections(pool: unknown): boolean {
+  const max = readPart(readPart(pool, 'options'), 'max');
+  return !((typeof max === 'number' || typeof max === 'string') && Number(max) < 2);
 }
 
 function readPart(value: unknown, name: string): unknown {

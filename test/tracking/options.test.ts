@@ -1,6 +1,7 @@
 import { HostedClient, HostedConfigError } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { createTracker, type TrackerOptions } from 'hosted-client/tracking';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { isRequired, programs } from './databases.ts';
 
@@ -46,6 +47,8 @@ test('createTracker() names every invalid option in one error, before it opens a
 
 test.each([
   ['none of the three places', {}, ['connectionString']],
+  ['a pool of one connection', { pool: new pg.Pool({ max: 1 }) }, ['pool']],
+  ['a pool whose size was read from the environment', { pool: new pg.Pool({ max: '1' as never }) }, ['pool']],
   ['two of them', { pool, folder: 'memory://' }, ['pool', 'folder']],
   ['a schema in capitals', { pool, schema: 'Tracking' }, ['schema']],
   ['a schema of the system', { pool, schema: 'pg_tracking' }, ['schema']],
