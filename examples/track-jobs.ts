@@ -18,10 +18,35 @@ import pg from 'pg';
 /** The context that each completion brings back: our own id, and no personal data. */
 type Context = { customer: number };
 
-const pool = new pg.Pool({ connectionString: env.DATABASE_URL });
-// The pool replaces an idle connection that breaks. Without a listener, the error of the connection would end the
-// process.
-pool.on('error', (error) => console.error(`a connection broke: ${error.message}`));
+const pool = new pg.Pool({
+  connectionString: env.DATABASE_URL,
+  // A database can fail without closing its connections. Without these limits, a query would then wait for ever.
+  connectionTimeoutMillis: 5_000,
+  query_timeout: 30_000,
+  keepAlive: true,
+});
+// Without a listener, the error of a broken connection would end the process.
+const onBroken = (error: Error) => console.error(`a connection broke: ${error.message}`);
+pool.on('error', onBroken);
+
+/** Runs `work` in a transaction. */
+async function inTransaction(work: (connection: pg.PoolClient) => Promise<unknown>): Promise<void> {
+  const connection = await pool.connect();
+  // The listener of the pool hears only the connections that are in the pool.
+  connection.on('error', onBroken);
+  let isBroken = true;
+  try {
+    // If this process vanishes before the commit, PostgreSQL releases its locks after ten seconds.
+    await connection.query("begin; set local idle_in_transaction_session_timeout = '10s'");
+    await work(connection);
+    await connection.query('commit');
+    isBroken = false;
+  } finally {
+    connection.off('error', onBroken);
+    // After an error, the connection is closed, which also rolls back its transaction.
+    connection.release(isBroken);
+  }
+}
 
 /** Creates the tracker of a process, web server or worker. The tracker creates its own tables. */
 export async function open(): Promise<Tracker<Context>> {
@@ -39,19 +64,15 @@ export function createApp(tracker: Tracker<Context>): express.Express {
   app.post('/customers/:id/jobs', express.json(), async (request, response) => {
     const customer = Number(request.params.id);
     const { userId, jobId } = request.body;
-    const connection = await pool.connect();
     try {
-      await connection.query('begin');
-      await connection.query('insert into customers (id) values ($1) on conflict do nothing', [customer]);
-      await tracker.track({ userId, jobId, context: { customer } }, { db: connection });
-      await connection.query('commit');
+      await inTransaction(async (connection) => {
+        await connection.query('insert into customers (id) values ($1) on conflict do nothing', [customer]);
+        await tracker.track({ userId, jobId, context: { customer } }, { db: connection });
+      });
       response.sendStatus(202);
     } catch (error) {
-      await connection.query('rollback');
       console.error(error);
       response.sendStatus(503);
-    } finally {
-      connection.release();
     }
   });
 
@@ -64,9 +85,7 @@ export function createApp(tracker: Tracker<Context>): express.Express {
  */
 export async function decide(completion: Completion<Context>): Promise<void> {
   const verified = completion.outcome === 'completed' ? completion.status.success : null;
-  const connection = await pool.connect();
-  try {
-    await connection.query('begin');
+  await inTransaction(async (connection) => {
     const added = await connection.query('insert into handled (key) values ($1) on conflict do nothing', [
       completion.key,
     ]);
@@ -76,13 +95,7 @@ export async function decide(completion: Completion<Context>): Promise<void> {
         completion.context?.customer,
       ]);
     }
-    await connection.query('commit');
-  } catch (error) {
-    await connection.query('rollback');
-    throw error;
-  } finally {
-    connection.release();
-  }
+  });
 }
 
 /** Ends the pool. Call it after the tracker has stopped. */

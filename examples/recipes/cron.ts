@@ -6,6 +6,8 @@ import { Pool } from 'pg';
 
 const client = HostedClient.fromEnv();
 const db = new Pool({ connectionString: env.DATABASE_URL });
+// Without a listener, an idle connection that breaks would end the process.
+db.on('error', (error) => console.error(`a connection broke: ${error.message}`));
 
 const { rows } = await db.query<JobRef>(
   `select user_id as "userId", job_id as "jobId" from jobs where state = 'pending'`,

@@ -22,6 +22,7 @@ const platformFetch = globalThis.fetch;
 vi.mock('pg', () => ({
   Pool: class {
     query = (text: string, values?: unknown[]) => postgres.query(text, values);
+    on = () => {};
     end = () => Promise.resolve();
   },
 }));
