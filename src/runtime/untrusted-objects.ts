@@ -24,10 +24,17 @@ const maxDepth = 64;
 const maxProperties = 10_000;
 
 /**
- * Parses JSON; undefined if the string is not JSON, nests too deeply, or has an object with too many properties. The
- * value inherits nothing that other code has put on `Object.prototype`.
+ * How many opening brackets a string may have. A page of 10,000 links has 40,000. `JSON.parse` takes seconds for
+ * millions of brackets, whether they are nested or not.
+ */
+const maxBrackets = 250_000;
+
+/**
+ * Parses JSON; undefined if the string is not JSON, nests too deeply, has too many brackets, or has an object with too
+ * many properties. The value inherits nothing that other code has put on `Object.prototype`.
  */
 export function parseJson(text: string): unknown {
+  if (hasTooManyBrackets(text)) return undefined;
   try {
     // The value is detached first. Otherwise `isTooLarge` would count properties that other code put on
     // `Object.prototype`.
@@ -37,6 +44,20 @@ export function parseJson(text: string): unknown {
     // Not JSON.
   }
   return undefined;
+}
+
+// Brackets in strings count, too: to find out which brackets these are would take longer than parsing.
+function hasTooManyBrackets(text: string): boolean {
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: this only saves the count
+  if (text.length <= maxBrackets) return false;
+  let count = 0;
+  for (const bracket of ['[', '{']) {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      count += 1;
+      if (count > maxBrackets) return true;
+    }
+  }
+  return false;
 }
 
 // Visits every value of a response. It creates no arrays (as `Object.values` would), because creating them takes about

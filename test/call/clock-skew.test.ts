@@ -627,7 +627,7 @@ async function afterOneResponse(
   { status, code, date, age, tookMs, operation, format }: AnyResponse,
   options: Partial<HostedClientOptions> = {},
 ) {
-  const clock = { ...recordingClock(), now: () => now + passed };
+  const clock = { ...recordingClock([10_000, 30_000, 120_000]), now: () => now + passed };
   const body = status === 204 || status === 302 ? null : JSON.stringify(code === null ? {} : { code });
   const headers = { ...(date === null ? {} : { date }), ...(age === null ? {} : { age }) };
   let passed = 0;

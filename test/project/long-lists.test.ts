@@ -1,7 +1,7 @@
 /** Long lists in responses and in callers' input: no more of them is read than it takes to find 20 issues. */
 
 import { HostedResponseError, HostedValidationError, type NewLink } from 'hosted-client';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { DecodeContext } from '../../src/call/operation.js';
 import { collectIn, type Issue } from '../../src/errors/hosted-error.js';
 import { decodeHistoryEntry, decodeStatus } from '../../src/jobs/decode.js';
@@ -25,6 +25,57 @@ function counted(entries: readonly unknown[]) {
 
 const pathsOf = ({ issues }: { readonly issues: readonly { readonly path: string }[] }) =>
   issues.map(({ path }) => path);
+
+// Responses that would take seconds to parse ------------------------------------
+
+const eightMiB = 8 * 1024 * 1024;
+const filled = (before: string, repeated: string, after = '') =>
+  `${before}${repeated.repeat(Math.floor((eightMiB - before.length - after.length) / repeated.length))}${after}`;
+
+/** A body that arrives in chunks of 1 MiB. */
+function chunksOf(text: string): ReadableStream<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= bytes.length) return controller.close();
+      controller.enqueue(bytes.slice(at, at + 1024 * 1024));
+      at += 1024 * 1024;
+    },
+  });
+}
+
+test.each([
+  ['lists that nothing closes', filled('', '[')],
+  ['lists in lists', filled('', '[', ']'.repeat(eightMiB / 2))],
+  ['objects in objects', filled('', '{"a":')],
+  ['lists beside each other', filled('{"links":[', '[],', '[]]}')],
+  ['objects beside each other', filled('[', '{},', '{}]')],
+  ['more than 8 MiB', `${filled('', '[')}]`],
+])('a response of 8 MiB of %s is rejected before it is parsed', async (_what, text) => {
+  const parse = vi.spyOn(JSON, 'parse');
+  onTestFinished(() => parse.mockRestore());
+  const { client } = clientOf(() => new Response(chunksOf(text)));
+  const calls = [() => client.links.list(), () => client.jobs.status({ userId: 'u', jobId: 'j' })];
+
+  for (const call of calls) {
+    const error = await rejection(call() as Promise<unknown>);
+    expect(error).toMatchObject({ code: 'response', reason: text.length > eightMiB ? 'too_large' : 'malformed' });
+    expect((error as HostedResponseError).rawBody().slice(0, 100)).toBe(text.slice(0, 100));
+  }
+  for (const [given] of parse.mock.calls) expect(given.length).toBeLessThan(1_000);
+});
+
+test.each([
+  [250_000, 'shape'],
+  [250_001, 'malformed'],
+])('a response with %d opening brackets is parsed up to a quarter of a million: %s', async (brackets, reason) => {
+  const text = `{"links":[{"name":"[{"}${',{}'.repeat(brackets - 5)}]}`;
+  const { client } = clientOf(new Response(text));
+
+  expect(text.match(/[[{]/g)).toHaveLength(brackets);
+  expect(await rejection(client.links.list())).toMatchObject({ code: 'response', reason });
+});
 
 // The lists of responses ------------------------------------------------------
 
