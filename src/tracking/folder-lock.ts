@@ -45,7 +45,8 @@ export function lockFolder(folder: string): LockedFolder {
     );
   }
   const path = makeFolder(files, folder);
-  assertOwn(files, path);
+  // This comes before the lock, so that nothing is left beside a folder that is rejected.
+  assertUsable(files, path);
   const unlock = lock(files, path);
   try {
     makePrivate(files, path);
@@ -91,30 +92,42 @@ function lock(files: Files, path: string): () => void {
   throw createRefusal(`the folder cannot be locked, because ${what}: delete this file, or use another folder`);
 }
 
-/** Rejects a folder of another user, because a user can always use their own folders. */
-function assertOwn(files: Files, path: string): void {
-  if (!isOfAnotherUser(files.statSync(path))) return;
-  throw createRefusal(`the folder belongs to another user of this machine: ${adviseSubfolder(path)}`);
+/** Rejects a folder of another user, who can always use it, and a folder with files that other users may use. */
+function assertUsable(files: Files, path: string): void {
+  // Another process may be about to narrow and fill an empty folder, so the mode is read after the files.
+  const empty = isEmpty(files, path);
+  const status = files.statSync(path);
+  if (isOfAnotherUser(status)) {
+    throw createRefusal(`the folder belongs to another user of this machine: ${adviseSubfolder(path)}`);
+  }
+  if (isOpenToOthers(status) && !empty) throw createOpenError(files, path);
 }
 
-/**
- * Narrows the folder if it is empty, and rejects it if other users may still use it. This is done under the lock, so
- * that no other process fills the folder in the meantime.
- */
+/** Narrows an empty folder. This is done under the lock, so that no other process fills the folder in the meantime. */
 function makePrivate(files: Files, path: string): void {
+  if (!isOpenToOthers(files.statSync(path))) return;
+  // Another user may have written into the folder before it was narrowed.
+  if (narrow(path, 0o700) && isEmpty(files, path)) return;
+  throw createOpenError(files, path);
+}
+
+function isEmpty(files: Files, path: string): boolean {
+  return files.readdirSync(path).length === 0;
+}
+
+function createOpenError(files: Files, path: string): HostedStorageError {
   const { mode } = files.statSync(path);
-  const isEmpty = () => files.readdirSync(path).length === 0;
-  if (!isOpenToOthers({ mode })) return;
-  // It is asked a second time, because another user may have written into the folder before it was narrowed.
-  if (isEmpty() && narrow(path, 0o700) && isEmpty()) return;
+  const why = `other users of this machine may use the folder, because its mode is ${(mode & 0o7777).toString(8)}`;
+  // The root folder, and a folder with the sticky bit (such as /tmp), are there for all users.
+  if (path === '/' || (mode & 0o1000) !== 0) return createRefusal(`${why}: ${adviseSubfolder(path)}`);
   const command = `chmod -R go-rwx ${quoteForShell(path)}`;
-  throw createRefusal(
-    `other users of this machine may use the folder, because its mode is ${(mode & 0o777).toString(8)}: narrow it, or, if its mount does not allow this, ${adviseSubfolder(path)}. The command that narrows it: ${command}`,
+  return createRefusal(
+    `${why}. If it has other files, or its mount keeps this mode, ${adviseSubfolder(path)}. Otherwise narrow it: ${command}`,
   );
 }
 
 function adviseSubfolder(path: string): string {
-  return `use a subfolder, such as ${quoteForShell(`${path}/tracking`)}`;
+  return `use a subfolder, such as ${quoteForShell(`${path.replace(/\/$/, '')}/tracking`)}`;
 }
 
 function createLockError(reason: 'locked' | 'unreachable', why: string, cause?: unknown): HostedStorageError {

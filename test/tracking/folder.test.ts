@@ -51,7 +51,7 @@ async function errorOf(folder: string): Promise<Error> {
 }
 
 function modeOf(path: string): string {
-  return (fs.statSync(path).mode & 0o777).toString(8);
+  return (fs.statSync(path).mode & 0o7777).toString(8);
 }
 
 function withUmask(umask: number): void {
@@ -127,7 +127,7 @@ describe.skipIf(process.platform === 'win32')('other users', () => {
     expect(modeOf(folder)).toBe('700');
   });
 
-  test.each(['755', '770', '750', '701', '702', '777'])(
+  test.each(['755', '770', '750', '701', '702', '777', '2750'])(
     'keep the tracker out of a folder with data that has mode %s',
     async (mode) => {
       const folder = makeFolder(Number.parseInt(mode, 8));
@@ -137,7 +137,7 @@ describe.skipIf(process.platform === 'win32')('other users', () => {
       expect(error).toMatchObject({ name: 'HostedStorageError', reason: 'unreachable', retryable: false });
       expect(error.message).toContain(`its mode is ${mode}`);
       expect(error.message).toContain(`use a subfolder, such as ${folder}/tracking`);
-      expect(fs.readdirSync(folder)).toEqual(['notes.txt']);
+      expect([fs.readdirSync(folder), fs.existsSync(`${folder}.lock`)]).toEqual([['notes.txt'], false]);
       expect(modeOf(folder)).toBe(mode);
     },
   );
@@ -157,6 +157,21 @@ describe.skipIf(process.platform === 'win32')('other users', () => {
     },
   );
 
+  test('keep it out of a folder with the sticky bit, for which no command is given', async () => {
+    const folder = makeFolder(0o1777);
+
+    const { message } = await errorOf(folder);
+
+    expect(message.endsWith(`its mode is 1777: use a subfolder, such as ${folder}/tracking`)).toBe(true);
+  });
+
+  test.runIf(isRoot)('keep it out of the root folder, for which no command is given', async () => {
+    const { message } = await errorOf('/');
+
+    expect(message).toMatch(/its mode is \d+: use a subfolder, such as \/tracking$/);
+    expect(fs.existsSync('/.lock')).toBe(false);
+  });
+
   test('keep it out of an empty folder whose mount keeps no modes', async () => {
     const folder = makeFolder(0o777, { isEmpty: true });
     keepNoModes();
@@ -164,7 +179,7 @@ describe.skipIf(process.platform === 'win32')('other users', () => {
     const error = await errorOf(folder);
 
     expect(error).toMatchObject({ reason: 'unreachable', retryable: false });
-    expect(error.message).toContain('or, if its mount does not allow this, use a subfolder');
+    expect(error.message).toContain('or its mount keeps this mode, use a subfolder, such as');
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
