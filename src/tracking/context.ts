@@ -9,6 +9,7 @@ import type { Database } from './database.js';
 import type { TrackerSettings } from './options.js';
 import type { Row } from './sql.js';
 import type { Statements } from './statements.js';
+import { createStorageWatch, type StorageWatch } from './storage-watch.js';
 import type { Json, TrackerEvent } from './types.js';
 
 /** The objects that all parts of a tracker share. */
@@ -20,6 +21,8 @@ export interface Context {
   report(event: TrackerEvent): void;
   /** Writes a log line. */
   log(level: 'info' | 'warn', message: string): void;
+  /** Watches whether the background work can use the database. */
+  readonly storage: StorageWatch;
 }
 
 /** Creates the objects that all parts share. */
@@ -28,15 +31,13 @@ export function createContext(
   logger: Logger | undefined,
 ): Context {
   const { onEvent } = parts.settings;
-  return {
-    ...parts,
-    report(event) {
-      if (onEvent) ignoreErrors(() => onEvent(event));
-    },
-    log(level, message) {
-      if (logger) ignoreErrors(() => logger[level](`hosted-client: tracking: ${message}`));
-    },
+  const report = (event: TrackerEvent) => {
+    if (onEvent) ignoreErrors(() => onEvent(event));
   };
+  const log = (level: 'info' | 'warn', message: string) => {
+    if (logger) ignoreErrors(() => logger[level](`hosted-client: tracking: ${message}`));
+  };
+  return { ...parts, report, log, storage: createStorageWatch(parts, report, log) };
 }
 
 /** Reads a text column. Returns null if the column is null. */

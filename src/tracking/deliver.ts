@@ -43,7 +43,7 @@ export function createDeliveries<C extends Json>(
   health: Health,
   handling: Handling<C>,
 ): Deliveries {
-  const { settings, database, statements } = context;
+  const { settings, database, statements, storage } = context;
   const { boss } = handOver;
   const pause = createPause();
   const freed = createPause();
@@ -90,7 +90,7 @@ export function createDeliveries<C extends Json>(
       // The loop fetches at most as many messages as the shared bucket gets tokens in one second, but at least one. More
       // messages would wait for tokens here, and no other process could deliver them.
       const most = Math.min(free, maxFetched, Math.max(1, Math.floor(rate)));
-      const waitMs = await fetch(most).catch(() => null);
+      const waitMs = await storage.watch('no completion is delivered', () => fetch(most)).catch(() => null);
       if (isStopping) return;
       if (waitMs === null) await pause.sleep(idleMs);
       else if (waitMs > 0) await paying.sleep(waitMs);
@@ -160,7 +160,7 @@ export function createDeliveries<C extends Json>(
   async function keepSettling(settled: Settled, heldUntil: number): Promise<void> {
     for (;;) {
       try {
-        return await settling.add(settled);
+        return await storage.watch('no result of a handler is stored', () => settling.add(settled));
       } catch (error) {
         if (performance.now() > heldUntil) throw error;
         await sleep(settleAgainMs, handling.signal);

@@ -51,12 +51,11 @@ interface Note {
 
 /** Starts the loop. `signal` aborts the running requests. */
 export function createFollower(context: Context, handOver: HandOver, health: Health, signal: AbortSignal): Follower {
-  const { settings, database, statements, report, log } = context;
+  const { settings, database, statements, report, storage } = context;
   const { concurrency } = settings;
   const pause = createPause();
   const freed = createPause();
   let isStopping = false;
-  let isAway = false;
   let inFlight = 0;
   let waitFactor = 1;
 
@@ -90,12 +89,8 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       }
       let waitMs: number;
       try {
-        waitMs = await take(concurrency - inFlight);
-        if (isAway) log('info', 'the database can be reached again');
-        isAway = false;
+        waitMs = await storage.watch('no job is polled', () => take(concurrency - inFlight));
       } catch {
-        if (!isAway) log('warn', 'the database cannot be reached: no job is polled until it can be reached');
-        isAway = true;
         waitMs = outageMs;
       }
       if (waitMs > 0 && !isStopping) await pause.sleep(waitMs);

@@ -85,20 +85,31 @@ const madeByAnother: ReadonlySet<string | null> = new Set([
   'XX000',
 ]);
 
+/** What does not happen if the work of pg-boss in the background fails. */
+const bossEffect = 'pg-boss does not redeliver the messages of dead workers';
+
 /**
  * Starts pg-boss. `supervises` is true in a process that delivers completions. In such a process, pg-boss gives the
  * messages of dead workers to other workers. pg-boss takes no lock when it creates its schema. Therefore a process
  * tries again if another process creates the schema at the same time.
  */
 async function startBoss(context: Context, supervises: boolean, triesLeft = 5): Promise<Boss> {
-  const { settings, database } = context;
+  const { settings, database, storage } = context;
   let fromDriver: unknown;
+  /** The statements of pg-boss that have failed, and have not succeeded since. */
+  const failing = new Set<string>();
   const db: BossDatabase = {
-    executeSql: (text, values) =>
-      database.boss.executeSql(text, values, longStatementMs).catch((error: unknown) => {
+    async executeSql(text, values) {
+      try {
+        const result = await database.boss.executeSql(text, values, longStatementMs);
+        if (failing.delete(text) && failing.size === 0) storage.worked(bossEffect);
+        return result;
+      } catch (error) {
+        failing.add(text);
         fromDriver = error;
         throw error;
-      }),
+      }
+    },
   };
   const boss = new database.bossModule.PgBoss({
     schema: `${settings.schema}_boss`,
@@ -113,7 +124,7 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
     flowIntervalSeconds: 3_600,
   });
   // Without a listener, one failed statement would end the process. pg-boss tries the statement again.
-  boss.on('error', () => {});
+  boss.on('error', (error) => storage.failed(bossEffect, error));
   try {
     await boss.start();
     return boss;
@@ -184,7 +195,7 @@ async function prepareQueues({ settings }: Context, boss: Boss, updates: boolean
 
 /** Starts pg-boss for handing over completions. `works` is true in a process that delivers completions. */
 export async function openHandOver(context: Context, { works }: { readonly works: boolean }): Promise<HandOver> {
-  const { settings, database, statements, report } = context;
+  const { settings, database, statements, report, storage } = context;
   const boss = await startBoss(context, works);
   const stop = () => boss.stop({ graceful: false, close: false }).catch(() => undefined);
   try {
@@ -240,7 +251,7 @@ export async function openHandOver(context: Context, { works }: { readonly works
 
   return {
     boss,
-    end: ends.add,
+    end: (end) => storage.watch('no end of a job is stored', () => ends.add(end)),
     async endGap({ key, linkKey, missing, told }) {
       const rows = await database.transaction(async (inside) => {
         const added = await inside.run(statements.addGap, [key, linkKey, missing, told]);

@@ -20,7 +20,7 @@ const orphanMs = 3_600_000;
 
 /** Starts the housekeeping. */
 export function createHousekeeping(
-  { database, statements, report }: Context,
+  { database, statements, report, storage }: Context,
   handOver: HandOver,
 ): { stop(): Promise<void> } {
   const pause = createPause();
@@ -36,8 +36,8 @@ export function createHousekeeping(
 
   async function run(): Promise<void> {
     while (!isStopping) {
-      // Errors are ignored here, because the loop that polls jobs logs that the database cannot be reached.
-      await keepHouse().catch(() => undefined);
+      const effect = 'no lost message is replaced, and no old job is removed';
+      await storage.watch(effect, keepHouse).catch(() => undefined);
       if (!isStopping) await pause.sleep(everyMs);
     }
   }

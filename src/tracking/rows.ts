@@ -26,8 +26,10 @@ export function toTrackRow(key: string, { userId, jobId, context, linkRefId, dea
 
 /** Reads the row of the statement `stats`. */
 export function toStats(row: Row): TrackerStats {
-  const code = textOf(row, 'problem_code') as HostedErrorCode | null;
-  const since = dateOf(row, 'problem_since');
+  // While the database fails, nothing is handed over, so this problem goes before a problem of the service.
+  const failingSince = dateOf(row, 'storage_since');
+  const code = failingSince ? 'storage' : (textOf(row, 'problem_code') as HostedErrorCode | null);
+  const since = failingSince ?? dateOf(row, 'problem_since');
   return {
     heard: numberOf(row, 'heard'),
     tracking: numberOf(row, 'tracking'),

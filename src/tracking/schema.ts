@@ -51,6 +51,8 @@ export function createTables(schema: string): readonly string[] {
   problem_code text,
   problem_since timestamptz,
   problem_looks integer not null default 0,
+  storage_since timestamptz,
+  storage_failed_at timestamptz,
   told_credit double precision not null default 1,
   kept_at timestamptz not null default now()
 ) with (fillfactor = 20, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0)`,

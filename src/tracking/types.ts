@@ -198,11 +198,12 @@ export interface TrackerStats {
   readonly requestsSent: number;
   /**
    * A problem that affects all jobs, such as a wrong key or an outage. During a problem, only one job at a time is
-   * polled. Null if there is no problem.
+   * polled. The code `'storage'` is an exception: it means that pg-boss or the work in the background cannot use the
+   * database. Null if there is no problem.
    */
   readonly problem: {
     /** The `code` of the error. */
-    readonly code: HostedErrorCode;
+    readonly code: HostedErrorCode | 'storage';
     /** The date at which the problem began. */
     readonly since: Date;
   } | null;
@@ -243,6 +244,6 @@ export type TrackerEvent =
   | {
       /** The tracker found a problem that affects all jobs, such as a wrong key or an outage. */
       type: 'problem';
-      /** The `code` of the error. */
-      code: HostedErrorCode;
+      /** The `code` of the error. `'storage'` means that the work in the background cannot use the database. */
+      code: HostedErrorCode | 'storage';
     };

@@ -188,6 +188,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     // limited time.
     await resolveWithin(timeoutMs + graceMs, drain());
     clearTimeout(timer);
+    context.storage.stop();
     await resolveWithin(graceMs, Promise.all([work?.handOver.stop(), loadHandOver.value?.stop()]));
     await resolveWithin(graceMs, database.close());
   }

@@ -8,11 +8,18 @@ import type { TrackerSettings } from '../options.js';
 import { kinds, states } from '../schema.js';
 import { type Expressions, interval, milliseconds } from './expressions.js';
 
+/**
+ * How long, in ms, a failure of the database counts if the same step is not tried again. Housekeeping is tried once a
+ * minute, and any process may do it.
+ */
+export const failureMs = 120_000;
+
 /** Creates the statements. */
 export function createFleetStatements(
   { deadlineMs, retentionMs }: TrackerSettings,
   { tracked, fleet, isTold }: Expressions,
 ) {
+  const isStorageFailing = `coalesce(clock_timestamp() between f.storage_failed_at and f.storage_failed_at + ${interval(failureMs)}, false)`;
   return {
     /** Stores a problem that affects all jobs. Parameter: $1 code of the error. */
     problem: `update ${fleet} set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
@@ -26,13 +33,24 @@ export function createFleetStatements(
 where problem_code is not null`,
 
     /**
+     * Stores that the background work cannot use the database. This does not make the processes poll more slowly. A
+     * process that dies cannot remove the problem, so it counts only for a while after the latest failure.
+     */
+    storageFailed: `update ${fleet} f set storage_since = case when ${isStorageFailing} then storage_since else clock_timestamp() end,
+  storage_failed_at = clock_timestamp()`,
+
+    /** Removes the problem of the database. */
+    storageWorked: `update ${fleet} set storage_since = null, storage_failed_at = null where storage_failed_at is not null`,
+
+    /**
      * Stores a pause that the service has requested. It applies to all processes. Parameter: $1 length of the pause in
      * ms.
      */
     hold: `update ${fleet} set asked_until = greatest(asked_until, clock_timestamp() + ${interval('$1::double precision')})`,
 
     stats: `select f.requests_sent::double precision as requests_sent, f.problem_code,
-  ${milliseconds('f.problem_since')} as problem_since, c.*
+  ${milliseconds('f.problem_since')} as problem_since,
+  case when ${isStorageFailing} then ${milliseconds('f.storage_since')} end as storage_since, c.*
 from ${fleet} f, (select
   count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.heard})::double precision as heard,
   count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.tracking})::double precision as tracking,

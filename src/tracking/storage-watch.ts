@@ -1,0 +1,110 @@
+/**
+ * Watches whether the background work of this process can use the database. Failures go to the log, to the event
+ * `problem`, and to the table `fleet`, so that `stats()` of every process shows them. Polling does not become slower.
+ *
+ * @module
+ */
+
+import type { Database } from './database.js';
+import { failureMs } from './statements/fleet.js';
+import type { Statements } from './statements.js';
+import { toStorageError } from './storage-error.js';
+import type { TrackerEvent } from './types.js';
+
+/** Watches whether the background work of this process can use the database. */
+export interface StorageWatch {
+  /**
+   * Runs a step of the work, and settles as the step does.
+   *
+   * @param effect - What does not happen if the step fails, for the log line.
+   */
+  watch<T>(effect: string, step: () => Promise<T>): Promise<T>;
+  /** Records that a step has failed. */
+  failed(effect: string, error: unknown): void;
+  /** Records that a step has succeeded. */
+  worked(effect: string): void;
+  /** Ignores all further failures, because the tracker stops. */
+  stop(): void;
+}
+
+/** The same line is logged at most once in this time, in ms. The same applies to the event. */
+const logMs = 60_000;
+/** How often, in ms, a problem that continues is stored again. */
+const storeMs = 10_000;
+
+/** Creates the object that watches the background work. */
+export function createStorageWatch(
+  { database, statements }: { readonly database: Database; readonly statements: Statements },
+  report: (event: TrackerEvent) => void,
+  log: (level: 'info' | 'warn', message: string) => void,
+): StorageWatch {
+  /** The times of the latest failures, by their effects. */
+  const failing = new Map<string, number>();
+  const loggedAt = new Map<string, number>();
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  let storedAt = Number.NEGATIVE_INFINITY;
+  let isStoring = false;
+  let isLogged = false;
+  let isStopped = false;
+
+  function failed(effect: string, error: unknown): void {
+    if (isStopped) return;
+    const now = performance.now();
+    failing.set(effect, now);
+    if (now - reportedAt >= logMs) {
+      reportedAt = now;
+      report({ type: 'problem', code: 'storage' });
+    }
+    if (now - (loggedAt.get(effect) ?? Number.NEGATIVE_INFINITY) >= logMs) {
+      loggedAt.set(effect, now);
+      isLogged = true;
+      // The driver's message may contain values of a row, so only its code is logged.
+      log('warn', `${effect} until this problem is over (storage): ${toStorageError(error).message}`);
+    }
+    if (now - storedAt >= storeMs) {
+      storedAt = now;
+      void store();
+    }
+  }
+
+  function worked(effect: string): void {
+    if (failing.size === 0) return;
+    failing.delete(effect);
+    const since = performance.now() - failureMs;
+    for (const [other, at] of failing) if (at < since) failing.delete(other);
+    if (failing.size > 0) return;
+    storedAt = Number.NEGATIVE_INFINITY;
+    void store();
+    if (isLogged) log('info', 'the database works again');
+    isLogged = false;
+  }
+
+  // If a write fails, the next failure leads to the same write. A stored problem that nobody stores again ends by
+  // itself.
+  async function store(): Promise<void> {
+    if (isStoring) return;
+    isStoring = true;
+    const isProblem = failing.size > 0;
+    await database.run(isProblem ? statements.storageFailed : statements.storageWorked).catch(() => undefined);
+    isStoring = false;
+    if (isProblem !== failing.size > 0) await store();
+  }
+
+  return {
+    async watch(effect, step) {
+      try {
+        const result = await step();
+        worked(effect);
+        return result;
+      } catch (error) {
+        failed(effect, error);
+        throw error;
+      }
+    },
+    failed,
+    worked,
+    stop() {
+      isStopped = true;
+    },
+  };
+}

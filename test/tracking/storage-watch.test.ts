@@ -1,0 +1,131 @@
+import { expect, test, vi } from 'vitest';
+import { createContext } from '../../src/tracking/context.ts';
+import { onEachDatabase } from '../support/on-each-database.ts';
+import { collect, createWorld, until } from './world.ts';
+
+onEachDatabase((database) => {
+  // In the background, pg-boss writes the rows of its queues. A worker that fetches a message makes it active.
+  test.each([
+    {
+      what: 'pg-boss cannot work in the background',
+      effect: 'pg-boss does not redeliver the messages of dead workers',
+      table: 'queue',
+    },
+    { what: 'a worker cannot fetch messages', effect: 'no completion is delivered', table: 'job_common' },
+  ])('where $what, a line, an event and stats() say so, and jobs are polled as before', async ({ effect, table }) => {
+    const world = createWorld(database);
+    const boss = `${world.schema}_boss`;
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const jobs = Array.from({ length: 20 }, () => world.service.jobs.start());
+
+    await world.rows(`create function ${boss}.refuse() returns trigger language plpgsql as $$ begin raise exception 'Test Person'; end $$;
+      create trigger refuse before update on ${boss}.${table} for each row execute function ${boss}.refuse()`);
+    await tracker.track([world.completeJob('approved'), ...jobs]);
+    await until(() => world.lines.length > 0);
+    await until(async () => (await tracker.stats()).problem !== null);
+
+    expect((await tracker.stats()).problem).toEqual({ code: 'storage', since: expect.any(Date) });
+    expect(world.events.filter(({ type }) => type === 'problem')).toEqual([{ type: 'problem', code: 'storage' }]);
+    expect(world.lines).toHaveLength(1);
+    expect(world.lines[0]).toContain(
+      `warn hosted-client: tracking: ${effect} until this problem is over (storage): Cannot use the tracker: `,
+    );
+    expect(world.lines[0]).toContain('(P0001)');
+    expect(world.lines[0]).not.toContain('Person');
+    // If one job at a time were polled, there would be long waits between them.
+    const looks = async () => Math.min(...(await Promise.all(jobs.map(tracker.get))).map((job) => job?.polls ?? 0));
+    const before = await looks();
+    await until(async () => (await looks()) > before + 2);
+
+    await world.rows(`drop trigger refuse on ${boss}.${table}`);
+    await until(async () => (await tracker.stats()).problem === null);
+
+    expect(world.lines.slice(1)).toEqual(['info hosted-client: tracking: the database works again']);
+    for (const job of jobs) world.service.jobs.complete(job, 'approved');
+    await until(() => completions.length === 21);
+  });
+});
+
+/** A watch whose database takes whatever it is told; the time is given. */
+function createWatch() {
+  vi.useFakeTimers();
+  const lines: string[] = [];
+  const events: unknown[] = [];
+  const writes: unknown[] = [];
+  let isAway = false;
+  const note = (message: string) => void lines.push(message);
+  const parts = {
+    settings: { onEvent: (event: unknown) => void events.push(event) },
+    statements: { storageFailed: 'failed', storageWorked: 'worked' },
+    database: {
+      async run(text: string) {
+        if (isAway) throw new Error('away');
+        writes.push(text);
+        return [];
+      },
+    },
+  };
+  const { storage } = createContext(parts as never, { debug: note, info: note, warn: note, error: note });
+  return {
+    storage,
+    lines,
+    events,
+    writes,
+    setAway(value: boolean) {
+      isAway = value;
+    },
+  };
+}
+
+test('an outage of an hour is a line of each part a minute, an event a minute, and shows no value of a row', async () => {
+  const { storage, lines, events, setAway } = createWatch();
+  setAway(true);
+  const error = Object.assign(new Error('Test Person'), { code: '57P01', detail: 'Test Person' });
+  for (let second = 0; second < 3_600; second++) {
+    for (const part of ['no job is polled', 'no completion is delivered']) storage.failed(part, error);
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+
+  expect(lines).toHaveLength(120);
+  expect(events).toHaveLength(60);
+  expect(lines.join()).not.toContain('Person');
+  vi.useRealTimers();
+});
+
+test('a database that fails every second, and works in between, does not flood the log', async () => {
+  const { storage, lines, events } = createWatch();
+  for (let second = 0; second < 600; second++) {
+    storage.failed('no job is polled', new Error());
+    storage.worked('no job is polled');
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+
+  expect(lines).toHaveLength(20);
+  expect(events).toHaveLength(10);
+  vi.useRealTimers();
+});
+
+test('a problem is over once every part works, and a part that is not tried again ends it by itself', async () => {
+  const { storage, writes } = createWatch();
+  storage.failed('a', new Error());
+  storage.failed('b', new Error());
+  await vi.advanceTimersByTimeAsync(0);
+  storage.worked('a');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(writes).toEqual(['failed']);
+  storage.worked('b');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(writes).toEqual(['failed', 'worked']);
+
+  storage.failed('b', new Error());
+  await vi.advanceTimersByTimeAsync(119_000);
+  storage.worked('a');
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(writes).toEqual(['failed', 'worked', 'failed']);
+  storage.worked('a');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(writes).toEqual(['failed', 'worked', 'failed', 'worked']);
+  vi.useRealTimers();
+});
