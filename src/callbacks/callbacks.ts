@@ -8,17 +8,18 @@ import { callAfter, type Start, type Started } from '../call/call.js';
 import { addCallerFrames } from '../errors/caller-frames.js';
 import type { Telemetry } from '../events.js';
 import { jobStatus } from '../jobs/operations.js';
-import type { JobRef, JobStatus } from '../jobs/types.js';
+import type { JobStatus } from '../jobs/types.js';
 import { readIds } from '../jobs/wait-input.js';
 import type { CallOptions } from '../options.js';
 import { createPlatformClock } from '../runtime/clock.js';
 import { onceItSucceeds } from '../runtime/lazy.js';
+import { createAdmission } from './admission.js';
+import { createHandler, type Receiver, receiveCallback, respondWith } from './handler.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
-import { createReceiver } from './receiver.js';
-import { createReplayGuard } from './replay-guard.js';
+import { createReplayGuard, createResultMemory } from './replay-guard.js';
 import { createDeliveryReports } from './reports.js';
+import { createTurns } from './turns.js';
 import type { CallbackEvent, ConfirmedEvent, HandlerOptions, ReceiveOptions } from './types.js';
-import { createHandler } from './web-handler.js';
 
 /**
  * Receives the results that the service posts. The signature of a callback covers its time and the partner, but not its
@@ -198,12 +199,12 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
 
   return {
     async receive(body, options) {
-      const { receiver, memory } = open();
-      const receiveSettings = readReceiveOptions(options, memory);
+      const receiver = open();
+      const settings = readReceiveOptions(options, receiver.memory);
       // The bytes are copied before anything is awaited, because the caller may reuse them.
-      const kept = body instanceof Uint8Array && body.length <= receiveSettings.maxBytes ? new Uint8Array(body) : body;
+      const kept = body instanceof Uint8Array && body.length <= settings.maxBytes ? new Uint8Array(body) : body;
       try {
-        return await receiver.receive(kept, receiveSettings);
+        return await receiveCallback(kept, settings, receiver);
       } catch (error) {
         throw addCallerFrames(error);
       }
@@ -211,9 +212,8 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
     handler(options: HandlerOptions) {
       const settings = readHandlerOptions(options);
       const openHandler = onceItSucceeds(() => {
-        const { client, memory, receiver, reports } = open();
-        const handling = { settings: { ...settings, replayGuard: settings.replayGuard ?? memory }, client, reports };
-        return createHandler((request) => receiver.deliver(request, handling), handling);
+        const receiver = open();
+        return createHandler({ ...settings, replayGuard: settings.replayGuard ?? receiver.memory }, receiver);
       });
       return async (request) => {
         let handle: (request: Request) => Promise<Response>;
@@ -222,8 +222,8 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
         } catch (error) {
           // The service redelivers the callback, and the options may be there by then.
           const clock = createPlatformClock();
-          const reporting = { settings, client: { clock }, reports: createDeliveryReports(unstarted, clock) };
-          handle = createHandler(() => Promise.reject(error), reporting);
+          const reporting = { client: { clock }, reports: createDeliveryReports(unstarted, clock) };
+          handle = respondWith(() => Promise.reject(error), settings, reporting);
         }
         return handle(request);
       };
@@ -236,15 +236,17 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
   };
 }
 
-function openReceiver({ call, settings, telemetry }: Started) {
-  const reports = createDeliveryReports(telemetry, settings.clock);
-  // There are no retries here: if the confirmation of a callback fails, the callback is redelivered.
-  const fetchStatus = ({ userId, jobId }: JobRef) =>
-    call(jobStatus, { userId, jobId, history: true }, {}, { sent: null });
+function openReceiver({ call, settings, telemetry }: Started): Receiver {
+  const { clock } = settings;
+  const reports = createDeliveryReports(telemetry, clock);
   return {
     client: settings,
     reports,
-    memory: createReplayGuard(settings.clock),
-    receiver: createReceiver(fetchStatus, { client: settings, reports }),
+    admission: createAdmission(clock.elapsed),
+    memory: createReplayGuard(clock),
+    results: createResultMemory({ clock, warn: reports.warn }),
+    turns: createTurns(clock),
+    // There are no retries here: if the confirmation of a callback fails, the callback is redelivered.
+    fetchOnce: ({ userId, jobId }) => call(jobStatus, { userId, jobId, history: true }, {}, { sent: null }),
   };
 }

@@ -1,11 +1,16 @@
 /**
- * The replay guard in memory, with a bounded size. Each call looks at only a few entries: anyone can post callbacks,
- * and many callbacks must not make the guard slow.
+ * Remembers which callbacks and results were handled, or are being handled: the replay guard in memory, the leases that
+ * any guard gives, and the memory of confirmed results.
  *
  * @module
  */
 
-import type { ReplayGuard } from './types.js';
+import type { JobStatus } from '../jobs/types.js';
+import type { WaitingClock } from '../runtime/clock.js';
+import { limitStep } from './limit-step.js';
+import type { ReceiveSettings } from './options.js';
+import type { VerifiedCallback } from './read-callback.js';
+import type { ConfirmedEvent, ReplayGuard } from './types.js';
 
 /** How many callbacks are remembered. They take about 3 MB of memory. */
 const maxRemembered = 10_000;
@@ -22,7 +27,10 @@ interface GuardClock {
   elapsed(): number;
 }
 
-/** Creates a replay guard for one process. */
+/**
+ * Creates a replay guard for one process. Each call looks at only a few entries: anyone can post callbacks, and many
+ * callbacks must not make the guard slow.
+ */
 export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
   // Each map is in order of insertion.
   const failed = new Map<string, Remembered>();
@@ -78,3 +86,128 @@ export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
     },
   };
 }
+
+/** The right to handle a callback. Its methods never reject. */
+export interface Lease {
+  /** Ends the lease: the callback was handled. */
+  commit(): Promise<void>;
+  /** Ends the lease: the next delivery counts as new. */
+  forget(): Promise<void>;
+}
+
+/** The guard's result for a callback, with a lease if this delivery may handle it. */
+export type Begun =
+  | { readonly known: 'new' | 'conflict'; readonly lease: Lease }
+  | { readonly known: 'busy' | 'repeat'; readonly lease?: undefined };
+
+export interface LeaseContext {
+  readonly clock: Pick<WaitingClock, 'now' | 'elapsed' | 'setTimer'>;
+  readonly warn: (message: string) => void;
+}
+
+const of = 'replay guard';
+
+/**
+ * Asks the guard for the lease of a callback.
+ *
+ * @throws the error that the guard throws.
+ * @throws {HostedTimeoutError} when the guard does not respond. If it gives the lease later, the lease is given back.
+ */
+export async function begin(
+  { key, bodyDigest, expiresAt }: Pick<VerifiedCallback, 'key' | 'bodyDigest' | 'expiresAt'>,
+  { replayGuard, leaseMs }: Pick<ReceiveSettings, 'replayGuard' | 'leaseMs'>,
+  { clock, warn }: LeaseContext,
+): Promise<Begun> {
+  const endsAt = clock.elapsed() + leaseMs;
+  const leaseEndsAt = new Date(clock.now() + leaseMs);
+  const lease = {
+    // Commits even if the lease has ended: the callback was handled, and must not be handled again.
+    async commit() {
+      try {
+        await limitStep(clock, { of, step: () => replayGuard.commit(key) });
+      } catch {
+        // The service gets no error response: after an error response, it would redeliver the callback, and the
+        // callback would be handled twice.
+        warn('the replay guard failed after a callback was handled');
+      }
+    },
+    async forget() {
+      // Another delivery may have the lease by now.
+      if (clock.elapsed() >= endsAt) return;
+      try {
+        await limitStep(clock, { of, step: () => replayGuard.forget(key) });
+      } catch {
+        warn('the replay guard failed after a callback was not handled');
+      }
+    },
+  };
+  const known = await limitStep(clock, {
+    of,
+    step: () => replayGuard.begin(key, bodyDigest, expiresAt, leaseEndsAt),
+    onLate: (late) => late === 'new' && lease.forget(),
+  });
+  if (known === 'repeat') return { known };
+  // If the guard returns an unknown value, this delivery must not handle the callback.
+  return known === 'new' || known === 'conflict' ? { known, lease } : { known: 'busy' };
+}
+
+/** Joins two leases: `commit` and `forget` call `other` first, and then `one`. */
+export function joinLeases(one: Lease, other: Lease): Lease {
+  return {
+    async commit() {
+      await other.commit();
+      await one.commit();
+    },
+    async forget() {
+      await other.forget();
+      await one.forget();
+    },
+  };
+}
+
+export interface ConfirmedResult {
+  readonly confirmed: ConfirmedEvent;
+  /** The signed timestamp of the callback. */
+  readonly timestamp: string;
+  readonly status: JobStatus;
+  /** The replay guard. Handlers with the same guard share the memory of handled results. */
+  readonly guard: object;
+  /** How long handling may still take, in ms. */
+  readonly leaseMs: number;
+}
+
+/**
+ * Remembers which confirmed results were passed to `onEvent`, or are being handled: the latest 10,000 for each guard. A
+ * result that is redelivered with a new signature is the same result.
+ */
+export interface ResultMemory {
+  /** Begins to handle a result, or says why this delivery must not handle it. */
+  begin(result: ConfirmedResult): Promise<Begun>;
+}
+
+export function createResultMemory(context: LeaseContext): ResultMemory {
+  const memories = new WeakMap<object, ReplayGuard>();
+
+  function memoryOf(guard: object): ReplayGuard {
+    const known = memories.get(guard);
+    if (known) return known;
+    const memory = createReplayGuard(context.clock);
+    memories.set(guard, memory);
+    return memory;
+  }
+
+  return {
+    begin({ confirmed, status, timestamp, guard, leaseMs }) {
+      // Without an entry, another result of the job has the same id, so the signed time belongs to the key.
+      const signed = confirmed.entry === null ? ` ${timestamp}` : '';
+      const key = `${status.state} ${confirmed.id}${signed}`;
+      // Only the key identifies a confirmed result: no body is compared, and the result never expires.
+      // Stryker disable next-line StringLiteral: any digest would do, because all are the same
+      const remembered = { key, bodyDigest: '', expiresAt: endOfTime };
+      return begin(remembered, { replayGuard: memoryOf(guard), leaseMs }, context);
+    },
+  };
+}
+
+/** The latest time that a date can hold. */
+const endOfTime = new Date(8.64e15);

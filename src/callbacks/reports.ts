@@ -1,5 +1,5 @@
 /**
- * The result of a delivery, and its reports to `onError`, to the log, and to the client's events. Without these
+ * The result of a delivery, and its reports to `onError`, to the log, to the client's events, and to its tracing channel. Without these
  * reports, a callback could be rejected and its result lost without any sign of it.
  *
  * @module
@@ -8,6 +8,7 @@
 import { isHostedError } from '../errors/errors.js';
 import { type HostedEvent, ignoreErrors, type Telemetry } from '../events.js';
 import type { WaitingClock } from '../runtime/clock.js';
+import { completeMessage, type TraceMessage, trace } from '../runtime/tracing-channel.js';
 import type { HandlerSettings } from './options.js';
 import type { HandlerOptions } from './types.js';
 
@@ -123,3 +124,26 @@ const failureTexts: Readonly<Record<FailurePoint['phase'], string>> = {
   confirm: 'it could not be confirmed',
   handle: 'onEvent rejected',
 };
+
+/** The message of the channel `hosted-client:callback`. It contains nothing from the callback. */
+export interface CallbackMessage extends TraceMessage {
+  /** The result of the delivery; null until the delivery was handled. */
+  result: Delivery['result'] | null;
+  /** The HTTP status of our response; null until the delivery was handled. */
+  status: number | null;
+}
+
+/** Handles a delivery with `process`, and publishes the delivery if the channel has a subscriber. */
+export function traceDelivery(process: () => Promise<Delivery>): Promise<Delivery> {
+  const begun: CallbackMessage = { result: null, status: null, errorCode: null };
+  return trace(
+    'callback',
+    () => begun,
+    async (message) => {
+      const delivery = await process();
+      const { result, reason, status } = delivery;
+      if (message) completeMessage(message, { result, status, errorCode: reason });
+      return delivery;
+    },
+  );
+}

@@ -15,7 +15,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { CallMessage } from '../call/tracing.js';
-import type { CallbackMessage } from '../callbacks/tracing.js';
+import type { CallbackMessage } from '../callbacks/reports.js';
 import { HostedConfigError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { ignoreErrors } from '../events.js';

@@ -7,7 +7,7 @@
 
 import { type Attributes, SpanKind } from '@opentelemetry/api';
 import type { CallMessage } from '../call/tracing.js';
-import type { CallbackMessage } from '../callbacks/tracing.js';
+import type { CallbackMessage } from '../callbacks/reports.js';
 import type { WaitMessage } from '../jobs/wait-trace.js';
 
 /** How the messages of a channel become spans and measurements. */

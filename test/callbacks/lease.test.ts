@@ -1,7 +1,7 @@
 /** A lease: what a guard says of a callback, and a guard that fails when the lease ends. */
 
 import { expect, test } from 'vitest';
-import { begin } from '../../src/callbacks/lease.js';
+import { begin } from '../../src/callbacks/replay-guard.js';
 
 const callback = { key: 'key', bodyDigest: 'body', expiresAt: new Date(0) };
 

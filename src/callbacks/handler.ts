@@ -1,0 +1,285 @@
+/**
+ * Receives callbacks, in one sequence: read, verify, admit, guard, confirm, remember, `onEvent`, respond
+ * (docs/protocol.md §6).
+ *
+ * @module
+ */
+
+import {
+  HostedConnectionError,
+  HostedResponseError,
+  HostedSignatureError,
+  HostedTimeoutError,
+  isHostedError,
+} from '../errors/errors.js';
+import type { JobRef, JobStatus } from '../jobs/types.js';
+import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
+import { withTimeout } from '../runtime/clock.js';
+import { readBytes } from '../runtime/read-body.js';
+import { shadowPollution } from '../runtime/untrusted-objects.js';
+import type { Settings } from '../settings.js';
+import type { Admission, Admitted } from './admission.js';
+import { callbackFacts, callbackSource, createBusyError, createJobLimitError } from './callback-errors.js';
+import { createConfirmedEvent, fetchStatus } from './confirm.js';
+import { limitStep } from './limit-step.js';
+import type { HandlerSettings, ReceiveSettings } from './options.js';
+import { readCallback, type VerifiedCallback } from './read-callback.js';
+import { begin, joinLeases, type Lease, type ResultMemory } from './replay-guard.js';
+import {
+  codeOf,
+  createFailure,
+  type Delivery,
+  type DeliveryFailure,
+  type DeliveryReports,
+  type DeliveryResult,
+  traceDelivery,
+} from './reports.js';
+import type { Turns } from './turns.js';
+import type { CallbackEvent, ConfirmedEvent, ReplayGuard } from './types.js';
+
+/** The parts that all receivers of one client share. */
+export interface Receiver {
+  readonly client: Settings;
+  readonly reports: DeliveryReports;
+  readonly admission: Admission;
+  /** The replay guard of callers who pass none. */
+  readonly memory: ReplayGuard;
+  readonly results: ResultMemory;
+  readonly turns: Turns;
+  /** Fetches job status once, with history. */
+  readonly fetchOnce: (job: JobRef) => Promise<JobStatus>;
+}
+
+/** Creates a web-standard handler. It never rejects. */
+export function createHandler(settings: HandlerSettings, receiver: Receiver): (request: Request) => Promise<Response> {
+  return respondWith((request) => deliver(request, settings, receiver), settings, receiver);
+}
+
+/** Creates a handler from the function that receives a delivery. The handler never rejects. */
+export function respondWith(
+  receive: (request: Request) => Promise<DeliveryResult>,
+  { onError }: Pick<HandlerSettings, 'onError'>,
+  { client, reports }: { readonly client: Pick<Settings, 'clock'>; readonly reports: DeliveryReports },
+): (request: Request) => Promise<Response> {
+  return async (request) => respond(await traceDelivery(() => process(request)));
+
+  async function process(request: Request): Promise<Delivery> {
+    let startedAt = Number.NaN;
+    let outcome: DeliveryResult;
+    try {
+      // The clock is read first: if it failed later, reading the body would time out at once, with a 408 response.
+      startedAt = client.clock.elapsed();
+      outcome = await receive(request);
+    } catch (error) {
+      outcome = error instanceof Failed ? error.failure : createFailure('verify', 503, codeOf(error), error);
+    }
+    return reports.report(outcome, durationSince(startedAt, client), onError);
+  }
+}
+
+async function deliver(request: Request, settings: HandlerSettings, receiver: Receiver): Promise<DeliveryResult> {
+  const { client, reports, admission } = receiver;
+  if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError(request));
+  const body = await failAs(toReadFailure, readBody(request, settings, client));
+  const callback = await failAs(toVerifyFailure, readCallback(body, settings, client));
+  const { event } = callback;
+
+  const admitted = await admission.admit(callback, settings.maxJobsPerSignature);
+  if (settings.confirms && !admitted) return createLimitFailure(event);
+  const replayGuard = settings.confirms && !admitted?.usesGuard ? receiver.memory : settings.replayGuard;
+  const guarding = begin(callback, { ...settings, replayGuard }, { clock: client.clock, warn: reports.warn });
+  const begun = await failAs(toGuardFailure(event), guarding);
+  // A signature is accepted with one unconfirmed body only: anyone who has seen the signature could put it on other
+  // bodies. The key of a callback to confirm covers its body.
+  if (begun.known === 'conflict' && !settings.confirms) return createConflictFailure(event);
+  if (begun.lease === undefined) return toKnownResult(begun.known, event);
+  const { lease } = begun;
+  if (!admitted || (settings.confirms && !admitted.take(settings.leaseMs))) {
+    await lease.forget();
+    return createLimitFailure(event);
+  }
+  if (!settings.confirms) return runOnEvent(event, lease, () => settings.onEvent(event));
+  try {
+    return await confirmAndHandle({ ...callback, admitted, lease }, settings, receiver);
+  } finally {
+    admitted.release();
+  }
+}
+
+interface Guarded extends VerifiedCallback {
+  readonly admitted: Admitted;
+  readonly lease: Lease;
+}
+
+async function confirmAndHandle(
+  { event, timestamp, admitted, lease }: Guarded,
+  settings: HandlerSettings,
+  { client, results, turns, fetchOnce }: Receiver,
+): Promise<DeliveryResult> {
+  const fetchInTurn = () =>
+    turns.take(settings.maxConfirmations, () => {
+      admitted.recordRequest();
+      return fetchOnce(event);
+    });
+  const startedAt = client.clock.elapsed();
+  let status: JobStatus;
+  let confirmed: ConfirmedEvent;
+  try {
+    status = await fetchStatus(event, fetchInTurn, client.clock);
+    confirmed = await createConfirmedEvent(event, status);
+  } catch (error) {
+    await lease.forget();
+    return createFailure('confirm', 503, reasonOf(error), error, event);
+  }
+  const leaseMs = settings.leaseMs - (client.clock.elapsed() - startedAt);
+  const held = await results.begin({ confirmed, status, timestamp, guard: settings.replayGuard, leaseMs });
+  if (held.lease === undefined) {
+    await lease.forget();
+    return toKnownResult(held.known, confirmed);
+  }
+  return runOnEvent(confirmed, joinLeases(lease, held.lease), () => settings.onEvent(confirmed, status));
+}
+
+/** Receives a callback without a handler. The callback then counts as handled. */
+export async function receiveCallback(
+  body: string | Uint8Array,
+  settings: ReceiveSettings,
+  { client, reports, admission }: Receiver,
+): Promise<CallbackEvent> {
+  const callback = await readCallback(body, settings, client);
+  const { event, key } = callback;
+  const begun = await begin(callback, settings, { clock: client.clock, warn: reports.warn });
+  if (begun.known === 'conflict') throw callbackSource.createUntrusted('replayed');
+  if (begun.known === 'repeat') return { ...event, repeat: true };
+  if (begun.lease === undefined) throw createBusyError();
+  if (!(await admission.admit(callback, undefined))) {
+    await begun.lease.forget();
+    throw createJobLimitError();
+  }
+  const { lease } = begun;
+  try {
+    const step = () => settings.replayGuard.commit(key);
+    await limitStep(client.clock, { of: 'replay guard', step, onLate: lease.forget });
+  } catch (error) {
+    // The caller gets an error instead of the callback, so the next delivery must count as new.
+    await lease.forget();
+    throw error;
+  }
+  return event;
+}
+
+/** A failure that ends a delivery. */
+class Failed {
+  readonly failure: DeliveryFailure;
+
+  constructor(failure: DeliveryFailure) {
+    this.failure = failure;
+  }
+}
+
+/** Waits for a step of a delivery. If the step rejects, the delivery ends with the failure that `describe` returns. */
+function failAs<T>(describe: (error: unknown) => DeliveryFailure, step: Promise<T>): Promise<T> {
+  return step.catch((error: unknown) => {
+    throw new Failed(describe(error));
+  });
+}
+
+// If the content-length header exceeds the limit, the body is not read. Any other body is read up to the limit.
+async function readBody(
+  request: Request,
+  { maxBytes, bodyTimeoutMs }: HandlerSettings,
+  { clock }: Settings,
+): Promise<Uint8Array> {
+  const contentLength = Number(request.headers.get('content-length') ?? 0);
+  if (contentLength > maxBytes) throw callbackSource.createUnusable('too_large');
+  const timedOut = () =>
+    new HostedTimeoutError(
+      'its body did not arrive within "bodyTimeoutMs"',
+      { phase: 'attempt', timeoutMs: bodyTimeoutMs },
+      callbackFacts,
+    );
+  const read = (signal: AbortSignal) => readBytes(request.body, { limit: maxBytes, signal });
+  const { bytes, isWhole } = await withTimeout({ clock, ms: bodyTimeoutMs, timedOut }, read);
+  if (!isWhole) throw callbackSource.createUnusable('too_large');
+  return bytes;
+}
+
+function toReadFailure(error: unknown): DeliveryFailure {
+  if (error instanceof HostedTimeoutError) return createFailure('read', 408, 'timeout', error);
+  if (error instanceof HostedResponseError) return createFailure('read', 413, 'too_large', error);
+  // The callback is not the cause: the connection broke, or a framework has already read the body.
+  const broken = new HostedConnectionError(bodyBroken, callbackFacts);
+  return createFailure('read', 503, 'connection', isHostedError(error) ? error : broken);
+}
+
+function toVerifyFailure(error: unknown): DeliveryFailure {
+  if (error instanceof HostedSignatureError) return createFailure('verify', 401, error.reason, error);
+  if (error instanceof HostedResponseError) return createFailure('read', 400, error.reason, error);
+  // The callback is not the cause: the signer failed.
+  return createFailure('verify', 503, codeOf(error), error);
+}
+
+const bodyBroken =
+  'its body was cut off, or had already been read: do not let a parser read the request before the handler';
+
+function createMethodError({ method }: Request): HostedResponseError {
+  // Anyone can send any text as the method, so the message shows only a short word in capitals.
+  const by = /^[A-Z]{1,7}$/.test(method) ? method : 'another method';
+  const why = `it was sent with ${by}, but callbacks are sent with POST: give this handler the POST requests of its route`;
+  return new HostedResponseError('malformed', [], callbackFacts, null, why);
+}
+
+function toGuardFailure(event: CallbackEvent): (error: unknown) => DeliveryFailure {
+  return (error) => createFailure('guard', 503, 'guard', error, event);
+}
+
+function createConflictFailure(event: CallbackEvent): DeliveryFailure {
+  return createFailure('guard', 401, 'replayed', callbackSource.createUntrusted('replayed'), event);
+}
+
+function createLimitFailure(event: CallbackEvent): DeliveryFailure {
+  const why = 'its signature was used for more jobs than "maxJobsPerSignature" allows, or too often for this job';
+  return createFailure('guard', 503, 'limit', createBusyError(why), event);
+}
+
+/** The result for a callback that another delivery has handled, or is handling. */
+function toKnownResult(known: 'busy' | 'repeat', event: CallbackEvent | ConfirmedEvent): DeliveryResult {
+  if (known === 'repeat') return { status: 200, result: 'repeat' };
+  return createFailure('guard', 503, 'busy', createBusyError(), event);
+}
+
+/** Runs the caller's `onEvent`. If it resolves, the lease is committed; if it rejects, the lease is dropped. */
+async function runOnEvent(
+  event: CallbackEvent | ConfirmedEvent,
+  lease: Lease,
+  onEvent: () => unknown,
+): Promise<DeliveryResult> {
+  try {
+    await onEvent();
+  } catch (error) {
+    await lease.forget();
+    return createFailure('handle', 500, 'handler', error, event);
+  }
+  await lease.commit();
+  return { status: 200, result: 'accepted' };
+}
+
+function reasonOf(error: unknown): string {
+  if (!isHostedError(error)) return 'error';
+  return error.code === 'poll_timeout' ? 'pending' : error.code;
+}
+
+function durationSince(startedAt: number, { clock }: Pick<Settings, 'clock'>): number {
+  try {
+    return clock.elapsed() - startedAt || 0;
+  } catch {
+    return 0;
+  }
+}
+
+function respond({ status }: Delivery): Response {
+  const headers: Record<string, string> = {};
+  if (status === 405) headers.allow = 'POST';
+  if (status === 503) headers['retry-after'] = String(assumedRedeliverySeconds);
+  return new Response(null, { ...shadowPollution(), status, headers });
+}
