@@ -137,9 +137,8 @@ function narrowFiles(path: string): void {
     const status = lstatSync(file);
     if (!status.isFile() || !isOpenToOthers(status)) continue;
     const how = narrow(file, 0o600) ? 'it is narrowed now' : `narrow it: chmod go-rwx ${quoteForShell(file)}`;
-    // Nobody reaches a file in a folder that they may not enter.
-    if (isOpenToOthers(folder, 0o011))
-      warn(`Other users of this machine could use ${file}, which has the state of a sandbox: ${how}`);
+    // A user who may not enter the folder could not use the file.
+    if (isOpenToOthers(folder, 0o011)) warn(`Other users of this machine could use the state in ${file}: ${how}`);
   }
   if (isOpenToOthers(folder, 0o022)) {
     const how = `chmod go-w ${quoteForShell(path)}`;

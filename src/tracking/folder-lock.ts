@@ -89,7 +89,7 @@ function lock(files: Files, path: string): () => void {
       'another process, or another tracker of this process, uses the folder: only one tracker at a time may use it',
     );
   const what = `${quoteForShell(file)} is a link, a file of another user, or a file of something else`;
-  throw createRefusal(`the folder cannot be locked, because ${what}: delete this file, or use another folder`);
+  throw createRejection(`the folder cannot be locked, because ${what}: delete this file, or use another folder`);
 }
 
 /** Rejects a folder of another user, who can always use it, and a folder with files that other users may use. */
@@ -98,7 +98,7 @@ function assertUsable(files: Files, path: string): void {
   const empty = isEmpty(files, path);
   const status = files.statSync(path);
   if (isOfAnotherUser(status)) {
-    throw createRefusal(`the folder belongs to another user of this machine: ${adviseSubfolder(path)}`);
+    throw createRejection(`the folder belongs to another user of this machine: ${adviseSubfolder(path)}`);
   }
   if (isOpenToOthers(status) && !empty) throw createOpenError(files, path);
 }
@@ -119,9 +119,9 @@ function createOpenError(files: Files, path: string): HostedStorageError {
   const { mode } = files.statSync(path);
   const why = `other users of this machine may use the folder, because its mode is ${(mode & 0o7777).toString(8)}`;
   // The root folder, and a folder with the sticky bit (such as /tmp), are there for all users.
-  if (path === '/' || (mode & 0o1000) !== 0) return createRefusal(`${why}: ${adviseSubfolder(path)}`);
+  if (path === '/' || (mode & 0o1000) !== 0) return createRejection(`${why}: ${adviseSubfolder(path)}`);
   const command = `chmod -R go-rwx ${quoteForShell(path)}`;
-  return createRefusal(
+  return createRejection(
     `${why}. If it has other files, or its mount keeps this mode, ${adviseSubfolder(path)}. Otherwise narrow it: ${command}`,
   );
 }
@@ -135,6 +135,6 @@ function createLockError(reason: 'locked' | 'unreachable', why: string, cause?: 
 }
 
 /** The error of a folder that a later attempt would find as it is. */
-function createRefusal(why: string): HostedStorageError {
+function createRejection(why: string): HostedStorageError {
   return new HostedStorageError('unreachable', why, { task: 'create a tracker', retryable: false });
 }
