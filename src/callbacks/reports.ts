@@ -111,6 +111,11 @@ export function createDeliveryReports(
   };
 }
 
+/** Whether a log line of a client is about deliveries that were rejected or failed. */
+export function isDeliveryLine(line: string): boolean {
+  return /^hosted-client: (?:a callback failed|\d+ deliver)/.test(line);
+}
+
 /** A log line about a failed delivery. It shows no part of an error that the caller's code threw. */
 function describeFailure({ phase, status, reason, error }: DeliveryFailure): string {
   const why = isHostedError(error) && phase !== 'handle' ? error.message : failureTexts[phase];

@@ -1,32 +1,9 @@
 /** The command `listen`. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { SandboxOutcome } from 'hosted-client/sandbox';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newLink, receiving, running } from '../sandbox/running.js';
+import { listening } from './listening.js';
 import { command, envOf, start } from './running.js';
-
-/** A sandbox, and a command that receives its callbacks. */
-async function listening(...args: readonly string[]) {
-  const { sandbox, client } = await running();
-  const listening = start(['listen', '--port', '0', '--json', ...args], envOf(sandbox.clientOptions()));
-  await expect.poll(() => listening.streams.stdout).toContain('\n');
-  const { url } = JSON.parse(listening.streams.stdout) as { url: string };
-  const play = async (outcome: SandboxOutcome) => {
-    const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
-    const job = await sandbox.play(refId, outcome);
-    await sandbox.idle();
-    return { refId, job };
-  };
-  const events = () =>
-    listening.streams.stdout
-      .trim()
-      .split('\n')
-      .slice(1)
-      .map((line) => JSON.parse(line) as unknown);
-  return { sandbox, client, url, play, events, ...listening };
-}
 
 test('listen --json prints its URL, and of each verified callback ids, state and result code', async () => {
   const { play, events, interrupt } = await listening();
@@ -67,6 +44,33 @@ test('listen says what is wrong with a callback, and refuses it', async () => {
   expect(events()).toHaveLength(before);
 });
 
+test.each(['forged', 'unsigned'] as const)('listen says one line of each callback that is %s', async (variant) => {
+  const { sandbox, play, streams } = await listening();
+  await play('approved');
+  const before = streams.stderr;
+
+  await sandbox.resend(1, { variant });
+  await sandbox.resend(1, { variant });
+
+  const said = streams.stderr.slice(before.length);
+  expect(said.match(/responded with 401/g)).toHaveLength(2);
+  expect(said.trim().split('\n')).toHaveLength(2);
+});
+
+test('listen says one line of a callback that could not be confirmed', async () => {
+  const { sandbox, client, url, streams } = await listening();
+  const { refId } = await client.links.create(newLink);
+  const job = await sandbox.play(refId, 'approved');
+  sandbox.service.sandbox.failNext('jobs.status', { kind: 'status', status: 500 }, 3);
+
+  const response = await sandbox.service.sandbox.jobs.deliverCallback(job, {
+    to: async (request) => fetch(url, { method: 'POST', body: await request.text() }),
+  });
+
+  expect(response.status).toBe(503);
+  expect(streams.stderr).toMatch(/^\d\d:\d\d:\d\d responded with 503: Cannot get the status of a job: [^\n]+\n$/);
+});
+
 test('listen says that a callback is a repeat', async () => {
   const { sandbox, play, streams, events } = await listening();
   await play('approved');
@@ -105,54 +109,6 @@ test('listen on a terminal prints lines', async () => {
 
   const line = `verified: job ${job.jobId} of user ${job.userId}, link ${refId}: result 0811, failed`;
   expect(streams.stdout.split('\n')[1]).toMatch(new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${line}$`));
-});
-
-test('listen --forward posts what is verified as it came, and nothing that is not', async () => {
-  const bodies: Buffer[] = [];
-  const server = createServer(async (message, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of message as AsyncIterable<Buffer>) chunks.push(chunk);
-    bodies.push(Buffer.concat(chunks));
-    response.writeHead(204).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  const { sandbox, url, streams } = await listening('--forward', `http://127.0.0.1:${port}/hook`);
-  const job = sandbox.service.sandbox.jobs.start();
-  sandbox.service.sandbox.jobs.complete(job, 'approved');
-  const callback = await sandbox.service.sandbox.jobs.callback(job);
-  // Blanks that a parser would lose.
-  const body = ` ${await callback.text()}\n`;
-
-  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-  const forged = await fetch(url, { method: 'POST', body: '{"timestamp":"x","signature":"x"}' });
-
-  expect([response.status, forged.status]).toEqual([204, 401]);
-  expect(bodies.map(String)).toEqual([body]);
-  expect(streams.stderr).toContain(`forwarded to http://127.0.0.1:${port}: 204`);
-});
-
-test('listen --forward has a callback sent again until it is taken there', async () => {
-  const { received, url } = await receiving(500, 500);
-  const { sandbox, play } = await listening('--forward', url);
-
-  await play('approved');
-
-  expect(sandbox.callbacks).toMatchObject([
-    { state: 'delivered', attempts: [{ status: 500 }, { status: 500 }, { status: 200 }] },
-  ]);
-  expect(received).toHaveLength(3);
-});
-
-test('listen --forward to where nothing answers says so, and answers 502', async () => {
-  const { sandbox, play, streams } = await listening('--forward', 'http://127.0.0.1:9/hook?token=hidden');
-
-  await play('approved');
-
-  expect(sandbox.callbacks[0]?.attempts[0]?.status).toBe(502);
-  expect(streams.stderr).toContain('not forwarded: no response from http://127.0.0.1:9\n');
-  expect(streams.stderr).not.toContain('token=hidden');
 });
 
 test('a port in use exits 1, and names it', async () => {

@@ -22,6 +22,9 @@ export const newLink = {
 
 export interface ReceivedCallback {
   readonly body: Record<string, unknown>;
+  /** The body as it came, and its type. */
+  readonly text: string;
+  readonly type: string | undefined;
   readonly path: string;
 }
 
@@ -31,7 +34,12 @@ export async function receiving(...statuses: readonly number[]) {
   const server = createServer(async (message, response) => {
     let text = '';
     for await (const chunk of message.setEncoding('utf8')) text += chunk;
-    received.push({ body: JSON.parse(text), path: message.url ?? '' });
+    received.push({
+      body: JSON.parse(text),
+      text,
+      type: message.headers['content-type'],
+      path: message.url ?? '',
+    });
     const status = statuses[received.length - 1] ?? 200;
     response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end();
   });

@@ -5,17 +5,17 @@
  */
 
 import { defaultMaxBytes } from '../../callbacks/options.js';
+import { isDeliveryLine } from '../../callbacks/reports.js';
 import { type ConfirmedEvent, type HostedClient, isHostedError, type JobStatus } from '../../index.js';
 import type { ReceivedRequest, Site } from '../../sandbox/http-server.js';
+import { UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
-import { type Context, createClient, exitCodes, nowOf, untilAborted } from '../context.js';
+import { type Context, createClient, exitCodes, nowOf, type TextStream, untilAborted } from '../context.js';
 import { RefusedError } from '../failures.js';
+import { forwardConfirmed, forwardUnverified, type Receiver } from '../forward-callback.js';
 import { writeJsonLine, writeLine } from '../output.js';
 
 const defaultPort = 4086;
-
-/** How long the receiver of a forwarded callback may take, in ms. */
-const forwardTimeoutMs = 10_000;
 
 export const listenCommand: Command = {
   name: 'listen',
@@ -32,32 +32,37 @@ export const listenCommand: Command = {
     forward: {
       value: 'URL',
       about:
-        'post verified callbacks to this URL, unchanged, and respond to the service with the status that this URL returns',
+        'post the confirmed result of each callback to this URL, and respond to the service with the status that this URL returns',
       kind: 'url',
     },
+    unverified: { about: 'with --forward: post every body as it came, and verify nothing' },
   },
   async run(given, context) {
     const isJson = given.isSet('json');
     const say = (text: string) => writeLine(isJson ? context.stderr : context.stdout, `${timeOf(context)} ${text}`);
-    const client = createClient(context, {
-      onEvent(event) {
-        if (event.type === 'callback' && event.result === 'repeat') say('repeat: this callback was received before');
-      },
-    });
-    const handle = createEndpoint(client, {
-      say,
-      show: (event, status) => (isJson ? writeJsonLine(context, toRow(event, status)) : say(describe(event, status))),
-    });
     const forward = given.text('forward');
+    const receiver = forward === undefined ? null : { url: forward, signal: context.signal, say };
+    const isUnverified = given.isSet('unverified');
+    if (isUnverified && receiver === null) throw new UsageError('--unverified needs --forward URL');
+    // This command says itself what happens to each delivery, so the client's lines about deliveries are left out.
+    const log: TextStream = { write: (line) => isDeliveryLine(line) || context.stderr.write(line) };
+    const client = createClient(
+      { ...context, stderr: log },
+      {
+        onEvent(event) {
+          if (event.type === 'callback' && event.result === 'repeat') say('repeat: this callback was received before');
+        },
+      },
+    );
+    const show = (event: ConfirmedEvent, status: JobStatus) =>
+      isJson ? writeJsonLine(context, toRow(event, status)) : say(describe(event, status));
+    const respond =
+      receiver !== null && isUnverified ? createPassage(receiver) : createEndpoint(client, { say, show, receiver });
     const server = await open(given.number('port') ?? defaultPort, {
       maxBodyBytes: defaultMaxBytes,
       check: () => null,
       onTooLarge: ({ status }) => say(`responded with ${status}: the callback is larger than ${defaultMaxBytes} bytes`),
-      async respond(request) {
-        const response = await handle(request);
-        if (forward === undefined || response.status !== 200) return response;
-        return passOn(request, { url: forward, signal: context.signal, say });
-      },
+      respond,
     });
     try {
       const url = `http://127.0.0.1:${server.port}/`;
@@ -88,27 +93,49 @@ async function open(port: number, site: Site) {
   }
 }
 
-interface Reporting {
+interface Endpoint {
+  readonly receiver: Receiver | null;
   say(text: string): void;
   show(event: ConfirmedEvent, status: JobStatus): void;
 }
 
-function createEndpoint(client: HostedClient, { say, show }: Reporting): Respond {
-  const handle = client.callbacks.handler({
-    onEvent: show,
-    onError: (error, { status }) => say(`responded with ${status}: ${describeProblem(error)}`),
+function createEndpoint(client: HostedClient, { receiver, say, show }: Endpoint): Respond {
+  return async (request) => {
+    let forwarded: Response | null = null;
+    // All handlers of a client share their memory, so each delivery may have a handler of its own.
+    const handle = client.callbacks.handler({
+      async onEvent(event, status) {
+        if (receiver === null || event.entry !== null) show(event, status);
+        if (receiver === null) return;
+        forwarded = await forwardConfirmed(request.body, event, { client, receiver });
+        // The next delivery must count as new.
+        if (!forwarded.ok) throw new Error('the callback was not accepted');
+      },
+      onError(error, { status }) {
+        if (forwarded === null) say(`responded with ${status}: ${describeProblem(error)}`);
+      },
+    });
+    const response = await handle(toRequest(request));
+    return forwarded ?? response;
+  };
+}
+
+function toRequest({ method, target, headers, body, signal }: ReceivedRequest): Request {
+  const path = target.startsWith('/') ? target : '/';
+  const type = headers['content-type'];
+  return new Request(`http://127.0.0.1${path}`, {
+    method,
+    signal,
+    headers: type === undefined ? {} : { 'content-type': type },
+    ...(method !== 'GET' && method !== 'HEAD' && { body: new Uint8Array(body) }),
   });
-  return ({ method, target, headers, body, signal }) => {
-    const path = target.startsWith('/') ? target : '/';
-    const type = headers['content-type'];
-    return handle(
-      new Request(`http://127.0.0.1${path}`, {
-        method,
-        signal,
-        headers: type === undefined ? {} : { 'content-type': type },
-        ...(method !== 'GET' && method !== 'HEAD' && { body: new Uint8Array(body) }),
-      }),
-    );
+}
+
+function createPassage(receiver: Receiver): Respond {
+  return async ({ method, headers, body }) => {
+    if (method === 'POST') return forwardUnverified(body, headers['content-type'], receiver);
+    receiver.say('responded with 405: callbacks are sent with POST');
+    return new Response(null, { status: 405, headers: { allow: 'POST' } });
   };
 }
 
@@ -123,33 +150,9 @@ function toRow({ id, userId, jobId, linkId, entry }: ConfirmedEvent, { state }: 
 function describe(event: ConfirmedEvent, status: JobStatus): string {
   const { userId, jobId, linkId, state, resultCode } = toRow(event, status);
   const link = linkId === null ? '' : `, link ${linkId}`;
-  return `verified: job ${jobId} of user ${userId}${link}: result ${resultCode ?? 'without code'}, ${state}`;
-}
-
-interface Target {
-  readonly url: string;
-  readonly signal: AbortSignal;
-  say(text: string): void;
-}
-
-// The sender gets the receiver's status. So the sender redelivers a callback that failed at the receiver.
-async function passOn({ headers, body }: ReceivedRequest, { url, signal, say }: Target): Promise<Response> {
-  const { origin } = new URL(url);
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': headers['content-type'] ?? 'application/json' },
-      body: new Uint8Array(body),
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(forwardTimeoutMs)]),
-    });
-    await response.body?.cancel();
-    say(`forwarded to ${origin}: ${response.status}`);
-    return new Response(null, { status: response.status >= 200 ? response.status : 502 });
-  } catch {
-    say(`not forwarded: no response from ${origin}`);
-    return new Response(null, { status: 502 });
-  }
+  const job = `job ${jobId} of user ${userId}${link}`;
+  if (event.entry === null) return `not confirmed: the history of ${job} does not have this result: ${state}`;
+  return `verified: ${job}: result ${resultCode ?? 'without code'}, ${state}`;
 }
 
 function timeOf(context: Context): string {
