@@ -1,6 +1,7 @@
 /**
  * Kills workers and the database while jobs are tracked, and looks whether every job was handed over: with its own
- * context and a verified status, under one key, within the budget. `--full` is the long run.
+ * context and a verified status, under one key, within the budget. `--full` is the long run. Meanwhile,
+ * tracking-silent.ts lets workers fall silent.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -113,6 +114,8 @@ function startWorker(): void {
 }
 
 const web = startProcess({ WEB_PORT: String(webPort) });
+const silentFile = fileURLToPath(new URL('tracking-silent.ts', import.meta.url));
+const silent = once(spawn(process.execPath, [silentFile], { stdio: ['ignore', 'inherit', 'inherit'] }), 'exit');
 try {
   await killWithFolder();
   deliveries.length = 0;
@@ -250,6 +253,8 @@ try {
     `${deliveries.length} deliveries of ${keyOf.size} jobs, ${extra} extra; the last ${(lastMs / 1_000).toFixed(1)} s after the last kill\n`,
   );
   stdout.write(`stats ${JSON.stringify(stats)}\n`);
+  const [silentCode] = await silent;
+  if (silentCode !== 0) problems.push('the workers that fell silent');
   if (problems.length > 0) {
     stdout.write(`FAILED: ${[...new Set(problems)].join('; ')}\n`);
     process.exitCode = 1;
