@@ -87,7 +87,6 @@ function dataOf<T>({ data }: CallResult<T>): T {
 
 class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
   // then() and catch() must return ordinary promises, because the constructor below does not take an executor.
-  // Stryker disable next-line BlockStatement: undefined gives a Promise, too
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }

@@ -64,7 +64,6 @@ export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
  */
 export function describeSkew(headers: Headers, now: number, leastMs: number = tolerableMs): string | null {
   const ahead = measureAheadMs(headers, now);
-  // Stryker disable next-line ConditionalExpression: null counts as 0; the check is there for the types
   return ahead === null || Math.abs(ahead) <= leastMs ? null : describeAhead(ahead);
 }
 
@@ -76,7 +75,6 @@ export function describeOffset(offsetMs: number): string {
 }
 
 function describeAhead(ms: number): string {
-  // Stryker disable next-line EqualityOperator: a difference of zero is not described
   return `this machine's clock is ${describeLength(Math.abs(ms))} ${ms > 0 ? 'behind' : 'ahead of'} the service's "Date"`;
 }
 
@@ -123,7 +121,6 @@ export function createAgeNotice(
     const aheadMs = signedAt.getTime() - now;
     if (Math.abs(aheadMs) <= maxResponseAgeMs / 2 || clock.elapsed() < quietUntil) return;
     quietUntil = clock.elapsed() + noticeEveryMs;
-    // Stryker disable next-line EqualityOperator: a difference of zero gives no warning
     const side = aheadMs > 0 ? 'ahead of' : 'behind';
     warn(
       `a response was signed ${describeLength(Math.abs(aheadMs))} ${side} this machine's clock, and "maxResponseAgeMs" allows at most ${describeLength(maxResponseAgeMs)}: set the clock (NTP)`,

@@ -164,7 +164,6 @@ function meaningOf(status: number, code: string | null, properties: Properties |
 }
 
 function meaningOfCode(code: string | null): CodeMeaning | undefined {
-  // Stryker disable next-line ConditionalExpression: null is not a code; the check is there for the types
   return code === null ? undefined : assumedCodes.get(code);
 }
 

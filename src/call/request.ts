@@ -89,7 +89,6 @@ function sign(attempt: Attempt, timestamp: string): string | Promise<string> {
   };
   try {
     const signature: unknown = signer.sign({ partnerId, timestamp });
-    // Stryker disable next-line ConditionalExpression,StringLiteral: this only saves a wait
     if (typeof signature === 'string') return assertSignature(signature);
     return Promise.resolve(signature).then(assertSignature).catch(fail);
   } catch (error) {

@@ -218,7 +218,6 @@ function isLast({ number, call }: Attempt): boolean {
 }
 
 function isReflected(error: AnyHostedError): boolean {
-  // Stryker disable next-line ConditionalExpression: no other error has this reason; the check of the code is there for the types
   return error.code === 'signature' && error.reason === 'reflected';
 }
 

@@ -41,7 +41,6 @@ export function rememberSent(
   while (maxAgeMs !== false) {
     const [oldest] = times;
     // `!(… > …)` instead of `<=`: with NaN, every comparison is false, and then nothing must be forgotten.
-    // Stryker disable next-line ConditionalExpression: with undefined the difference is NaN; the check is there for the types
     if (oldest === undefined || !(now - oldest > maxAgeMs)) break;
     sent.forgottenUntil = Math.max(sent.forgottenUntil, oldest);
     times.shift();
@@ -72,11 +71,8 @@ export function wasSentRespelled({ signatures }: SentSignatures, signature: unkn
 // Different signatures nearly always differ in the first character. Letters and digits are the same in every spelling,
 // except for upper and lower case. `alphanumeric` is tested before `toLowerCase`, because `toLowerCase` turns U+212A
 // into a `k`.
-// Stryker disable next-line BlockStatement: this only saves comparing the whole text
 function differInFirst(one: string, other: string): boolean {
-  // Stryker disable next-line ArrayDeclaration,MethodExpression: this only saves comparing the whole text
   const [first, second] = [one.charAt(0), other.charAt(0)];
-  // Stryker disable next-line ConditionalExpression: this only saves comparing the whole text
   return alphanumeric.test(first) && alphanumeric.test(second) && first.toLowerCase() !== second.toLowerCase();
 }
 
@@ -92,7 +88,6 @@ function canonicalForm(signature: string): string {
     .replaceAll('-', '+')
     .replaceAll('_', '/')
     .replaceAll(/[^A-Za-z0-9+/]/g, '');
-  // Stryker disable next-line MethodExpression: upper case would do as well
   if (/^[\da-f]*$/i.test(text)) return text.toLowerCase();
   try {
     // Decoding and encoding again clears unused bits of the last character.

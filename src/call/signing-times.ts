@@ -117,7 +117,6 @@ function createMilliseconds(): SigningTimes {
       const before = Math.max(Math.min(at - backMs, collided.time - 1), lastButOne + 1);
       if (last === collided.time && before < collided.time) return { time: before, leadMs: before - at, plannedLeadMs };
       const free = Math.max(at + plannedLeadMs, last + 1);
-      // Stryker disable next-line EqualityOperator: at exactly this distance, both results are far enough apart
       return take(
         Math.abs(free - at - collided.leadMs) < minDistanceMs ? at + collided.leadMs + minDistanceMs : free,
         at,

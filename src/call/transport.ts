@@ -81,7 +81,6 @@ function fetchWith(ky: Ky, attempt: Attempt, signed: RequestSignature, signal: A
   const { url, method, headers, body } = createRequest(attempt.call, signed);
   const shadows = shadowPollution();
   shared.telemetry.report?.({ type: 'request', callId, operation: operation.name, attempt: attempt.number });
-  // Stryker disable next-line StringLiteral: any value except 'not sent' gives the same result
   attempt.progress = 'sent';
   const fetchOnce = () => {
     // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
@@ -131,7 +130,6 @@ function createRequest(
 }
 
 function urlOf({ route }: OperationFacts, { linkId }: Encoded, { baseUrls, wire }: Settings): string {
-  // Stryker disable next-line StringLiteral: only paths with a link id use this text
   const id = linkId ?? '';
   const path = route.path.replace('{brand}', wire.brand).replace('{list}', wire.listMarker).replace('{linkId}', id);
   return baseUrls[route.host] + path;
@@ -143,7 +141,6 @@ async function readWhole(
   signal: AbortSignal,
 ): Promise<UntimedResponse> {
   // A caller's own fetch may resolve with anything.
-  // Stryker disable next-line StringLiteral,OptionalChaining: no error shows the value that is thrown here
   if (typeof response?.headers?.get !== 'function') throw new TypeError('fetch resolved with no response');
   const { status, headers } = response;
   if (response.redirected || response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {

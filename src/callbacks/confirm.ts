@@ -41,14 +41,12 @@ export async function fetchStatus(
 export async function createConfirmedEvent(event: CallbackEvent, status: JobStatus): Promise<ConfirmedEvent> {
   // These are the requested ids: even in genuine responses, entries of the history can have other ids.
   const { userId, jobId, signedAt } = event;
-  // Stryker disable next-line ArrayDeclaration: a string in the history is not an entry of a job
   const entry = await findEntry(event, status.history ?? []);
   const id = entry ? await resultId(event, entry) : await stateId(event, status);
   return { id, repeat: false, userId, jobId, linkId: entry?.partnerParams?.linkId ?? null, entry, signedAt };
 }
 
 function isInterim({ entry: { isFinal, resultCode } }: CallbackEvent): boolean {
-  // Stryker disable next-line StringLiteral: neither string is a code
   return isFinal === false || assumedInterimCodes.has(resultCode ?? '');
 }
 

@@ -85,7 +85,6 @@ export async function readCallback(
     key: await digestOf([environment, partnerId, timestamp, ...hint]),
     bodyDigest,
     expiresAt: new Date(
-      // Stryker disable next-line ConditionalExpression: a callback without a time is accepted only if any age is accepted
       maxAgeMs === false || signedAt === null ? now + assumedMemoryMs : signedAt.getTime() + maxAgeMs + maxVerifyingMs,
     ),
   };
@@ -106,11 +105,9 @@ function decodeBody(body: unknown, maxBytes: number): DecodedBody {
   }
   // A string has at least as many bytes as characters, so a string with too many characters is rejected before it is
   // encoded.
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: this only saves the encoding: bytes are counted below
   if (body.length > maxBytes) throw callbackSource.createUnusable('too_large');
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   if (bytes.length > maxBytes) throw callbackSource.createUnusable('too_large');
-  // Stryker disable next-line EqualityOperator: the result is the same in both cases
   const isLarge = bytes.length > smallBytes;
   const scanned = isLarge ? scanBody(bytes) : null;
   if (isLarge && scanned === null) throw callbackSource.createUnusable('malformed');
@@ -138,7 +135,6 @@ function readJob({ partnerParams }: HistoryEntry): JobRef & { readonly linkId: s
     ...findIdIssues('job_id', jobId, 'required'),
     ...findIdIssues('link_id', linkId),
   ];
-  // Stryker disable next-line ConditionalExpression,LogicalOperator: null has an issue already; the check is there for the types
   if (userId === null || jobId === null || issues.length > 0) throw callbackSource.createUnusable('shape', issues);
   return { userId, jobId, linkId };
 }

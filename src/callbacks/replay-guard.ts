@@ -202,7 +202,6 @@ export function createResultMemory(context: LeaseContext): ResultMemory {
       const signed = confirmed.entry === null ? ` ${timestamp}` : '';
       const key = `${status.state} ${confirmed.id}${signed}`;
       // Only the key identifies a confirmed result: no body is compared, and the result never expires.
-      // Stryker disable next-line StringLiteral: any digest would do, because all are the same
       const remembered = { key, bodyDigest: '', expiresAt: endOfTime };
       return begin(remembered, { replayGuard: memoryOf(guard), leaseMs }, context);
     },

@@ -68,7 +68,6 @@ export function createDeliveryReports(
 ): DeliveryReports {
   const rejected = new Map<number, number>();
   let quietUntil = Number.NEGATIVE_INFINITY;
-  // Stryker disable next-line StringLiteral: it is read only after a rejected delivery has set it
   let latest = '';
 
   // Rejections are only counted. If each rejection had a log line, anyone could fill the log.
@@ -101,7 +100,6 @@ export function createDeliveryReports(
       const { phase, event, error, reason } = outcome;
       const delivery: Delivery = { result: status < 500 ? 'refused' : 'failed', reason, status, durationMs };
       report?.({ type: 'callback', ...delivery });
-      // Stryker disable next-line OptionalChaining: the error of calling a missing function is ignored
       ignoreErrors(() => onError?.(error, { phase, status, event }));
       if (status < 500) countRejection(outcome);
       else warn(describeFailure(outcome));

@@ -66,7 +66,6 @@ export function scanBody(bytes: Uint8Array): Pair | null {
   for (;;) {
     at = skipBlanks(bytes, at);
     const byte = bytes[at];
-    // Stryker disable next-line ConditionalExpression: undefined is rejected below as well
     if (byte === undefined) return null;
     if (byte === closeBrace || byte === closeBracket) {
       if (byte !== ends.pop() || (expected !== 'comma' && !isEmpty)) return null;
@@ -85,7 +84,6 @@ export function scanBody(bytes: Uint8Array): Pair | null {
     }
     if (expected === 'name') {
       const end = byte === quote ? skipString(bytes, at) : null;
-      // Stryker disable next-line ConditionalExpression: `bytes[null]` is undefined, which ends the scan
       if (end === null) return null;
       if (ends.length === 1) name = pairNameOf(bytes.subarray(at, end));
       expected = 'colon';
@@ -106,7 +104,6 @@ export function scanBody(bytes: Uint8Array): Pair | null {
       continue;
     }
     const end = byte === quote ? skipString(bytes, at) : skipScalar(bytes, at);
-    // Stryker disable next-line ConditionalExpression: `bytes[null]` is undefined, which ends the scan
     if (end === null) return null;
     if (name !== null) {
       const value = end - at > maxScalarBytes ? invalidValue : parseScalar(bytes.subarray(at, end));
@@ -144,14 +141,10 @@ function skipString(bytes: Uint8Array, from: number): number | null {
   let at = from + 1;
   for (;;) {
     const end = bytes.indexOf(quote, at);
-    // Stryker disable next-line ConditionalExpression,EqualityOperator: the scan would go on at the first byte, and reject it
     if (end < 0) return null;
-    // Stryker disable next-line ConditionalExpression: the steps below find the same end
     if (bytes[end - 1] !== backslash) return end + 1;
-    // Stryker disable next-line MethodExpression: the steps also end at the end of the bytes
     const known = Math.min(end + strideBytes, bytes.length);
     at = skipEscapes(bytes, at, end);
-    // Stryker disable next-line EqualityOperator: one more step gives the same result
     while (at < known) {
       if (bytes[at] === quote) return at + 1;
       at += bytes[at] === backslash ? 2 : 1;
@@ -162,10 +155,8 @@ function skipString(bytes: Uint8Array, from: number): number | null {
 /** Returns `to + 1` if a backslash escapes the character at `to`, otherwise `to`. */
 function skipEscapes(bytes: Uint8Array, from: number, to: number): number {
   let run = to;
-  // Stryker disable next-line ConditionalExpression: the characters before `from` are a quote or an even number of backslashes
   while (run > from && bytes[run - 1] === backslash) run -= 1;
   // An odd number of backslashes escapes the quote.
-  // Stryker disable next-line ArithmeticOperator: with `to - 1`, the next step begins at the backslash and also ends after the quote
   return to + ((to - run) % 2);
 }
 
@@ -175,7 +166,6 @@ function skipEscapes(bytes: Uint8Array, from: number, to: number): number {
  */
 function skipScalar(bytes: Uint8Array, from: number): number {
   const most = Math.min(from + maxScalarBytes, bytes.length);
-  // Stryker disable next-line EqualityOperator: the loop ends with the same index
   for (let at = from + 1; at < most; at++) if (endsScalar(bytes[at])) return at;
   return most;
 }
@@ -198,7 +188,6 @@ function endsScalar(byte: number | undefined): boolean {
 /** Unescapes the raw name of a property; null if the name is not in the pair. */
 function pairNameOf(raw: Uint8Array): string | null {
   // The raw name includes two quotes.
-  // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: a longer name cannot match anyway
   if (raw.length > maxNameBytes + 2) return null;
   const name = parseScalar(raw);
   return pairNames.find((known) => known === name) ?? null;
@@ -207,7 +196,6 @@ function pairNameOf(raw: Uint8Array): string | null {
 /** Parses a string, a number, `true`, `false` or `null`; undefined if the bytes are not JSON. */
 function parseScalar(bytes: Uint8Array): unknown {
   try {
-    // Stryker disable next-line StringLiteral: the mutated string is not JSON either
     return JSON.parse(decodeUtf8(bytes) ?? '');
   } catch {
     // Not JSON.

@@ -182,7 +182,6 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
     const nextDelayMs = over ? null : Math.max(0, Math.round(wait.dueAt - at));
     telemetry.report?.({ type: 'poll', callId, attempt, elapsedMs, nextDelayMs, state: status?.state ?? 'error' });
     const { onPoll } = plan;
-    // Stryker disable next-line ConditionalExpression: the error of calling a missing function is ignored
     if (onPoll) ignoreErrors(() => onPoll({ job: idsOf(wait), attempt, elapsedMs, nextDelayMs, status, error }));
   }
 }

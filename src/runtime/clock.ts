@@ -95,7 +95,6 @@ function createStopwatch(read: () => number): Stopwatch {
   let passed = 0;
   const elapsed = () => {
     const at = read();
-    // Stryker disable next-line EqualityOperator: then no time has passed
     if (at > last) passed += at - last;
     last = at;
     return passed;
@@ -186,7 +185,6 @@ export async function withSignals<T>(
   const ending = new AbortController();
   const listened = signals.flatMap((signal) => {
     if (signal?.aborted) ending.abort(signal.reason);
-    // Stryker disable next-line OptionalChaining: without a signal nothing calls it
     const onAbort = () => ending.abort(signal?.reason);
     signal?.addEventListener('abort', onAbort);
     return signal ? [{ signal, onAbort }] : [];
@@ -244,10 +242,8 @@ function sleepByTimer(ms: number, signal?: AbortSignal): Promise<void> {
       return;
     }
     const onAbort = () => {
-      // Stryker disable next-line OptionalChaining: without a signal nothing calls it
       signal?.removeEventListener('abort', onAbort);
       clearTimeout(timer);
-      // Stryker disable next-line OptionalChaining: without a signal nothing calls it
       reject(signal?.reason);
     };
     const timer = setTimeout(() => {

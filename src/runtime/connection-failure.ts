@@ -128,12 +128,10 @@ function isAboutCertificate(failure: Failure): boolean {
 }
 
 // An error whose properties cannot be read may have happened at any step.
-// Stryker disable next-line ObjectLiteral,StringLiteral: any text that is in no list gives the same result
 const unreadable: Failure = { code: '', syscall: undefined, message: '' };
 
 // The code is on the error, on one of its causes, or on the errors of the IP addresses that were tried.
 function failuresIn(error: unknown, depth = 0): readonly Failure[] {
-  // Stryker disable next-line ConditionalExpression,LogicalOperator: a value that is not an object has none of the properties
   if (typeof error !== 'object' || error === null || depth > 4) return [unreadable];
   try {
     const { errors, code, cause, syscall, message } = copyProperties(error, [
@@ -145,7 +143,6 @@ function failuresIn(error: unknown, depth = 0): readonly Failure[] {
     ]);
     if (Array.isArray(errors) && errors.length > 0) return errors.flatMap((each) => failuresIn(each, depth + 1));
     if (typeof code !== 'string' && typeof cause === 'object' && cause !== null) return failuresIn(cause, depth + 1);
-    // Stryker disable next-line ConditionalExpression,StringLiteral: a value that is not a string is in no list
     return [{ code: typeof code === 'string' ? code : '', syscall, message: String(message) }];
   } catch {
     return [unreadable];

@@ -55,7 +55,6 @@ export function readProcessFacts(): ProcessFacts | null {
   if (!env) return null;
   // Deno would ask the user for a missing permission to read a variable. So a variable without permission counts as not
   // set.
-  // Stryker disable next-line OptionalChaining: it is called only in Deno
   const isGranted = (variable: string) => Deno?.permissions.querySync({ name: 'env', variable }).state === 'granted';
   return {
     runtime: Deno ? 'deno' : Bun ? 'bun' : 'node',

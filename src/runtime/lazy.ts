@@ -37,7 +37,6 @@ export function lazy<T>(create: () => Promise<T>): Lazy<T> {
     });
     return started;
   };
-  // Stryker disable next-line ObjectLiteral: a missing property is undefined, too
   const result: (() => Promise<T>) & { value: T | undefined } = Object.assign(load, { value: undefined });
   return result;
 

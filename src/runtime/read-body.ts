@@ -41,7 +41,6 @@ export async function readBytes(
         cancel();
         return { bytes: buffer.subarray(0, length), isWhole: false };
       }
-      // Stryker disable next-line EqualityOperator: one more buffer has the same bytes
       if (needed > buffer.length) {
         const larger = new Uint8Array(Math.max(needed, Math.min(2 * buffer.length, limit)));
         larger.set(buffer.subarray(0, length));
@@ -58,7 +57,6 @@ export async function readBytes(
 
 // A stream from a caller's own fetch may give any kind of view, or an ArrayBuffer.
 function toBytes(chunk: unknown): Uint8Array | null {
-  // Stryker disable next-line ConditionalExpression: this only saves a view
   if (chunk instanceof Uint8Array) return chunk;
   if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   // Types are compared by name, because an ArrayBuffer of another realm is not an instance of our ArrayBuffer, and some

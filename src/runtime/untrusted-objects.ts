@@ -48,7 +48,6 @@ export function parseJson(text: string): unknown {
 
 // Brackets in strings count, too: to find out which brackets these are would take longer than parsing.
 function hasTooManyBrackets(text: string): boolean {
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: this only saves the count
   if (text.length <= maxBrackets) return false;
   let count = 0;
   for (const bracket of ['[', '{']) {
@@ -108,7 +107,6 @@ export function writeJson(value: unknown): string {
 // JSON.stringify() calls `toJSON` before this function; `this[key]` is still the original value.
 function ignorePollutedToJson(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
   const raw = this[key];
-  // Stryker disable next-line ConditionalExpression,LogicalOperator: a value that is not an object stays the same
   if (typeof raw !== 'object' || raw === null) return value;
   return !Array.isArray(raw) && isBelowObjectPrototype(raw, 'toJSON') ? value : raw;
 }
@@ -200,16 +198,13 @@ let cleanNames: readonly string[] = [];
 export function isPolluted(): boolean {
   const names = Object.getOwnPropertyNames(Object.prototype);
   // A call checks this several times, so names that were checked before are only compared.
-  // Stryker disable next-line ConditionalExpression: this only saves checking each name
   if (isSameList(names, cleanNames)) return false;
   if (names.some(isForeign)) return true;
   cleanNames = names;
   return false;
 }
 
-// Stryker disable next-line BlockStatement: this only saves checking each name
 function isSameList(names: readonly string[], others: readonly string[]): boolean {
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: this only saves checking each name
   if (names.length !== others.length) return false;
   for (let at = 0; at < names.length; at++) if (names[at] !== others[at]) return false;
   return true;
@@ -220,7 +215,6 @@ function isSameList(names: readonly string[], others: readonly string[]): boolea
  * other code, to hide the polluted values.
  */
 export function shadowPollution(): Readonly<Record<string, undefined>> {
-  // Stryker disable next-line ConditionalExpression: this only saves checking each name
   if (!isPolluted()) return noShadows;
   const names = Object.getOwnPropertyNames(Object.prototype).filter(isForeign);
   return Object.fromEntries(names.map((name) => [name, undefined]));

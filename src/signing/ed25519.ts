@@ -96,7 +96,6 @@ function checkOptions(options: unknown): Ed25519Settings {
     issues.push({ path: 'servicePublicKey', message: 'must be 32 bytes, or their base64' });
   }
   issues.push(...findContextIssues(context));
-  // Stryker disable next-line ConditionalExpression: without a key there is an issue
   if (secretKey === null || issues.length > 0) {
     throw new HostedConfigError(issues, { task: 'sign with Ed25519' });
   }

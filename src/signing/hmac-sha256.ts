@@ -66,7 +66,6 @@ export function hmacSha256(options: HmacSha256Options): Signer {
     verify(signature, input) {
       const text = toSignedText(input, context);
       const expected = macs.map((mac) => mac(text));
-      // Stryker disable next-line MethodExpression: all elements are created in the same way
       return expected.every((mac) => typeof mac === 'string')
         ? isOneOf(expected, signature)
         : Promise.all(expected).then((known) => isOneOf(known, signature));
@@ -125,7 +124,6 @@ const maxReusedLength = 512;
 
 // RFC 2104 §2: H(K XOR opad, H(K XOR ipad, text)). Two calls of `hash` take less time than one `createHmac`.
 function createHashMac({ hash }: PlatformCrypto, raw: Uint8Array): Mac {
-  // Stryker disable next-line ConditionalExpression,StringLiteral,CallExpression: calling a missing function throws as well
   if (!hash) throw new TypeError('This platform cannot hash synchronously');
   const key = raw.length > blockSize ? hash('sha256', raw, 'buffer') : raw;
   const padded = (pad: number, room: number) => {
@@ -167,7 +165,6 @@ function isOneOf(expected: readonly string[], signature: unknown): boolean {
 function isSameString(expected: string, given: unknown): boolean {
   if (typeof given !== 'string' || given.length !== expected.length) return false;
   let difference = 0;
-  // Stryker disable next-line EqualityOperator: after the end, NaN ^ NaN is 0
   for (let index = 0; index < expected.length; index++) {
     difference |= expected.charCodeAt(index) ^ given.charCodeAt(index);
   }

@@ -34,7 +34,6 @@ const smallOrderY: ReadonlySet<bigint> = new Set([
 /** Whether a public key is canonical, and not of small order. */
 export function isStrictPublicKey(publicKey: Uint8Array): boolean {
   const y = yOf(publicKey);
-  // Stryker disable next-line EqualityOperator: the prime itself is in the list of small order
   return publicKey.length === 32 && y < fieldPrime && !smallOrderY.has(y);
 }
 
