@@ -40,36 +40,59 @@ function explainConnection(failure: ConnectionFailure, origin: string, { fetch }
 
 function explain({ reason, step, isNotSent }: ConnectionFailure, origin: string): Explanation {
   const like = reason ?? codeFor(step);
-  switch (like) {
-    case 'ENOTFOUND':
-    case 'EAI_FAIL':
-    case 'EAI_NODATA':
-      return [`DNS knows no host of ${origin}`, 'check "baseUrls", and the DNS of this machine'];
-    case 'EAI_AGAIN':
-      return [`DNS did not respond for the host of ${origin}`, 'check the network of this machine, and "baseUrls"'];
-    case 'ECONNREFUSED':
-    case 'ConnectionRefused':
-      return [`${origin} refused the connection`, 'check host and port in "baseUrls"'];
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-      return [`there is no route to ${origin}`, 'check the network of this machine'];
-    case 'ETIMEDOUT':
-    case 'UND_ERR_CONNECT_TIMEOUT':
-      return [`the connection to ${origin} timed out`, 'check host and port in "baseUrls", and the firewall'];
-    case 'UND_ERR_HEADERS_TIMEOUT':
-    case 'UND_ERR_BODY_TIMEOUT':
-      return [`${origin} did not respond within the time limit of fetch itself`, null];
-    case 'NET_PERMISSION':
-      return [`Deno may not connect to ${origin}`, 'start Deno with --allow-net'];
-    default:
-      return (
-        explainTls(like, origin) ?? [
-          isNotSent ? `no connection could be made to ${origin}` : `the connection to ${origin} broke`,
-          null,
-        ]
-      );
+  const row = like === null ? undefined : explanations.find(([codes]) => codes.split(' ').includes(like));
+  if (row) {
+    const [, what, advice] = row;
+    return [what.replace('ORIGIN', () => origin), typeof advice === 'function' ? advice() : advice];
   }
+  if (like !== null && /CERT|CA$|PURPOSE|PATH_LENGTH/.test(like)) {
+    return [`the certificate of ${origin} cannot be verified`, null];
+  }
+  return [isNotSent ? `no connection could be made to ${origin}` : `the connection to ${origin} broke`, null];
 }
+
+const authorityCodes =
+  'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_GET_ISSUER_CERT UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE UNKNOWN_CERTIFICATE_VERIFICATION_ERROR CERT_UNTRUSTED';
+const tlsVersionCodes =
+  'ERR_SSL_UNSUPPORTED_PROTOCOL ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION';
+
+/** The codes of connection errors, what they mean for the origin, and what to do. */
+const explanations: readonly (readonly [codes: string, what: string, advice: string | null | (() => string | null)])[] =
+  [
+    ['ENOTFOUND EAI_FAIL EAI_NODATA', 'DNS knows no host of ORIGIN', 'check "baseUrls", and the DNS of this machine'],
+    ['EAI_AGAIN', 'DNS did not respond for the host of ORIGIN', 'check the network of this machine, and "baseUrls"'],
+    ['ECONNREFUSED ConnectionRefused', 'ORIGIN refused the connection', 'check host and port in "baseUrls"'],
+    ['EHOSTUNREACH ENETUNREACH', 'there is no route to ORIGIN', 'check the network of this machine'],
+    [
+      'ETIMEDOUT UND_ERR_CONNECT_TIMEOUT',
+      'the connection to ORIGIN timed out',
+      'check host and port in "baseUrls", and the firewall',
+    ],
+    [
+      'UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT',
+      'ORIGIN did not respond within the time limit of fetch itself',
+      null,
+    ],
+    ['NET_PERMISSION', 'Deno may not connect to ORIGIN', 'start Deno with --allow-net'],
+    [
+      'CERT_HAS_EXPIRED',
+      'the certificate of ORIGIN has expired',
+      'the server must renew it, unless the clock of this machine is wrong',
+    ],
+    ['CERT_NOT_YET_VALID', 'the certificate of ORIGIN is not valid yet', 'check the clock of this machine'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of ORIGIN is for another host', 'check the host in "baseUrls"'],
+    [
+      authorityCodes,
+      'the certificate of ORIGIN is from an authority that this runtime does not trust',
+      adviceAboutAuthority,
+    ],
+    [
+      'ERR_SSL_WRONG_VERSION_NUMBER ERR_SSL_PACKET_LENGTH_TOO_LONG',
+      'ORIGIN does not speak TLS',
+      'check the port in "baseUrls"',
+    ],
+    [tlsVersionCodes, 'ORIGIN and this runtime have no version of TLS in common', 'check host and port in "baseUrls"'],
+  ];
 
 /**
  * Parts of Deno's messages, each with the code that Node uses for the same error (`NET_PERMISSION` is our own). If a
@@ -89,37 +112,6 @@ const denoSteps: readonly (readonly [text: string, code: string])[] = [
 
 function codeFor(step: string | null): string | null {
   return denoSteps.find(([text]) => step?.includes(text))?.[1] ?? null;
-}
-
-function explainTls(like: string | null, origin: string): Explanation | null {
-  const certificate = `the certificate of ${origin}`;
-  switch (like) {
-    case 'CERT_HAS_EXPIRED':
-      return [`${certificate} has expired`, 'the server must renew it, unless the clock of this machine is wrong'];
-    case 'CERT_NOT_YET_VALID':
-      return [`${certificate} is not valid yet`, 'check the clock of this machine'];
-    case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return [`${certificate} is for another host`, 'check the host in "baseUrls"'];
-    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
-    case 'SELF_SIGNED_CERT_IN_CHAIN':
-    case 'UNABLE_TO_GET_ISSUER_CERT':
-    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
-    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-    case 'UNKNOWN_CERTIFICATE_VERIFICATION_ERROR':
-    case 'CERT_UNTRUSTED':
-      return [`${certificate} is from an authority that this runtime does not trust`, adviceAboutAuthority()];
-    case 'ERR_SSL_WRONG_VERSION_NUMBER':
-    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
-      return [`${origin} does not speak TLS`, 'check the port in "baseUrls"'];
-    case 'ERR_SSL_UNSUPPORTED_PROTOCOL':
-    case 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE':
-    case 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION':
-      return [`${origin} and this runtime have no version of TLS in common`, 'check host and port in "baseUrls"'];
-    default:
-      return like !== null && /CERT|CA$|PURPOSE|PATH_LENGTH/.test(like)
-        ? [`${certificate} cannot be verified`, null]
-        : null;
-  }
 }
 
 function adviceAboutAuthority(): string | null {
