@@ -8,6 +8,7 @@
 import type { HostedErrorCode } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
 import { type Batches, createBatches } from './batches.js';
+import { createClockWatch } from './clock.js';
 import { type Context, numberOf, textOf } from './context.js';
 import type { HandOver } from './hand-over.js';
 import type { Health } from './health.js';
@@ -55,6 +56,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   const { concurrency } = settings;
   const pause = createPause();
   const freed = createPause();
+  const clock = createClockWatch(context);
   let isStopping = false;
   let inFlight = 0;
   let waitFactor = 1;
@@ -77,6 +79,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       pause.wake();
       freed.wake();
       await loop;
+      await clock.stop();
       while (inFlight > 0) await freed.sleep(60_000);
     },
   };
@@ -101,7 +104,8 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   async function take(most: number): Promise<number> {
     const [fleet, ...rows] = await database.run(statements.claim, [most]);
     if (!fleet) return idleMs;
-    health.learn(textOf(fleet, 'problem_code'));
+    clock.observe(fleet);
+    health.learn(textOf(fleet, 'problem_code'), numberOf(fleet, 'hold_ms'));
     if (rows.length > 0)
       report({ type: 'batch', jobs: rows.length, lateMs: Math.max(0, Math.round(-numberOf(fleet, 'first_ms'))) });
     const taken = rows.map(readTaken);

@@ -18,9 +18,9 @@ export interface Health {
   failed(error: AnyHostedError): void;
   /**
    * Copies the problem that is stored in the database, because another process may have found or solved it. Null means
-   * that no problem is stored.
+   * that no problem is stored. `holdMs` is the rest of the stored pause, which may have ended early.
    */
-  learn(problem: string | null): void;
+  learn(problem: string | null, holdMs: number): void;
 }
 
 /** If no request has succeeded for `silenceMs`, this number of consecutive failures counts as a problem of all jobs. */
@@ -30,10 +30,10 @@ const failuresInRow = 3;
  * would also count, because it can make several requests fail at the same time.
  */
 const silenceMs = 1_000;
-/** The longest pause of all processes, in ms, after a response with `Retry-After`. */
-const maxHoldMs = 3_600_000;
+/** The longest pause of all processes, in ms, after a response with `Retry-After`: a day. */
+const maxAskedMs = 86_400_000;
 /** The pause of all processes, in ms, after a 429 without `Retry-After`. */
-const defaultHoldMs = 1_000;
+const defaultAskedMs = 1_000;
 
 /**
  * Errors whose cause does not go away by itself. If no request has succeeded yet, a single error of this kind counts as
@@ -63,7 +63,7 @@ export function createHealth({ database, statements, report, log }: Context): He
 
   function hold(error: AnyHostedError): void {
     const asked = Number(readProperty(error, 'retryAfterMs') ?? 0);
-    const ms = Math.min(asked || (error.code === 'rate_limit' ? defaultHoldMs : 0), maxHoldMs);
+    const ms = Math.min(asked || (error.code === 'rate_limit' ? defaultAskedMs : 0), maxAskedMs);
     const until = performance.now() + ms;
     // Many responses may request the same pause, but it is written only once.
     if (ms === 0 || until <= heldUntil + 100) return;
@@ -95,9 +95,11 @@ export function createHealth({ database, statements, report, log }: Context): He
       report({ type: 'problem', code: error.code });
       log('warn', `only one job at a time is polled until this problem is over (${error.code}): ${error.message}`);
     },
-    learn(known) {
+    learn(known, holdMs) {
       // While a write is running, the database does not have the new value yet.
-      if (writing === 0) problem = known;
+      if (writing > 0) return;
+      problem = known;
+      heldUntil = Math.min(heldUntil, performance.now() + Math.max(0, holdMs));
     },
   };
 }

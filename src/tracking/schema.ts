@@ -47,6 +47,7 @@ export function createTables(schema: string): readonly string[] {
   refilled_at timestamptz not null default now(),
   requests_sent bigint not null default 0,
   hold_until timestamptz,
+  asked_at timestamptz,
   asked_until timestamptz,
   problem_code text,
   problem_since timestamptz,
@@ -54,7 +55,8 @@ export function createTables(schema: string): readonly string[] {
   storage_since timestamptz,
   storage_failed_at timestamptz,
   told_credit double precision not null default 1,
-  kept_at timestamptz not null default now()
+  kept_at timestamptz not null default now(),
+  clock_at timestamptz not null default now()
 ) with (fillfactor = 20, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0)`,
     `create table ${schema}.tracked (
   key uuid primary key,

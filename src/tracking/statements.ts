@@ -9,6 +9,7 @@
 
 import type { TrackerSettings } from './options.js';
 import { createCallbackStatements } from './statements/callbacks.js';
+import { createClockStatements } from './statements/clock.js';
 import { createControlStatements } from './statements/controls.js';
 import { createDeliveryStatements } from './statements/deliveries.js';
 import { createExpressions } from './statements/expressions.js';
@@ -25,7 +26,8 @@ export function createStatements(settings: TrackerSettings) {
   return {
     ...createJobStatements(settings, expressions),
     ...createCallbackStatements(settings, expressions),
-    ...createPollStatements(settings, expressions),
+    ...createPollStatements(expressions),
+    ...createClockStatements(settings, expressions),
     ...createControlStatements(expressions),
     ...createDeliveryStatements(settings, expressions),
     ...createFleetStatements(settings, expressions),

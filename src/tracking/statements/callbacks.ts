@@ -23,8 +23,9 @@ export function createCallbackStatements(
 ) {
   // What a callback changes for its job: `isAdopted` says whether the job is followed from now on. `soonest` is the
   // earliest date of the next poll. `isBrought` says whether the next poll is moved to this date.
+  // If the database's clock has gone back, `forced_at` may be in the future.
   const isAdopted = `(t.state = ${states.heard} and excluded.state = ${states.tracking})`;
-  const soonest = `greatest(now(), coalesce(t.forced_at, '-infinity') + ${interval(minDelayMs)})`;
+  const soonest = `greatest(now(), least(coalesce(t.forced_at, '-infinity'), now()) + ${interval(minDelayMs)})`;
   const isBrought = `(${isAdopted} or (t.state = ${states.tracking} and t.due > ${soonest}))`;
   // A callback that was signed later takes the job out of the turns of its earlier signed time, in which others may have
   // told of the job before.

@@ -8,7 +8,7 @@ import { outcomes, states } from '../schema.js';
 import { type Expressions, maxDebtSeconds } from './expressions.js';
 
 /** Creates the statement. */
-export function createControlStatements({ tracked, fleet, refilled }: Expressions) {
+export function createControlStatements({ tracked, fleet, refilled, isFreeOfService }: Expressions) {
   const asked = 't.key, t.kind, t.user_id, t.job_id, t.link_ref_id, t.outcome, t.last_error, t.polls';
 
   return {
@@ -32,7 +32,7 @@ export function createControlStatements({ tracked, fleet, refilled }: Expression
 ), charged as (
   update ${fleet} f set tokens = ${refilled} - 1, refilled_at = clock_timestamp(), requests_sent = f.requests_sent + 1
   from other
-  where coalesce(f.asked_until <= clock_timestamp(), true) and ${refilled} - 1 >= -f.rate * ${maxDebtSeconds}
+  where ${isFreeOfService} and ${refilled} - 1 >= -f.rate * ${maxDebtSeconds}
   returning greatest(0, -f.tokens / f.rate * 1000) as wait_ms
 )
 select o.user_id, o.job_id, o.link_ref_id, c.wait_ms from other o cross join charged c`,

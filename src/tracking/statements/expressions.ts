@@ -13,6 +13,21 @@ import { kinds, quote, states } from '../schema.js';
  */
 export const maxDebtSeconds = 5;
 
+/** The longest wait, in ms, between two polls during a problem that affects all jobs. */
+export const maxHoldMs = 60_000;
+
+/**
+ * If no process has stored the time for this long, in ms, none was working, or the database could not be reached. The
+ * clock may have gone back in the meantime, although it is past the stored time.
+ */
+export const unwatchedMs = 120_000;
+
+/** Converts a date to microseconds since the epoch, which is its full precision. */
+export const microseconds = (time: string) => `(extract(epoch from ${time}) * 1000000)::bigint`;
+
+/** A date may be this far in the future, in ms, without the clock having gone back. */
+export const clockSlackMs = 1_000;
+
 /** The expressions that the statements on one schema share. */
 export type Expressions = ReturnType<typeof createExpressions>;
 
@@ -25,7 +40,7 @@ export const keysOf = (parameter: string) =>
   `any(array(select jsonb_array_elements_text(${parameter}::text::jsonb)::uuid))`;
 
 /** Creates the expressions for one schema. */
-export function createExpressions({ schema, unknownJobs }: TrackerSettings) {
+export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs, backoffFactor }: TrackerSettings) {
   const tracked = `${quote(schema)}.tracked`;
   const fleet = `${quote(schema)}.fleet`;
   // The token bucket has at most the tokens of a tenth of a second, so the requests of one second exceed the rate only
@@ -34,7 +49,13 @@ export function createExpressions({ schema, unknownJobs }: TrackerSettings) {
   const burst = 'greatest(1, f.rate / 10)';
   const refilled = `least(${burst}, f.tokens
       + abs(extract(epoch from clock_timestamp() - f.refilled_at))::double precision * f.rate)`;
-  const heldUntil = (row: string) => `greatest(${row}.hold_until, ${row}.asked_until)`;
+  // A date counts only while the clock is between the time at which the date was set and the date itself. Otherwise the
+  // clock has gone back, and a wait would take much too long. A problem never sets a wait of more than a minute.
+  const now = `(clock_timestamp() + ${interval(clockSlackMs)})`;
+  const heldByProblem = (row: string) =>
+    `case when ${row}.hold_until <= ${now} + ${interval(maxHoldMs)} then ${row}.hold_until end`;
+  const heldByService = (row: string) => `case when ${row}.asked_at <= ${now} then ${row}.asked_until end`;
+  const heldUntil = (row: string) => `greatest(${heldByProblem(row)}, ${heldByService(row)})`;
   // A job is told of if only callbacks have mentioned it. All other rows are proven. If PostgreSQL expects many due rows,
   // it may search the whole table for one of them. These subqueries make it read the first row of an index instead.
   const firstProvenDue = `(select t.due from ${tracked} t where t.due is not null and t.is_proven order by t.due limit 1)`;
@@ -42,6 +63,16 @@ export function createExpressions({ schema, unknownJobs }: TrackerSettings) {
   const firstToldDue = `(select t.due from ${tracked} t where t.due is not null and ${isTold('t')} order by t.due limit 1)`;
   const firstDue = `least(${firstProvenDue}, ${firstToldDue})`;
   const isFree = `coalesce(${heldUntil('f')} <= clock_timestamp(), true)`;
+  const isFreeOfService = `coalesce(${heldByService('f')} <= clock_timestamp(), true)`;
+  // Half of a wait is random, so that jobs that were tracked at the same time are polled at different times.
+  const longestWait = (step: string) =>
+    `least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, ${step}))`;
+  const randomWait = (longest: string) => interval(`${longest} * (0.5 + random() / 2)`);
+  // After the deadline, the first wait is 30 s, because the process may stop during the poll. Later waits are longer, but
+  // three failed polls and ten minutes still fit into a quarter of an hour. `note` shortens a wait if the cause of the
+  // failure may be over soon.
+  const firstLateMs = Math.min(maxDelayMs, 30_000);
+  const lateMs = Math.min(maxDelayMs, 330_000);
   // True if failed polls after the deadline are counted. If the row has got another deadline since, or the database's
   // clock has gone back, the count begins again.
   const isLateCounted = (row: string) => `coalesce(${row}.late_since between ${row}.deadline and now(), false)`;
@@ -58,15 +89,22 @@ export function createExpressions({ schema, unknownJobs }: TrackerSettings) {
     fleet,
     burst,
     refilled,
+    heldByProblem,
+    heldByService,
     heldUntil,
     firstProvenDue,
     firstToldDue,
     firstDue,
     isTold,
     isFree,
+    isFreeOfService,
     isLateCounted,
     isUnknown,
     ownerOf,
     identity,
+    longestWait,
+    randomWait,
+    firstLateMs,
+    lateMs,
   };
 }

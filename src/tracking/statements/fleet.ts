@@ -6,7 +6,7 @@
 
 import type { TrackerSettings } from '../options.js';
 import { kinds, states } from '../schema.js';
-import { type Expressions, interval, milliseconds } from './expressions.js';
+import { clockSlackMs, type Expressions, interval, milliseconds, unwatchedMs } from './expressions.js';
 
 /**
  * How long, in ms, a failure of the database counts if the same step is not tried again. Housekeeping is tried once a
@@ -17,13 +17,15 @@ export const failureMs = 120_000;
 /** Creates the statements. */
 export function createFleetStatements(
   { deadlineMs, retentionMs }: TrackerSettings,
-  { tracked, fleet, isTold }: Expressions,
+  { tracked, fleet, heldByProblem, heldByService, isTold }: Expressions,
 ) {
   const isStorageFailing = `coalesce(clock_timestamp() between f.storage_failed_at and f.storage_failed_at + ${interval(failureMs)}, false)`;
+  const askedUntil = `clock_timestamp() + ${interval('$1::double precision')}`;
+
   return {
     /** Stores a problem that affects all jobs. Parameter: $1 code of the error. */
-    problem: `update ${fleet} set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
-  hold_until = greatest(hold_until, clock_timestamp() + ${interval(1_000)})`,
+    problem: `update ${fleet} f set problem_code = $1::text, problem_since = coalesce(problem_since, now()),
+  hold_until = greatest(${heldByProblem('f')}, clock_timestamp() + ${interval(1_000)})`,
 
     /**
      * Removes the problem. If the service has requested a pause that is not over yet, all processes continue after this
@@ -46,7 +48,8 @@ where problem_code is not null`,
      * Stores a pause that the service has requested. It applies to all processes. Parameter: $1 length of the pause in
      * ms.
      */
-    hold: `update ${fleet} set asked_until = greatest(asked_until, clock_timestamp() + ${interval('$1::double precision')})`,
+    hold: `update ${fleet} f set asked_until = greatest(${heldByService('f')}, ${askedUntil}),
+  asked_at = case when ${heldByService('f')} > ${askedUntil} then asked_at else clock_timestamp() end`,
 
     stats: `select f.requests_sent::double precision as requests_sent, f.problem_code,
   ${milliseconds('f.problem_since')} as problem_since,
@@ -61,9 +64,12 @@ from ${fleet} f, (select
   from ${tracked} t) c`,
 
     /**
-     * Returns a row if this process must do the housekeeping now. Each minute, only one process does the housekeeping.
+     * Returns a row if this process must do the housekeeping now. Each minute, only one process does the housekeeping. If
+     * the stored time is old, it does not change, so that the loop that polls jobs sees it.
      */
-    keepHouse: `update ${fleet} set kept_at = now() where kept_at < now() - interval '1 minute' returning 1 as yes`,
+    keepHouse: `update ${fleet} set kept_at = now(),
+  clock_at = case when clock_at > now() - ${interval(unwatchedMs)} then greatest(clock_at, now()) else clock_at end
+where kept_at not between now() - interval '1 minute' and now() + ${interval(clockSlackMs)} returning 1 as yes`,
 
     /**
      * Removes a batch of jobs and links that ended long ago. If a link is still followed, its jobs are not removed,

@@ -4,35 +4,28 @@
  * @module
  */
 
-import type { TrackerSettings } from '../options.js';
 import { kinds, outcomes, states } from '../schema.js';
-import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
+import { type Expressions, interval, keysOf, maxHoldMs, microseconds, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
-export function createPollStatements(
-  { minDelayMs, maxDelayMs, backoffFactor }: TrackerSettings,
-  {
-    tracked,
-    fleet,
-    burst,
-    refilled,
-    heldUntil,
-    firstDue,
-    isFree,
-    isLateCounted,
-    isUnknown,
-    ownerOf,
-    identity,
-  }: Expressions,
-) {
-  // Half of the delay is random, so that jobs that were tracked at the same time are polled at different times.
-  const delay = `${interval(`least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, t.step)) * (0.5 + random() / 2)`)}`;
-  // After the deadline, the first wait is 30 s, because the process may stop during the poll. Later waits are longer, but
-  // three failed polls and ten minutes still fit into a quarter of an hour. `note` shortens a wait if the cause of the
-  // failure may be over soon.
-  const lateDelay = interval(
-    `(case when ${isLateCounted('t')} then ${Math.min(maxDelayMs, 330_000)} else ${Math.min(maxDelayMs, 30_000)} end)`,
-  );
+export function createPollStatements({
+  tracked,
+  fleet,
+  burst,
+  refilled,
+  heldUntil,
+  firstDue,
+  isFree,
+  isLateCounted,
+  isUnknown,
+  ownerOf,
+  identity,
+  longestWait,
+  randomWait,
+  firstLateMs,
+  lateMs,
+}: Expressions) {
+  const lateDelay = interval(`(case when ${isLateCounted('t')} then ${lateMs} else ${firstLateMs} end)`);
 
   return {
     /**
@@ -81,22 +74,23 @@ export function createPollStatements(
     told_turn = t.told_turn + (t.told_looks > 0)::integer,
     told_looks = t.told_looks + (t.told_looks between 1 and 99)::integer,
     due = case when deadline <= now() then now() + ${lateDelay}
-      else least(now() + ${delay}, deadline) end
+      else least(now() + ${randomWait(longestWait('t.step'))}, deadline) end
   where key = any(array(select key from chosen))
   returning ${identity}, t.polls, t.last_error, t.is_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_late,
     case when ${isLateCounted('t')} then t.late_looks else 0 end as late_looks,
     case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
 ), charged as (
   update ${fleet} fleet set tokens = f.tokens - n.taken, refilled_at = clock_timestamp(),
-    requests_sent = fleet.requests_sent + n.taken,
+    requests_sent = fleet.requests_sent + n.taken, clock_at = greatest(fleet.clock_at, clock_timestamp()),
     told_credit = least(1, greatest(0, f.told_credit + n.taken / 4.0 - n.told)),
     problem_looks = case when f.problem_code is null then 0 else least(f.problem_looks + 1, 20) end,
     hold_until = case when f.problem_code is null then null
-      else clock_timestamp() + ${interval(`least(60000, 1000 * power(2, least(f.problem_looks, 6)))`)} end
+      else clock_timestamp() + ${interval(`least(${maxHoldMs}, 1000 * power(2, least(f.problem_looks, 6)))`)} end
   from f, (select count(*)::integer as taken, count(*) filter (where is_told) as told from chosen) n
   where n.taken > 0
 )
 select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`)} as hold_ms, s.problem_code, s.rate,
+  ${milliseconds('clock_timestamp()')} as now_ms, ${microseconds('s.clock_at')} as clock_us,
   (select f.tokens from f) as tokens,
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
   ${milliseconds(`${firstDue} - now()`)} as next_ms,
@@ -105,7 +99,7 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   null as late_looks, null as late_ms
 from ${fleet} s
 union all
-select t.key, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context, t.polls,
+select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context, t.polls,
   t.last_error, t.is_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms
 from taken t`,
 

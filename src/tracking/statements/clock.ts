@@ -1,0 +1,89 @@
+/**
+ * The statements that correct stored dates after the database's clock has gone back.
+ *
+ * @module
+ */
+
+import type { TrackerSettings } from '../options.js';
+import { states } from '../schema.js';
+import { clockSlackMs, type Expressions, interval, microseconds } from './expressions.js';
+
+/** The largest number of rows that one statement reads or corrects. */
+export const clockBatch = 1_000;
+
+/** Creates the statements. */
+export function createClockStatements(
+  { maxRetryMs }: TrackerSettings,
+  { schema, tracked, fleet, isTold, longestWait, randomWait, lateMs }: Expressions,
+) {
+  const messages = `${schema}_boss.job`;
+  // The claim has already raised `step`. The wait after the deadline does not depend on it.
+  const longest = `(case when t.deadline <= now() or t.late_since is not null then ${lateMs}
+    else ${longestWait('greatest(t.step - 1, 0)')} end)`;
+  // pg-boss doubles the wait before a retry with each attempt.
+  const longestRetry = `(case when m.state = 'created' then 0
+    else least(${maxRetryMs}, greatest(m.retry_delay, 1) * 1000 * power(2::double precision, least(16, m.retry_count + 1))) end)`;
+
+  // The conditions are those of the indexes on the dates.
+  const correctDues = (which: string) => `with batch as materialized (
+  select t.key, t.due from ${tracked} t
+  where t.due > now() and ${which} and (t.due, t.key) > (timestamptz 'epoch' + $1::bigint * interval '1 microsecond', $2::uuid)
+  order by t.due, t.key limit ${clockBatch}
+), wrong as materialized (
+  select t.key from ${tracked} t
+  where t.key = any(array(select key from batch)) and t.due > now() + ${interval(longest)} + ${interval(clockSlackMs)}
+), free as materialized (
+  select t.key from ${tracked} t where t.key = any(array(select key from wrong)) for update skip locked
+), corrected as (
+  update ${tracked} t set due = least(now() + ${randomWait(longest)}, case when t.deadline > now() then t.deadline end)
+  where t.key = any(array(select key from free))
+)
+select ${microseconds('due')} as due_us, key,
+  (select count(*) from wrong) - (select count(*) from free) as locked
+from batch order by due desc, key desc limit 1`;
+
+  return {
+    /**
+     * Shortens the waits of a batch of jobs and links that are longer than they can be. Returns the position of the last
+     * row of the batch, and the number of rows that other transactions have locked. Parameters: $1 and $2 the position of
+     * the last row of the previous batch: its date in microseconds since the epoch, and its key.
+     */
+    correctDues: correctDues('t.is_proven'),
+
+    /** Does the same as `correctDues` for jobs that are told of. */
+    correctToldDues: correctDues(isTold('t')),
+
+    /** Corrects the ends of completions that are being handed over: their messages are checked after these dates. */
+    correctEnds: `update ${tracked} set ended_at = now() where key = any(array(
+  select key from ${tracked} where state = ${states.handingOver} and ended_at > now() + ${interval(clockSlackMs)}
+  limit ${clockBatch} for update skip locked)) returning 1 as corrected`,
+
+    /** Shortens the waits of a batch of messages that are longer than they can be. Parameter: $1 name of the queue. */
+    correctMessages: `update ${messages} m
+set start_after = now() + ${randomWait(longestRetry)}, created_on = least(m.created_on, now())
+where m.name = $1 and m.id = any(array(
+  select m.id from ${messages} m
+  where m.name = $1 and m.state < 'active' and m.start_after > now() + ${interval(longestRetry)} + ${interval(clockSlackMs)}
+  limit ${clockBatch} for update skip locked)) returning 1 as corrected`,
+
+    /** Begins the leases of a batch of messages again. Parameter: $1 name of the queue. */
+    correctLeases: `update ${messages} m set started_on = now()
+where m.name = $1 and m.id = any(array(
+  select m.id from ${messages} m
+  where m.name = $1 and m.state = 'active' and m.started_on > now() + ${interval(clockSlackMs)}
+  limit ${clockBatch} for update skip locked)) returning 1 as corrected`,
+
+    /** Corrects the dates at which pg-boss last looked for messages of dead workers, and for old messages. */
+    correctQueues: `update ${schema}_boss.queue set monitor_on = least(monitor_on, now()),
+  monitor_claim_on = least(monitor_claim_on, now()), maintain_on = least(maintain_on, now())
+where greatest(monitor_on, monitor_claim_on, maintain_on) > now() + ${interval(clockSlackMs)}`,
+
+    /**
+     * Stores the time, because all dates are correct. If the clock has gone back again in the meantime, or if another
+     * process has stored the time, nothing is stored. Parameters: $1 the time at which the correction began, in ms since
+     * the epoch, $2 the stored time, in microseconds.
+     */
+    acceptClock: `update ${fleet} set clock_at = clock_timestamp()
+where clock_timestamp() >= to_timestamp($1::double precision / 1000) and ${microseconds('clock_at')} = $2::bigint`,
+  };
+}
