@@ -12,12 +12,14 @@ import { type Context, numberOf, textOf } from './context.js';
 import { type Health, isOfTheFleet } from './health.js';
 import { kinds } from './schema.js';
 
-/** A job or link whose deadline has passed. */
+/** A job or link that was taken to be polled. */
 interface LateRow {
   readonly key: string;
+  readonly isLate: boolean;
   readonly isLink: boolean;
   readonly lateLooks: number;
   readonly lateMs: number;
+  readonly lastError: string | null;
 }
 
 /** What the requests about other jobs need. */
@@ -32,49 +34,71 @@ interface Requests {
 const minFailures = 3;
 /** The polls that fail after the deadline must span at least this time, in ms. */
 const minFailingMs = 600_000;
-/** This many requests about other jobs must succeed, so that a service that seldom responds does not seem well. */
-const controls = 3;
 /** The shortest wait, in ms, after a failure whose cause may be over soon. */
 const minWaitMs = 30_000;
 
+/** Says whether enough polls have failed, for long enough. */
+export function isFailingForLong({ isLate, lateLooks, lateMs }: LateRow): boolean {
+  return isLate && lateLooks + 1 >= minFailures && lateMs >= minFailingMs;
+}
+
 /**
- * Decides whether the job or link itself is the cause of an error. The decision needs several polls that have failed
- * over a long time. If the cause may affect all jobs, this process also makes requests about others: only if these
- * succeed, its key and the service are well.
+ * Polls a job or link again, because its last poll failed with an error that may be about all jobs. This process also
+ * makes requests about others, before and after the poll. If these succeed and the poll does not, `isOver` is true: the
+ * service and this process's key are well, and the cause is the job or link itself. Without the requests after the poll,
+ * an outage that begins would end the job. Without the poll after requests, an outage that ends would.
  *
  * @throws the signal's reason when the signal aborts.
  */
-export async function isItsOwnFault(row: LateRow, error: AnyHostedError, requests: Requests): Promise<boolean> {
-  if (row.lateLooks + 1 < minFailures || row.lateMs < minFailingMs) return false;
-  if (!isOfTheFleet(error)) return true;
-  for (let n = 0; n < controls; n++) {
-    if (!(await isAnotherAnswered(row, requests))) return false;
+export async function pollAgain<T>(
+  row: LateRow,
+  error: AnyHostedError,
+  poll: () => Promise<T>,
+  requests: Requests,
+): Promise<{ readonly found: T } | { readonly error: AnyHostedError; readonly isOver: boolean }> {
+  // The second request pays for the poll, too. With two requests, a service that seldom responds does not seem well.
+  for (const tokens of [1, 2]) {
+    if (!(await isAnotherAnswered(row, tokens, requests))) return { error, isOver: false };
   }
-  return true;
+  try {
+    return { found: await poll() };
+  } catch (thrown) {
+    const again = readFailure(thrown, requests);
+    return { error: again, isOver: !isOfTheFleet(again) || (await isAnotherAnswered(row, 1, requests)) };
+  }
 }
 
-async function isAnotherAnswered(
-  row: LateRow,
-  { context: { settings, database, statements }, health, options }: Requests,
-): Promise<boolean> {
-  const { client } = settings;
-  const [other] = await database.run(statements.control, [row.key, row.isLink ? kinds.link : kinds.job]);
+async function isAnotherAnswered(row: LateRow, tokens: number, requests: Requests): Promise<boolean> {
+  const { settings, database, statements } = requests.context;
+  const { jobs, links } = settings.client;
+  const kind = row.isLink ? kinds.link : kinds.job;
+  const [other] = await database.run(statements.control, [row.key, kind, tokens]);
   if (!other) return false;
   try {
-    await createPlatformClock().sleep(numberOf(other, 'wait_ms'), options.signal);
-    if (row.isLink) await client.links.get(textOf(other, 'link_ref_id') ?? '', options);
+    await createPlatformClock().sleep(numberOf(other, 'wait_ms'), requests.options.signal);
+    if (row.isLink) await links.get(textOf(other, 'link_ref_id') ?? '', requests.options);
     else {
       const query = { userId: textOf(other, 'user_id') ?? '', jobId: textOf(other, 'job_id') ?? '' };
-      await client.jobs.status(query, options);
+      await jobs.status(query, requests.options);
     }
-    health.succeeded();
+    requests.health.succeeded();
     return true;
-  } catch (error) {
-    options.signal.throwIfAborted();
-    if (!isHostedError(error)) throw error;
-    health.failed(error);
+  } catch (thrown) {
+    readFailure(thrown, requests);
     return false;
   }
+}
+
+/**
+ * Reports the error of a request, and returns it.
+ *
+ * @throws the signal's reason when the signal aborts, and what is no error of the client.
+ */
+export function readFailure(thrown: unknown, { health, options }: Omit<Requests, 'context'>): AnyHostedError {
+  options.signal.throwIfAborted();
+  if (!isHostedError(thrown)) throw thrown;
+  health.failed(thrown);
+  return thrown;
 }
 
 /**
@@ -82,6 +106,6 @@ async function isAnotherAnswered(
  * short at first. It grows with the time for which the polls have failed. Null if the cause is not an outage: then the
  * statement `claim` alone sets the wait.
  */
-export function waitOf(row: LateRow, error: AnyHostedError): number | null {
-  return isOfTheFleet(error) ? Math.max(minWaitMs, row.lateMs / 10) : null;
+export function waitOf({ lastError, lateMs }: LateRow, error: AnyHostedError): number | null {
+  return isOfTheFleet(error) || lastError !== error.code ? Math.max(minWaitMs, lateMs / 10) : null;
 }

@@ -5,11 +5,11 @@
  * @module
  */
 
-import { type AnyHostedError, type HostedErrorCode, isHostedError } from '../errors/errors.js';
+import type { AnyHostedError, HostedErrorCode } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
 import { type Context, numberOf, textOf } from './context.js';
 import { type Health, isOfTheFleet } from './health.js';
-import { isItsOwnFault, waitOf } from './late.js';
+import { isFailingForLong, pollAgain, readFailure, waitOf } from './late.js';
 import { kinds } from './schema.js';
 import type { Row } from './sql.js';
 
@@ -115,10 +115,21 @@ export async function look(
   const { client, minDelayMs } = context.settings;
   const options = { signal, maxRetries: 0, totalTimeoutMs: requestMs };
   try {
+    return await poll();
+  } catch (thrown) {
+    const error = readFailure(thrown, { health, options });
+    if (!isFailingForLong(row)) return afterError(row, error, false);
+    // After an outage, a gateway may respond with another error for a moment.
+    if (!isOfTheFleet(error)) return afterError(row, error, row.lastError === error.code);
+    const again = await pollAgain(row, error, poll, { context, health, options });
+    return 'found' in again ? again.found : afterError(row, again.error, again.isOver);
+  }
+
+  async function poll(): Promise<Found> {
     if (row.isLink) {
-      const link = await client.links.get(row.linkRefId ?? '', options);
+      const { jobs } = await client.links.get(row.linkRefId ?? '', options);
       health.succeeded();
-      return compare(row, { known, finished: link.jobs.failed + link.jobs.successful }, minDelayMs);
+      return compare(row, { known, finished: jobs.failed + jobs.successful }, minDelayMs);
     }
     // If only a callback has mentioned the job, the job's link is not certain. So the history is fetched, too: it
     // contains the right link.
@@ -127,12 +138,6 @@ export async function look(
     if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };
     if (row.isLate) return { is: 'ended', outcome: 'expired', error: null, status };
     return row.lastError === null && row.isProven ? { is: 'nothing' } : { ...unchanged, status };
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!isHostedError(error)) throw error;
-    health.failed(error);
-    const isOver = row.isLate && (await isItsOwnFault(row, error, { context, health, options }));
-    return afterError(row, error, isOver);
   }
 }
 

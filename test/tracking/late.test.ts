@@ -111,6 +111,31 @@ onEachDatabase((database) => {
     expect(await tracker.get(other)).toMatchObject({ state: 'tracking', lastError: null });
   });
 
+  test.each<[when: string, fault: MockFault, isHit: boolean[]]>([
+    ['ends before the requests about other jobs', serverError, [true, false, false, false]],
+    ['begins again after these requests', serverError, [true, false, false, true, true]],
+    ['ends with another error', notFound, [true, false]],
+  ])('a long outage that %s expires no job', async (_, fault, isHit) => {
+    const { world, tracker, completions, handler } = await open();
+    await tracker.track(world.completeJob('approved'));
+    const first = await world.open();
+    await first.onCompletion(handler);
+    await until(async () => (await world.rows('select 1 from TRACKED where state = 3')).length === 1);
+    await first.stop();
+    const job = world.completeJob('approved');
+    await tracker.track(job);
+    await makeLate(world, 10);
+    world.failSome(fault, isHit);
+    const asked = world.service.requests.length;
+
+    await tracker.onCompletion(handler);
+
+    await until(() => completions.length === 2);
+    expect(completions[1]).toMatchObject({ outcome: 'completed', job });
+    const failed = world.service.requests.slice(asked).map(({ status }) => status !== 200);
+    expect(failed.slice(0, isHit.length)).toEqual(isHit);
+  });
+
   test('a process with a wrong key expires no job, though another process gets responses', async () => {
     const world = createWorld(database);
     const right = await world.open();
@@ -153,6 +178,7 @@ onEachDatabase((database) => {
     await tracker.track([broken, unknown, ...others]);
     world.fail(serverError, broken);
     await tracker.onCompletion(handler);
+    await until(async () => (await world.rows('select 1 from TRACKED where last_error is not null')).length === 2);
     await until(async () => (await world.rows('select 1 from TRACKED where polls = 0')).length === 0);
     // The others were just polled, and are polled again in a quarter of an hour. Two deadlines come now.
     await world.rows(`update TRACKED set due = now() + interval '15 minutes', step = 30, polls = 0`);
@@ -235,7 +261,7 @@ onEachDatabase((database) => {
     const polls = (n: number) => world.rows(`select 1 from TRACKED where job_id = 'invented-${n}' and state = 0`);
     await until(async () => (await polls(1)).length === 1 && (await polls(2)).length === 1);
     expect(await world.rows('select job_id, polls from TRACKED order by job_id')).toEqual([
-      { job_id: 'invented-1', polls: 1 },
+      { job_id: 'invented-1', polls: 2 },
       { job_id: 'invented-2', polls: 10 },
     ]);
   });

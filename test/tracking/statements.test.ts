@@ -41,7 +41,7 @@ test.runIf(databases.some(({ name }) => name === 'PostgreSQL'))(
       ['hear', heard],
       ['adopt', [link?.key]],
       ['note', [list, keys]],
-      ['control', [key, 0]],
+      ['control', [key, 0, 1]],
       ['correctDues', [0, key]],
       ['correctToldDues', [0, key]],
       ['correctEnds', []],

@@ -114,6 +114,12 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
       state.fault = fault;
       state.isHit = (_, body) => only === undefined || body.includes(only.jobId);
     },
+    /** What is wrong with the next responses, of which only some are hit. */
+    failSome(fault: MockFault, isHit: readonly boolean[]) {
+      const next = [...isHit];
+      state.fault = fault;
+      state.isHit = () => next.shift() ?? false;
+    },
     /** What is wrong with the responses about links alone. */
     failLinks(fault: MockFault) {
       state.fault = fault;
