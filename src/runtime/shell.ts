@@ -8,13 +8,12 @@
 export function quoteForShell(value: string): string {
   if (/^[\w:/.-]+$/.test(value)) return value;
   const quoted = value.replaceAll("'", "'\\''");
-  if (!hidden.test(value)) return `'${quoted}'`;
-  const escaped = value.replace(/['\\]/g, '\\$&').replace(new RegExp(hidden, 'gu'), toEscape);
-  return `$'${escaped}'`;
+  const escaped = value.replace(/['\\]/g, '\\$&').replace(hidden, toEscape);
+  return value.search(hidden) < 0 ? `'${quoted}'` : `$'${escaped}'`;
 }
 
 /** Characters that would change how a line looks in a terminal. */
-const hidden = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
+const hidden = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 function toEscape(character: string): string {
   return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;

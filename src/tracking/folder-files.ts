@@ -50,7 +50,7 @@ export async function openLite({ PGlite }: LiteModule, path: string): Promise<Li
 function hasTables(files: Files, path: string): boolean {
   if (!files.existsSync(`${path}/base`)) return false;
   const names = files.readdirSync(`${path}/base`, { recursive: true });
-  return names.some((name) => Number(/[/\\](\d+)$/.exec(name)?.[1]) >= 16_384);
+  return names.some((name) => Number(name.split(/[/\\]/).slice(1).at(-1)) >= 16_384);
 }
 
 function isFull(files: Files, path: string): boolean {
