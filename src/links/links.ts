@@ -132,24 +132,25 @@ export interface Links {
 
   /**
    * Finds a link by properties that its creator knows. If a `create` failed with an error whose `mayHaveActed` is true,
-   * look for the link before you create it again. Pages are read until the link is found, beginning with the pages of
-   * the newest links.
+   * look for the link before you create it again.
    *
-   * Null means that the link is on none of the pages that were read. If the list is longer than `maxPages`, an older
-   * link may be on a page that was not read.
+   * Null is certain: no link that was in the list during the whole search matches. `find` reads a list of up to
+   * `maxPages` pages whole, and some of its pages twice, because links may move to other pages during the search. It
+   * reads a longer list from both ends in turn until the dates of at least twelve links show the order, then from the
+   * newest link to the first page whose links are all older than `createdAfter` or the newest match, and three pages
+   * between the ends.
    *
    * @param query - At least one criterion. Values are compared exactly, and a link must match all of them.
    *   `createdAfter` is inclusive, and is compared with times of the service's clock. This clock may differ from yours,
    *   so pass the time one minute before you called `create`. Use `createdAfter` if several links have the same name or
-   *   user id.
+   *   user id, or if there are many links.
    * @param options - How many pages to read, and the options that every call takes. `totalTimeoutMs` applies to each
    *   page.
    * @returns The newest link that matches, or null.
    * @throws {HostedValidationError} when no criterion is given, or a criterion is invalid; nothing was sent.
-   * @throws {HostedResponseError} when the pages do not show whether the link exists. If you pass `createdAfter`, and a
-   *   link that matches the other criteria has no readable date, the reason is `shape`. The reason is `paging` if the
-   *   pages do not advance. If the links are not in the order of their dates, and there are more pages than `maxPages`,
-   *   the reason is also `paging`.
+   * @throws {HostedResponseError} when the result is not certain. The reason is `paging` if `maxPages` does not suffice,
+   *   or if the totals and the links contradict each other. It is `shape` if the dates do not show which match is the
+   *   newest, or whether it was created before `createdAfter`. The message says what you can do.
    *
    * @example Look for a link before creating it again
    * ```ts
@@ -176,7 +177,10 @@ export interface Links {
       createdAfter?: Date;
     },
     options?: CallOptions & {
-      /** The largest number of pages to read: 1 or more. Default 10. */
+      /**
+       * The largest number of requests, each for one page: 1 or more. Default 10. A list of N pages needs at most 2N - 1
+       * while it does not change; mostly, N + 1 suffice.
+       */
       maxPages?: number;
     },
   ): Promise<Link | null>;

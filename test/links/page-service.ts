@@ -58,6 +58,14 @@ export function wirePage(refs: readonly string[], currentPage: unknown, totalPag
   return { links: refs.map(wireLink), meta: { currentPage, limit: 2, totalCount: 6, totalPages } };
 }
 
+/** A page of a list whose totals are right. */
+export function pageOf(links: readonly object[], page: number, { base = 1, size = 2 } = {}): WirePage {
+  return {
+    links: links.slice((page - base) * size, (page - base + 1) * size),
+    meta: { currentPage: page, limit: size, totalCount: links.length, totalPages: Math.ceil(links.length / size) },
+  };
+}
+
 /** `count` names of links: a, b, c, … */
 export function names(count: number): string[] {
   return Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index));

@@ -1,0 +1,220 @@
+/**
+ * Services drawn at random. Their lists are in some order, their dates are exact, coarse or missing, their totals may be
+ * wrong, and their lists may change between two requests.
+ */
+
+import { randomFrom } from '../support/random.js';
+import { type Pager, pageOf } from './page-service.js';
+
+/** A link of a drawn service. `created` is the time at which it was created, whatever the service shows. */
+interface DrawnLink {
+  readonly ref: string;
+  readonly created: number;
+  readonly shown: string | null;
+  readonly isWanted: boolean;
+  /** Its place in the list, and its place among links with the same `key`. */
+  readonly key: number;
+  readonly tie: number;
+}
+
+/** What decides where a link is listed. */
+interface Listed {
+  readonly created: number;
+  /** `created`, as exact as the service shows it. */
+  readonly date: number;
+  readonly index: number;
+  /** How many links there were when the search began. */
+  readonly count: number;
+  /** A random number from 0 to 1. */
+  readonly draw: number;
+}
+
+const honestOrders = ['newest first', 'oldest first'] as const;
+
+const orders = {
+  'newest first': ({ created }: Listed) => -created,
+  'oldest first': ({ created }: Listed) => created,
+  'newest first, but for a second': ({ created, draw }: Listed) => -created - draw * 900,
+  'oldest first, but for a second': ({ created, draw }: Listed) => created - draw * 900,
+  'newest first, by date': ({ date }: Listed) => -date,
+  'oldest first, by date': ({ date }: Listed) => date,
+  'newest hour first': ({ created }: Listed) => -Math.floor(created / 3_600_000),
+  'last updated first': ({ created, draw }: Listed) => -created - (draw < 0.1 ? draw * 3e9 : 0),
+  'oldest first, but for some': ({ created, draw }: Listed) => (draw < 0.02 ? 0 : created),
+  'disabled last': ({ created, draw }: Listed) => (draw < 0.3 ? 1e15 : 0) - created,
+  'in blocks': ({ created, index }: Listed) => ((Math.floor(index / 7) * 5) % 11) * 1e14 - created,
+  'newest first at the ends': ({ created, index, count, draw }: Listed) =>
+    index > count / 4 && index < (count * 3) / 4 ? -created * (1 + (draw - 0.5) * 1e-3) : -created,
+  none: ({ draw }: Listed) => draw,
+  'of creation': () => 0,
+};
+
+type Order = keyof typeof orders;
+
+/** Orders that the ends of a list may not show. */
+const partialOrders: readonly Order[] = ['disabled last', 'in blocks', 'newest first at the ends'];
+
+const changes = ['none', 'adds', 'removes', 'adds or removes', 'replaces one', 'replaces the oldest', 'moves'] as const;
+const lies = ['none', 'count', 'pages', 'count and pages', 'zero', 'short pages', 'overlapping pages'] as const;
+
+interface Traits {
+  readonly order: Order;
+  readonly change: (typeof changes)[number];
+  readonly lie: (typeof lies)[number];
+  /** Dates are in multiples of this time in ms, and this share of them is in whole minutes. */
+  readonly unit: number;
+  readonly coarse: number;
+  /** This share of the links has no date. */
+  readonly undated: number;
+  /** Whether links with the same key change places between two requests. */
+  readonly isUnstable: boolean;
+}
+
+export function drawService(seed: number) {
+  const random = randomFrom(seed);
+  const upTo = (most: number) => Math.floor(random() * (most + 1));
+  const pick = <T>(values: readonly T[]): T => values[upTo(values.length - 1)] as T;
+
+  const rate = pick([0, 0.15, 0.15, 0.3, 0.5]);
+  const deviate = <T>(honest: T, other: () => T): T => (random() < rate ? other() : honest);
+  const drawn: Traits = {
+    order: deviate<Order>(pick(honestOrders), () => pick(Object.keys(orders) as Order[])),
+    change: deviate<Traits['change']>('none', () => pick(changes)),
+    lie: deviate<Traits['lie']>('none', () => pick(lies)),
+    unit: deviate(pick([1, 1, 1, 1_000]), () => pick([1_000, 60_000])),
+    coarse: deviate(0, () => pick([0.02, 0.3])),
+    undated: deviate(0, () => pick([0.02, 0.3, 1])),
+    isUnstable: deviate(false, () => true),
+  };
+  const gap = pick([20, 700, 5_000, 90_000, 3_600_000]);
+  const size = pick([1, 2, 3, 6, 20]);
+  const maxPages = pick([1, 2, 3, 5, 10, 10, 10]);
+  const fullPages = pick([0, upTo(3), upTo(maxPages - 1), maxPages - 1, maxPages, maxPages + upTo(maxPages * 2)]);
+  const count = fullPages * size + upTo(size);
+  const base = pick([0, 1] as const);
+  const pageCount = Math.ceil(count / size);
+  // No search sees that a list which it does not read whole is in another order elsewhere, or that wrong totals are wrong
+  // if they agree with each other and with the last page.
+  const isHidden = partialOrders.includes(drawn.order) && pageCount > maxPages;
+  const order = isHidden ? pick(honestOrders) : drawn.order;
+  const lie = drawn.lie === 'count and pages' && count % size === 0 ? 'count' : drawn.lie;
+  const traits: Traits = { ...drawn, order, lie };
+  const { change, unit, coarse, undated, isUnstable } = traits;
+
+  // A search is mostly for a link near the newest end, or near the edge of a page.
+  const pickRank = () => pick([0, 1, size - 1, size, size + 1, size * 2, size * 3 - 1, upTo(count)]);
+  const rank = pickRank();
+  const others = pick([0, 0, 0.05, 0.5]);
+  const changeRate = pick([0.1, 0.4, 1]);
+  const wrongBy = pick([-3, -1, 1, 3]);
+
+  const all: DrawnLink[] = [];
+  let time = Date.parse('2026-01-05T09:00:00.000Z') + upTo(120_000);
+  const add = (): DrawnLink => {
+    time += 1 + upTo(gap * 2);
+    const index = all.length;
+    const shownUnit = random() < coarse ? 60_000 : unit;
+    const date = Math.floor(time / shownUnit) * shownUnit;
+    const link: DrawnLink = {
+      ref: `ref-${index}`,
+      created: time,
+      shown: random() < undated ? pick([null, '', 'today']) : new Date(date).toISOString(),
+      isWanted: index === count - 1 - rank ? random() < 0.8 : index < count - rank && random() < others,
+      key: orders[order]({ created: time, date, index, count, draw: random() }),
+      tie: order === 'of creation' ? 0 : random(),
+    };
+    all.push(link);
+    return link;
+  };
+  const sort = (links: readonly DrawnLink[]) =>
+    links.toSorted((one, other) => one.key - other.key || one.tie - other.tie);
+
+  let present = sort(Array.from({ length: count }, add));
+  const before = present;
+  const edge = all[count - 1 - pick([rank, rank, pickRank()])];
+  const offset = pick([-60_000, -700, -1, 0, 1, -gap, gap]);
+  const createdAfter = edge && random() < 0.6 ? edge.created + offset : undefined;
+
+  /** The place of a link that was updated or disabled now. */
+  function moveKey(key: number): number {
+    if (order === 'last updated first') return -time;
+    if (order === 'disabled last') return Math.abs(key);
+    return order === 'none' ? random() : key;
+  }
+
+  function changeList(): void {
+    const one = present[pick([0, upTo(size), present.length - 1, upTo(present.length - 1)])];
+    const [oldest] = present.toSorted((link, other) => link.created - other.created);
+    const without = (link: DrawnLink | undefined) => present.filter((other) => other !== link);
+    if (change === 'adds' || (change === 'adds or removes' && random() < 0.5)) present = sort([...present, add()]);
+    else if (change === 'removes' || change === 'adds or removes') present = without(one);
+    else if (change === 'replaces one') present = sort([...without(one), add()]);
+    else if (change === 'replaces the oldest') present = sort([...without(oldest), add()]);
+    else if (change === 'moves' && one) present = sort([...without(one), { ...one, key: moveKey(one.key) }]);
+  }
+
+  const pager: Pager = (page = base, requests) => {
+    if (requests > 0 && random() < changeRate) for (let times = pick([1, 1, 2, size]); times > 0; times--) changeList();
+    if (isUnstable) present = sort(present.map((link) => ({ ...link, tie: random() })));
+    const { links, meta } = pageOf(present.map(toWire), page, { base, size });
+    const start = (page - base) * size;
+    if (lie === 'zero') return { links, meta: { ...meta, totalCount: 0, totalPages: 0 } };
+    if (lie === 'short pages') return { links: links.slice(links.length > 1 ? 1 : 0), meta };
+    if (lie === 'overlapping pages' && start > 0) {
+      const previous = present.slice(start - 1, start).map(toWire);
+      return { links: [...previous, ...links.slice(0, size - 1)], meta };
+    }
+    const missing = lie === 'count' ? wrongBy : lie === 'count and pages' ? wrongBy * size : 0;
+    return {
+      links,
+      meta: {
+        ...meta,
+        totalCount: Math.max(0, present.length + missing),
+        totalPages: Math.max(0, Math.ceil(present.length / size) + (lie.includes('pages') ? wrongBy : 0)),
+      },
+    };
+  };
+
+  /** The links that are searched for, and were listed from before the search until after it, oldest first. */
+  function listWanted(): readonly DrawnLink[] {
+    const now = new Set(present.map(({ ref }) => ref));
+    const fits = ({ ref, isWanted, created }: DrawnLink) => now.has(ref) && isWanted && created >= (createdAfter ?? 0);
+    return before.filter(fits).toSorted((one, other) => one.created - other.created);
+  }
+
+  /** Whether the list is in order, dated, counted and unchanged, and its dates show which of its links is the result. */
+  function isPlain(): boolean {
+    const times = before.filter(({ isWanted }) => isWanted).map(({ created }) => created);
+    if (createdAfter !== undefined) times.push(createdAfter);
+    const gaps = times.toSorted((one, other) => one - other).map((time, index, all) => time - (all[index - 1] ?? 0));
+    const isHonest = change === 'none' && lie === 'none' && unit <= 1_000 && coarse === 0 && undated === 0;
+    return isHonest && (honestOrders as readonly Order[]).includes(order) && gaps.every((gap) => gap > 60_000);
+  }
+
+  /** Whether the list is short enough to be read whole, or so long and so clear that its newest pages show the result. */
+  function isReadable(): boolean {
+    const newest = all[count - 1]?.created ?? 0;
+    const isFirstUnique = newest - (all[count - 2]?.created ?? 0) >= 1_000;
+    if (pageCount + (order === 'newest first' ? 0 : 1) <= maxPages) return isFirstUnique;
+    const ends = Math.max(createdAfter ?? 0, listWanted().at(-1)?.created ?? 0);
+    return gap >= 90_000 && size === 20 && maxPages >= 5 && ends > (all[count - 1 - size]?.created ?? 0);
+  }
+
+  return {
+    pager,
+    query: { name: 'wanted', ...(createdAfter === undefined ? {} : { createdAfter: new Date(createdAfter) }) },
+    maxPages,
+    firstPage: pick([base, 'auto'] as const),
+    linkOf: (ref: string) => all.find((link) => link.ref === ref),
+    listWanted,
+    mustSucceed: isPlain() && isReadable(),
+    description: { ...traits, gap, size, maxPages, count, rank, others, changeRate, wrongBy, base, createdAfter },
+  };
+}
+
+function toWire({ ref, shown, isWanted }: DrawnLink): object {
+  return {
+    ...{ link_url: `https://links.hosted.test/${ref}`, ref_id: ref },
+    ...{ name: isWanted ? 'wanted' : 'other', created_at: shown },
+  };
+}
