@@ -7,7 +7,7 @@
 
 import { hasMethods } from '../runtime/untrusted-objects.js';
 import { createPause } from './pause.js';
-import { type Row, statementMs, type Transaction, type TransactionalSql } from './sql.js';
+import { longStatementMs, type Row, statementMs, type Transaction, type TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 import type { SqlPool, SqlRunner } from './types.js';
 
@@ -19,6 +19,18 @@ export interface PoolSql extends TransactionalSql {
 
 /** How long, in ms, `close()` waits for running statements. */
 const closeMs = 1_500;
+
+/** Begins the text of each statement, so that `endAbandoned` finds the statements of trackers, and no others. */
+const mark = '/* hosted-client */ ';
+
+/**
+ * Ends statements that wait for a lock although no process waits for them any more. PostgreSQL does not notice that the
+ * connection of such a statement was closed. While a table is locked for minutes, more and more of them would otherwise
+ * wait, until the database accepts no further connection.
+ */
+export const endAbandoned = `select pg_terminate_backend(pid) from pg_stat_activity
+where datname = current_database() and usename = current_user and wait_event_type = 'Lock' and query like '${mark}%'
+  and query_start < clock_timestamp() - interval '${longStatementMs + 5_000} milliseconds'`;
 
 /**
  * How long, in ms, the server keeps a transaction open in which no statement runs. A worker can vanish between two
@@ -75,6 +87,8 @@ interface Connection {
 export function createPoolSql(pool: SqlPool): PoolSql {
   const aborts = new Set<() => void>();
   const running = new Set<Promise<unknown>>();
+  /** Whether a statement was abandoned, and `endAbandoned` has not run since. */
+  let hasAbandoned = false;
 
   /** Settles like `work`. But if `work` takes longer than `limitMs`, calls `onLate` and rejects. */
   function limit<T>(work: Promise<T>, limitMs: number, onLate = () => {}): Promise<T> {
@@ -111,9 +125,11 @@ export function createPoolSql(pool: SqlPool): PoolSql {
     let isStuck = false;
     return {
       async query(text, values = [], limitMs = statementMs) {
-        const work = values.length > 0 ? taken.query(text, [...values]) : taken.query(text);
+        const marked = mark + text;
+        const work = values.length > 0 ? taken.query(marked, [...values]) : taken.query(marked);
         return limit(work, limitMs, () => {
           isStuck = true;
+          hasAbandoned = true;
         });
       },
       isStuck: () => isStuck,
@@ -129,8 +145,12 @@ export function createPoolSql(pool: SqlPool): PoolSql {
     const connection = await connect();
     let isUsable = false;
     try {
+      if (hasAbandoned) {
+        hasAbandoned = false;
+        await connection.query(endAbandoned).catch(() => undefined);
+      }
       const result = await connection.query(text, values, limitMs);
-      isUsable = true;
+      isUsable = !connection.isStuck();
       return result;
     } finally {
       connection.release(!isUsable);

@@ -8,6 +8,7 @@ import process from 'node:process';
 import { createTracker } from 'hosted-client/tracking';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { endAbandoned } from '../../src/tracking/pool-sql.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { type Cluster, programs, startCluster } from './databases.ts';
 import { startSilentProxy } from './silent-proxy.ts';
@@ -117,8 +118,8 @@ describe.runIf(isThere)('on a PostgreSQL of its own', () => {
     const proxy = await startSilentProxy(Number(new URL(cluster.connectionString).port));
     onTestFinished(() => proxy.close());
     const connectionString = cluster.connectionString.replace(/:\d+\//, `:${proxy.port}/`);
-    // A pool without limits of its own.
-    const pool = new pg.Pool({ connectionString });
+    // Its statements have no limit of their own. Its own limit is for what it opens while all is silent.
+    const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 1_000 });
     pool.on('error', () => {});
     const tracker = await world.open({ pool });
     const { completions, handler } = collect(() => proxy.silenceAt('commit'));
@@ -154,7 +155,7 @@ describe.runIf(isThere)('on a PostgreSQL of its own', () => {
           const connection = await pool.connect();
           return {
             async query(text, values) {
-              if (text === 'commit') await noteLimit(connection);
+              if (text.endsWith(' commit')) await noteLimit(connection);
               return connection.query(text, values);
             },
             release: (destroy) => connection.release(destroy),
@@ -175,6 +176,32 @@ describe.runIf(isThere)('on a PostgreSQL of its own', () => {
     expect(rows).toEqual([{ idle_in_transaction_session_timeout: '0' }]);
     expect(new Set(limits)).toEqual(new Set(['10s']));
     expect((await pool.query('show idle_in_transaction_session_timeout')).rows).toEqual(rows);
+  });
+
+  test('a statement that waits for a lock, and that nobody waits for, is ended, and those of others are not', async () => {
+    const pool = createPool('');
+    await pool.query('create table locked (a integer)');
+    const holder = await pool.connect();
+    await holder.query('begin; lock table locked');
+    const ended: string[] = [];
+    const waiting = ['/* hosted-client */ select 1 from locked', 'select 1 from locked'].map((text) =>
+      pool.query(text).then(
+        () => 'done',
+        (error: pg.DatabaseError) => ended.push(`${text}: ${error.code}`),
+      ),
+    );
+    const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock'";
+    await until(async () => (await pool.query(waits)).rows.length === 2);
+
+    await pool.query(endAbandoned);
+    expect((await pool.query(waits)).rows).toHaveLength(2);
+    await pool.query(endAbandoned.replace('35000', '0'));
+    await until(() => ended.length > 0);
+    await holder.query('rollback');
+    holder.release();
+    await Promise.all(waiting);
+
+    expect(ended).toEqual(['/* hosted-client */ select 1 from locked: 57P01']);
   });
 
   test('connections that are ended again and again lose nothing', async () => {

@@ -7,6 +7,10 @@ import { createPoolSql } from '../../src/tracking/pool-sql.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
+const mark = '/* hosted-client */ ';
+/** The statement that ends those that nobody waits for any more. */
+const isCleanUp = (text: string) => text.startsWith('select pg_terminate_backend');
+
 /** A pool that behaves as `pg` does: who finds no connection waits for one. What `hangs` never answers. */
 function createHangingPool(max = 10) {
   const waiting: (() => void)[] = [];
@@ -26,7 +30,9 @@ function createHangingPool(max = 10) {
           state.open += 1;
           let running = 0;
           resolve({
-            query(text) {
+            query(marked) {
+              expect(marked.startsWith(mark)).toBe(true);
+              const text = marked.slice(mark.length);
               state.texts.push(text);
               if (!state.hangs(text)) return Promise.resolve({ rows: [{ text }] });
               running += 1;
@@ -102,6 +108,14 @@ test('a statement that hangs rejects after ten seconds, and a long one after thi
   await vi.advanceTimersByTimeAsync(20_000);
   expect(long).toMatchObject([{ error: late }, { error: late }]);
   expect(state).toMatchObject({ open: 0, destroyed: 4, dirty: 0 });
+  expect(state.texts.filter(isCleanUp)).toEqual([]);
+
+  // The server may still run what was abandoned.
+  state.hangs = () => false;
+  await sql.run('select 6');
+  await sql.run('select 7');
+  const texts = state.texts.map((text) => (isCleanUp(text) ? 'clean up' : text));
+  expect(texts.slice(-3)).toEqual(['clean up', 'select 6', 'select 7']);
 });
 
 test('after fifty statements that hung, a pool of ten works', async () => {

@@ -24,6 +24,7 @@ export async function startSilentProxy(target: number): Promise<SilentProxy> {
 
   function forward(from: Socket, to: Socket, isRequest: boolean): void {
     from.on('data', (chunk) => {
+      // Comments may stand before a statement.
       if (isRequest && awaited !== null && chunk.includes(awaited)) isSilent = true;
       if (isSilent) for (const socket of sockets) silent.add(socket);
       if (!silent.has(from)) to.write(chunk);
