@@ -19,7 +19,6 @@ export function createPollStatements({
   isLateCounted,
   isUnknown,
   ownerOf,
-  identity,
   longestWait,
   randomWait,
   firstLateMs,
@@ -30,7 +29,8 @@ export function createPollStatements({
   return {
     /**
      * Takes due rows, takes one token for each row from the token bucket, and sets the dates of the next polls. A
-     * process that dies after this statement leaves no lock behind. The first row of the result describes the token
+     * process that dies after this statement leaves no lock behind. The rows have no context, because PostgreSQL keeps the
+     * lock of the row of `fleet` until it has sent all rows. The first row of the result describes the token
      * bucket. All other rows of the result are the taken rows. Parameter: $1 the largest number of rows.
      *
      * Anyone who has seen a callback can tell of any number of jobs. So while proven rows are due, at most a quarter of
@@ -76,7 +76,7 @@ export function createPollStatements({
     due = case when deadline <= now() then now() + ${lateDelay}
       else least(now() + ${randomWait(longestWait('t.step'))}, deadline) end
   where key = any(array(select key from chosen))
-  returning ${identity}, t.polls, t.last_error, t.is_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_late,
+  returning t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.polls, t.last_error, t.is_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_late,
     case when ${isLateCounted('t')} then t.late_looks else 0 end as late_looks,
     case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
 ), charged as (
@@ -94,12 +94,12 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   (select f.tokens from f) as tokens,
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
   ${milliseconds(`${firstDue} - now()`)} as next_ms,
-  null as kind, null as state, null as user_id, null as job_id, null as link_ref_id, null as context, null as polls,
+  null as kind, null as state, null as user_id, null as job_id, null as link_ref_id, null as polls,
   null as last_error, null as is_proven, null as told_looks, null as missing, null as missing_seen, null as missing_told, null as is_late,
   null as late_looks, null as late_ms
 from ${fleet} s
 union all
-select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context, t.polls,
+select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.polls,
   t.last_error, t.is_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms
 from taken t`,
 
