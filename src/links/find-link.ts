@@ -1,6 +1,5 @@
 /**
- * Finds a link by properties that its creator knows. This module is loaded at first use, because it is only needed
- * after a failed create.
+ * Finds a link by properties that its creator knows.
  *
  * @module
  */
@@ -72,7 +71,7 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
 }
 
 const mustBeCounted =
-  'must be the number of links on all pages: otherwise, the link that you look for may be on none of them; look for it with links.list()';
+  'must be the number of links on all pages: otherwise, the link that you look for may be on none of them; search again, or look for it with links.list()';
 const mustDiffer =
   'must show which of the links that match is the newest: look at them with links.list(), and choose by other properties';
 const mustBeDated =

@@ -11,7 +11,7 @@ import type { Link, PageMeta } from './types.js';
 const provenTimes = 12;
 /** Two links that were created within this time, in ms, may be listed in the wrong order. */
 const swappedMs = 1_000;
-/** Where a long list is also read between its ends, because it may be in another order there. */
+/** Where a list is also read between its ends before pages are left out, because it may be in another order there. */
 const partsBetween = [1 / 2, 1 / 4, 3 / 4];
 
 /** A page as it was read last. */
@@ -47,6 +47,7 @@ export function createKnownPages(maxPages: number): KnownPages {
   let requests = 0;
   let first = 0;
   let totals = { totalCount: 0, totalPages: 0 };
+  let order: Order | null = null;
 
   function add(links: readonly Link[], meta: PageMeta): void {
     requests += 1;
@@ -56,6 +57,7 @@ export function createKnownPages(maxPages: number): KnownPages {
     // If links were removed, a link may have moved from an unread page to a known one.
     if (isShorter) {
       known.clear();
+      order = null;
       return;
     }
     const content = JSON.stringify(links.map(({ refId }) => refId));
@@ -63,6 +65,7 @@ export function createKnownPages(maxPages: number): KnownPages {
     const since = before?.content === content ? before.since : requests;
     known.delete(meta.currentPage);
     known.set(meta.currentPage, { links, meta, content, since, until: requests });
+    order = findOrder();
   }
 
   function judge(limit: number): 'enough' | 'too few' | 'contradictory' {
@@ -81,8 +84,8 @@ export function createKnownPages(maxPages: number): KnownPages {
       if (isCounted && (isSnapshot || isFirst)) return 'enough';
     }
     // A list that fits on `maxPages` is read whole.
-    const isLong = count() > maxPages && findBetween() === undefined;
-    return (isLong || requests >= maxPages) && isPast(limit) ? 'enough' : 'too few';
+    const mayEnd = count() > maxPages || requests >= maxPages;
+    return mayEnd && findBetween() === undefined && isPast(limit) ? 'enough' : 'too few';
   }
 
   function next(limit: number): number {
@@ -90,7 +93,7 @@ export function createKnownPages(maxPages: number): KnownPages {
     if (known.size === count()) return oldest;
     const between = findBetween();
     if (between !== undefined && isPast(limit)) return between;
-    const step = findOrder() ?? (known.size % 2 === 0 ? 1 : -1);
+    const step = order ?? (known.size % 2 === 0 ? 1 : -1);
     let page = endOf(step);
     while (known.has(page)) page += step;
     return page;
@@ -100,8 +103,8 @@ export function createKnownPages(maxPages: number): KnownPages {
     return Math.max(totals.totalPages, 1);
   }
 
-  function endOf(order: Order): number {
-    return order === 1 ? first : first + count() - 1;
+  function endOf(side: Order): number {
+    return side === 1 ? first : first + count() - 1;
   }
 
   function findBetween(): number | undefined {
@@ -110,8 +113,7 @@ export function createKnownPages(maxPages: number): KnownPages {
 
   /** Whether every unread link is older than `limit`: the links of the last page before them are. */
   function isPast(limit: number): boolean {
-    const order = findOrder();
-    if (order === null || !isConsistent(order)) return false;
+    if (order === null || !isConsistent()) return false;
     let edge: Reading | undefined;
     // If a page was read before its newer neighbour, a link may have moved from the one to the other.
     for (let page = endOf(order); (known.get(page)?.until ?? 0) > (edge?.until ?? 0); page += order) {
@@ -121,7 +123,7 @@ export function createKnownPages(maxPages: number): KnownPages {
   }
 
   /** Whether the totals agree with the lengths of the pages, and no more links are repeated than were added. */
-  function isConsistent(order: Order): boolean {
+  function isConsistent(): boolean {
     const readings = [...known.values()];
     const size = Math.max(...readings.map(({ links }) => links.length));
     const repeated = readings.reduce((sum, { links }) => sum + links.length, 0) - countLinks();

@@ -178,8 +178,9 @@ export interface Links {
     },
     options?: CallOptions & {
       /**
-       * The largest number of requests, each for one page: 1 or more. Default 10. A list of N pages needs at most 2N - 1
-       * while it does not change; mostly, N + 1 suffice.
+       * The largest number of requests, each for one page: 1 or more. Default 10. While a list of N pages does not
+       * change, it needs N + 1 requests if its newest link is at an end, and at most 2N - 1. If N is larger than
+       * `maxPages`, 6 or more are needed.
        */
       maxPages?: number;
     },

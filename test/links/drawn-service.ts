@@ -197,7 +197,7 @@ export function drawService(seed: number) {
     const isFirstUnique = newest - (all[count - 2]?.created ?? 0) >= 1_000;
     if (pageCount + (order === 'newest first' ? 0 : 1) <= maxPages) return isFirstUnique;
     const ends = Math.max(createdAfter ?? 0, listWanted().at(-1)?.created ?? 0);
-    return gap >= 90_000 && size === 20 && maxPages >= 5 && ends > (all[count - 1 - size]?.created ?? 0);
+    return gap >= 90_000 && size === 20 && maxPages >= 10 && ends > (all[count - 1 - size]?.created ?? 0);
   }
 
   return {

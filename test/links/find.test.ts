@@ -214,7 +214,7 @@ describe('a list that is not in the order of its dates', () => {
     expect((await client.links.find({ name: 'a' }, { maxPages: 39 }))?.createdAt).toEqual(at(20));
   });
 
-  test('may show it only between its ends', async () => {
+  test('may seem to be in order at its ends', async () => {
     const drafts = [...dated(140), ...dated(160).map((draft) => ({ ...draft, createdAt: at(-1).toISOString() }))];
     const { client } = serve(listOf(drafts.with(160, named(200)), { newestFirst: true, size: 20 }));
 
@@ -266,6 +266,26 @@ test.each([
   });
 
   expect(await thrownBy(client.links.find({ name: 'b' }))).toMatchObject({ code: 'response', reason: 'paging' });
+});
+
+test.each([60, 600])('links.find() rejects if each page of %d links is the first one', async (count) => {
+  const { client } = serve((page = 1) => {
+    const { links, meta } = pageOf(dated(count).map(link), 1, { size: 20 });
+    return { links, meta: { ...meta, currentPage: page } };
+  });
+
+  expect(await thrownBy(client.links.find({ name: 'b', createdAfter: at(999) }))).toMatchObject({ reason: 'paging' });
+});
+
+test('links.find() reads a list whose last page is empty', async () => {
+  const links = dated(6, { 1: { name: 'a' } }).map(link);
+  const { client } = serve((page = 1) => {
+    const honest = pageOf(links, page);
+    return { ...honest, meta: { ...honest.meta, totalPages: 4 } };
+  });
+
+  expect(refOf(await client.links.find({ name: 'a' }))).toBe('ref-1');
+  expect(await client.links.find({ name: 'b' })).toBeNull();
 });
 
 test('links.find() gives null for an empty list', async () => {
