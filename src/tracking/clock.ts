@@ -28,18 +28,26 @@ export function createClockWatch({ database, statements, log }: Context): ClockW
   const pause = createPause();
   let isStopping = false;
   let isLogged = false;
+  /** The latest time that this process has read. */
+  let seenMs = 0;
   let correction: Promise<void> | null = null;
 
   return {
     observe(fleet) {
       if (correction !== null) return;
-      const passedMs = numberOf(fleet, 'now_ms') - numberOf(fleet, 'clock_us') / 1_000;
+      const nowMs = numberOf(fleet, 'now_ms');
+      // Without claims, the stored time may be a minute and a half old.
+      const passedMs = nowMs - Math.max(numberOf(fleet, 'clock_us') / 1_000, seenMs);
+      seenMs = Math.max(seenMs, nowMs);
       const isBack = passedMs < -clockSlackMs;
       if (!isBack && passedMs < unwatchedMs) return;
       if (isBack && !isLogged) log('warn', 'the clock of the database has gone back: waits are shortened');
       isLogged = isBack;
       // If a statement fails, the next observation begins again.
       correction = correct(fleet)
+        .then(() => {
+          seenMs = 0;
+        })
         .catch(() => undefined)
         .finally(() => {
           correction = null;

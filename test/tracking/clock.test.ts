@@ -2,6 +2,8 @@
 // moves all stored dates the other way.
 
 import { expect, test } from 'vitest';
+import { createClockWatch } from '../../src/tracking/clock.ts';
+import type { Context } from '../../src/tracking/context.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
@@ -13,6 +15,33 @@ const jumps: readonly [name: string, ms: number][] = [
   ['a day', 24 * hour],
 ];
 const rateLimited = { kind: 'status', status: 429, retryAfter: '7200' } as const;
+
+test.each([
+  ['goes back by two seconds', -2_000, 1],
+  ['goes back by half a second', -500, 0],
+  ['goes on', 500, 0],
+])('in a process that only waits, a clock that %s is noticed accordingly', async (_, ms, times) => {
+  const ran: string[] = [];
+  const watch = createClockWatch({
+    database: {
+      async run(text: string) {
+        ran.push(text);
+        return [];
+      },
+    },
+    statements: { correctDues: 'correctDues', acceptClock: 'acceptClock' },
+    log() {},
+  } as unknown as Context);
+  // No claim has stored the time for a minute.
+  const at = Date.UTC(2026, 0, 1);
+  const stored = (at - minute) * 1_000;
+
+  watch.observe({ now_ms: at, clock_us: stored });
+  watch.observe({ now_ms: at + ms, clock_us: stored });
+
+  await watch.stop();
+  expect(ran.filter((text) => text === 'correctDues')).toHaveLength(times);
+});
 
 onEachDatabase((database) => {
   test('a pause of hours is kept for all processes, and ends when the clock goes back', async () => {
