@@ -9,7 +9,7 @@ import { HostedConfigError } from '../errors/errors.js';
 import { type Context, createContext } from './context.js';
 import { openDatabase } from './database.js';
 import { installBoss } from './hand-over.js';
-import { readOptions, type TrackerOptions } from './options.js';
+import { opensForEver, readOptions, type TrackerOptions } from './options.js';
 import { openSchema } from './schema.js';
 import { createStatements } from './statements.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
@@ -59,6 +59,9 @@ async function prepare(context: Context): Promise<void> {
       'warn',
       `"maxRequestsPerSecond" of the schema was ${fleet.rateBefore}, and is ${fleet.rate} from now on, for all processes`,
     );
+  }
+  if ('pool' in settings.place && opensForEver(settings.place.pool)) {
+    log('warn', 'the pool has no "connectionTimeoutMillis": a connection that it opens may stay in the pool for ever');
   }
   await installBoss(context);
 }

@@ -27,7 +27,10 @@ export interface TrackerOptions {
    * Any number of processes on any number of machines can use the database.
    */
   connectionString?: string;
-  /** Your own pool of at least two connections. `stop()` does not close it. */
+  /**
+   * Your own pool of at least two connections. Give a `pg` pool a `connectionTimeoutMillis`, because only the pool itself
+   * can give up a connection that it opens while the network is silent. `stop()` does not close the pool.
+   */
   pool?: SqlPool;
   /**
    * A folder for the files of PGlite. A process locks the folder, so only one process at a time can use it. Other users
@@ -282,8 +285,21 @@ function isClient(value: unknown): boolean {
  * those of `pg` may not say their size.
  */
 function hasTwoConnections(pool: unknown): boolean {
+  const max = maxOf(pool);
+  return max === null || max >= 2;
+}
+
+/**
+ * Whether a pool waits for ever for a connection that is being opened. Only the pool itself can give up such a
+ * connection.
+ */
+export function opensForEver(pool: unknown): boolean {
+  return maxOf(pool) !== null && !readPart(readPart(pool, 'options'), 'connectionTimeoutMillis');
+}
+
+function maxOf(pool: unknown): number | null {
   const max = readPart(readPart(pool, 'options'), 'max');
-  return !((typeof max === 'number' || typeof max === 'string') && Number(max) < 2);
+  return typeof max === 'number' || typeof max === 'string' ? Number(max) : null;
 }
 
 function readPart(value: unknown, name: string): unknown {

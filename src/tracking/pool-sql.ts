@@ -87,6 +87,7 @@ interface Connection {
 export function createPoolSql(pool: SqlPool): PoolSql {
   const aborts = new Set<() => void>();
   const running = new Set<Promise<unknown>>();
+  let isAborting = false;
   /** Whether a statement was abandoned, and `endAbandoned` has not run since. */
   let hasAbandoned = false;
 
@@ -96,6 +97,7 @@ export function createPoolSql(pool: SqlPool): PoolSql {
       const timer = setTimeout(() => fail(`the database did not respond within ${limitMs / 1_000} seconds`), limitMs);
       const abort = () => fail('the tracker was stopped before the database responded');
       aborts.add(abort);
+      if (isAborting) abort();
       work.then(resolve, reject).finally(end);
       function fail(why: string): void {
         end();
@@ -201,10 +203,12 @@ export function createPoolSql(pool: SqlPool): PoolSql {
     boss: { executeSql: (text, values, limitMs = statementMs) => keep(() => runAlone(text, values, limitMs)) },
     async close() {
       const timer = setTimeout(() => {
+        isAborting = true;
         for (const abort of [...aborts]) abort();
       }, closeMs);
       await Promise.allSettled(running);
       clearTimeout(timer);
+      isAborting = false;
     },
   };
 }

@@ -83,7 +83,12 @@ describe.runIf(isThere)('on a PostgreSQL of its own', () => {
   });
 
   function createPool(options: string, max = 10): pg.Pool {
-    const pool = new pg.Pool({ connectionString: cluster.connectionString, max, options });
+    const pool = new pg.Pool({
+      connectionString: cluster.connectionString,
+      max,
+      options,
+      connectionTimeoutMillis: 20_000,
+    });
     pool.on('error', () => {});
     pools.push(pool);
     return pool;
@@ -202,6 +207,17 @@ describe.runIf(isThere)('on a PostgreSQL of its own', () => {
     await Promise.all(waiting);
 
     expect(ended).toEqual(['/* hosted-client */ select 1 from locked: 57P01']);
+  });
+
+  test('a pool that may open a connection for ever is worth a line of the log', async () => {
+    const world = createWorld(cluster);
+    const pool = new pg.Pool({ connectionString: cluster.connectionString });
+    pools.push(pool);
+
+    await world.open({ pool });
+    await world.open({ pool: createPool('') });
+
+    expect(world.lines).toEqual([expect.stringMatching(/^warn .*"connectionTimeoutMillis"/)]);
   });
 
   test('connections that are ended again and again lose nothing', async () => {

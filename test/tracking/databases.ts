@@ -144,7 +144,7 @@ export async function startCluster(settings: readonly string[] = []): Promise<Cl
 }
 
 function createPool(connectionString: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString, max: 20 });
+  const pool = new pg.Pool({ connectionString, max: 20, connectionTimeoutMillis: 20_000 });
   pool.on('error', () => {});
   return pool;
 }

@@ -167,6 +167,27 @@ test('close() waits for what runs, and destroys what hangs', async () => {
   expect(state).toMatchObject({ open: 0, destroyed: 2, dirty: 0 });
 });
 
+test('close() ends a transaction that is between two statements', async () => {
+  const { pool, state } = createHangingPool();
+  const sql = createPoolSql(pool);
+  const seen = watch(
+    sql.transaction(async (inside) => {
+      await inside.run('select 1');
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      state.hangs = () => true;
+      await inside.run('select 2');
+    }),
+  );
+  await vi.advanceTimersByTimeAsync(0);
+  const closing = watch(sql.close());
+
+  await vi.advanceTimersByTimeAsync(2_000);
+
+  expect(seen.error).toMatchObject(late);
+  expect(closing.isSettled).toBe(true);
+  expect(state).toMatchObject({ open: 0, destroyed: 1 });
+});
+
 test('the begin of a transaction bounds it, in one round trip', async () => {
   const { pool, state } = createHangingPool();
 
