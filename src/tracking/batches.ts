@@ -7,16 +7,20 @@
  */
 
 /** Writes items in batches, one batch at a time. */
-export interface Batches<T> {
-  /** Resolves when the item is written. Rejects if the write of its batch fails. */
-  add(item: T): Promise<void>;
+export interface Batches<T, R = void> {
+  /** Resolves with the result of its batch when the item is written. Rejects if the write of its batch fails. */
+  add(item: T): Promise<R>;
 }
 
 const maxItems = 500;
 
 /** Creates batches. `write` writes one batch. */
-export function createBatches<T>(write: (items: readonly T[]) => Promise<void>): Batches<T> {
-  const waiting: { readonly item: T; readonly resolve: () => void; readonly reject: (reason: unknown) => void }[] = [];
+export function createBatches<T, R = void>(write: (items: readonly T[]) => Promise<R>): Batches<T, R> {
+  const waiting: {
+    readonly item: T;
+    readonly resolve: (result: R) => void;
+    readonly reject: (reason: unknown) => void;
+  }[] = [];
   let isWriting = false;
 
   async function writeAll(): Promise<void> {
@@ -26,8 +30,8 @@ export function createBatches<T>(write: (items: readonly T[]) => Promise<void>):
     while (waiting.length > 0) {
       const batch = waiting.splice(0, maxItems);
       try {
-        await write(batch.map(({ item }) => item));
-        for (const { resolve } of batch) resolve();
+        const result = await write(batch.map(({ item }) => item));
+        for (const { resolve } of batch) resolve(result);
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }

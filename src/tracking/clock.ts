@@ -7,7 +7,6 @@
  */
 
 import { type Context, numberOf } from './context.js';
-import { queues } from './hand-over.js';
 import { createPause } from './pause.js';
 import type { Row } from './sql.js';
 import { clockSlackMs, unwatchedMs } from './statements/expressions.js';
@@ -62,11 +61,8 @@ export function createClockWatch({ database, statements, log }: Context): ClockW
 
   async function correct(fleet: Row): Promise<void> {
     while (!isStopping && (await correctDues()) > 0) await pause.sleep(lockedMs);
-    await repeat(statements.correctEnds);
-    for (const queue of Object.values(queues)) {
-      await repeat(statements.correctMessages, [queue]);
-      await repeat(statements.correctLeases, [queue]);
-    }
+    await repeat(statements.correctMessages);
+    await repeat(statements.correctLeases);
     await database.run(statements.correctQueues);
     if (!isStopping) await database.run(statements.acceptClock, [numberOf(fleet, 'now_ms'), String(fleet.clock_us)]);
   }
@@ -84,7 +80,7 @@ export function createClockWatch({ database, statements, log }: Context): ClockW
     return locked;
   }
 
-  async function repeat(text: string, values: readonly unknown[] = []): Promise<void> {
-    while (!isStopping && (await database.run(text, values)).length > 0);
+  async function repeat(text: string): Promise<void> {
+    while (!isStopping && (await database.run(text)).length > 0);
   }
 }

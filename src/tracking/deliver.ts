@@ -5,13 +5,13 @@
  * @module
  */
 
-import { createPlatformClock } from '../runtime/clock.js';
 import { type Context, numberOf } from './context.js';
-import { beforeHandlerMs, type HandOver, queues } from './hand-over.js';
+import { beforeHandlerMs, type HandOver } from './hand-over.js';
 import type { Health } from './health.js';
 import { createPause } from './pause.js';
 import type { BossMessage } from './peers.js';
 import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Settled } from './run-handler.js';
+import { queue } from './schema.js';
 import { createSettler } from './settle.js';
 import type { Row } from './sql.js';
 import type { Json } from './types.js';
@@ -33,8 +33,6 @@ const idleMs = 1_000;
 const maxFetched = 10;
 /** How long, in ms, the loop waits if no request may be sent. */
 const heldMs = 1_000;
-/** How long, in ms, the process waits before it tries again to store a result. */
-const settleAgainMs = 250;
 
 /** Starts the loop. */
 export function createDeliveries<C extends Json>(
@@ -48,7 +46,6 @@ export function createDeliveries<C extends Json>(
   const pause = createPause();
   const freed = createPause();
   const paying = createPause();
-  const { sleep } = createPlatformClock();
   let isStopping = false;
   /** How many messages are being handled, or will be handled soon. */
   let running = 0;
@@ -57,13 +54,11 @@ export function createDeliveries<C extends Json>(
    * results are being stored.
    */
   let inHand = 0;
-  /** The message id of each completion that is being delivered, by the completion's key. */
-  const messageOf = new Map<string, string>();
   /** The limit of requests per second, for all processes together. It is 1 until the database has returned the rate. */
   let rate = 1;
 
-  const settling = createSettler(context, handOver);
-  const runHandler = createHandlerRunner(context, health, handling);
+  const settler = createSettler(context, handOver, handling.signal);
+  const runHandler = createHandlerRunner(context, health, handling, settler.begin);
   const loop = run();
   return {
     wake: pause.wake,
@@ -104,24 +99,23 @@ export function createDeliveries<C extends Json>(
   async function fetch(most: number): Promise<number | null> {
     const beginBy = performance.now() + beforeHandlerMs;
     const options = { batchSize: most, includeMetadata: true, db: database.boss } as const;
-    const messages = await boss.fetch(queues.completions, options);
+    const messages = await boss.fetch(queue, options);
     if (messages.length === 0) return null;
     // From here on, this process has the leases of the messages. If a step below fails, a message is delivered again
     // after its lease.
-    const rows = await database.run(statements.deliver, [JSON.stringify(messages.map(({ data }) => data.key))]);
+    const rows = await database.run(statements.deliver, [
+      JSON.stringify(messages.map(({ data }) => data.key)),
+      JSON.stringify(messages.map(({ id }) => id)),
+    ]);
     const [first] = rows;
     if (first) rate = numberOf(first, 'rate');
     const tokens = first === undefined || first.tokens === null ? null : numberOf(first, 'tokens');
     const owedMs = (least: number) => Math.max(0, (-least / rate) * 1_000);
     const asking = rows.filter(asksForStatus);
-    const rowOf = new Map(rows.map((row) => [String(row.key), row]));
+    const rowOf = new Map(rows.map((row) => [String(row.end_id), row]));
     for (const message of messages) {
-      const { key } = message.data;
-      // If another message of this completion is already being delivered, this message is not needed. But if the same
-      // message was fetched again after its lease, it is delivered again.
-      const isSecond = (messageOf.get(key) ?? message.id) !== message.id;
-      const row = isSecond ? undefined : rowOf.get(key);
-      if (!isSecond) messageOf.set(key, message.id);
+      // Without a row, the completion of this message has gone: it was handled, or its job was untracked.
+      const row = rowOf.get(message.id);
       // Each request waits for its own token, so that the requests are not all sent at the same time.
       const later = row === undefined ? 0 : asking.length - 1 - asking.indexOf(row);
       inHand += 1;
@@ -131,7 +125,6 @@ export function createDeliveries<C extends Json>(
         beginBy,
       }).finally(() => {
         inHand -= 1;
-        if (!isSecond) messageOf.delete(key);
         freed.wake();
       });
     }
@@ -148,24 +141,11 @@ export function createDeliveries<C extends Json>(
     return row?.has_told_due === true ? 4 / 3 : 1;
   }
 
-  // If the result of a message cannot be stored, the message is delivered again after its lease.
+  // If the result of a message cannot be stored before its lease ends, the message is delivered again.
   async function process(message: BossMessage, row: Row | undefined, plan: Plan): Promise<void> {
     try {
-      await keepSettling(await handle(message, row, plan), plan.beginBy + settings.handlerTimeoutMs);
+      await settler.settle(await handle(message, row, plan), plan.beginBy + settings.handlerTimeoutMs);
     } catch {}
-  }
-
-  // Tries to store the result until the lease of the message ends, because the database may be unreachable for a while.
-  // Without a stored result, the handler would be called again.
-  async function keepSettling(settled: Settled, heldUntil: number): Promise<void> {
-    for (;;) {
-      try {
-        return await storage.watch('no result of a handler is stored', () => settling.add(settled));
-      } catch (error) {
-        if (performance.now() > heldUntil) throw error;
-        await sleep(settleAgainMs, handling.signal);
-      }
-    }
   }
 
   // While the result of a message is being stored, the message does not count against the limit of running handlers.

@@ -1,23 +1,20 @@
 /**
  * Passes completions to pg-boss, which queues them for delivery. The end of a job and its message are written in one
- * transaction. A message contains only the key of its completion.
+ * transaction. A message contains only the key of its completion. Its id is the id of the end.
  *
  * @module
  */
 
 import type { HostedErrorCode } from '../errors/errors.js';
 import { createBatches } from './batches.js';
-import { type Context, numberOf } from './context.js';
+import type { Context } from './context.js';
 import { requestMs } from './look.js';
 import { createPause } from './pause.js';
 import type { Boss, BossDatabase } from './peers.js';
-import { isTableThere, outcomes } from './schema.js';
+import { isTableThere, outcomes, queue } from './schema.js';
 import { longStatementMs, type Row, type Transaction } from './sql.js';
 import { maxDebtSeconds } from './statements/expressions.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
-
-/** The queue of completions, and the queue of dead letters. */
-export const queues = { completions: 'completions', dead: 'dead' } as const;
 
 /** The end of a job. */
 export interface JobEnd {
@@ -50,11 +47,8 @@ export interface HandOver {
   readonly boss: Boss;
   end(end: JobEnd): Promise<void>;
   endGap(gap: Gap): Promise<void>;
-  /**
-   * Sends a new message for each completion whose message is missing. Checks only completions that are at least
-   * `olderThanMs` old.
-   */
-  adoptOrphans(inside: Transaction, olderThanMs: number): Promise<void>;
+  /** Sends the message of each completion. The rows have the key and the id of the end. */
+  send(inside: Transaction, rows: readonly Row[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -143,12 +137,12 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
   }
 }
 
-/** Creates the missing tables and queues of pg-boss, and then stops pg-boss. */
+/** Creates the missing tables and the queue of pg-boss, and then stops pg-boss. */
 export async function installBoss(context: Context): Promise<void> {
-  if (context.settings.migrate && (await areQueuesThere(context))) return;
+  if (context.settings.migrate && (await isQueueThere(context))) return;
   const boss = await startBoss(context, false);
   try {
-    await prepareQueues(context, boss, false);
+    await prepareQueue(context, boss, false);
   } catch (error) {
     throw toStorageError(error, 'create a tracker');
   } finally {
@@ -157,68 +151,58 @@ export async function installBoss(context: Context): Promise<void> {
 }
 
 /**
- * Checks whether the queues exist. The check does not start pg-boss, because starting pg-boss takes longer. Older
+ * Checks whether the queue exists. The check does not start pg-boss, because starting pg-boss takes longer. Older
  * tables of pg-boss are updated later, when a process calls `onCompletion()`.
  */
-async function areQueuesThere({ settings, database }: Context): Promise<boolean> {
+async function isQueueThere({ settings, database }: Context): Promise<boolean> {
   const schema = `${settings.schema}_boss`;
   if (!(await isTableThere(database, schema, 'queue'))) return false;
-  const rows = await database.run(`select name from ${schema}.queue where name in ($1, $2)`, [
-    queues.completions,
-    queues.dead,
-  ]);
-  return rows.length === 2;
+  return (await database.run(`select name from ${schema}.queue where name = $1`, [queue])).length > 0;
 }
 
-async function prepareQueues({ settings }: Context, boss: Boss, updates: boolean): Promise<void> {
-  const { maxAttempts, minRetryMs, maxRetryMs, handlerTimeoutMs, migrate } = settings;
+async function prepareQueue({ settings }: Context, boss: Boss, updates: boolean): Promise<void> {
+  const { handlerTimeoutMs, migrate } = settings;
+  // pg-boss counts how many times it delivers a message, and a delivery may end before its handler begins. So the
+  // tracker counts the attempts, and pg-boss delivers without a limit, at once after the end of a lease.
   const options = {
     expireInSeconds: leaseSeconds(handlerTimeoutMs),
-    retryLimit: maxAttempts - 1,
-    retryDelay: Math.ceil(minRetryMs / 1_000),
-    retryBackoff: true,
-    retryDelayMax: Math.ceil(maxRetryMs / 1_000),
+    retryLimit: 2 ** 31 - 1,
+    retryDelay: 0,
+    retryBackoff: false,
     retentionSeconds: foreverSeconds,
     deleteAfterSeconds: 3_600,
   };
-  const dead = await boss.getQueue(queues.dead);
-  const completions = await boss.getQueue(queues.completions);
-  if ((!dead || !completions) && !migrate) {
-    const why = 'the queues of pg-boss are missing: set "migrate" to true, or create them as in docs/tracking.md';
+  const isThere = (await boss.getQueue(queue)) !== null;
+  if (!isThere && !migrate) {
+    const why = 'the queue of pg-boss is missing: set "migrate" to true, or create it as in docs/tracking.md';
     throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
   }
-  if (!dead) await boss.createQueue(queues.dead, options);
-  if (!completions) await boss.createQueue(queues.completions, { ...options, deadLetter: queues.dead });
+  if (!isThere) await boss.createQueue(queue, options);
   // All processes use the queue options of the process that called `onCompletion()` last.
-  else if (updates) await boss.updateQueue(queues.completions, { ...options, deadLetter: queues.dead });
+  else if (updates) await boss.updateQueue(queue, options);
 }
 
 /** Starts pg-boss for handing over completions. `works` is true in a process that delivers completions. */
 export async function openHandOver(context: Context, { works }: { readonly works: boolean }): Promise<HandOver> {
-  const { settings, database, statements, report, storage } = context;
+  const { database, statements, report, storage } = context;
   const boss = await startBoss(context, works);
   const stop = () => boss.stop({ graceful: false, close: false }).catch(() => undefined);
   try {
-    if (works) await prepareQueues(context, boss, true);
+    if (works) await prepareQueue(context, boss, true);
     // Before its first insert into a queue, pg-boss reads the queue, and it does so outside of any transaction. PGlite
-    // has only one connection, so this read would never end while a transaction is open. These empty inserts make
-    // pg-boss read the queues now.
-    for (const queue of Object.values(queues)) await boss.insert(queue, [], {});
+    // has only one connection, so this read would never end while a transaction is open. This empty insert makes
+    // pg-boss read the queue now.
+    await boss.insert(queue, [], {});
   } catch (error) {
     await stop();
     throw error;
   }
 
-  async function send(db: BossDatabase, rows: readonly Row[]): Promise<void> {
+  // If there is a message with the same id already, pg-boss sends none.
+  async function send(inside: Transaction, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
-    const messages = rows.map((row) => {
-      // If a delivery cannot get a final status, its job is followed again. The attempts before that still count, so
-      // the new message gets fewer retries.
-      const attempts = numberOf(row, 'attempts');
-      const retryLimit = Math.max(0, settings.maxAttempts - 1 - attempts);
-      return { data: { key: String(row.key) }, ...(attempts > 0 && { retryLimit }) };
-    });
-    await boss.insert(queues.completions, messages, { db });
+    const messages = rows.map((row) => ({ id: String(row.end_id), data: { key: String(row.key) } }));
+    await boss.insert(queue, messages, { db: inside.boss });
   }
 
   async function endJobs(
@@ -235,7 +219,7 @@ export async function openHandOver(context: Context, { works }: { readonly works
       const errors = ended.map(({ key, error }) => ({ key, last_error: error }));
       await inside.run(statements.endErrors, [JSON.stringify(errors), JSON.stringify(keys)]);
     }
-    await send(inside.boss, rows);
+    await send(inside, rows);
     return rows.length;
   }
 
@@ -255,18 +239,12 @@ export async function openHandOver(context: Context, { works }: { readonly works
     async endGap({ key, linkKey, missing, told }) {
       const rows = await database.transaction(async (inside) => {
         const added = await inside.run(statements.addGap, [key, linkKey, missing, told]);
-        await send(inside.boss, added);
+        await send(inside, added);
         return added;
       });
       if (rows.length > 0) report({ type: 'ended', outcome: 'unheard' });
     },
-    async adoptOrphans(inside, olderThanMs) {
-      for (;;) {
-        const rows = await inside.run(statements.findOrphans, [queues.completions, olderThanMs], longStatementMs);
-        await send(inside.boss, rows);
-        if (rows.length < 1_000) return;
-      }
-    },
+    send,
     stop,
   };
 }

@@ -76,20 +76,16 @@ export interface TrackerOptions {
   /** How many completions this process may hand over at the same time. Default 10. */
   handlerConcurrency?: number;
   /**
-   * A completion is handed over at most this many times. If the handler fails every time, the completion becomes a dead
-   * letter. Default 20.
+   * The handler is called at most this many times for a completion. If it fails every time, or its process dies, the
+   * completion becomes a dead letter. Default 20.
    */
   maxAttempts?: number;
   /**
-   * The shortest wait between the first and the second delivery of a completion, in milliseconds. It is rounded up to
-   * full seconds. The wait is random: at most twice as long as this value. Both limits double after each delivery, up
-   * to `maxRetryMs`. Default 1,000.
+   * The shortest wait between the first and the second delivery of a completion, in milliseconds. The wait is random: at
+   * most twice as long as this value. Both limits double after each delivery, up to `maxRetryMs`. Default 1,000.
    */
   minRetryMs?: number;
-  /**
-   * The longest wait before a completion is handed over again, in milliseconds. It is rounded up to full seconds.
-   * Default 900,000.
-   */
+  /** The longest wait before a completion is handed over again, in milliseconds. Default 900,000. */
   maxRetryMs?: number;
   /**
    * How long the tracker keeps jobs and links that have ended, in milliseconds. During this time, it recognises

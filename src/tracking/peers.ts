@@ -20,7 +20,6 @@ export interface BossMessage {
   readonly id: string;
   readonly data: { readonly key: string };
   readonly retryCount: number;
-  readonly retryLimit: number;
 }
 
 interface QueueOptions {
@@ -28,10 +27,8 @@ interface QueueOptions {
   readonly retryLimit: number;
   readonly retryDelay: number;
   readonly retryBackoff: boolean;
-  readonly retryDelayMax: number;
   readonly retentionSeconds: number;
   readonly deleteAfterSeconds: number;
-  readonly deadLetter?: string;
 }
 
 type Within = { readonly db?: BossDatabase };
@@ -47,7 +44,7 @@ export interface Boss {
   updateQueue(name: string, options: QueueOptions): Promise<void>;
   insert(
     name: string,
-    messages: readonly { readonly data: object; readonly retryLimit?: number }[],
+    messages: readonly { readonly id: string; readonly data: object }[],
     within: Within,
   ): Promise<unknown>;
   fetch(
@@ -55,13 +52,13 @@ export interface Boss {
     options: Within & { readonly batchSize: number; readonly includeMetadata: true },
   ): Promise<readonly BossMessage[]>;
   complete(name: string, messages: readonly Attempt[], data: null, within: Within): Promise<unknown>;
-  fail(
+  fail(name: string, messages: readonly Attempt[], data: null, within: Within): Promise<unknown>;
+  /** Changes a message that no process has. `startAfter` is in seconds. */
+  update(
     name: string,
-    messages: readonly Attempt[],
-    data: object,
-    within: Within,
-  ): Promise<{ readonly affected: number }>;
-  redrive(name: string, options: Within & { readonly limit: number; readonly data?: object }): Promise<number>;
+    data: undefined,
+    options: Within & { readonly id: string; readonly startAfter: number },
+  ): Promise<unknown>;
 }
 
 /** The options of pg-boss that are used. */

@@ -22,7 +22,7 @@ export interface Handling<C extends Json> {
   readonly signal: AbortSignal;
 }
 
-/** A message, its row, and the number of this attempt to deliver it, from 1. */
+/** A message, its row, and the number of this attempt, from 1. An attempt begins when the handler begins. */
 export interface Delivery {
   readonly message: BossMessage;
   readonly row: Row;
@@ -46,6 +46,8 @@ export type Settled =
   | { readonly is: 'gone'; readonly message: BossMessage }
   | { readonly is: 'done'; readonly delivery: Delivery; readonly message: BossMessage }
   | { readonly is: 'again'; readonly delivery: Delivery; readonly message: BossMessage }
+  /** It was stored that the handler begins. But then the lease of the message ended before the handler began. */
+  | { readonly is: 'unbegun'; readonly delivery: Delivery; readonly message: BossMessage }
   | { readonly is: 'failed'; readonly delivery: Delivery; readonly message: BossMessage; readonly error: Failure };
 
 /** The part of a handler's error that is stored. */
@@ -56,23 +58,30 @@ interface Failure {
 
 /**
  * Creates the function that delivers one message. The function rejects if another process may already deliver the
- * message.
+ * message. `begin` stores that the handler begins.
  */
 export function createHandlerRunner<C extends Json>(
   { settings, report }: Context,
   health: Health,
   { handler, signal }: Handling<C>,
+  begin: (delivery: Delivery, until: number) => Promise<number | null>,
 ): (message: BossMessage, row: Row, plan: Plan) => Promise<Settled> {
   const { sleep } = createPlatformClock();
   return deliver;
 
   async function deliver(message: BossMessage, row: Row, { waitMs, beginBy }: Plan): Promise<Settled> {
-    const attempt = numberOf(row, 'attempts') + message.retryCount + 1;
-    const delivery: Delivery = { message, row, key: String(row.key), attempt };
+    const attempts = numberOf(row, 'attempts');
+    const delivery: Delivery = { message, row, key: String(row.key), attempt: attempts + 1 };
+    // A process died during the last attempt.
+    if (row.is_spent === true)
+      return { is: 'failed', delivery: { ...delivery, attempt: attempts }, message, error: timedOut };
     const status = asksForStatus(row) ? await fetchStatus(row, waitMs) : null;
     if (asksForStatus(row) && status === null) return { is: 'again', delivery, message };
     if (performance.now() > beginBy) throw new Error('the lease of the message may have ended');
-    return runHandler(delivery, status);
+    const attempt = await begin(delivery, beginBy);
+    if (attempt === null) return { is: 'gone', message };
+    if (performance.now() > beginBy) return { is: 'unbegun', delivery, message };
+    return runHandler({ ...delivery, attempt }, status);
   }
 
   /**
@@ -128,7 +137,7 @@ export function createHandlerRunner<C extends Json>(
 
 /** Says whether a delivery needs a request for the status. */
 export function asksForStatus(row: Row): boolean {
-  return numberOf(row, 'outcome') === outcomes.completed;
+  return numberOf(row, 'outcome') === outcomes.completed && row.is_spent !== true;
 }
 
 function toCompletion<C extends Json>(

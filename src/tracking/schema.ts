@@ -29,6 +29,9 @@ export const states = { heard: 0, tracking: 1, handingOver: 2, done: 3, dead: 4,
 /** The ways in which a job can end. */
 export const outcomes = { completed: 1, expired: 2, unheard: 3 } as const;
 
+/** The queue of pg-boss that has the messages of completions. */
+export const queue = 'completions';
+
 /** Quotes the name of a schema for a statement, because the name may be a keyword of SQL. */
 export function quote(schema: string): string {
   return `"${schema}"`;
@@ -67,6 +70,7 @@ export function createTables(schema: string): readonly string[] {
   told_at timestamptz,
   told_signed_at timestamptz,
   ended_at timestamptz,
+  end_id uuid,
   polls integer not null default 0,
   attempts integer not null default 0,
   missing integer not null default 0,

@@ -1,57 +1,151 @@
 /**
- * Stores the results of deliveries. The result of a delivery and the new state of its message are written in one
- * transaction, so they always agree.
+ * Stores that handlers begin, and the results of deliveries. The result of a delivery and the new state of its message
+ * are written in one transaction, so they always agree.
  *
  * @module
  */
 
-import { type Batches, createBatches } from './batches.js';
+import { createPlatformClock } from '../runtime/clock.js';
+import { createBatches } from './batches.js';
 import { type Context, numberOf } from './context.js';
-import { type HandOver, queues } from './hand-over.js';
+import type { HandOver } from './hand-over.js';
 import type { BossMessage } from './peers.js';
 import type { Delivery, Settled } from './run-handler.js';
+import { queue } from './schema.js';
+import type { Row, Transaction } from './sql.js';
 
-/** Creates the batches that store the results of deliveries. `add` rejects if the database cannot be reached. */
-export function createSettler({ database, statements, report }: Context, { boss }: HandOver): Batches<Settled> {
-  return createBatches(settle);
+/** Stores the progress of deliveries. */
+export interface Settler {
+  /**
+   * Stores that a handler begins. Resolves with the number of the attempt, or with null if the handler must not begin.
+   * Rejects if this could not be stored before the time `until`.
+   */
+  begin(delivery: Delivery, until: number): Promise<number | null>;
+  /** Stores the result of a delivery. Rejects if it could not be stored before the time `until`. */
+  settle(settled: Settled, until: number): Promise<void>;
+}
 
-  async function settle(items: readonly Settled[]): Promise<void> {
-    const done = items.filter((item) => item.is === 'done');
-    const again = items.filter((item) => item.is === 'again');
-    const failed = items.filter((item) => item.is === 'failed');
-    const finished = items.filter((item) => item.is !== 'failed').map(({ message }) => message);
-    let dead: readonly (Settled & { readonly is: 'failed' })[] = [];
-    await database.transaction(async (inside) => {
+/** A step of a delivery. */
+type Step = Settled | { readonly is: 'begins'; readonly delivery: Delivery; readonly message: BossMessage };
+
+/** The number of the attempt of each handler that may begin. */
+type Begun = ReadonlyMap<string, number>;
+
+/** Says whether the message is not needed any more. A failed delivery also needs it, except after the last attempt. */
+const isFinished = { begins: false, unbegun: false, failed: false, gone: true, done: true, again: true } as const;
+
+/** How long, in ms, the process waits before it tries again to store something. */
+const againMs = 250;
+
+/** Creates the batches that store the progress of deliveries. `signal` ends the waits for the database. */
+export function createSettler(
+  { settings, database, statements, report, storage }: Context,
+  { boss }: HandOver,
+  signal: AbortSignal,
+): Settler {
+  const { sleep } = createPlatformClock();
+  const batches = createBatches(store);
+  return {
+    async begin(delivery, until) {
+      const begun = await keepAdding({ is: 'begins', delivery, message: delivery.message }, until);
+      return begun.get(fetchOf(delivery)) ?? null;
+    },
+    async settle(settled, until) {
+      await keepAdding(settled, until);
+    },
+  };
+
+  // Tries again until `until`, because the database may be unreachable for a while.
+  async function keepAdding(step: Step, until: number): Promise<Begun> {
+    const effect = step.is === 'begins' ? 'no handler is called' : 'no result of a handler is stored';
+    for (;;) {
+      try {
+        return await storage.watch(effect, () => batches.add(step));
+      } catch (error) {
+        if (performance.now() > until) throw error;
+        await sleep(againMs, signal);
+      }
+    }
+  }
+
+  async function store(steps: readonly Step[]): Promise<Begun> {
+    const beginning = deliveriesOf(steps, 'begins');
+    const begins = [listAttempts(beginning), listKeys(beginning)];
+    if (beginning.length === steps.length) return readBegun(await database.run(statements.begin, begins));
+    const { begun, dead } = await database.transaction(async (inside) => {
+      const done = deliveriesOf(steps, 'done');
+      const rows = await inside.run(statements.settle, [listKeys(done), listEnds(done), ...begins]);
+      const again = deliveriesOf(steps, 'again');
+      if (again.length > 0) await inside.run(statements.followAgain, [listAttempts(again), listKeys(again)]);
+      const unbegun = deliveriesOf(steps, 'unbegun');
+      if (unbegun.length > 0) await inside.run(statements.unbegin, [listKeys(unbegun), listEnds(unbegun)]);
+      const failed = steps.filter((item) => item.is === 'failed');
+      const dead = await bury(inside, failed);
+      const failing = failed.filter(({ message }) => !dead.has(message.id));
+      const finished = steps.filter(({ is, message }) => isFinished[is] || (is === 'failed' && dead.has(message.id)));
+      // pg-boss changes a message only if no process has fetched it since.
       const within = { db: inside.boss };
-      if (done.length > 0) await inside.run(statements.settle, [listKeys(done)]);
-      if (again.length > 0) {
-        const rows = again.map(({ delivery, message }) => ({
-          key: delivery.key,
-          attempts: numberOf(delivery.row, 'attempts') + message.retryCount,
-        }));
-        await inside.run(statements.followAgain, [JSON.stringify(rows), listKeys(again)]);
+      if (finished.length > 0) await boss.complete(queue, finished.map(attemptOf), null, within);
+      if (failing.length > 0) await boss.fail(queue, failing.map(attemptOf), null, within);
+      for (const { message, delivery } of failing) {
+        const startAfter = retryMs(delivery.attempt) / 1_000;
+        await boss.update(queue, undefined, { ...within, id: message.id, startAfter });
       }
-      if (finished.length > 0) await boss.complete(queues.completions, finished.map(attemptOf), null, within);
-      // If the lease of a message has ended, another process delivers the message. Then this process must not turn the
-      // completion into a dead letter.
-      dead = [];
-      for (const item of failed) {
-        const { affected } = await boss.fail(queues.completions, [attemptOf(item.message)], { ...item.error }, within);
-        if (affected > 0 && item.message.retryCount >= item.message.retryLimit) dead = [...dead, item];
-      }
-      if (dead.length > 0) {
-        const rows = dead.map(({ delivery, error }) => ({ key: delivery.key, attempts: delivery.attempt, ...error }));
-        await inside.run(statements.bury, [JSON.stringify(rows), listKeys(dead)]);
-      }
+      return { begun: readBegun(rows), dead };
     });
-    for (const { delivery } of dead) report({ type: 'dead', attempts: delivery.attempt });
+    for (const attempts of dead.values()) report({ type: 'dead', attempts });
+    return begun;
+  }
+
+  /** Buries completions after their last attempt. Returns the attempts of each one, by the id of its message. */
+  async function bury(
+    inside: Transaction,
+    failed: readonly (Settled & { readonly is: 'failed' })[],
+  ): Promise<ReadonlyMap<string, number>> {
+    const last = failed.filter(({ delivery }) => delivery.attempt >= settings.maxAttempts);
+    if (last.length === 0) return new Map();
+    const rows = last.map(({ delivery, error }) => ({ ...attemptRow(delivery), ...error }));
+    const keys = listKeys(last.map(({ delivery }) => delivery));
+    const dead = await inside.run(statements.bury, [JSON.stringify(rows), keys]);
+    return new Map(dead.map((row) => [String(row.end_id), numberOf(row, 'attempts')]));
+  }
+
+  /** Calculates the wait before the next attempt. It is random, so that not all failed completions come at once. */
+  function retryMs(attempt: number): number {
+    const least = settings.minRetryMs * 2 ** Math.min(attempt - 1, 30);
+    return Math.min(settings.maxRetryMs, Math.round(least * (1 + Math.random())));
   }
 }
 
-function listKeys(items: readonly { readonly delivery: Delivery }[]): string {
-  return JSON.stringify(items.map(({ delivery }) => delivery.key).sort());
+function deliveriesOf(steps: readonly Step[], is: 'begins' | 'done' | 'again' | 'unbegun'): readonly Delivery[] {
+  return steps.flatMap((step) => (step.is === is ? [step.delivery] : []));
 }
 
-function attemptOf({ id, retryCount }: BossMessage) {
+function readBegun(rows: readonly Row[]): Begun {
+  return new Map(rows.map((row) => [`${row.end_id} ${row.retry_count}`, numberOf(row, 'attempts')]));
+}
+
+/** Distinguishes deliveries of the same message: after its lease, the same process may fetch it again. */
+function fetchOf({ message }: Delivery): string {
+  return `${message.id} ${message.retryCount}`;
+}
+
+function attemptRow({ key, message, attempt }: Delivery) {
+  return { key, end_id: message.id, attempt, retry_count: message.retryCount };
+}
+
+function listAttempts(deliveries: readonly Delivery[]): string {
+  return JSON.stringify(deliveries.map(attemptRow));
+}
+
+function listKeys(deliveries: readonly Delivery[]): string {
+  return JSON.stringify(deliveries.map(({ key }) => key).sort());
+}
+
+function listEnds(deliveries: readonly Delivery[]): string {
+  return JSON.stringify(deliveries.map(({ message }) => message.id));
+}
+
+function attemptOf({ message: { id, retryCount } }: { readonly message: BossMessage }) {
   return { id, retryCount };
 }

@@ -93,7 +93,7 @@ export type Completion<C extends Json = Json> = {
   readonly context: C | null;
   /** The reference id of the job's link, if it is known. */
   readonly linkRefId: string | null;
-  /** The number of this delivery. The first delivery is 1. */
+  /** The number of this call of the handler, from 1. */
   readonly attempt: number;
   /** Aborts when the handler takes longer than `handlerTimeoutMs`, or when `stop()` does not wait any longer. */
   readonly signal: AbortSignal;
@@ -141,11 +141,14 @@ export interface DeadLetter<C extends Json = Json> {
   readonly job: JobRef | null;
   /** The completion's context. */
   readonly context: C | null;
-  /** How many times the completion was handed over. */
+  /** How many times the handler was called. */
   readonly attempts: number;
   /** The date at which the completion became a dead letter. */
   readonly failedAt: Date;
-  /** The error that the handler threw at the last attempt. Only its name and its code are stored. */
+  /**
+   * The error that the handler threw at the last attempt. Only its name and its code are stored. If the process died or
+   * was paused during the last attempt, the name is `TimeoutError`.
+   */
   readonly error: {
     /** The error's `name`. */
     readonly name: string;
@@ -238,7 +241,7 @@ export type TrackerEvent =
   | {
       /** A completion became a dead letter. */
       type: 'dead';
-      /** How many times the completion was handed over. */
+      /** How many times the handler was called. */
       attempts: number;
     }
   | {

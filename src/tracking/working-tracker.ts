@@ -11,7 +11,7 @@ import { createCallbackDoor } from './callbacks.js';
 import type { Context } from './context.js';
 import { createDeliveries, type Deliveries } from './deliver.js';
 import { createFollower, type Follower } from './follow.js';
-import { type HandOver, openHandOver, queues } from './hand-over.js';
+import { type HandOver, openHandOver } from './hand-over.js';
 import { createHealth } from './health.js';
 import { createHousekeeping } from './housekeeping.js';
 import {
@@ -26,6 +26,7 @@ import {
 import { createKey } from './keys.js';
 import { toDeadLetter, toStats, toTrackedJob, toTrackRow } from './rows.js';
 import { createSql, longStatementMs, type Sql } from './sql.js';
+import { batchSize } from './statements/deliveries.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
@@ -151,7 +152,6 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   async function deadLetters(options?: { limit?: number; after?: string }): Promise<readonly DeadLetter<C>[]> {
     const { limit = 100, after = null } = readLetterOptions(options);
-    await database.run(statements.findBuried, [queues.dead], longStatementMs);
     const rows = await database.run(statements.deadLetters, [limit, after], longStatementMs);
     return rows.map((row) => toDeadLetter<C>(row));
   }
@@ -160,23 +160,23 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     const keys = readKeys(given);
     isIdleNeeded ||= work === null;
     const handOver = work?.handOver ?? (await loadHandOver().catch(throwStorageError));
-    const { boss } = handOver;
-    await database.run(statements.findBuried, [queues.dead], longStatementMs);
-    const revived = await database.transaction(async (inside) => {
-      const values = [keys === 'all' ? null : JSON.stringify(keys)];
-      const rows = await inside.run(statements.revive, values, longStatementMs);
-      const within = { db: inside.boss };
-      if (keys === 'all' && rows.length > 0) await boss.redrive(queues.dead, { ...within, limit: 1_000_000_000 });
-      else for (const { key } of rows) await boss.redrive(queues.dead, { ...within, limit: 1, data: { key } });
-      await handOver.adoptOrphans(inside, 0);
-      return rows.length;
-    });
-    work?.deliveries.wake();
+    const dead =
+      keys === 'all'
+        ? (await database.run(statements.deadKeys, [], longStatementMs)).map(({ key }) => String(key))
+        : keys;
+    let revived = 0;
+    for (let at = 0; at < dead.length; at += batchSize) {
+      revived += await database.transaction(async (inside) => {
+        const rows = await inside.run(statements.revive, [JSON.stringify(dead.slice(at, at + batchSize))]);
+        await handOver.send(inside, rows);
+        return rows.length;
+      });
+      work?.deliveries.wake();
+    }
     return revived;
   }
 
   async function stats(): Promise<TrackerStats> {
-    await database.run(statements.findBuried, [queues.dead], longStatementMs);
     const [row] = await database.run(statements.stats, [], longStatementMs);
     if (!row) throw new HostedStorageError('not_migrated', 'its tables are empty');
     return toStats(row);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { batchSize } from '../../src/tracking/statements/deliveries.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, until } from './world.ts';
+import { collect, createWorld, until, watch } from './world.ts';
 
 onEachDatabase((database) => {
   /** A world with jobs whose completions are dead letters; the worker that failed has stopped. */
@@ -86,6 +87,30 @@ onEachDatabase((database) => {
       await world.rows(`select * from ${world.schema}_boss.job`),
     ]);
     expect(dump).not.toMatch(/Test Person|19840126001|T00000000/);
+  });
+
+  test('retry() with keys sends the same statements as retry("all")', async () => {
+    const world = createWorld(database);
+    const { pool, runs } = watch(database.pool);
+    const tracker = await world.open({ pool });
+    const bury = () =>
+      world.rows(`insert into TRACKED (key, kind, state, outcome, attempts, ended_at, end_id)
+        select gen_random_uuid(), 0, 4, 2, 20, now(), gen_random_uuid() from generate_series(1, 2000)`);
+    await bury();
+    const letters = await tracker.deadLetters({ limit: 2_000 });
+    runs.length = 0;
+
+    expect(await tracker.retry(letters.map(({ key }) => key))).toBe(2_000);
+    const ofKeys = runs.splice(0).filter((texts) => texts.length > 1);
+    await bury();
+    expect(await tracker.retry('all')).toBe(2_000);
+
+    // The beginning, the new ends, their messages, and the end of each transaction.
+    expect(ofKeys.map((texts) => texts.length)).toEqual(Array.from({ length: 2_000 / batchSize }, () => 4));
+    expect(runs.filter((texts) => texts.length > 1)).toEqual(ofKeys);
+    const [sent] = await world.rows(`select count(*)::integer as messages, count(distinct t.key)::integer as keys
+      from ${world.schema}_boss.job m join TRACKED t on t.end_id = m.id and t.key::text = m.data ->> 'key' and t.attempts = 0`);
+    expect(sent).toEqual({ messages: 4_000, keys: 4_000 });
   });
 
   test('retry() while deliveries run hands each completion over under its own key, and loses none', async () => {

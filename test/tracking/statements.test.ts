@@ -16,10 +16,11 @@ test.runIf(databases.some(({ name }) => name === 'PostgreSQL'))(
     await world.open();
     await world.rows('alter table TRACKED set (autovacuum_enabled = false)');
     // A job, a link and an ended job of each; then all of them have another date, and the statistics are old.
-    await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, link_ref_id, due, deadline, ended_at, outcome)
+    await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, link_ref_id, due, deadline, ended_at, end_id, outcome)
       select md5(n::text)::uuid, case when n % 3 = 1 then 1 else 0 end, case when n % 3 = 2 then 2 else 1 end,
         'user', 'job-' || n, 'link-' || n / 3, case when n % 3 < 2 then now() - interval '1 hour' end,
-        now() + interval '1 day', case when n % 3 = 2 then now() - interval '1 hour' end, case when n % 3 = 2 then 1 end
+        now() + interval '1 day', case when n % 3 = 2 then now() - interval '1 hour' end,
+        case when n % 3 = 2 then gen_random_uuid() end, case when n % 3 = 2 then 1 end
       from generate_series(1, ${rows}) n`);
     await world.rows('vacuum analyze TRACKED');
     await world.rows("update TRACKED set due = now() + interval '1 day' where due is not null");
@@ -27,16 +28,21 @@ test.runIf(databases.some(({ name }) => name === 'PostgreSQL'))(
     const statements = createStatements(
       readOptions({ client: world.client, pool: database.pool, schema: world.schema }),
     );
-    const [first] = await world.rows('select key from TRACKED where state = 2 limit 1');
+    const [first] = await world.rows('select key, end_id from TRACKED where state = 2 limit 1');
     const [link] = await world.rows('select key from TRACKED where kind = 1 limit 1');
     const key = String(first?.key);
     const unknown = '00000000-0000-8000-8000-000000000000';
     const heard = [unknown, 'user', 'job', 'link-7', link?.key, 0, 8];
     const keys = JSON.stringify([key]);
-    const list = JSON.stringify([{ key, link_ref_id: null, last_error: null, attempts: 0, is_late: false }]);
+    const ends = JSON.stringify([first?.end_id]);
+    const list = JSON.stringify([
+      { key, end_id: first?.end_id, retry_count: 0, link_ref_id: null, last_error: null, attempt: 1, is_late: false },
+    ]);
     const plans: readonly [name: keyof typeof statements, values: unknown[]][] = [
       ['claim', [100]],
-      ['deliver', [keys]],
+      ['deliver', [keys, ends]],
+      ['begin', [list, keys]],
+      ['unbegin', [keys, ends]],
       ['hear', [key, 'user', 'job', 'link-7', link?.key, 0, 8]],
       ['hear', heard],
       ['adopt', [link?.key]],
@@ -44,15 +50,15 @@ test.runIf(databases.some(({ name }) => name === 'PostgreSQL'))(
       ['control', [key, 0, 1]],
       ['correctDues', [0, key]],
       ['correctToldDues', [0, key]],
-      ['correctEnds', []],
       ['giveUp', [keys]],
       ['end', [keys, 1, list]],
       ['endErrors', [list, keys]],
       ['endLinks', [keys]],
-      ['settle', [keys]],
+      ['settle', [keys, ends, list, keys]],
       ['followAgain', [list, keys]],
       ['bury', [list, keys]],
-      ['revive', [null]],
+      ['revive', [keys]],
+      ['findLost', [null, null]],
       ['countJobs', [keys]],
       ['forget', []],
       ['forgetHeard', []],

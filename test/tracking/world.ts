@@ -6,10 +6,12 @@ import {
   type Completion,
   createTracker,
   type Json,
+  type SqlPool,
   type Tracker,
   type TrackerEvent,
   type TrackerOptions,
 } from 'hosted-client/tracking';
+import { PgBoss } from 'pg-boss';
 import { onTestFinished, vi } from 'vitest';
 import { sign } from '../support/fake-fetch.ts';
 import type { Database } from './databases.ts';
@@ -153,6 +155,42 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
       trackers.push(tracker);
       return tracker;
     },
+    /** A pool to the same database, and what cuts it off: from then on, every statement fails. */
+    cut() {
+      let isCut = false;
+      const refuse = () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+      const pool: SqlPool = {
+        query: (text, values) => (isCut ? refuse() : database.pool.query(text, values)),
+        connect: () => (isCut ? refuse() : database.pool.connect()),
+      };
+      return {
+        pool,
+        cut() {
+          isCut = true;
+        },
+      };
+    },
+    /** Ends the leases of all messages: pg-boss does what it does when they have run out. */
+    async endLeases(): Promise<void> {
+      const messages = `${schema}_boss`;
+      await database.pool.query(
+        `update ${messages}.job set started_on = now() - expire_seconds * interval '2 seconds' where state = 'active'`,
+      );
+      await database.pool.query(`update ${messages}.queue set monitor_on = null, monitor_claim_on = null`);
+      const boss = new PgBoss({
+        schema: messages,
+        db: {
+          executeSql: (text, values) =>
+            values?.length ? database.pool.query(text, values) : database.pool.query(text),
+        },
+        migrate: false,
+        supervise: false,
+        schedule: false,
+      });
+      await boss.start();
+      await boss.supervise();
+      await boss.stop({ graceful: false, close: false });
+    },
     async rows(text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
       const { rows } = await database.pool.query(
         text.replaceAll('TRACKED', `${schema}.tracked`).replaceAll('FLEET', `${schema}.fleet`),
@@ -195,6 +233,38 @@ export function collect(handle: (completion: Completion) => void | Promise<void>
       await handle(completion);
     },
   };
+}
+
+/** Runs a statement of the tracker, or does something else. */
+type Around = (text: string, run: () => Promise<{ rows: unknown[] }>) => Promise<{ rows: unknown[] }>;
+
+/** A pool whose connections run each statement as `around` says; every connection has its own. */
+export function wrapPool(pool: SqlPool, around: () => Around): SqlPool {
+  return {
+    query: (text, values) => around()(text, () => pool.query(text, values)),
+    async connect() {
+      const connection = await pool.connect();
+      const runAround = around();
+      return {
+        query: (text, values) => runAround(text, () => connection.query(text, values)),
+        release: (isBroken) => connection.release(isBroken),
+      };
+    },
+  };
+}
+
+/** A pool that notes the statements of each connection that is taken out of it. */
+export function watch(pool: SqlPool): { readonly pool: SqlPool; readonly runs: string[][] } {
+  const runs: string[][] = [];
+  const watched = wrapPool(pool, () => {
+    const texts: string[] = [];
+    runs.push(texts);
+    return (text, run) => {
+      texts.push(text);
+      return run();
+    };
+  });
+  return { pool: watched, runs };
 }
 
 /** What a link needs. */

@@ -5,7 +5,7 @@
  */
 
 import type { TrackerSettings } from '../options.js';
-import { states } from '../schema.js';
+import { queue } from '../schema.js';
 import { clockSlackMs, type Expressions, interval, microseconds } from './expressions.js';
 
 /** The largest number of rows that one statement reads or corrects. */
@@ -13,16 +13,17 @@ export const clockBatch = 1_000;
 
 /** Creates the statements. */
 export function createClockStatements(
-  { maxRetryMs }: TrackerSettings,
+  { minRetryMs, maxRetryMs }: TrackerSettings,
   { schema, tracked, fleet, isTold, longestWait, randomWait, lateMs }: Expressions,
 ) {
   const messages = `${schema}_boss.job`;
   // The claim has already raised `step`. The wait after the deadline does not depend on it.
   const longest = `(case when t.deadline <= now() or t.late_since is not null then ${lateMs}
     else ${longestWait('greatest(t.step - 1, 0)')} end)`;
-  // pg-boss doubles the wait before a retry with each attempt.
+  // A message waits only after an attempt that failed. The wait doubles with each attempt.
   const longestRetry = `(case when m.state = 'created' then 0
-    else least(${maxRetryMs}, greatest(m.retry_delay, 1) * 1000 * power(2::double precision, least(16, m.retry_count + 1))) end)`;
+    else least(${maxRetryMs}, ${minRetryMs} * power(2::double precision, least(30, coalesce((select t.attempts from ${tracked} t
+      where t.key = (m.data ->> 'key')::uuid and t.end_id = m.id), 0)))) end)`;
 
   // The conditions are those of the indexes on the dates.
   const correctDues = (which: string) => `with batch as materialized (
@@ -53,24 +54,20 @@ from batch order by due desc, key desc limit 1`;
     /** Does the same as `correctDues` for jobs that are told of. */
     correctToldDues: correctDues(isTold('t')),
 
-    /** Corrects the ends of completions that are being handed over: their messages are checked after these dates. */
-    correctEnds: `update ${tracked} set ended_at = now() where key = any(array(
-  select key from ${tracked} where state = ${states.handingOver} and ended_at > now() + ${interval(clockSlackMs)}
-  limit ${clockBatch} for update skip locked)) returning 1 as corrected`,
-
-    /** Shortens the waits of a batch of messages that are longer than they can be. Parameter: $1 name of the queue. */
+    /** Shortens the waits of a batch of messages that are longer than they can be. */
     correctMessages: `update ${messages} m
 set start_after = now() + ${randomWait(longestRetry)}, created_on = least(m.created_on, now())
-where m.name = $1 and m.id = any(array(
+where m.name = '${queue}' and m.id = any(array(
   select m.id from ${messages} m
-  where m.name = $1 and m.state < 'active' and m.start_after > now() + ${interval(longestRetry)} + ${interval(clockSlackMs)}
+  where m.name = '${queue}' and m.state < 'active' and m.start_after > now() + ${interval(clockSlackMs)}
+    and m.start_after > now() + ${interval(longestRetry)} + ${interval(clockSlackMs)}
   limit ${clockBatch} for update skip locked)) returning 1 as corrected`,
 
-    /** Begins the leases of a batch of messages again. Parameter: $1 name of the queue. */
+    /** Begins the leases of a batch of messages again. */
     correctLeases: `update ${messages} m set started_on = now()
-where m.name = $1 and m.id = any(array(
+where m.name = '${queue}' and m.id = any(array(
   select m.id from ${messages} m
-  where m.name = $1 and m.state = 'active' and m.started_on > now() + ${interval(clockSlackMs)}
+  where m.name = '${queue}' and m.state = 'active' and m.started_on > now() + ${interval(clockSlackMs)}
   limit ${clockBatch} for update skip locked)) returning 1 as corrected`,
 
     /** Corrects the dates at which pg-boss last looked for messages of dead workers, and for old messages. */

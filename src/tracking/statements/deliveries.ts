@@ -1,33 +1,48 @@
 /**
- * The statements that hand over completions, and store the results of deliveries.
+ * The statements that hand over completions, and store the results of deliveries. Each end of a job has an id, which is
+ * also the id of its message. A statement changes a row only if the row still has the end of the message: the job may
+ * have been untracked, and have ended again.
  *
  * @module
  */
 
 import type { TrackerSettings } from '../options.js';
-import { outcomes, states } from '../schema.js';
+import { outcomes, queue, states } from '../schema.js';
 import { type Expressions, interval, keysOf, maxDebtSeconds, milliseconds } from './expressions.js';
+
+/** The largest number of completions in one batch of `findLost` or `revive`. */
+export const batchSize = 500;
 
 /** Creates the statements. */
 export function createDeliveryStatements(
-  { minDelayMs, deadlineMs }: TrackerSettings,
+  { minDelayMs, deadlineMs, maxAttempts }: TrackerSettings,
   { schema, tracked, fleet, refilled, firstProvenDue, firstToldDue, isFree, identity }: Expressions,
 ) {
+  const messages = `${schema}_boss.job`;
+  const begin = (rows: string, keys: string) => `update ${tracked} t set attempts = least(t.attempts + 1, n.attempt)
+from json_to_recordset(${rows}::text::json) as n(key uuid, end_id uuid, attempt integer, retry_count integer)
+where t.key = n.key and t.key = ${keysOf(keys)} and t.end_id = n.end_id and t.state = ${states.handingOver}
+  and n.retry_count = (select m.retry_count from ${messages} m
+    where m.name = '${queue}' and m.id = n.end_id and m.state = 'active')
+returning t.end_id, n.retry_count, t.attempts`;
+
   return {
     /**
      * Reads the rows of completions that will be delivered. Takes one token from the token bucket for each request that
      * the deliveries need. The result has the number of `tokens` that are left. If this number is below zero, the
      * requests must wait until it has risen to zero. No token is taken during a pause, during a problem that affects
-     * all jobs, or if the deficit would exceed the limit of `maxDebtSeconds`. In these cases, `tokens` is null.
-     * Parameter: $1 keys.
+     * all jobs, or if the deficit would exceed the limit of `maxDebtSeconds`. In these cases, `tokens` is null. If
+     * `is_spent` is true, a process died during the last attempt: the completion is not delivered again. Parameters:
+     * $1 keys, $2 ids of the ends.
      */
     deliver: `with r as materialized (
-  select ${identity}, t.outcome, t.attempts, t.missing, t.last_error
-  from ${tracked} t where t.key = ${keysOf('$1')} and t.state = ${states.handingOver}
+  select ${identity}, t.end_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} as is_spent, t.missing, t.last_error
+  from ${tracked} t
+  where t.key = ${keysOf('$1')} and t.end_id = ${keysOf('$2')} and t.state = ${states.handingOver}
 ), charged as (
   update ${fleet} f set tokens = ${refilled} - n.requests, refilled_at = clock_timestamp(),
     requests_sent = f.requests_sent + n.requests
-  from (select count(*)::integer as requests from r where outcome = ${outcomes.completed}) n
+  from (select count(*)::integer as requests from r where outcome = ${outcomes.completed} and not is_spent) n
   where ${isFree} and f.problem_code is null and n.requests > 0
     and ${refilled} - n.requests >= -f.rate * ${maxDebtSeconds}
   returning f.tokens
@@ -36,35 +51,53 @@ select r.*, c.tokens, s.rate, coalesce(${firstProvenDue} <= now(), false) as has
   coalesce(${firstToldDue} <= now(), false) as has_told_due
 from r cross join ${fleet} s left join charged c on true`,
 
-    /** Marks completions as handled. Parameter: $1 keys. */
-    settle: `update ${tracked} set state = ${states.done}, ended_at = now()
-where key = ${keysOf('$1')} and state = ${states.handingOver}`,
-
-    /** Follows a job again if its status could not be fetched for a delivery. Parameters: $1 JSON of rows, $2 keys. */
-    followAgain: `update ${tracked} t set state = ${states.tracking}, outcome = null, ended_at = null, step = 1,
-  attempts = n.attempts, due = now() + ${interval(minDelayMs)} * (0.5 + random() / 2),
-  deadline = greatest(t.deadline, now() + ${interval(deadlineMs)})
-from json_to_recordset($1::text::json) as n(key uuid, attempts integer)
-where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOver}`,
-
-    /** Turns completions into dead letters. Parameters: $1 JSON of rows, $2 keys. */
-    bury: `update ${tracked} t set state = ${states.dead}, ended_at = now(), attempts = n.attempts,
-  failure_name = n.name, failure_code = n.code
-from json_to_recordset($1::text::json) as n(key uuid, attempts integer, name text, code text)
-where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.handingOver}`,
+    /**
+     * Stores that handlers begin, and returns the numbers of their attempts. A handler may begin only if its message
+     * was not fetched again. If a process sends the same row again, it counts once. Parameters: $1 JSON of rows,
+     * $2 keys.
+     */
+    begin: begin('$1', '$2'),
 
     /**
-     * Finds completions whose worker died during the last attempt, and turns them into dead letters. Before this
-     * statement runs, only pg-boss knows that they failed. A job may be untracked and then tracked again, so it can end
-     * twice. If a message is older than the latest end of the job, it belongs to the earlier completion. Such a message
-     * is ignored. Parameter: $1 name of the queue.
+     * Takes back that handlers begin, because the leases of their messages ended before. Parameters: $1 keys, $2 ids of
+     * the ends.
      */
-    findBuried: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = 'TimeoutError',
-  attempts = t.attempts + coalesce(m.source_retry_count, 0) + 1
-from ${schema}_boss.job m
-where m.name = $1 and m.state = 'created' and t.key = (m.data ->> 'key')::uuid and t.state = ${states.handingOver}
-  and m.created_on >= t.ended_at
-returning t.attempts`,
+    unbegin: `update ${tracked} set attempts = greatest(attempts - 1, 0)
+where key = ${keysOf('$1')} and end_id = ${keysOf('$2')}`,
+
+    /**
+     * Marks completions as handled. A completion may have become a dead letter in the meantime, if its handler took
+     * longer than the lease of its message. The statement also stores that other handlers begin, like `begin`.
+     * Parameters: $1 keys, $2 ids of the ends, $3 and $4 the parameters of `begin`.
+     */
+    settle: `with done as (
+  update ${tracked} set state = ${states.done}, ended_at = now(), failure_name = null, failure_code = null
+  where key = ${keysOf('$1')} and end_id = ${keysOf('$2')} and state in (${states.handingOver}, ${states.dead})
+), begun as (
+${begin('$3', '$4')}
+)
+select * from begun`,
+
+    /**
+     * Follows a job again if its status could not be fetched for a delivery. If a later attempt has begun, the job is
+     * not followed again. Parameters: $1 JSON of rows, $2 keys.
+     */
+    followAgain: `update ${tracked} t set state = ${states.tracking}, outcome = null, ended_at = null, end_id = null, step = 1,
+  due = now() + ${interval(minDelayMs)} * (0.5 + random() / 2),
+  deadline = greatest(t.deadline, now() + ${interval(deadlineMs)})
+from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, attempt integer)
+where t.key = n.key and t.key = ${keysOf('$2')} and t.end_id = n.end_id and t.state = ${states.handingOver}
+  and t.attempts < n.attempt`,
+
+    /**
+     * Turns completions into dead letters after their last attempt, and returns them. If a later attempt has begun, the
+     * completion stays as it is. Parameters: $1 JSON of rows, $2 keys.
+     */
+    bury: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = n.name, failure_code = n.code
+from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, attempt integer, name text, code text)
+where t.key = n.key and t.key = ${keysOf('$2')} and t.end_id = n.end_id and t.state = ${states.handingOver}
+  and t.attempts between ${maxAttempts} and n.attempt
+returning t.end_id, t.attempts`,
 
     /**
      * Lists dead letters. If the key in $2 does not belong to a dead letter any more, the list begins with the oldest
@@ -76,23 +109,44 @@ where t.state = ${states.dead} and t.ended_at is not null and coalesce((t.ended_
   ((select a.ended_at from ${tracked} a where a.key = $2::uuid and a.state = ${states.dead}), $2::uuid), true)
 order by t.ended_at, t.key limit $1::integer`,
 
-    /**
-     * Turns dead letters into completions that are handed over again. Parameter: $1 keys, or null for all dead letters.
-     */
-    revive: `update ${tracked} t set state = ${states.handingOver}, ended_at = now(), attempts = 0,
-  failure_name = null, failure_code = null
-where t.state = ${states.dead} and t.ended_at is not null and ($1::text is null or t.key = ${keysOf("coalesce($1::text, '[]')")})
-returning t.key`,
+    /** Lists the keys of all dead letters, oldest first. */
+    deadKeys: `select t.key from ${tracked} t where t.state = ${states.dead} and t.ended_at is not null
+order by t.ended_at, t.key`,
 
     /**
-     * Finds completions whose message is missing. This is a safeguard. Messages are not expected to be removed early,
-     * but a completion without a message would never be handed over. Parameters: $1 name of the queue, $2 minimum age
-     * of the completions in ms.
+     * Turns a batch of dead letters into completions that are handed over again, and gives them new ends. If a handler
+     * of the old end still runs, its result changes nothing. Parameter: $1 keys.
      */
-    findOrphans: `select t.key, t.attempts from ${tracked} t
-where t.state = ${states.handingOver} and t.ended_at <= now() - ${interval('$2::double precision')} and not exists (
-  select from ${schema}_boss.job m
-  where m.name = $1 and m.state < 'completed' and (m.data ->> 'key')::uuid = t.key)
-order by t.ended_at limit 1000 for update of t skip locked`,
+    revive: `update ${tracked} set state = ${states.handingOver}, ended_at = now(), end_id = gen_random_uuid(),
+  attempts = 0, failure_name = null, failure_code = null
+where key = ${keysOf('$1')} and state = ${states.dead}
+returning key, end_id`,
+
+    /**
+     * Makes PostgreSQL read the batches of `findLost` in the order of an index. Without statistics, it would sort all
+     * completions for each batch.
+     */
+    readInOrder: 'set local enable_bitmapscan = off',
+
+    /**
+     * Checks the messages of a batch of completions, oldest first. This is a safeguard. Messages are not expected to be
+     * removed early, but a completion without a message would never be handed over. Each message is looked up by its
+     * id. Messages that pg-boss will not deliver any more are removed, so that they can be sent again. Parameters: $1
+     * end date and $2 key after which the batch begins, or null.
+     */
+    findLost: `with batch as materialized (
+  select t.key, t.end_id, t.ended_at from ${tracked} t
+  where t.state = ${states.handingOver} and t.ended_at is not null and (t.ended_at, t.key) >
+    (coalesce($1::timestamptz, '-infinity'), coalesce($2::uuid, '00000000-0000-0000-0000-000000000000'))
+  order by t.ended_at, t.key limit ${batchSize}
+), checked as materialized (
+  select b.*, coalesce((select m.state < 'completed' from ${messages} m
+    where m.name = '${queue}' and m.id = b.end_id), false) as is_sent
+  from batch b
+), removed as (
+  delete from ${messages} m
+  where m.name = '${queue}' and m.id = any(array(select end_id from checked where not is_sent)) and m.state >= 'completed'
+)
+select c.key, c.end_id, c.is_sent, c.ended_at::text as at from checked c order by c.ended_at, c.key`,
   };
 }

@@ -25,7 +25,7 @@ order by j.key
 on conflict (key) do update set state = excluded.state, due = excluded.due, deadline = excluded.deadline,
   context = excluded.context, link_ref_id = excluded.link_ref_id,
   told_link_ref_id = coalesce(t.told_link_ref_id, t.link_ref_id), is_proven = true, told_at = null,
-  step = 0, late_since = null, attempts = 0, last_error = null, failure_name = null, failure_code = null, ended_at = null, outcome = null
+  step = 0, late_since = null, attempts = 0, last_error = null, failure_name = null, failure_code = null, ended_at = null, end_id = null, outcome = null
 where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
 
     /**

@@ -155,17 +155,17 @@ where t.key = $1::uuid and t.state = ${states.tracking} and not t.is_proven
 returning t.state`,
 
     /**
-     * Ends jobs that are followed. If the link of a job has changed since the poll, the job is not ended, because its
-     * context may have changed too. A job does not expire if it has got a new deadline since the poll. Parameters: $1
-     * keys, $2 outcome, $3 JSON of rows.
+     * Ends jobs that are followed, and gives each end its own id. If the link of a job has changed since the poll, the
+     * job is not ended, because its context may have changed too. A job does not expire if it has got a new deadline
+     * since the poll. Parameters: $1 keys, $2 outcome, $3 JSON of rows.
      */
     end: `update ${tracked} t set state = ${states.handingOver}, outcome = $2::smallint, due = null, ended_at = now(),
-  is_proven = true
+  end_id = gen_random_uuid(), is_proven = true
 from json_to_recordset($3::text::json) as e(key uuid, link_ref_id text)
 where t.key = e.key and t.key = ${keysOf('$1')} and t.state = ${states.tracking}
   and (t.is_proven or t.link_ref_id is not distinct from e.link_ref_id)
   and ($2::smallint <> ${outcomes.expired} or t.deadline <= now())
-returning t.key, t.attempts`,
+returning t.key, t.end_id`,
 
     /** Stores the error of the last poll for jobs that have expired. Parameters: $1 JSON of rows, $2 keys. */
     endErrors: `update ${tracked} t set last_error = n.last_error
@@ -184,9 +184,10 @@ where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracki
   update ${tracked} set missing = $3::integer, missing_seen = $3::integer - $4::integer, missing_told = $4::integer where key = $2::uuid and missing < $3::integer
   returning link_ref_id, context
 )
-insert into ${tracked} (key, kind, state, outcome, link_ref_id, context, missing, ended_at)
-select $1::uuid, ${kinds.gap}, ${states.handingOver}, ${outcomes.unheard}, link_ref_id, context, $3::integer, now() from reported
+insert into ${tracked} (key, kind, state, outcome, link_ref_id, context, missing, ended_at, end_id)
+select $1::uuid, ${kinds.gap}, ${states.handingOver}, ${outcomes.unheard}, link_ref_id, context, $3::integer, now(), gen_random_uuid()
+from reported
 on conflict (key) do nothing
-returning key, attempts`,
+returning key, end_id`,
   };
 }

@@ -1,0 +1,275 @@
+// A job can end more than once, and a message can be delivered more than once: each result counts for its own end.
+
+import { expect, test, vi } from 'vitest';
+import { onEachDatabase } from '../support/on-each-database.ts';
+import { collect, createWorld, until, wrapPool } from './world.ts';
+
+onEachDatabase((database) => {
+  type World = ReturnType<typeof createWorld>;
+
+  /** A world with one job that has its result, and that no process follows yet. */
+  async function trackOne() {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const job = world.completeJob('approved');
+    await tracker.track(job);
+    return { world, tracker, job };
+  }
+
+  /** A worker whose handlers end when the test says so. */
+  async function openWorker(world: World, options: Parameters<World['open']>[0] = {}) {
+    const ends: (() => void)[] = [];
+    const { completions, handler } = collect(() => new Promise<void>((resolve) => ends.push(resolve)));
+    const tracker = await world.open(options);
+    await tracker.onCompletion(handler);
+    return { tracker, completions, finish: (n: number) => ends[n]?.() };
+  }
+
+  /** A worker whose process dies in its first handler. */
+  async function die(world: World, options: Parameters<World['open']>[0] = {}): Promise<void> {
+    const connection = world.cut();
+    const worker = await openWorker(world, { ...options, pool: connection.pool });
+    await until(() => worker.completions.length === 1, 'the first handler');
+    connection.cut();
+    await worker.tracker.stop({ timeoutMs: 0 });
+  }
+
+  test('a job that is untracked and tracked again while its handler runs is handed over again', async () => {
+    const world = createWorld(database);
+    const { tracker, completions, finish } = await openWorker(world);
+    const job = world.completeJob('approved');
+    await tracker.track({ ...job, context: 'first' });
+    await until(() => completions.length === 1, 'the first handler');
+    await tracker.untrack(job);
+    await tracker.track({ ...job, context: 'second' });
+    await until(async () => (await tracker.get(job))?.state === 'handing_over', 'the second end');
+
+    finish(0);
+
+    await until(() => completions.length === 2, 'the second handler');
+    expect(completions[1]).toMatchObject({ context: 'second', attempt: 1 });
+    expect(await tracker.get(job)).toMatchObject({ state: 'handing_over' });
+    finish(1);
+    await until(async () => (await tracker.get(job))?.state === 'done');
+  });
+
+  test.each([
+    ['succeeds', 5, () => {}],
+    ['fails', 5, () => Promise.reject(new Error('not today'))],
+    ['fails at its last attempt', 1, () => Promise.reject(new Error('not today'))],
+  ])('a handler of an earlier end that %s changes nothing of the next end', async (_, maxAttempts, end) => {
+    const world = createWorld(database);
+    let finish = () => {};
+    const { completions, handler } = collect(async ({ context }) => {
+      if (context === 'second') return;
+      await new Promise<void>((resolve) => (finish = resolve));
+      await end();
+    });
+    // While the first handler runs, no other message is fetched.
+    const tracker = await world.open({ maxAttempts, handlerConcurrency: 1 });
+    await tracker.onCompletion(handler);
+    const job = world.completeJob('approved');
+    await tracker.track({ ...job, context: 'first' });
+    await until(() => completions.length === 1, 'the first handler');
+    await tracker.untrack(job);
+    await tracker.track({ ...job, context: 'second' });
+    await until(async () => (await tracker.get(job))?.state === 'handing_over', 'the second end');
+
+    finish();
+
+    await until(async () => (await tracker.get(job))?.state === 'done');
+    expect(completions.map(({ context, attempt }) => [context, attempt])).toEqual([
+      ['first', 1],
+      ['second', 1],
+    ]);
+    expect(world.events.filter(({ type }) => type === 'dead')).toEqual([]);
+  });
+
+  test('a worker that was paused beyond its lease does not settle a completion that was retried since', async () => {
+    const world = createWorld(database);
+    const paused = await openWorker(world, { maxAttempts: 1 });
+    const job = world.completeJob('approved');
+    const [key = ''] = await paused.tracker.track(job);
+    await until(() => paused.completions.length === 1, 'the first handler');
+    const other = await world.open({ maxAttempts: 1 });
+    await other.onCompletion(() => {});
+    await world.endLeases();
+    await until(async () => (await other.stats()).dead === 1, 'the dead letter');
+    await other.stop();
+
+    expect(await paused.tracker.retry([key])).toBe(1);
+    paused.finish(0);
+    await until(() => paused.completions.length === 2, 'the handler of the retried completion');
+
+    expect(await paused.tracker.get(job)).toMatchObject({ state: 'handing_over' });
+    paused.finish(1);
+    await until(async () => (await paused.tracker.get(job))?.state === 'done');
+  });
+
+  test('a completion that was handled does not stay a dead letter because its result came late', async () => {
+    const world = createWorld(database);
+    const paused = await openWorker(world, { maxAttempts: 1 });
+    const job = world.completeJob('approved');
+    await paused.tracker.track(job);
+    await until(() => paused.completions.length === 1, 'the handler');
+    const other = await world.open({ maxAttempts: 1 });
+    const { completions, handler } = collect();
+    await other.onCompletion(handler);
+    await world.endLeases();
+    await until(async () => (await other.stats()).dead === 1, 'the dead letter');
+    expect(await other.deadLetters()).toMatchObject([{ attempts: 1, error: { name: 'TimeoutError', code: null } }]);
+
+    paused.finish(0);
+
+    await until(async () => (await other.get(job))?.state === 'done', 'the late result');
+    expect(await other.deadLetters()).toEqual([]);
+    expect(await other.retry('all')).toBe(0);
+    expect(completions).toEqual([]);
+  });
+
+  test('a second message of a completion makes no second delivery, and ends none', async () => {
+    const world = createWorld(database);
+    const { tracker, completions, finish } = await openWorker(world);
+    const job = world.completeJob('approved');
+    await tracker.track(job);
+    await until(() => completions.length === 1, 'the handler');
+    const messages = `${world.schema}_boss.job`;
+    await world.rows(`insert into ${messages} (name, data) select name, data from ${messages} where state = 'active'`);
+
+    await until(async () => {
+      const states = await world.rows(`select state::text from ${messages} order by state`);
+      return states.map(({ state }) => state).join() === 'active,completed';
+    }, 'the end of the second message');
+
+    expect(await tracker.get(job)).toMatchObject({ state: 'handing_over' });
+    finish(0);
+    await until(async () => (await tracker.get(job))?.state === 'done');
+    expect(completions).toHaveLength(1);
+  });
+
+  test('the message of a running handler that is fetched again after its lease is delivered again', async () => {
+    const world = createWorld(database);
+    const { tracker, completions, finish } = await openWorker(world);
+    const job = world.completeJob('approved');
+    await tracker.track(job);
+    await until(() => completions.length === 1, 'the handler');
+
+    await world.endLeases();
+
+    await until(() => completions.length === 2, 'the second delivery');
+    expect(completions.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    finish(0);
+    await until(async () => (await tracker.get(job))?.state === 'done');
+  });
+
+  test('a process that dies in its handler has made an attempt', async () => {
+    const { world, tracker } = await trackOne();
+    await die(world, { maxAttempts: 2 });
+    await world.endLeases();
+    await die(world, { maxAttempts: 2 });
+
+    await world.endLeases();
+
+    const last = await world.open({ maxAttempts: 2 });
+    const { completions, handler } = collect();
+    await last.onCompletion(handler);
+    await until(async () => (await tracker.stats()).dead === 1, 'the dead letter');
+    expect(await tracker.deadLetters()).toMatchObject([{ attempts: 2, error: { name: 'TimeoutError' } }]);
+    expect(completions).toEqual([]);
+    expect(await tracker.retry('all')).toBe(1);
+    await until(() => completions.length === 1);
+    expect(completions[0]).toMatchObject({ attempt: 1 });
+  });
+
+  test('a process that dies before its handler begins has made no attempt', async () => {
+    const { world, tracker, job } = await trackOne();
+    for (let deaths = 0; deaths < 3; deaths++) {
+      const connection = world.cut();
+      const worker = await world.open({ maxAttempts: 1, pool: connection.pool });
+      // The look, which the first of them needs; the request of the delivery waits.
+      const release = world.holdAfter(deaths === 0 ? 1 : 0);
+      await worker.onCompletion(() => {
+        throw new Error('never called');
+      });
+      await until(
+        async () => (await world.rows(`select 1 from ${world.schema}_boss.job where state = 'active'`)).length === 1,
+      );
+      connection.cut();
+      await worker.stop({ timeoutMs: 0 });
+      release();
+      await world.endLeases();
+    }
+
+    const last = await openWorker(world, { maxAttempts: 1 });
+
+    await until(() => last.completions.length === 1, 'the first attempt');
+    expect(last.completions[0]).toMatchObject({ attempt: 1 });
+    last.finish(0);
+    await until(async () => (await tracker.get(job))?.state === 'done');
+  });
+
+  test('a handler whose lease ended while its beginning was stored does not begin, and has made no attempt', async () => {
+    const { world } = await trackOne();
+    const now = performance.now.bind(performance);
+    let hasJumped = false;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + (hasJumped ? 31_000 : 0));
+    const paused = await world.open({
+      maxAttempts: 1,
+      pool: wrapPool(database.pool, () => async (text, run) => {
+        const result = await run();
+        hasJumped ||= /set attempts = least/.test(text);
+        return result;
+      }),
+    });
+    const never = collect();
+    await paused.onCompletion(never.handler);
+
+    await until(() => hasJumped, 'the beginning');
+    clock.mockRestore();
+    await until(async () => (await world.rows('select attempts from TRACKED'))[0]?.attempts === 0, 'its end');
+    await paused.stop();
+    await world.endLeases();
+
+    const { completions, handler } = collect();
+    await (await world.open({ maxAttempts: 1 })).onCompletion(handler);
+    await until(() => completions.length === 1, 'the first attempt');
+    expect(never.completions).toEqual([]);
+    expect(completions[0]).toMatchObject({ attempt: 1 });
+  });
+
+  test('a handler does not begin if that cannot be stored', async () => {
+    const { world } = await trackOne();
+    let refused = 0;
+    const worker = await world.open({
+      pool: wrapPool(database.pool, () => async (text, run) => {
+        if (!/set attempts = least/.test(text)) return run();
+        refused += 1;
+        throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+      }),
+    });
+    const { completions, handler } = collect();
+    await worker.onCompletion(handler);
+    await until(() => refused > 2, 'several tries');
+    await worker.stop({ timeoutMs: 0 });
+
+    expect(completions).toEqual([]);
+    expect(await world.rows('select attempts from TRACKED')).toEqual([{ attempts: 0 }]);
+  });
+
+  test('maxAttempts is the number of times that a handler begins, whatever ends its attempts', async () => {
+    const { world, tracker } = await trackOne();
+    const options = { maxAttempts: 3, minRetryMs: 1, handlerTimeoutMs: 50 };
+    await die(world, { ...options, handlerTimeoutMs: 60_000 });
+    await world.endLeases();
+
+    const { completions, handler } = collect(({ attempt }) => {
+      if (attempt === 2) return new Promise(() => {});
+      throw new TypeError('not today');
+    });
+    await (await world.open(options)).onCompletion(handler);
+
+    await until(async () => (await tracker.stats()).dead === 1, 'the dead letter');
+    expect(completions.map(({ attempt }) => attempt)).toEqual([2, 3]);
+    expect(await tracker.deadLetters()).toMatchObject([{ attempts: 3, error: { name: 'TypeError' } }]);
+  });
+});

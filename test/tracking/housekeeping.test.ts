@@ -1,0 +1,143 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { createHousekeeping } from '../../src/tracking/housekeeping.ts';
+import { readOptions } from '../../src/tracking/options.ts';
+import { batchSize } from '../../src/tracking/statements/deliveries.ts';
+import { createStatements } from '../../src/tracking/statements.ts';
+import { onEachDatabase } from '../support/on-each-database.ts';
+import { collect, createWorld, until, watch } from './world.ts';
+
+onEachDatabase((database) => {
+  /** Completions whose messages are lost, in tables without statistics. */
+  async function createLost(count: number) {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    await world.rows('alter table TRACKED set (autovacuum_enabled = false)');
+    await world.rows(`alter table ${world.schema}_boss.job_common set (autovacuum_enabled = false)`);
+    await world.rows(`insert into TRACKED (key, kind, state, outcome, user_id, job_id, ended_at, end_id)
+      select gen_random_uuid(), 0, 2, 2, 'user', 'job-' || n, now() - n * interval '1 millisecond', gen_random_uuid()
+      from generate_series(1, ${count}) n`);
+    await world.rows("update FLEET set kept_at = now() - interval '1 hour'");
+    return { world, tracker };
+  }
+
+  function settingsOf(world: ReturnType<typeof createWorld>) {
+    return readOptions({ client: world.client, pool: world.pool, schema: world.schema });
+  }
+
+  test('the messages of ten thousand completions are replaced in batches, while completions are handed over', async () => {
+    const { world } = await createLost(10_000);
+    const { pool, runs } = watch(database.pool);
+    const { completions, handler } = collect();
+    const worker = await world.open({ pool });
+
+    await worker.onCompletion(handler);
+    await until(async () => {
+      const [row] = await world.rows(`select count(*)::integer as count from ${world.schema}_boss.job`);
+      return row?.count === 10_000;
+    }, 'the last message');
+    await until(() => completions.length > 0, 'the first delivery');
+
+    // Each batch and its messages are one transaction.
+    const { readInOrder, findLost } = createStatements(settingsOf(world));
+    const isInsert = (text: string | undefined) => /insert into \S+\.job/i.test(text ?? '');
+    const batches = runs.filter((texts) => isInsert(texts[3]));
+    expect(batches.length).toBe(10_000 / batchSize);
+    const steps = ['begin', readInOrder, findLost, 'insert', 'commit'];
+    for (const texts of batches) {
+      expect(texts.map((text) => text.toLowerCase())).toEqual(
+        steps.map((step) => expect.stringContaining(step.toLowerCase())),
+      );
+    }
+  });
+
+  test('a message that pg-boss will not deliver any more is replaced', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open({ maxAttempts: 1 });
+    const jobs = ['completed', 'cancelled', 'failed'].map((state) => ({ state, ...world.completeJob('approved') }));
+    await tracker.track(jobs.map(({ userId, jobId }) => ({ userId, jobId })));
+    const first = await world.open({ maxAttempts: 1 });
+    await first.onCompletion(() => {
+      throw new Error('not today');
+    });
+    await until(async () => (await tracker.stats()).dead === 3);
+    await first.stop();
+    await tracker.retry('all');
+    for (const { state, jobId } of jobs) {
+      await world.rows(`update ${world.schema}_boss.job set state = '${state}'
+        where id = (select end_id from TRACKED where job_id = '${jobId}')`);
+    }
+    await world.rows("update FLEET set kept_at = now() - interval '1 hour'");
+
+    const { completions, handler } = collect();
+    const second = await world.open();
+    await second.onCompletion(handler);
+
+    await until(() => completions.length === 3);
+    expect(new Set(completions.map(({ key }) => key)).size).toBe(3);
+  });
+
+  test.runIf(database.name === 'PostgreSQL')(
+    'messages are looked up by their ids, though there are no statistics',
+    async () => {
+      const { world } = await createLost(10_000);
+      await world.rows(`insert into ${world.schema}_boss.job (id, name, data)
+        select end_id, 'completions', json_build_object('key', key) from TRACKED`);
+      const { readInOrder, findLost } = createStatements(settingsOf(world));
+      const connection = await world.pool.connect();
+      await connection.query('begin');
+      await connection.query(readInOrder);
+
+      const { rows } = await connection.query(`explain ${findLost}`, [new Date().toISOString(), null]);
+
+      await connection.query('rollback');
+      connection.release();
+      const plan = JSON.stringify(rows);
+      expect(plan).toMatch(/Limit[^"]*"},{"QUERY PLAN":" *-> {2}Index Scan using tracked_ended/);
+      expect(plan).toMatch(/SubPlan \d+"},{"QUERY PLAN":" *-> {2}Index Scan using job_common_pkey/);
+      expect(plan).not.toMatch(/Seq Scan|Hash|Join/);
+    },
+  );
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('the check of messages continues with the batch that failed', async () => {
+  vi.useFakeTimers();
+  const batches: unknown[] = [];
+  const page = (n: number) =>
+    Array.from({ length: batchSize }, (_, at) => ({ key: `${n}-${at}`, at: `date ${n}`, is_sent: true }));
+  const answers = [page(1), page(2), new Error('a timeout'), page(3), [], page(1)];
+  const statements = { keepHouse: 'keepHouse', findLost: 'findLost', forget: 'forget', forgetHeard: 'forgetHeard' };
+  const run = async (text: string, values: readonly unknown[] = []) => {
+    if (text === 'keepHouse') return [{ yes: 1 }];
+    if (text !== 'findLost') return [];
+    batches.push(values);
+    const answer = answers.shift() ?? [];
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const storage = { watch: (_: string, step: () => unknown) => step() };
+  const database = { run, transaction: (work: (inside: object) => unknown) => work({ run }) };
+
+  const housekeeping = createHousekeeping(
+    { database, statements, storage } as never,
+    { send: async () => {} } as never,
+  );
+  await vi.advanceTimersByTimeAsync(29_000);
+  expect(batches).toEqual([
+    [null, null],
+    ['date 1', `1-${batchSize - 1}`],
+    ['date 2', `2-${batchSize - 1}`],
+  ]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  await housekeeping.stop();
+
+  expect(batches.slice(3)).toEqual([
+    ['date 2', `2-${batchSize - 1}`],
+    ['date 3', `3-${batchSize - 1}`],
+    [null, null],
+    ['date 1', `1-${batchSize - 1}`],
+  ]);
+});
