@@ -8,7 +8,7 @@
 import { type Context, numberOf } from './context.js';
 import { beforeHandlerMs, type HandOver } from './hand-over.js';
 import type { Health } from './health.js';
-import { createPause } from './pause.js';
+import { createPause, letOthersRun } from './pause.js';
 import type { BossMessage } from './peers.js';
 import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Settled } from './run-handler.js';
 import { queue } from './schema.js';
@@ -89,6 +89,7 @@ export function createDeliveries<C extends Json>(
       if (isStopping) return;
       if (waitMs === null) await pause.sleep(idleMs);
       else if (waitMs > 0) await paying.sleep(waitMs);
+      else await letOthersRun();
     }
   }
 

@@ -7,7 +7,7 @@
 
 import type { Context } from './context.js';
 import type { HandOver } from './hand-over.js';
-import { createPause } from './pause.js';
+import { createPause, letOthersRun } from './pause.js';
 import { longStatementMs } from './sql.js';
 import { batchSize } from './statements/deliveries.js';
 
@@ -65,6 +65,7 @@ export function createHousekeeping(
       const last = rows.at(-1);
       checked = last && rows.length === batchSize ? [String(last.at), String(last.key)] : null;
       if (checked === null) return;
+      await letOthersRun();
     }
   }
 

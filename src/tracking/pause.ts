@@ -1,5 +1,5 @@
 /**
- * A sleep that can be ended early, for the loops of a tracker.
+ * Pauses for the loops of a tracker.
  *
  * @module
  */
@@ -38,4 +38,17 @@ export function createPause(): Pause {
       else isWoken = true;
     },
   };
+}
+
+/**
+ * Lets timers and requests of this process run between two batches. PGlite runs in the thread of the process, so that a
+ * loop of its statements would leave no time for anything else.
+ */
+export function letOthersRun(): Promise<void> {
+  const { setImmediate = (run: () => void) => setTimeout(run, 0) } = globalThis as {
+    readonly setImmediate?: (run: () => void) => unknown;
+  };
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }

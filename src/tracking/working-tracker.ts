@@ -24,6 +24,7 @@ import {
   readTrack,
 } from './input.js';
 import { createKey } from './keys.js';
+import { letOthersRun } from './pause.js';
 import { toDeadLetter, toStats, toTrackedJob, toTrackRow } from './rows.js';
 import { createSql, longStatementMs, type Sql } from './sql.js';
 import { batchSize } from './statements/deliveries.js';
@@ -172,6 +173,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
         return rows.length;
       });
       work?.deliveries.wake();
+      await letOthersRun();
     }
     return revived;
   }
