@@ -116,6 +116,7 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
     superviseIntervalSeconds: 5,
     monitorIntervalSeconds: 5,
     flowIntervalSeconds: 3_600,
+    maintenanceIntervalSeconds: 60,
   });
   // Without a listener, one failed statement would end the process. pg-boss tries the statement again.
   boss.on('error', (error) => storage.failed(bossEffect, error));

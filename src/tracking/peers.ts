@@ -72,6 +72,7 @@ export interface BossOptions {
   readonly supervise: boolean;
   readonly superviseIntervalSeconds: number;
   readonly monitorIntervalSeconds: number;
+  readonly maintenanceIntervalSeconds: number;
   readonly flowIntervalSeconds: number;
 }
 

@@ -97,6 +97,28 @@ onEachDatabase((database) => {
       expect(plan).not.toMatch(/Seq Scan|Hash|Join/);
     },
   );
+
+  test('completed messages are removed after an hour', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const messages = `${world.schema}_boss.job`;
+    const worker = await world.open();
+    await worker.onCompletion(() => {});
+    const jobs = [1, 2].map(() => world.completeJob('approved'));
+    const [old, recent] = await tracker.track(jobs);
+    await until(async () => (await world.rows(`select 1 from ${messages} where state = 'completed'`)).length === 2);
+    await world.rows(
+      `update ${messages} set completed_on = now() - interval '61 minutes' where data ->> 'key' = '${old}'`,
+    );
+    await world.rows(
+      `update ${messages} set completed_on = now() - interval '59 minutes' where data ->> 'key' = '${recent}'`,
+    );
+    await world.rows(`update ${world.schema}_boss.queue set maintain_on = now() - interval '2 minutes'`);
+
+    await until(async () => (await world.rows(`select 1 from ${messages}`)).length < 2, 'the removal');
+
+    expect(await world.rows(`select data ->> 'key' as key from ${messages}`)).toEqual([{ key: recent }]);
+  });
 });
 
 afterEach(() => {
