@@ -18,6 +18,7 @@ import { type Found, findOtherLink, look, readTaken, type TakenRow } from './loo
 import { createPause } from './pause.js';
 import { states } from './schema.js';
 import type { Row } from './sql.js';
+import { HostedStorageError } from './storage-error.js';
 
 /** The loop that follows jobs in one process. */
 export interface Follower {
@@ -36,6 +37,9 @@ const idleMs = 500;
 const gatherMs = 50;
 /** How long, in ms, the loop waits after a failure of the database. */
 const outageMs = 1_000;
+
+/** What does not happen if the result of a poll cannot be stored. */
+const lookEffect = 'no result of a poll is stored';
 
 /** A row of the statement `note`. */
 interface Note {
@@ -167,7 +171,10 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       else if (found.is === 'unknown') await unknown.add(row.key);
       else if (found.is === 'missing') await reportMissing(row, found);
       else if (found.is === 'noted') await note(row, found);
-    } catch {}
+      if (found.is !== 'nothing') storage.worked(lookEffect);
+    } catch (error) {
+      if (error instanceof HostedStorageError) storage.failed(lookEffect, error);
+    }
   }
 
   async function end(

@@ -185,7 +185,7 @@ async function prepareQueue({ settings }: Context, boss: Boss, updates: boolean)
 
 /** Starts pg-boss for handing over completions. `works` is true in a process that delivers completions. */
 export async function openHandOver(context: Context, { works }: { readonly works: boolean }): Promise<HandOver> {
-  const { database, statements, report, storage } = context;
+  const { database, statements, report } = context;
   const boss = await startBoss(context, works);
   const stop = () => boss.stop({ graceful: false, close: false }).catch(() => undefined);
   try {
@@ -236,7 +236,7 @@ export async function openHandOver(context: Context, { works }: { readonly works
 
   return {
     boss,
-    end: (end) => storage.watch('no end of a job is stored', () => ends.add(end)),
+    end: ends.add,
     async endGap({ key, linkKey, missing, told }) {
       const rows = await database.transaction(async (inside) => {
         const added = await inside.run(statements.addGap, [key, linkKey, missing, told]);

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { createContext } from '../../src/tracking/context.ts';
+import { states } from '../../src/tracking/schema.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
@@ -9,43 +10,52 @@ onEachDatabase((database) => {
     {
       what: 'pg-boss cannot work in the background',
       effect: 'pg-boss does not redeliver the messages of dead workers',
-      table: 'queue',
+      table: 'BOSS.queue',
     },
-    { what: 'a worker cannot fetch messages', effect: 'no completion is delivered', table: 'job_common' },
-  ])('where $what, a line, an event and stats() say so, and jobs are polled as before', async ({ effect, table }) => {
-    const world = createWorld(database);
-    const boss = `${world.schema}_boss`;
-    const tracker = await world.open();
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
-    const jobs = Array.from({ length: 20 }, () => world.service.jobs.start());
+    { what: 'a worker cannot fetch messages', effect: 'no completion is delivered', table: 'BOSS.job_common' },
+    {
+      what: 'the end of a job cannot be stored',
+      effect: 'no result of a poll is stored',
+      table: 'TRACKED',
+      condition: `when (new.state = ${states.handingOver})`,
+    },
+  ])(
+    'where $what, a line, an event and stats() say so, and jobs are polled as before',
+    async ({ effect, table, condition = '' }) => {
+      const world = createWorld(database);
+      const on = table.replace('BOSS', `${world.schema}_boss`);
+      const tracker = await world.open();
+      const { completions, handler } = collect();
+      await tracker.onCompletion(handler);
+      const jobs = Array.from({ length: 20 }, () => world.service.jobs.start());
 
-    await world.rows(`create function ${boss}.refuse() returns trigger language plpgsql as $$ begin raise exception 'Test Person'; end $$;
-      create trigger refuse before update on ${boss}.${table} for each row execute function ${boss}.refuse()`);
-    await tracker.track([world.completeJob('approved'), ...jobs]);
-    await until(() => world.lines.length > 0);
-    await until(async () => (await tracker.stats()).problem !== null);
+      await world.rows(`create function ${world.schema}.refuse() returns trigger language plpgsql as $$ begin raise exception 'Test Person'; end $$;
+      create trigger refuse before update on ${on} for each row ${condition} execute function ${world.schema}.refuse()`);
+      await tracker.track([world.completeJob('approved'), ...jobs]);
+      await until(() => world.lines.length > 0);
+      await until(async () => (await tracker.stats()).problem !== null);
 
-    expect((await tracker.stats()).problem).toEqual({ code: 'storage', since: expect.any(Date) });
-    expect(world.events.filter(({ type }) => type === 'problem')).toEqual([{ type: 'problem', code: 'storage' }]);
-    expect(world.lines).toHaveLength(1);
-    expect(world.lines[0]).toContain(
-      `warn hosted-client: tracking: ${effect} until this problem is over (storage): Cannot use the tracker: `,
-    );
-    expect(world.lines[0]).toContain('(P0001)');
-    expect(world.lines[0]).not.toContain('Person');
-    // If one job at a time were polled, there would be long waits between them.
-    const looks = async () => Math.min(...(await Promise.all(jobs.map(tracker.get))).map((job) => job?.polls ?? 0));
-    const before = await looks();
-    await until(async () => (await looks()) > before + 2);
+      expect((await tracker.stats()).problem).toEqual({ code: 'storage', since: expect.any(Date) });
+      expect(world.events.filter(({ type }) => type === 'problem')).toEqual([{ type: 'problem', code: 'storage' }]);
+      expect(world.lines).toHaveLength(1);
+      expect(world.lines[0]).toContain(
+        `warn hosted-client: tracking: ${effect} until this problem is over (storage): Cannot use the tracker: `,
+      );
+      expect(world.lines[0]).toContain('(P0001)');
+      expect(world.lines[0]).not.toContain('Person');
+      // If one job at a time were polled, there would be long waits between them.
+      const looks = async () => Math.min(...(await Promise.all(jobs.map(tracker.get))).map((job) => job?.polls ?? 0));
+      const before = await looks();
+      await until(async () => (await looks()) > before + 2);
 
-    await world.rows(`drop trigger refuse on ${boss}.${table}`);
-    await until(async () => (await tracker.stats()).problem === null);
+      await world.rows(`drop trigger refuse on ${on}`);
+      await until(async () => (await tracker.stats()).problem === null);
 
-    expect(world.lines.slice(1)).toEqual(['info hosted-client: tracking: the database works again']);
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
-    await until(() => completions.length === 21);
-  });
+      expect(world.lines.slice(1)).toEqual(['info hosted-client: tracking: the database works again']);
+      for (const job of jobs) world.service.jobs.complete(job, 'approved');
+      await until(() => completions.length === 21);
+    },
+  );
 });
 
 /** A watch whose database takes whatever it is told; the time is given. */
