@@ -185,18 +185,19 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       status,
     }: { outcome: 'completed' | 'expired'; error: HostedErrorCode | null; status: JobStatus | null },
   ): Promise<void> {
-    if (status && (await isOfAnotherLink(row, status))) return;
-    await handOver.end({ key: row.key, linkRefId: row.linkRefId, outcome, error });
+    const link = await findLink(row, status);
+    if (link.isFollowed) await handOver.end({ key: row.key, linkRefId: link.refId, outcome, error });
   }
 
   async function note(row: TakenRow, found: Found & { readonly is: 'noted' }): Promise<void> {
-    if (found.status && (await isOfAnotherLink(row, found.status))) return;
+    const link = await findLink(row, found.status);
+    if (!link.isFollowed) return;
     const { seen } = found;
     await notes.add({
       key: row.key,
       last_error: found.error,
       is_proven: found.status !== null,
-      link_ref_id: row.linkRefId,
+      link_ref_id: link.refId,
       missing_seen: seen?.missing ?? null,
       missing_told: seen?.told ?? null,
       soon_ms: found.soonMs,
@@ -206,18 +207,21 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   }
 
   /**
-   * Compares the link of a verified status with the link that a callback named. The body of a callback is not signed.
-   * So a callback can name the link of another person, and that link has another context. If the links differ, the job
-   * gets the link of the verified status. If the tracker does not follow jobs of this link, the job is not followed any
-   * more, and the promise resolves with true.
+   * Finds the link of a job. The body of a callback is not signed. So a callback can name the link of another person, and
+   * that link has another context. If a verified status names another link, the job gets this one. What is stored next
+   * counts only for the link found here, because a further callback may name the wrong link again. `isFollowed` is false
+   * if the tracker does not follow jobs of this link.
    */
-  async function isOfAnotherLink(row: TakenRow, status: JobStatus): Promise<boolean> {
-    const linkId = row.isProven ? null : findOtherLink(row, status);
-    if (linkId === null) return false;
+  async function findLink(
+    row: TakenRow,
+    status: JobStatus | null,
+  ): Promise<{ readonly refId: string | null; readonly isFollowed: boolean }> {
+    const linkId = row.isProven || status === null ? null : findOtherLink(row, status);
+    if (linkId === null) return { refId: row.linkRefId, isFollowed: true };
     const refId = isRefId(linkId) ? linkId : null;
     const linkKey = refId === null ? null : await createKey(settings.client.environment, ['link', refId]);
     const [changed] = await database.run(statements.relink, [row.key, refId, linkKey]);
-    return changed !== undefined && numberOf(changed, 'state') === states.heard;
+    return { refId, isFollowed: changed === undefined || numberOf(changed, 'state') !== states.heard };
   }
 
   async function reportMissing(row: TakenRow, { missing, told }: { missing: number; told: number }): Promise<void> {
