@@ -46,7 +46,7 @@ export type Settled =
   | { readonly is: 'gone'; readonly message: BossMessage }
   | { readonly is: 'done'; readonly delivery: Delivery; readonly message: BossMessage }
   | { readonly is: 'again'; readonly delivery: Delivery; readonly message: BossMessage }
-  /** It was stored that the handler begins. But then the lease of the message ended before the handler began. */
+  /** It was stored that the handler begins. But this took so long that it was too late for the handler. */
   | { readonly is: 'unbegun'; readonly delivery: Delivery; readonly message: BossMessage }
   | { readonly is: 'failed'; readonly delivery: Delivery; readonly message: BossMessage; readonly error: Failure };
 

@@ -78,7 +78,7 @@ export function createSettler(
       const again = deliveriesOf(steps, 'again');
       if (again.length > 0) await inside.run(statements.followAgain, [listAttempts(again), listKeys(again)]);
       const unbegun = deliveriesOf(steps, 'unbegun');
-      if (unbegun.length > 0) await inside.run(statements.unbegin, [listKeys(unbegun), listEnds(unbegun)]);
+      if (unbegun.length > 0) await inside.run(statements.unbegin, [listAttempts(unbegun), listKeys(unbegun)]);
       const failed = steps.filter((item) => item.is === 'failed');
       const dead = await bury(inside, failed);
       const failing = failed.filter(({ message }) => !dead.has(message.id));
@@ -86,7 +86,8 @@ export function createSettler(
       // pg-boss changes a message only if no process has fetched it since.
       const within = { db: inside.boss };
       if (finished.length > 0) await boss.complete(queue, finished.map(attemptOf), null, within);
-      if (failing.length > 0) await boss.fail(queue, failing.map(attemptOf), null, within);
+      const returned = [...failing, ...unbegun].map(attemptOf);
+      if (returned.length > 0) await boss.fail(queue, returned, null, within);
       for (const { message, delivery } of failing) {
         const startAfter = retryMs(delivery.attempt) / 1_000;
         await boss.update(queue, undefined, { ...within, id: message.id, startAfter });

@@ -1,7 +1,8 @@
 /**
  * The statements that hand over completions, and store the results of deliveries. Each end of a job has an id, which is
  * also the id of its message. A statement changes a row only if the row still has the end of the message: the job may
- * have been untracked, and have ended again.
+ * have been untracked, and have ended again. Apart from the success of a handler, a result also counts only under the
+ * lease of its message, because after the lease another process may have begun.
  *
  * @module
  */
@@ -19,11 +20,14 @@ export function createDeliveryStatements(
   { schema, tracked, fleet, refilled, firstProvenDue, firstToldDue, isFree, identity }: Expressions,
 ) {
   const messages = `${schema}_boss.job`;
+  // True if the lease of the message has not ended: pg-boss increases `retry_count` when the message is fetched again.
+  const isHeld = `n.retry_count = (select m.retry_count from ${messages} m
+    where m.name = '${queue}' and m.id = n.end_id and m.state = 'active')`;
+  const isCurrent = (keys: string) =>
+    `t.key = n.key and t.key = ${keysOf(keys)} and t.end_id = n.end_id and t.state = ${states.handingOver} and ${isHeld}`;
   const begin = (rows: string, keys: string) => `update ${tracked} t set attempts = least(t.attempts + 1, n.attempt)
 from json_to_recordset(${rows}::text::json) as n(key uuid, end_id uuid, attempt integer, retry_count integer)
-where t.key = n.key and t.key = ${keysOf(keys)} and t.end_id = n.end_id and t.state = ${states.handingOver}
-  and n.retry_count = (select m.retry_count from ${messages} m
-    where m.name = '${queue}' and m.id = n.end_id and m.state = 'active')
+where ${isCurrent(keys)}
 returning t.end_id, n.retry_count, t.attempts`;
 
   return {
@@ -52,18 +56,18 @@ select r.*, c.tokens, s.rate, coalesce(${firstProvenDue} <= now(), false) as has
 from r cross join ${fleet} s left join charged c on true`,
 
     /**
-     * Stores that handlers begin, and returns the numbers of their attempts. A handler may begin only if its message
-     * was not fetched again. If a process sends the same row again, it counts once. Parameters: $1 JSON of rows,
-     * $2 keys.
+     * Stores that handlers begin, and returns the numbers of their attempts. If a process sends the same row again, it
+     * counts once. Parameters: $1 JSON of rows, $2 keys.
      */
     begin: begin('$1', '$2'),
 
     /**
-     * Takes back that handlers begin, because the leases of their messages ended before. Parameters: $1 keys, $2 ids of
-     * the ends.
+     * Takes back that handlers begin, because it was too late for them. Before the transaction ends, their messages must
+     * be given back: so if a process sends the same row again, it counts once. Parameters: $1 JSON of rows, $2 keys.
      */
-    unbegin: `update ${tracked} set attempts = greatest(attempts - 1, 0)
-where key = ${keysOf('$1')} and end_id = ${keysOf('$2')}`,
+    unbegin: `update ${tracked} t set attempts = t.attempts - 1
+from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, retry_count integer)
+where ${isCurrent('$2')}`,
 
     /**
      * Marks completions as handled. A completion may have become a dead letter in the meantime, if its handler took
@@ -78,25 +82,20 @@ ${begin('$3', '$4')}
 )
 select * from begun`,
 
-    /**
-     * Follows a job again if its status could not be fetched for a delivery. If a later attempt has begun, the job is
-     * not followed again. Parameters: $1 JSON of rows, $2 keys.
-     */
+    /** Follows a job again if its status could not be fetched for a delivery. Parameters: $1 JSON of rows, $2 keys. */
     followAgain: `update ${tracked} t set state = ${states.tracking}, outcome = null, ended_at = null, end_id = null, step = 1,
   due = now() + ${interval(minDelayMs)} * (0.5 + random() / 2),
   deadline = greatest(t.deadline, now() + ${interval(deadlineMs)})
-from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, attempt integer)
-where t.key = n.key and t.key = ${keysOf('$2')} and t.end_id = n.end_id and t.state = ${states.handingOver}
-  and t.attempts < n.attempt`,
+from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, retry_count integer)
+where ${isCurrent('$2')}`,
 
     /**
-     * Turns completions into dead letters after their last attempt, and returns them. If a later attempt has begun, the
-     * completion stays as it is. Parameters: $1 JSON of rows, $2 keys.
+     * Turns completions into dead letters after their last attempt, and returns them. Parameters: $1 JSON of rows,
+     * $2 keys.
      */
     bury: `update ${tracked} t set state = ${states.dead}, ended_at = now(), failure_name = n.name, failure_code = n.code
-from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, attempt integer, name text, code text)
-where t.key = n.key and t.key = ${keysOf('$2')} and t.end_id = n.end_id and t.state = ${states.handingOver}
-  and t.attempts between ${maxAttempts} and n.attempt
+from json_to_recordset($1::text::json) as n(key uuid, end_id uuid, retry_count integer, name text, code text)
+where ${isCurrent('$2')} and t.attempts >= ${maxAttempts}
 returning t.end_id, t.attempts`,
 
     /**
