@@ -198,7 +198,7 @@ async function runScriptTwice(cwd: string, env: Variables, service: MockService)
     const statesAfterRun = async () => {
       const { output } = await mustRun(process.execPath, ['cron.ts'], {
         cwd,
-        env: { ...env, DATABASE_URL: connectionString, DEADLINE_MS: '4000' },
+        env: { ...env, DATABASE_URL: connectionString, DEADLINE_MS: '15000' },
       });
       const { rows } = await pool.query('select job_id as "jobId", state from jobs');
       const states = jobs.map(({ jobId }) => (rows as Row[]).find((row) => row.jobId === jobId)?.state);

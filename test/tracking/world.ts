@@ -276,7 +276,7 @@ export const newLink = {
 
 /** Resolves once `isTrue`; fails after 20 s. Nothing is measured by it. */
 export async function until(isTrue: () => boolean | Promise<boolean>, what = 'what was waited for'): Promise<void> {
-  const endsAt = performance.now() + 20_000;
+  const endsAt = performance.now() + 45_000;
   while (!(await isTrue())) {
     if (performance.now() > endsAt) throw new Error(`${what} did not come true`);
     await new Promise((resolve) => setTimeout(resolve, 10));
