@@ -346,9 +346,8 @@ async function traceInWorkerd(project: string): Promise<string | null> {
     without: { ...outcome, stores: [null, null], events: [null] },
     with: { ...outcome, stores: ['traced', 'traced'], events: ['traced'] },
     ends: [
-      ...['attempt: ok 200 -', 'call: ok 200 -', 'attempt: refused 404 not_found', 'call: refused 404 not_found'],
-      ...['attempt: ok 200 -', 'call: ok 200 -', 'wait: ok - -'],
-      ...['attempt: ok 200 -', 'call: ok 200 -', 'callback: accepted 200 -'],
+      ...['call: ok 200 -', 'call: refused 404 not_found', 'call: ok 200 -', 'wait: ok - -'],
+      ...['call: ok 200 -', 'callback: accepted 200 -'],
     ],
   };
   return told === JSON.stringify(expected) ? null : told;
