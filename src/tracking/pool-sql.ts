@@ -136,8 +136,9 @@ export function createPoolSql(pool: SqlPool): PoolSql {
       },
       isStuck: () => isStuck,
       release(destroy) {
-        removeListener();
         taken.release(destroy);
+        // A destroyed connection keeps its listener, because the server may still send it an error.
+        if (!destroy) removeListener();
       },
     };
   }

@@ -1,5 +1,6 @@
 // A pool whose connections hang, as after a failover that closes none of them. Time is given.
 
+import { EventEmitter } from 'node:events';
 import type { SqlPool } from 'hosted-client/tracking';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createPoolSql } from '../../src/tracking/pool-sql.ts';
@@ -198,4 +199,17 @@ test('the begin of a transaction bounds it, in one round trip', async () => {
     'update a',
     'commit',
   ]);
+});
+
+test('a connection that was destroyed may still report an error', async () => {
+  const connection = Object.assign(new EventEmitter(), {
+    query: (_text: string) => Promise.reject(new Error('terminating connection')),
+    release: (_destroy?: boolean) => undefined,
+  });
+  const { run } = createPoolSql({ query: connection.query, connect: async () => connection });
+
+  await expect(run('select 1')).rejects.toMatchObject({ reason: 'unreachable' });
+
+  // Without a listener, this would throw, and end the process.
+  expect(connection.emit('error', new Error('terminating connection'))).toBe(true);
 });
