@@ -1,0 +1,126 @@
+// The model of the tracker: its actions, its promises, and how its states are told apart.
+
+import { absent, createCallers } from './callers.ts';
+import { createDeliveries } from './deliveries.ts';
+import type { Model } from './explore.ts';
+import { createFaults } from './faults.ts';
+import { createPolls } from './polls.ts';
+import { createPromises } from './promises.ts';
+import type { Settings } from './settings.ts';
+import { copyState, type Delivery, failures, findings, type Process, phases, rowStates, type State } from './state.ts';
+import { heldBy } from './steps.ts';
+
+/** Creates the model in a setting. */
+export function createModel(settings: Settings): Model<State> {
+  return {
+    initial: {
+      row: { ...absent },
+      messages: [],
+      processes: [start(), start()],
+      truth: { end: 0, base: 0, begun: 0, lapsed: 0, isHandled: false, context: 0, ended: 0, key: 0 },
+      world: {
+        result: settings.results[0],
+        isDown: false,
+        outages: settings.outages,
+        isBroken: false,
+        isLate: false,
+        tracks: settings.tracks,
+        untracks: settings.untracks,
+        retries: settings.retries,
+        losses: settings.losses,
+        isLinkTracked: false,
+      },
+      nextId: 1,
+    },
+    actions: [
+      ...createCallers(settings),
+      ...createPolls(settings),
+      ...createDeliveries(settings),
+      ...createFaults(settings),
+    ],
+    promises: createPromises(settings),
+    copy: copyState,
+    keyOf: createKeys(settings),
+  };
+}
+
+const start = (): Process => ({ poll: null, deliveries: [], isStopping: false, isClosed: false });
+
+/** Creates the function that writes a state as a string; the names of ends and processes are not in it. */
+function createKeys({ losses, deliverers, without }: Settings): (state: State) => string {
+  // Only if a message was lost can two messages of the same end have been fetched equally often.
+  const countsFetches = losses > 0;
+  const hasIds = without !== 'each end has an id of its own';
+  const letters = (...values: readonly (number | boolean)[]) =>
+    String.fromCharCode(...values.map((value) => 48 + Number(value)));
+
+  return (state) => {
+    const { row, messages, processes, truth, world } = state;
+    // Only whether an end is the current one matters, not which of the earlier ones it is.
+    const endOf = (one: { readonly end: number; readonly of: number }) =>
+      (one.of === truth.end ? 2 : one.of > truth.base ? 4 : 0) + (one.end === row.end && !hasIds ? 1 : 0);
+    const sorted = messages.map((message) => ({
+      end: message.end,
+      code: letters(endOf(message), message.isActive, countsFetches ? message.fetches : 0),
+    }));
+    sorted.sort((a, b) => (a.code < b.code ? -1 : a.code > b.code ? 1 : 0));
+    const codeOfDelivery = (one: Delivery) =>
+      letters(
+        endOf(one),
+        phases.indexOf(one.phase),
+        sorted.findIndex(({ end }) => end === one.end) + 1,
+        countsFetches ? one.fetch : heldBy(state, one) !== undefined,
+        one.attempt,
+        one.context,
+        one.result,
+        one.since,
+      );
+    const codeOf = ({ poll, deliveries, isStopping, isClosed }: Process) => {
+      const polled = poll
+        ? letters(
+            findings.indexOf(poll.found),
+            poll.isLate,
+            poll.lateLooks,
+            failures.indexOf(poll.lastError),
+            poll.isProven,
+            poll.link,
+            poll.isCompared,
+            failures.indexOf(poll.error),
+            poll.isOfAll,
+          )
+        : '';
+      return `${letters(isStopping, isClosed)}${polled}/${deliveries.map(codeOfDelivery).sort().join('')}`;
+    };
+    const surroundings = letters(
+      rowStates.indexOf(row.state),
+      row.attempts,
+      row.hasExpired,
+      row.context,
+      row.link,
+      row.isProven,
+      row.isTold,
+      row.hasDate,
+      row.lateLooks,
+      failures.indexOf(row.lastError),
+      truth.begun,
+      truth.lapsed,
+      truth.isHandled,
+      truth.context,
+      truth.ended,
+      truth.key,
+      world.result,
+      world.isDown,
+      world.outages,
+      world.isBroken,
+      world.isLate,
+      world.tracks,
+      world.untracks,
+      world.retries,
+      world.losses,
+      world.isLinkTracked,
+    );
+    const both = processes.map(codeOf);
+    if (deliverers === 2) both.sort();
+    return [surroundings, ...sorted.map(({ code }) => code), ...both].join('|');
+  };
+}

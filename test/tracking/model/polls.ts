@@ -1,0 +1,235 @@
+// The polls of the model: a process takes a due job, asks the service, and stores what it says.
+
+import { links, ownerOf } from './callers.ts';
+import type { Action } from './explore.ts';
+import type { Settings } from './settings.ts';
+import type { Poll, Process, State } from './state.ts';
+import { eachProcess, mayWork, processAt, send, startEnd } from './steps.ts';
+
+export function createPolls(settings: Settings): readonly Action<State>[] {
+  const { slowPolls, pollers, namesLink, without } = settings;
+
+  const mayPoll = (state: State, process: Process) =>
+    state.row.state === 'tracking' &&
+    state.row.hasDate &&
+    process.poll === null &&
+    mayWork(process, without) &&
+    state.processes.filter(({ poll }) => poll !== null).length < pollers;
+
+  function claim(state: State, process: Process): Poll {
+    const { row, world } = state;
+    const { isProven, link, lateLooks, lastError } = row;
+    const poll: Poll = {
+      found: 'asked',
+      isLate: world.isLate,
+      lateLooks,
+      lastError,
+      isProven,
+      link,
+      isCompared: false,
+      error: 'none',
+      isOfAll: false,
+    };
+    process.poll = poll;
+    if (without === 'a claim sets the date of the next poll') row.hasDate = false;
+    return poll;
+  }
+
+  /** What the response says. `isLong` stands for the tenth poll of an unknown job, and for ten minutes of failed polls. */
+  function answer({ world }: State, poll: Poll, isLong: boolean): void {
+    const { isLate, isProven } = poll;
+    const isAgain = poll.found === 'asked again';
+    const isFailing =
+      isLate && ((isLong && poll.lateLooks === 2) || without === 'an error after the deadline is doubted');
+    poll.isOfAll = world.isDown && !world.isBroken;
+    poll.error = world.isDown || world.isBroken ? 'fleet' : world.result === 0 ? 'own' : 'none';
+    if (poll.error === 'none') {
+      if (world.result > 1) poll.found = 'completed';
+      else poll.found = isLate ? 'expired' : 'pending';
+    } else if (poll.error === 'own') {
+      const isOver = isAgain || (isFailing && poll.lastError === 'own');
+      const mayBeInvented = !isProven && without !== 'a job that only callbacks mentioned is given up';
+      if (mayBeInvented && (isOver || isLong)) poll.found = 'unknown';
+      else poll.found = isOver ? 'expired' : 'failed';
+    } else if (isAgain) poll.found = 'doubted again';
+    else poll.found = isFailing ? 'doubted' : 'failed';
+  }
+
+  /** Whether the status names another link than the callback did. */
+  const isOfAnotherLink = ({ found, isProven, link, isCompared }: Poll) =>
+    namesLink &&
+    !isProven &&
+    !isCompared &&
+    link !== links.own &&
+    ['completed', 'expired', 'pending'].includes(found) &&
+    without !== 'the link of the verified status counts';
+
+  const mayFail = ({ world }: State) => world.result === 0 || world.isDown || world.isBroken;
+
+  const answers = (state: State, isAsked: (process: Process) => boolean) =>
+    eachProcess(state, isAsked).flatMap(([index = 0]) =>
+      mayFail(state)
+        ? [
+            [index, 0],
+            [index, 1],
+          ]
+        : [[index, 0]],
+    );
+
+  return [
+    {
+      name: 'poll',
+      standsFor: 'statements.claim, and look()',
+      helps: true,
+      cases: (state) => (slowPolls ? [] : answers(state, (process) => mayPoll(state, process))),
+      effect(state, at) {
+        answer(state, claim(state, processAt(state, at)), at[1] === 1);
+      },
+    },
+    {
+      name: 'claim',
+      standsFor: 'statements.claim',
+      helps: true,
+      cases: (state) => (slowPolls ? eachProcess(state, (process) => mayPoll(state, process)) : []),
+      effect(state, at) {
+        claim(state, processAt(state, at));
+      },
+    },
+    {
+      name: 'answer',
+      standsFor: 'look()',
+      helps: true,
+      cases: (state) => (slowPolls ? answers(state, ({ poll }) => poll?.found === 'asked') : []),
+      effect(state, at) {
+        const { poll } = processAt(state, at);
+        if (poll) answer(state, poll, at[1] === 1);
+      },
+    },
+    {
+      name: 'control',
+      standsFor: 'the requests of pollAgain() about other jobs',
+      helps: true,
+      cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'doubted' || poll?.found === 'doubted again'),
+      effect(state, at) {
+        const { poll } = processAt(state, at);
+        if (!poll) return;
+        const isSecond = poll.found === 'doubted again';
+        const isCertain = isSecond || without === 'a doubted job is polled once more';
+        if (state.world.isDown) poll.found = 'failed';
+        else poll.found = isCertain ? 'expired' : 'asked again';
+      },
+    },
+    {
+      name: 'ask again',
+      standsFor: 'the second poll of pollAgain()',
+      helps: true,
+      cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'asked again'),
+      effect(state, at) {
+        const { poll } = processAt(state, at);
+        if (poll) answer(state, poll, true);
+      },
+    },
+    {
+      name: 'relink',
+      standsFor: 'statements.relink',
+      helps: true,
+      cases: (state) => eachProcess(state, ({ poll }) => poll !== null && isOfAnotherLink(poll)),
+      effect(state, at) {
+        const { row } = state;
+        const process = processAt(state, at);
+        if (process.poll) {
+          const keepsLink = without === 'a compared poll ends a job of the verified link';
+          const link = keepsLink ? process.poll.link : links.own;
+          process.poll = { ...process.poll, isCompared: true, link };
+        }
+        if (row.state !== 'tracking' || row.isProven) return;
+        const { follows, context } = ownerOf(state, settings, links.own);
+        Object.assign(row, { link: links.own, context, isProven: follows });
+        if (follows) return;
+        row.state = 'heard';
+        row.hasDate = false;
+        process.poll = null;
+      },
+    },
+    {
+      name: 'end',
+      standsFor: 'statements.end, and HandOver.end()',
+      helps: true,
+      cases: (state) =>
+        eachProcess(
+          state,
+          ({ poll }) =>
+            poll !== null &&
+            (poll.found === 'completed' || poll.found === 'expired') &&
+            !isOfAnotherLink(poll) &&
+            state.messages.length < settings.maxMessages,
+        ),
+      effect(state, at) {
+        const { row, truth, world } = state;
+        const process = processAt(state, at);
+        const { poll } = process;
+        process.poll = null;
+        if (!poll || row.state === 'absent') return;
+        const isFollowed = row.state === 'tracking' || without === 'only followed jobs end';
+        const isSame = row.isProven || row.link === poll.link || without === 'only jobs of the polled link end';
+        const isTime =
+          poll.found === 'completed' || world.isLate || without === 'a job expires only after its deadline';
+        if (!isFollowed || !isSame || !isTime) return;
+        if (truth.context === 0) truth.context = world.isLinkTracked ? links.own : 0;
+        truth.ended += 1;
+        startEnd(state, without !== 'each end has an id of its own');
+        Object.assign(row, { hasExpired: poll.found === 'expired', isProven: true, hasDate: false });
+        if (row.hasExpired) row.lastError = poll.error;
+        if (without === 'an end and its message are stored together') process.poll = { ...poll, found: 'unsent' };
+        else send(state);
+      },
+    },
+    {
+      name: 'send',
+      standsFor: 'a second transaction, which is not there',
+      helps: true,
+      cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'unsent'),
+      effect(state, at) {
+        processAt(state, at).poll = null;
+        send(state);
+      },
+    },
+    {
+      name: 'note',
+      standsFor: 'statements.note',
+      helps: true,
+      cases: (state) =>
+        eachProcess(
+          state,
+          ({ poll }) =>
+            poll !== null && (poll.found === 'pending' || poll.found === 'failed') && !isOfAnotherLink(poll),
+        ),
+      effect(state, at) {
+        const { row } = state;
+        const process = processAt(state, at);
+        const { poll } = process;
+        process.poll = null;
+        if (!poll || row.state !== 'tracking') return;
+        row.isProven ||= poll.found === 'pending' && row.link === poll.link;
+        if (poll.found === 'failed' && poll.isLate && state.world.isLate)
+          row.lateLooks = Math.min(row.lateLooks + 1, 2);
+        // If nothing has changed since the claim, nothing is stored.
+        const hasChanged = poll.error !== poll.lastError || (poll.found === 'failed' ? poll.isLate : !poll.isProven);
+        if (hasChanged) row.lastError = poll.error;
+        row.hasDate = true;
+      },
+    },
+    {
+      name: 'giveUp',
+      standsFor: 'statements.giveUp',
+      helps: true,
+      cases: (state) => eachProcess(state, ({ poll }) => poll?.found === 'unknown'),
+      effect(state, at) {
+        const { row } = state;
+        processAt(state, at).poll = null;
+        if (row.state !== 'tracking' || row.isProven) return;
+        Object.assign(row, { state: 'heard', hasDate: false, context: 0, lastError: 'own' });
+      },
+    },
+  ];
+}

@@ -1,0 +1,164 @@
+// The settings of the model: what may happen in it, and which protections it lacks.
+
+/** What keeps a promise. A test takes each one out of the model, and the model breaks the promise. */
+export const protections = [
+  'track() changes no job that has ended',
+  'the first track() counts',
+  'forget() removes no dead letter',
+  'a claim sets the date of the next poll',
+  'a callback follows no job that has ended',
+  'a poll of the link follows missed jobs',
+  'only followed jobs end',
+  'only jobs of the polled link end',
+  'a job expires only after its deadline',
+  'an error after the deadline is doubted',
+  'a doubted job is polled once more',
+  'a job that only callbacks mentioned is given up',
+  'the link of the verified status counts',
+  'an end and its message are stored together',
+  'each end has an id of its own',
+  'a message is completed after its handler',
+  'a lease ends',
+  'a lost message is replaced',
+  'the status is fetched before each delivery',
+  'the key is made from both ids',
+  'begin compares the ends',
+  'settle compares the ends',
+  'followAgain compares the ends',
+  'bury compares the ends',
+  'begin compares the fetches of the message',
+  'an attempt is stored before its handler begins',
+  'only a completion that is handed over begins',
+  'nothing begins after the last attempt',
+  'a late settle takes a dead letter back',
+  'a failed delivery gives its message back',
+  'a process that stops takes no new work',
+  'stop() waits for running handlers',
+  'only the delivery that has the message follows or buries',
+  'a compared poll ends a job of the verified link',
+] as const;
+
+export type Protection = (typeof protections)[number];
+
+/** What may happen in one exploration. */
+export interface Settings {
+  readonly name: string;
+  readonly maxAttempts: number;
+  readonly unknownJobs: 'keep' | 'track';
+  /** How many times `track()`, `untrack()` and `retry()` may be called. */
+  readonly tracks: number;
+  readonly untracks: number;
+  readonly retries: number;
+  /** The links that callbacks name: 0 for none, 3 for the job's own, 4 for another person's. */
+  readonly callbacks: readonly number[];
+  /** Whether the verified status names the job's link. */
+  readonly namesLink: boolean;
+  /** What the service says first and last: 0 it does not know the job, 1 pending, from 2 on a result. */
+  readonly results: readonly [first: number, last: number];
+  readonly deadlines: boolean;
+  /** How many outages the service may have, and whether it may respond with errors about this job alone. */
+  readonly outages: number;
+  readonly breaks: boolean;
+  readonly forgets: boolean;
+  /** Whether a poll is one step, or whether anything may happen between its statement and its response. */
+  readonly slowPolls: boolean;
+  /** How many processes poll. */
+  readonly pollers: number;
+  /** How many processes deliver, and how many completions each of them at the same time. */
+  readonly deliverers: number;
+  readonly deliveriesPerProcess: number;
+  /** How many messages there are at most. */
+  readonly maxMessages: number;
+  /** How many times a message is fetched at most. */
+  readonly maxFetches: number;
+  readonly crashes: boolean;
+  /** Whether `stop()` may be called in a process. */
+  readonly stops: boolean;
+  readonly losses: number;
+  readonly repairs: boolean;
+  /** Whether the outcome of a transaction may be unclear, or its result impossible to store. */
+  readonly unclear: boolean;
+  readonly without: Protection | null;
+}
+
+const base: Settings = {
+  name: '',
+  maxAttempts: 1,
+  unknownJobs: 'keep',
+  tracks: 1,
+  untracks: 0,
+  retries: 0,
+  callbacks: [],
+  namesLink: false,
+  results: [2, 2],
+  deadlines: false,
+  outages: 0,
+  breaks: false,
+  forgets: false,
+  slowPolls: false,
+  pollers: 1,
+  deliverers: 2,
+  deliveriesPerProcess: 1,
+  maxMessages: 2,
+  maxFetches: Number.POSITIVE_INFINITY,
+  crashes: false,
+  stops: false,
+  losses: 0,
+  repairs: false,
+  unclear: false,
+  without: null,
+};
+
+/** Each setting is explored to exhaustion. */
+export const settings: readonly Settings[] = [
+  {
+    ...base,
+    name: 'everything about deliveries',
+    tracks: 2,
+    untracks: 1,
+    retries: 1,
+    crashes: true,
+    unclear: true,
+  },
+  { ...base, name: 'attempts', maxAttempts: 2 },
+  { ...base, name: 'crashes', maxAttempts: 2, crashes: true },
+  { ...base, name: 'unclear commits', maxAttempts: 2, unclear: true },
+  { ...base, name: 'two ends', tracks: 2, untracks: 1 },
+  { ...base, name: 'two deliveries in one process', tracks: 2, untracks: 1, deliverers: 1, deliveriesPerProcess: 2 },
+  { ...base, name: 'stops', stops: true },
+  { ...base, name: 'retries', retries: 1 },
+  { ...base, name: 'lost messages', losses: 1, repairs: true, maxFetches: 2 },
+  { ...base, name: 'changing results', results: [2, 3], deliverers: 1 },
+  {
+    ...base,
+    name: 'deadlines',
+    tracks: 2,
+    untracks: 1,
+    results: [1, 2],
+    deadlines: true,
+    slowPolls: true,
+    pollers: 2,
+    deliverers: 1,
+  },
+  { ...base, name: 'outages', results: [1, 2], deadlines: true, outages: 1, breaks: true, pollers: 2, deliverers: 1 },
+  {
+    ...base,
+    name: 'links',
+    callbacks: [3, 4],
+    namesLink: true,
+    results: [1, 2],
+    slowPolls: true,
+    pollers: 2,
+    deliverers: 1,
+  },
+  {
+    ...base,
+    name: 'unknown jobs',
+    unknownJobs: 'track',
+    callbacks: [0],
+    results: [0, 2],
+    deadlines: true,
+    deliverers: 1,
+  },
+  { ...base, name: 'forgotten rows', tracks: 2, untracks: 1, retries: 1, forgets: true, deliverers: 1 },
+];

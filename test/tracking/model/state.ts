@@ -1,0 +1,183 @@
+// The state of the modelled tracker: the row of one job, its messages, two processes, and the service.
+
+export const rowStates = ['absent', 'heard', 'tracking', 'handingOver', 'done', 'dead', 'untracked'] as const;
+export type RowState = (typeof rowStates)[number];
+
+/** The row of the job. */
+export interface Row {
+  state: RowState;
+  /** The id of the end that is handed over; 0 for none. */
+  end: number;
+  attempts: number;
+  hasExpired: boolean;
+  /** The context: 0 for none, 1 and 2 of the first and the second call of `track()`, 3 and 4 of the links. */
+  context: number;
+  /** The link that the row names: 0 for none, 3 the job's own link, 4 another person's link. */
+  link: number;
+  isProven: boolean;
+  /** Whether `told_at` is set: a callback mentioned the job before `track()`. */
+  isTold: boolean;
+  /** Whether the row has a date for the next poll. */
+  hasDate: boolean;
+  /** How many polls have failed after the deadline, up to two. */
+  lateLooks: number;
+  /** The error of the last poll. */
+  lastError: Failure;
+}
+
+/** A message that waits or that a process has. Messages that are completed or removed are not in the state. */
+export interface Message {
+  /** The id of the end, which is also the id of the message. */
+  readonly end: number;
+  /** Which end it truly is about, as `Truth.end` counts. */
+  readonly of: number;
+  isActive: boolean;
+  /** How many times it was fetched. */
+  fetches: number;
+}
+
+/** How far a delivery is. The last five phases end with a transaction that stores the result. */
+export const phases = [
+  'fetched',
+  'asking',
+  'ready',
+  'beginning',
+  'begun',
+  'running',
+  'done',
+  'failed',
+  'again',
+  'gone',
+  'unbegun',
+] as const;
+export type Phase = (typeof phases)[number];
+
+/** A delivery in a process. */
+export interface Delivery {
+  readonly id: number;
+  /** The id of its message. */
+  readonly end: number;
+  readonly of: number;
+  /** How many times the message had been fetched with this delivery. */
+  readonly fetch: number;
+  phase: Phase;
+  /** The number of this attempt. */
+  attempt: number;
+  context: number;
+  /** The version of the result that it hands over; 0 for none. */
+  result: number;
+  /** The version that the service had when the message was fetched. */
+  since: number;
+}
+
+/** What a poll has found. */
+export const findings = [
+  'asked',
+  'completed',
+  'expired',
+  'unknown',
+  'pending',
+  'failed',
+  'doubted',
+  'asked again',
+  'doubted again',
+  'unsent',
+] as const;
+
+/** The errors of polls: none, one about the job itself, or one that can be about all jobs. */
+export const failures = ['none', 'own', 'fleet'] as const;
+export type Failure = (typeof failures)[number];
+
+/** A poll in a process. */
+export interface Poll {
+  found: (typeof findings)[number];
+  readonly isLate: boolean;
+  readonly lateLooks: number;
+  readonly lastError: Failure;
+  readonly isProven: boolean;
+  readonly link: number;
+  /** Whether the right link of the job was compared. */
+  isCompared: boolean;
+  /** The error of this poll. */
+  error: Failure;
+  /** Whether an outage was its cause. */
+  isOfAll: boolean;
+}
+
+/** A process. */
+export interface Process {
+  poll: Poll | null;
+  deliveries: Delivery[];
+  /** Whether `stop()` was called, and whether it has resolved. */
+  isStopping: boolean;
+  isClosed: boolean;
+}
+
+/** What the tracker cannot know, and the promises are about. */
+export interface Truth {
+  /** Counts the ends of the job, whatever the row says. */
+  end: number;
+  /** The last end before the last call of `track()` or `retry()`. */
+  base: number;
+  /** How many handlers have begun since that call. */
+  begun: number;
+  /** How many handlers of these were stored, and did not begin because the lease of their message ended. */
+  lapsed: number;
+  /** Whether a handler of the current end has resolved. */
+  isHandled: boolean;
+  /** The context that the current completion must have. */
+  context: number;
+  /** How many ends came from the polls since the last `track()`, without those that were followed again. */
+  ended: number;
+  /** The key of the first delivery; 0 before. */
+  key: number;
+}
+
+/** What surrounds the tracker. */
+export interface World {
+  /** What the service says about the job: 0 it does not know it, 1 pending, 2 and more are versions of its result. */
+  result: number;
+  isDown: boolean;
+  /** How many outages may still begin. */
+  outages: number;
+  /** Whether the status of this job alone cannot be had. */
+  isBroken: boolean;
+  isLate: boolean;
+  /** How many calls of `track()` and `untrack()` are left. */
+  tracks: number;
+  untracks: number;
+  retries: number;
+  losses: number;
+  /** Whether the link of the job is tracked. */
+  isLinkTracked: boolean;
+}
+
+export interface State {
+  row: Row;
+  messages: Message[];
+  processes: [Process, Process];
+  truth: Truth;
+  world: World;
+  nextId: number;
+}
+
+/** Copies a state: actions change the copy. */
+export function copyState({ row, messages, processes, truth, world, nextId }: State): State {
+  return {
+    row: { ...row },
+    messages: messages.map((message) => ({ ...message })),
+    processes: [copyProcess(processes[0]), copyProcess(processes[1])],
+    truth: { ...truth },
+    world: { ...world },
+    nextId,
+  };
+}
+
+function copyProcess({ poll, deliveries, isStopping, isClosed }: Process): Process {
+  return {
+    isStopping,
+    isClosed,
+    poll: poll && { ...poll },
+    deliveries: deliveries.map((delivery) => ({ ...delivery })),
+  };
+}
