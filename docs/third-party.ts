@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (path: string) => readFileSync(`${root}${path}`, 'utf8');
 
-/** What `rolldown.config.ts` bundles. */
+/** What `tsup.config.ts` bundles. */
 const bundled = ['hono', 'ky', 'zod'];
 
 interface Manifest {

@@ -130,19 +130,6 @@ test.skipIf(!existsSync('/dev/full'))(
   30_000,
 );
 
-test('nothing of tracking is loaded before one of its commands', () => {
-  const loaded = new Set(['cli/index.js']);
-  for (const file of loaded) {
-    for (const next of built.chunks.find(({ fileName }) => fileName === file)?.imports ?? []) loaded.add(next);
-  }
-  const modules = (isLoaded: boolean) =>
-    built.chunks.filter(({ fileName }) => loaded.has(fileName) === isLoaded).flatMap(({ moduleIds }) => moduleIds);
-
-  expect(modules(true).filter((id) => id.includes('/src/cli/')).length).toBeGreaterThan(10);
-  expect(modules(true).filter((id) => id.includes('/src/tracking/'))).toEqual([]);
-  expect(modules(false).filter((id) => id.includes('/src/tracking/')).length).toBeGreaterThan(10);
-});
-
 test('tracking without its packages names the first, and the command that installs it', async () => {
   // The folder of this build has no packages beside it.
   const { code, streams } = launch(['tracking', 'stats'], {

@@ -2,9 +2,9 @@
 
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { build, type OutputChunk } from 'rolldown';
-import config from '../../rolldown.config.ts';
+import { join, relative, resolve } from 'node:path';
+import { build, type Options } from 'tsup';
+import config from '../../tsup.config.ts';
 
 export interface BuiltPackage {
   /** Where a program imports `hosted-client`, and the packages that stand beside it. */
@@ -13,21 +13,33 @@ export interface BuiltPackage {
   readonly command: string;
   /** A folder for `PATH` whose `npx` starts the command, without npm's own second before it. */
   readonly bin: string;
-  /** What the bundler made. */
-  readonly chunks: readonly OutputChunk[];
+  /** The modules of the source in each file, and the files that load with it. */
+  readonly files: ReadonlyMap<string, BuiltFile>;
   remove(): void;
+}
+
+export interface BuiltFile {
+  readonly modules: readonly string[];
+  readonly imports: readonly string[];
+}
+
+/** What esbuild writes about its output. */
+interface Metafile {
+  readonly outputs: Readonly<Record<string, Output>>;
+}
+
+interface Output {
+  readonly inputs: object;
+  readonly imports: readonly { readonly path: string; readonly kind: string; readonly external?: boolean }[];
 }
 
 /** Builds the package, and puts packages of this project beside it. */
 export async function buildPackage(beside: readonly string[] = []): Promise<BuiltPackage> {
   const folder = mkdtempSync(join(tmpdir(), 'hosted-client-built-'));
   const own = join(folder, 'node_modules/hosted-client');
-  const { output } = await build({
-    ...config,
-    logLevel: 'silent',
-    output: { ...config.output, dir: join(own, 'dist') },
-  });
-  const chunks = output.filter((part) => part.type === 'chunk');
+  const dist = join(own, 'dist');
+  await build({ ...(config as Options), config: false, outDir: dist, metafile: true });
+  const files = readFiles(dist);
   cpSync('package.json', join(own, 'package.json'));
   for (const name of beside) symlinkSync(resolve('node_modules', name), join(folder, 'node_modules', name));
   const { bin } = JSON.parse(readFileSync('package.json', 'utf8')) as { bin: Readonly<Record<string, string>> };
@@ -37,5 +49,20 @@ export async function buildPackage(beside: readonly string[] = []): Promise<Buil
   writeFileSync(join(folder, 'bin/npx'), npx);
   chmodSync(join(folder, 'bin/npx'), 0o755);
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  return { folder, command, bin: join(folder, 'bin'), chunks, remove };
+  return { folder, command, bin: join(folder, 'bin'), files, remove };
+}
+
+function readFiles(dist: string): ReadonlyMap<string, BuiltFile> {
+  const { outputs } = JSON.parse(readFileSync(join(dist, 'metafile-esm.json'), 'utf8')) as Metafile;
+  const nameOf = (path: string) => relative(dist, path);
+  const files = Object.entries(outputs).map(([path, { inputs, imports }]): [string, BuiltFile] => [
+    nameOf(path),
+    {
+      modules: Object.keys(inputs),
+      imports: imports.flatMap(({ path, kind, external }) =>
+        kind === 'import-statement' && !external ? nameOf(path) : [],
+      ),
+    },
+  ]);
+  return new Map(files);
 }

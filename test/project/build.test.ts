@@ -1,0 +1,58 @@
+/** What is in the built files, and how many of them load together. */
+
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { lazy } from '../../tsup.config.ts';
+import { type BuiltPackage, buildPackage } from '../support/built-package.ts';
+
+let built: BuiltPackage;
+
+beforeAll(async () => {
+  built = await buildPackage();
+});
+
+afterAll(() => built.remove());
+
+/** The files that load with an entry. */
+function filesOf(entry: string): ReadonlySet<string> {
+  const loaded = new Set([entry]);
+  for (const file of loaded) for (const next of built.files.get(file)?.imports ?? []) loaded.add(next);
+  return loaded;
+}
+
+test.each([
+  ['index.js', 2],
+  ['node/index.js', 2],
+  ['opentelemetry/index.js', 2],
+  ['testing/msw.js', 2],
+  ['tracking/index.js', 4],
+  ['cli/index.js', 5],
+  ['testing/index.js', 6],
+  ['sandbox/index.js', 11],
+])('importing %s loads %d files', (entry, count) => {
+  expect([...filesOf(entry)]).toHaveLength(count);
+});
+
+test('the build knows each module that an import() loads', () => {
+  const loaded = globSync('src/**/*.{ts,tsx}').flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/import\('(\.[^']+)\.js'\)/g)].map(([, name]) =>
+      join(path, '..', `${name}`),
+    ),
+  );
+  const isEntry = (path: string) => built.files.has(`${path.replace('src/', '')}.js`);
+
+  expect(loaded.filter((path) => !isEntry(path)).sort()).toEqual(
+    lazy.map((path) => path.replace(/\.tsx?$/, '')).sort(),
+  );
+});
+
+test('the command line loads nothing of tracking before one of its commands', () => {
+  const loaded = filesOf('cli/index.js');
+  const modules = (isLoaded: boolean) =>
+    [...built.files].filter(([file]) => loaded.has(file) === isLoaded).flatMap(([, file]) => file.modules);
+
+  expect(modules(true).filter((id) => id.includes('src/cli/')).length).toBeGreaterThan(10);
+  expect(modules(true).filter((id) => id.includes('src/tracking/'))).toEqual([]);
+  expect(modules(false).filter((id) => id.includes('src/tracking/')).length).toBeGreaterThan(10);
+});
