@@ -14,7 +14,7 @@ import type { HandOver } from './hand-over.js';
 import type { Health } from './health.js';
 import { isRefId } from './input.js';
 import { createKey } from './keys.js';
-import { type Found, findOtherLink, look, readTaken, type TakenRow } from './look.js';
+import { type Found, findNamedLink, look, readTaken, type TakenRow } from './look.js';
 import { createPause } from './pause.js';
 import { states } from './schema.js';
 import type { Row } from './sql.js';
@@ -207,17 +207,19 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   }
 
   /**
-   * Finds the link of a job. The body of a callback is not signed. So a callback can name the link of another person, and
-   * that link has another context. If a verified status names another link, the job gets this one. What is stored next
-   * counts only for the link found here, because a further callback may name the wrong link again. `isFollowed` is false
-   * if the tracker does not follow jobs of this link.
+   * Finds the proven link of a job. The body of a callback is not signed. So a callback can name the link of another
+   * person, and that link has another context. If a verified status names another link, the job gets this one. While no
+   * verified status has named a link, `refId` is null. What is stored next counts only for the link found here, because
+   * a further callback may name the wrong link again. `isFollowed` is false if the tracker does not follow jobs of this
+   * link.
    */
   async function findLink(
     row: TakenRow,
     status: JobStatus | null,
   ): Promise<{ readonly refId: string | null; readonly isFollowed: boolean }> {
-    const linkId = row.isProven || status === null ? null : findOtherLink(row, status);
-    if (linkId === null) return { refId: row.linkRefId, isFollowed: true };
+    if (row.isLinkProven) return { refId: row.linkRefId, isFollowed: true };
+    const linkId = status === null ? null : findNamedLink(row, status);
+    if (linkId === null || linkId === row.linkRefId) return { refId: linkId, isFollowed: true };
     const refId = isRefId(linkId) ? linkId : null;
     const linkKey = refId === null ? null : await createKey(settings.client.environment, ['link', refId]);
     const [changed] = await database.run(statements.relink, [row.key, refId, linkKey]);

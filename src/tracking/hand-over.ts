@@ -19,7 +19,7 @@ import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 /** The end of a job. */
 export interface JobEnd {
   readonly key: string;
-  /** The reference id of the job's link at the time of the last poll. */
+  /** The reference id of the job's link at the time of the last poll. Null if there is none, or if it is not proven. */
   readonly linkRefId: string | null;
   readonly outcome: 'completed' | 'expired';
   /** The error of the last poll. */

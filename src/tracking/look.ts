@@ -25,6 +25,8 @@ export interface TakenRow {
   readonly lastError: string | null;
   /** True if the caller tracks the job, or the service knows it. False if only a callback has mentioned it. */
   readonly isProven: boolean;
+  /** True if the caller tracks the job, or a verified status has named its link. */
+  readonly isLinkProven: boolean;
   /**
    * For a job that only callbacks have mentioned: 0 until a poll has shown that the service knows nothing about the job,
    * or rejects its ids. After that, the number of polls since then, including this poll.
@@ -91,6 +93,7 @@ export function readTaken(row: Row): TakenRow {
     polls: numberOf(row, 'polls'),
     lastError: textOf(row, 'last_error'),
     isProven: row.is_proven === true,
+    isLinkProven: row.is_link_proven === true,
     toldLooks: numberOf(row, 'told_looks'),
     isLate: row.is_late === true,
     lateLooks: numberOf(row, 'late_looks'),
@@ -131,13 +134,15 @@ export async function look(
       health.succeeded();
       return compare(row, { known, finished: jobs.failed + jobs.successful }, minDelayMs);
     }
-    // If only a callback has mentioned the job, the job's link is not certain. So the history is fetched, too: it
-    // contains the right link.
-    const status = await client.jobs.status({ userId: row.userId, jobId: row.jobId, history: !row.isProven }, options);
+    // If only callbacks have named the job's link, it is not certain. So the history is fetched, too: it contains the
+    // right link.
+    const query = { userId: row.userId, jobId: row.jobId, history: !row.isLinkProven };
+    const status = await client.jobs.status(query, options);
     health.succeeded();
     if (status.complete) return { is: 'ended', outcome: 'completed', error: null, status };
     if (row.isLate) return { is: 'ended', outcome: 'expired', error: null, status };
-    return row.lastError === null && row.isProven ? { is: 'nothing' } : { ...unchanged, status };
+    const isNew = !row.isProven || (!row.isLinkProven && findNamedLink(row, status) !== null);
+    return row.lastError === null && !isNew ? { is: 'nothing' } : { ...unchanged, status };
   }
 }
 
@@ -185,10 +190,10 @@ function compare(
 }
 
 /**
- * A verified status can name several links, in its result and its history. If the callback named none of these links,
- * returns the first of them. If the callback named one of these links, or if the status names no link, returns null.
+ * Finds the link that a verified status names. A status can name several links, in its result and its history. If the
+ * row's link is one of them, returns this link, and otherwise the first one. Null if the status names no link.
  */
-export function findOtherLink(row: TakenRow, { result, history }: JobStatus): string | null {
+export function findNamedLink(row: TakenRow, { result, history }: JobStatus): string | null {
   const named = [result, ...(history ?? [])].flatMap((entry) => entry?.partnerParams?.linkId ?? []);
-  return named.includes(row.linkRefId ?? '') ? null : (named[0] ?? null);
+  return named.find((linkId) => linkId === row.linkRefId) ?? named[0] ?? null;
 }

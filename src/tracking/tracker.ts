@@ -33,8 +33,9 @@ export interface Tracker<C extends Json = Json> {
     },
   ): Promise<readonly string[]>;
   /**
-   * Tracks the jobs of a link. If a callback mentions a job of the link, the job gets the link's context. The link is
-   * polled too, because its counters show whether callbacks are missing. A link that is already tracked is not changed.
+   * Tracks the jobs of a link. If a callback mentions a job of the link, the job is followed. Its completion has the
+   * link's context if a verified status names the link, too. The link is polled as well, because its counters show whether
+   * callbacks are missing. A link that is already tracked is not changed.
    *
    * @param refId - The reference id of the link.
    * @param options - The context of the link's jobs, the date until which the link is polled, and your transaction.

@@ -89,7 +89,10 @@ export type Completion<C extends Json = Json> = {
    * the link and the number of missing jobs.
    */
   readonly key: string;
-  /** The context that was passed to `track()` or `trackLink()`, or null if none was passed. */
+  /**
+   * The context that was passed to `track()` or `trackLink()`. Null if none was passed, or if only callbacks have named
+   * the job's link, and no verified status.
+   */
   readonly context: C | null;
   /** The reference id of the job's link, if it is known. */
   readonly linkRefId: string | null;
@@ -168,7 +171,7 @@ export interface TrackedJob<C extends Json = Json> extends JobRef {
    * letter.
    */
   readonly state: 'heard' | 'tracking' | 'handing_over' | 'done' | 'dead';
-  /** The context that the job was tracked with, or null if it has none. */
+  /** The context that the job was tracked with, or the context of its link. Null if it has none. */
   readonly context: C | null;
   /** How many times the job was polled. */
   readonly polls: number;

@@ -2,6 +2,7 @@
 // context of another person, make one of a job that does not exist, or hide one.
 
 import type { JobRef } from 'hosted-client';
+import type { MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, newLink, until } from './world.ts';
@@ -66,6 +67,82 @@ onEachDatabase((database) => {
     await tracker.trackLink(mine.refId, { context: 'mine' });
     await until(() => completions.some(({ outcome }) => outcome === 'completed'));
     expect(completions.find(({ outcome }) => outcome === 'completed')).toMatchObject({ context: 'mine' });
+  });
+
+  /** A job that is pending, and has been polled often enough for its status to be stored. */
+  async function pollTwice(world: ReturnType<typeof createWorld>, job: JobRef): Promise<void> {
+    await until(async () => {
+      const [row] = await world.rows(`select polls, is_proven from TRACKED where job_id = '${job.jobId}'`);
+      return Number(row?.polls) >= 3 && row?.is_proven === true;
+    });
+  }
+
+  test.each([
+    ['its own link', true, { context: 'mine', outcome: 'completed' }],
+    ['no link', false, { context: null, linkRefId: null, outcome: 'completed' }],
+  ])('a job whose forged callback came while it was pending has the context of %s', async (_, hasLink, expected) => {
+    const { world, victim, forge } = await createAttack();
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const mine = await world.client.links.create(newLink);
+    await tracker.trackLink(victim.refId, { context: 'of another person' });
+    await tracker.trackLink(mine.refId, { context: 'mine' });
+    const job = world.service.jobs.start(hasLink ? { linkRefId: mine.refId } : {});
+    await tracker.receive(await forge(job, victim.refId));
+    await pollTwice(world, job);
+    expect(await tracker.get(job)).toMatchObject({ state: 'tracking', context: null });
+
+    world.service.jobs.complete(job, 'approved');
+
+    await until(() => completions.length > 0);
+    expect(completions[0]).toMatchObject({ job, ...expected });
+  });
+
+  test('a job of a link has its context although its first status named no link', async () => {
+    const { world, victim, callbackOf } = await createAttack();
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    await tracker.trackLink(victim.refId, { context: 'of this person' });
+    const job = world.service.jobs.start({ linkRefId: victim.refId });
+    const told = world.completeJob('approved', victim.refId);
+    await tracker.receive(
+      (await callbackOf(told)).replaceAll(told.jobId, job.jobId).replaceAll(told.userId, job.userId),
+    );
+    await pollTwice(world, job);
+
+    world.service.jobs.complete(job, 'approved');
+
+    await until(() => completions.some((completion) => completion.job?.jobId === job.jobId));
+    const completion = completions.find((one) => one.job?.jobId === job.jobId);
+    expect(completion).toMatchObject({ context: 'of this person', linkRefId: victim.refId });
+  });
+
+  test.each<[string, MockFault | null, string | null]>([
+    ['pending', null, null],
+    ['broken', { kind: 'status', status: 503 }, 'server'],
+  ])('a %s job that expires before a status has named its link has no context', async (_, fault, lastError) => {
+    const { world, victim, forge } = await createAttack();
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    const worker = await world.open();
+    await tracker.track(world.completeJob('approved'));
+    await worker.onCompletion(handler);
+    await until(async () => (await world.rows('select 1 from TRACKED where state = 3')).length === 1);
+    await worker.stop();
+    await tracker.trackLink(victim.refId, { context: 'of another person' });
+    const job = world.service.jobs.start();
+    await tracker.receive(await forge(job, victim.refId));
+    await world.rows(`update TRACKED set due = now(), deadline = now() - interval '1 hour', late_looks = 10,
+      late_since = now() - interval '11 minutes' where job_id = '${job.jobId}'`);
+    world.fail(fault, job);
+
+    await tracker.onCompletion(handler);
+
+    await until(() => completions.some(({ outcome }) => outcome === 'expired'));
+    const completion = completions.find(({ outcome }) => outcome === 'expired');
+    expect(completion).toMatchObject({ job, context: null, linkRefId: null, lastError });
   });
 
   test('track() decides the context of a job that a callback made followed', async () => {

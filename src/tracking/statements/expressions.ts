@@ -78,6 +78,15 @@ export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs,
   const isLateCounted = (row: string) => `coalesce(${row}.late_since between ${row}.deadline and now(), false)`;
   // True if the service does not know the job and only callbacks have mentioned it.
   const isUnknown = (row: string) => `(not ${row}.is_proven and ${row}.last_error is not distinct from 'not_found')`;
+  // True if the row's link needs no proof: the caller tracks the job, or a verified status has named this link. The body
+  // of a callback is not signed, so it may name the link of another person.
+  const isLinkProven = (row: string) =>
+    `(${row}.told_at is null or (${row}.is_proven and ${row}.link_ref_id is not null))`;
+  // Takes the link of a callback, and its context, from a job. The job still counts as a known job of this link.
+  const withoutLink = (condition: string) => `
+  told_link_ref_id = case when ${condition} then coalesce(t.told_link_ref_id, t.link_ref_id) else t.told_link_ref_id end,
+  link_ref_id = case when ${condition} then null else t.link_ref_id end,
+  context = case when ${condition} then null else t.context end`;
   // Says whether a job that only callbacks have mentioned is followed, and with which context.
   const ownerOf = (linkKey: string) => `(select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
     from (select 1) one left join ${tracked} l
@@ -100,6 +109,8 @@ export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs,
     isFreeOfService,
     isLateCounted,
     isUnknown,
+    isLinkProven,
+    withoutLink,
     ownerOf,
     identity,
     longestWait,

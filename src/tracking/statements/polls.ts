@@ -18,12 +18,15 @@ export function createPollStatements({
   isFree,
   isLateCounted,
   isUnknown,
+  isLinkProven,
+  withoutLink,
   ownerOf,
   longestWait,
   randomWait,
   firstLateMs,
   lateMs,
 }: Expressions) {
+  const hasNoProof = `not ${isLinkProven('t')}`;
   const lateDelay = interval(`(case when ${isLateCounted('t')} then ${lateMs} else ${firstLateMs} end)`);
 
   return {
@@ -76,7 +79,8 @@ export function createPollStatements({
     due = case when deadline <= now() then now() + ${lateDelay}
       else least(now() + ${randomWait(longestWait('t.step'))}, deadline) end
   where key = any(array(select key from chosen))
-  returning t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.polls, t.last_error, t.is_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_late,
+  returning t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.polls, t.last_error, t.is_proven,
+    ${isLinkProven('t')} as is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, deadline <= now() as is_late,
     case when ${isLateCounted('t')} then t.late_looks else 0 end as late_looks,
     case when ${isLateCounted('t')} then ${milliseconds('now() - t.late_since')} else 0 end as late_ms
 ), charged as (
@@ -95,12 +99,12 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   ${milliseconds('(select min(due) from before) - now()')} as first_ms,
   ${milliseconds(`${firstDue} - now()`)} as next_ms,
   null as kind, null as state, null as user_id, null as job_id, null as link_ref_id, null as polls,
-  null as last_error, null as is_proven, null as told_looks, null as missing, null as missing_seen, null as missing_told, null as is_late,
+  null as last_error, null as is_proven, null as is_link_proven, null as told_looks, null as missing, null as missing_seen, null as missing_told, null as is_late,
   null as late_looks, null as late_ms
 from ${fleet} s
 union all
 select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.polls,
-  t.last_error, t.is_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms
+  t.last_error, t.is_proven, t.is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms
 from taken t`,
 
     /**
@@ -120,13 +124,16 @@ from ${tracked} l cross join lateral (
 where l.key = ${keysOf('$1')}`,
 
     /**
-     * Stores the results of polls, if the polled job or link has not ended. Counts the polls that fail after the
-     * deadline. Parameters: $1 JSON of rows, $2 keys.
+     * Stores the results of polls, if the polled job or link has not ended. If a verified status names no link, the job
+     * loses the link that a callback named. Counts the polls that fail after the deadline. Parameters: $1 JSON of rows,
+     * $2 keys.
      */
     note: `update ${tracked} t set last_error = n.last_error,
   told_turn = t.told_turn + (n.is_first_answer and t.told_looks = 0)::integer,
   told_looks = t.told_looks + (n.is_first_answer and t.told_looks = 0)::integer,
-  is_proven = t.is_proven or (n.is_proven and t.link_ref_id is not distinct from n.link_ref_id),
+  is_proven = t.is_proven or (n.is_proven and (n.link_ref_id is null or t.link_ref_id = n.link_ref_id)),${withoutLink(
+    `n.is_proven and n.link_ref_id is null and ${hasNoProof}`,
+  )},
   missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
   due = least(t.due, now() + ${interval('n.soon_ms')}),
   late_looks = case when not n.is_late then t.late_looks when ${isLateCounted('t')} then least(t.late_looks + 1, 30000) else 1 end,
@@ -143,27 +150,28 @@ where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}
 where key = ${keysOf('$1')} and state = ${states.tracking} and not is_proven`,
 
     /**
-     * Changes the link of a job whose callback named a wrong link. The job gets the context of the right link. If the
-     * right link is not tracked, the option `unknownJobs` applies to the job. Parameters: $1 key, $2 ref id of the
-     * right link or null, $3 key of the right link or null.
+     * Gives a job the link that a verified status names, if its callback named another link or none. The job gets the
+     * context of this link. If this link is not tracked, the option `unknownJobs` applies to the job. Parameters: $1 key,
+     * $2 ref id of the link or null, $3 key of the link or null.
      */
     relink: `update ${tracked} t set link_ref_id = $2::text, is_proven = o.follows, context = o.context,
   state = case when o.follows then t.state else ${states.heard} end,
   due = case when o.follows then t.due end, deadline = case when o.follows then t.deadline end
 from ${ownerOf('$3')} o
-where t.key = $1::uuid and t.state = ${states.tracking} and not t.is_proven
+where t.key = $1::uuid and t.state = ${states.tracking} and ${hasNoProof}
 returning t.state`,
 
     /**
-     * Ends jobs that are followed, and gives each end its own id. If the link of a job has changed since the poll, the
-     * job is not ended, because its context may have changed too. A job does not expire if it has got a new deadline
-     * since the poll. Parameters: $1 keys, $2 outcome, $3 JSON of rows.
+     * Ends jobs that are followed, and gives each end its own id. If no verified status has named the link of a job, the
+     * job ends without this link and its context. If the link of a job has changed since the poll, the job is not ended,
+     * because its context may have changed too. A job does not expire if it has got a new deadline since the poll.
+     * Parameters: $1 keys, $2 outcome, $3 JSON of rows.
      */
     end: `update ${tracked} t set state = ${states.handingOver}, outcome = $2::smallint, due = null, ended_at = now(),
-  end_id = gen_random_uuid(), is_proven = true
+  end_id = gen_random_uuid(), is_proven = true,${withoutLink(`e.link_ref_id is null and ${hasNoProof}`)}
 from json_to_recordset($3::text::json) as e(key uuid, link_ref_id text)
 where t.key = e.key and t.key = ${keysOf('$1')} and t.state = ${states.tracking}
-  and (t.is_proven or t.link_ref_id is not distinct from e.link_ref_id)
+  and (${isLinkProven('t')} or e.link_ref_id is null or t.link_ref_id = e.link_ref_id)
   and ($2::smallint <> ${outcomes.expired} or t.deadline <= now())
 returning t.key, t.end_id`,
 

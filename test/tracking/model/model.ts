@@ -83,6 +83,7 @@ function createKeys({ losses, deliverers, without }: Settings): (state: State) =
             poll.lateLooks,
             failures.indexOf(poll.lastError),
             poll.isProven,
+            poll.isLinkProven,
             poll.link,
             poll.isCompared,
             failures.indexOf(poll.error),

@@ -77,6 +77,7 @@ export const needed: readonly [promise: keyof typeof promises, without: Protecti
   ['context', 'the link of the verified status counts', 'links'],
   ['context', 'only jobs of the polled link end', 'links'],
   ['context', 'a compared poll ends a job of the verified link', 'links'],
+  ['context', 'a status that names no link proves none', 'links'],
   ['doneStays', 'track() changes no job that has ended', 'two ends'],
 ];
 

@@ -3,7 +3,7 @@
 import { links, ownerOf } from './callers.ts';
 import type { Action } from './explore.ts';
 import type { Settings } from './settings.ts';
-import type { Poll, Process, State } from './state.ts';
+import type { Poll, Process, Row, State } from './state.ts';
 import { eachProcess, mayWork, processAt, send, startEnd } from './steps.ts';
 
 export function createPolls(settings: Settings): readonly Action<State>[] {
@@ -25,6 +25,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
       lateLooks,
       lastError,
       isProven,
+      isLinkProven: isLinkProven(row),
       link,
       isCompared: false,
       error: 'none',
@@ -56,13 +57,24 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
   }
 
   /** Whether the status names another link than the callback did. */
-  const isOfAnotherLink = ({ found, isProven, link, isCompared }: Poll) =>
+  const isOfAnotherLink = ({ found, isLinkProven, link, isCompared }: Poll) =>
     namesLink &&
-    !isProven &&
+    !isLinkProven &&
     !isCompared &&
     link !== links.own &&
-    ['completed', 'expired', 'pending'].includes(found) &&
+    found === 'completed' &&
     without !== 'the link of the verified status counts';
+
+  /** The proven link of a poll; 0 for none. */
+  function provenLink({ found, isLinkProven, link }: Poll): number {
+    const isNamed = namesLink && found === 'completed';
+    return isLinkProven || isNamed || without === 'a status that names no link proves none' ? link : 0;
+  }
+
+  /** Takes the link of a callback, and its context, from the job. */
+  function removeLink({ row }: State, poll: Poll): void {
+    if (provenLink(poll) === 0 && !isLinkProven(row)) Object.assign(row, { link: 0, context: 0 });
+  }
 
   const mayFail = ({ world }: State) => world.result === 0 || world.isDown || world.isBroken;
 
@@ -142,7 +154,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
           const link = keepsLink ? process.poll.link : links.own;
           process.poll = { ...process.poll, isCompared: true, link };
         }
-        if (row.state !== 'tracking' || row.isProven) return;
+        if (row.state !== 'tracking' || isLinkProven(row)) return;
         const { follows, context } = ownerOf(state, settings, links.own);
         Object.assign(row, { link: links.own, context, isProven: follows });
         if (follows) return;
@@ -171,11 +183,15 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         process.poll = null;
         if (!poll || row.state === 'absent') return;
         const isFollowed = row.state === 'tracking' || without === 'only followed jobs end';
-        const isSame = row.isProven || row.link === poll.link || without === 'only jobs of the polled link end';
+        const link = provenLink(poll);
+        const isSame =
+          isLinkProven(row) || link === 0 || row.link === link || without === 'only jobs of the polled link end';
         const isTime =
           poll.found === 'completed' || world.isLate || without === 'a job expires only after its deadline';
         if (!isFollowed || !isSame || !isTime) return;
-        if (truth.context === 0) truth.context = world.isLinkTracked ? links.own : 0;
+        const isNamed = namesLink && poll.found === 'completed';
+        if (truth.context === 0) truth.context = isNamed && world.isLinkTracked ? links.own : 0;
+        removeLink(state, poll);
         truth.ended += 1;
         startEnd(state, without !== 'each end has an id of its own');
         Object.assign(row, { hasExpired: poll.found === 'expired', isProven: true, hasDate: false });
@@ -210,7 +226,11 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         const { poll } = process;
         process.poll = null;
         if (!poll || row.state !== 'tracking') return;
-        row.isProven ||= poll.found === 'pending' && row.link === poll.link;
+        if (poll.found === 'pending') {
+          removeLink(state, poll);
+          const link = provenLink(poll);
+          row.isProven ||= link === 0 || row.link === link;
+        }
         if (poll.found === 'failed' && poll.isLate && state.world.isLate)
           row.lateLooks = Math.min(row.lateLooks + 1, 2);
         // If nothing has changed since the claim, nothing is stored.
@@ -233,3 +253,6 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     },
   ];
 }
+
+/** Whether the caller tracks the job, or a verified status has named its link. */
+const isLinkProven = ({ isTold, isProven, link }: Row) => !isTold || (isProven && link !== 0);

@@ -36,6 +36,7 @@ export const protections = [
   'stop() waits for running handlers',
   'only the delivery that has the message follows or buries',
   'a compared poll ends a job of the verified link',
+  'a status that names no link proves none',
 ] as const;
 
 export type Protection = (typeof protections)[number];
@@ -51,7 +52,7 @@ export interface Settings {
   readonly retries: number;
   /** The links that callbacks name: 0 for none, 3 for the job's own, 4 for another person's. */
   readonly callbacks: readonly number[];
-  /** Whether the verified status names the job's link. */
+  /** Whether the result names the job's link. A pending status names none. */
   readonly namesLink: boolean;
   /** What the service says first and last: 0 it does not know the job, 1 pending, from 2 on a result. */
   readonly results: readonly [first: number, last: number];

@@ -95,6 +95,7 @@ export interface Poll {
   readonly lateLooks: number;
   readonly lastError: Failure;
   readonly isProven: boolean;
+  readonly isLinkProven: boolean;
   readonly link: number;
   /** Whether the right link of the job was compared. */
   isCompared: boolean;
