@@ -42,7 +42,7 @@ export function toStats(row: Row): TrackerStats {
   };
 }
 
-const stateNames: Readonly<Record<number, TrackedJob['state']>> = {
+export const stateNames: Readonly<Record<number, TrackedJob['state']>> = {
   [states.heard]: 'heard',
   [states.tracking]: 'tracking',
   [states.handingOver]: 'handing_over',
