@@ -9,6 +9,7 @@ import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
 import { HostedError, type Issue } from '../errors/hosted-error.js';
 import type { CallOptions } from '../options.js';
 import type { Wire } from '../protocol/assumptions.js';
+import { timeOf } from '../signing/verify.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions } from '../validation/input.js';
 import type { Attempt, RunningCall } from './attempt.js';
@@ -70,7 +71,9 @@ export function signRequest(attempt: Attempt): RequestSignature | Promise<Reques
   const time = chooseTime(attempt);
   const timestamp = writeTimestamp(time, operation.route.host, shared.settings.wire);
   const finish = (signature: string) => {
-    rememberSent(sent, signature, { signedFor: time, now: attempt.begunAt });
+    // The time is read from the timestamp, as it will be from a response that has the same one.
+    const signedFor = timeOf(timestamp.signed)?.getTime() ?? time;
+    rememberSent(sent, signature, { signedFor, now: attempt.begunAt });
     return { timestamp: timestamp.sent, signature };
   };
   const signature = sign(attempt, timestamp.signed);

@@ -15,7 +15,7 @@ import type { Attempt, RunningCall } from './attempt.js';
 import { describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, isWebPage, type Received, requestIdIn, webPage } from './error-from-response.js';
 import { createNoObject, createUnverified, type Source } from './reading-errors.js';
-import { type SentSignatures, wasSent, wasSentRespelled, withoutSent } from './sent-signatures.js';
+import { findSentFor, wasSent } from './sent-signatures.js';
 import type { TransportResponse } from './transport.js';
 
 /**
@@ -113,37 +113,43 @@ function verifyResponse(
   // The responses of link operations need no signature. If a response has only our own signature, sent back, it counts
   // as not signed.
   if (!isRequired && signatures.every((signature) => wasSent(sent, signature))) return null;
-  const others = withoutSent(sent, signatures);
   // Both sides sign with the same key, so anyone who has seen one of our signatures can send it back to us.
   const rejectsOwn = isRequired && !wire.echoesTimestamp;
-  if (rejectsOwn && others.length < signatures.length) throw source.createUntrusted('reflected');
+  if (rejectsOwn && signatures.some((signature) => wasSent(sent, signature))) throw source.createUntrusted('reflected');
   const signed = isRequired
     ? properties
     : detachFromPrototype(Object.fromEntries(Object.entries(properties).filter(([, value]) => !wasSent(sent, value))));
   const now = response.receivedAt;
-  const verdict = verifySigned(signed, { signer, partnerId, now, maxAgeMs: maxResponseAgeMs });
-  const finish = (verified: Verdict): Date | null => {
-    if (!verified.isVerified) throw createUnverified(verified.reason, source);
-    const { signedAt } = verified;
-    if (rejectsOwn) assertNotSent(sent, { signatures: others, signedAt }, source);
+  const verification = { signer, partnerId, now, maxAgeMs: maxResponseAgeMs };
+  const accept = (signedAt: Date | null): Date | null => {
+    // The signature may be one that was forgotten.
+    if (rejectsOwn && signedAt !== null && signedAt.getTime() <= sent.forgottenUntil) {
+      throw source.createUntrusted('stale');
+    }
     if (signedAt !== null) shared.noticeAge(signedAt, now);
     return signedAt;
   };
-  return verdict instanceof Promise ? verdict.then(finish) : finish(verdict);
+  return afterVerdict(verifySigned(signed, verification), (verdict) => {
+    if (!verdict.isVerified) throw createUnverified(verdict.reason, source);
+    const { signedAt } = verdict;
+    const own = rejectsOwn ? findSentFor(sent, signedAt) : undefined;
+    if (own === undefined) return accept(signedAt);
+    // The response was signed for the time of a request. Where our own signature would be accepted in its place, the
+    // given one may be ours in another spelling.
+    return afterVerdict(verifySigned({ timestamp: signed.timestamp, signature: own }, verification), (ownVerdict) => {
+      if (ownVerdict.isVerified) throw source.createUntrusted('reflected');
+      if (ownVerdict.reason === 'signer threw') throw createUnverified(ownVerdict.reason, source);
+      return accept(signedAt);
+    });
+  });
 }
 
-/**
- * @throws {HostedSignatureError} when a response has another spelling of a remembered signature, or is so old that its
- * signature may be a forgotten one.
- */
-function assertNotSent(
-  sent: SentSignatures,
-  { signatures, signedAt }: { readonly signatures: readonly unknown[]; readonly signedAt: Date | null },
-  source: Source,
-): void {
-  if (signatures.some((signature) => wasSentRespelled(sent, signature))) throw source.createUntrusted('reflected');
-  const isForgotten = signedAt !== null && signedAt.getTime() <= sent.forgottenUntil;
-  if (isForgotten) throw source.createUntrusted('stale');
+/** Waits for a verdict only if it is a promise, because waiting would take another turn of the engine's queue. */
+function afterVerdict<T>(
+  verdict: Verdict | Promise<Verdict>,
+  next: (verdict: Verdict) => T | Promise<T>,
+): T | Promise<T> {
+  return verdict instanceof Promise ? verdict.then(next) : next(verdict);
 }
 
 function decode<Input, Output>(

@@ -15,7 +15,7 @@ export interface SentSignatures {
   readonly maxAgeMs: number | false;
   /** The signatures, in the order in which they were sent. */
   readonly signatures: string[];
-  /** The times for which these signatures were made, in ms since the epoch. */
+  /** The times that these signatures cover, in ms since the epoch, as they are read from a timestamp. */
   readonly times: number[];
   /** The latest time for which a forgotten signature was made, in ms since the epoch. */
   forgottenUntil: number;
@@ -30,7 +30,7 @@ export function createSentSignatures(maxAgeMs: number | false): SentSignatures {
   return { maxAgeMs, signatures: [], times: [], forgottenUntil: Number.NEGATIVE_INFINITY };
 }
 
-/** Remembers a signature that is sent at `now` and was made for the time `signedFor`, both in ms since the epoch. */
+/** Remembers a signature that is sent at `now` and covers the time `signedFor`, both in ms since the epoch. */
 export function rememberSent(
   sent: SentSignatures,
   signature: string,
@@ -50,49 +50,12 @@ export function rememberSent(
   times.push(signedFor);
 }
 
-/** The signatures that are not remembered. */
-export function withoutSent(sent: SentSignatures, signatures: readonly unknown[]): readonly unknown[] {
-  return signatures.filter((signature) => !wasSent(sent, signature));
-}
-
-/** Whether a signature is remembered. */
+/** Whether a signature is remembered, with every character unchanged. */
 export function wasSent({ signatures }: SentSignatures, signature: unknown): boolean {
   return signatures.includes(signature as string);
 }
 
-/**
- * Whether a signature is another spelling of a remembered signature. A caller's own signer may accept other spellings.
- */
-export function wasSentRespelled({ signatures }: SentSignatures, signature: unknown): boolean {
-  if (typeof signature !== 'string') return false;
-  return signatures.some((own) => !differInFirst(own, signature) && canonicalForm(own) === canonicalForm(signature));
-}
-
-// Different signatures nearly always differ in the first character. Letters and digits are the same in every spelling,
-// except for upper and lower case. `alphanumeric` is tested before `toLowerCase`, because `toLowerCase` turns U+212A
-// into a `k`.
-function differInFirst(one: string, other: string): boolean {
-  const [first, second] = [one.charAt(0), other.charAt(0)];
-  return alphanumeric.test(first) && alphanumeric.test(second) && first.toLowerCase() !== second.toLowerCase();
-}
-
-const alphanumeric = /[0-9A-Za-z]/;
-
-/**
- * Gives the same string for all spellings of a signature. A caller's own signer may verify the decoded bytes. Such a
- * signer accepts our signature with other padding, with blanks, in another alphabet (RFC 4648 §4 and §5), or with
- * hexadecimal digits in capitals.
- */
-function canonicalForm(signature: string): string {
-  const text = signature
-    .replaceAll('-', '+')
-    .replaceAll('_', '/')
-    .replaceAll(/[^A-Za-z0-9+/]/g, '');
-  if (/^[\da-f]*$/i.test(text)) return text.toLowerCase();
-  try {
-    // Decoding and encoding again clears unused bits of the last character.
-    return btoa(atob(text));
-  } catch {
-    return text;
-  }
+/** The remembered signature for a time; undefined if there is none. */
+export function findSentFor({ signatures, times }: SentSignatures, time: Date | null): string | undefined {
+  return time === null ? undefined : signatures[times.lastIndexOf(time.getTime())];
 }

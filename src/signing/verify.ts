@@ -115,9 +115,11 @@ function candidatesOf(timestamp: unknown): readonly string[] {
   return Number.isNaN(date.getTime()) ? [String(timestamp)] : [String(timestamp), date.toISOString()];
 }
 
-// A Unix timestamp is a number or a string, in seconds or milliseconds. With at most eleven digits, it is in seconds:
-// in milliseconds, its date would be before April 1973.
-function timeOf(timestamp: unknown): Date | null {
+/**
+ * The time of a timestamp; null if it is not a date. A Unix timestamp is a number or a string, in seconds or
+ * milliseconds. With at most eleven digits, it is in seconds: in milliseconds, its date would be before April 1973.
+ */
+export function timeOf(timestamp: unknown): Date | null {
   const text = String(timestamp);
   if (!/^\d{1,15}$/.test(text)) return parseDateTime(text);
   return new Date(text.length <= 11 ? Number(text) * 1000 : Number(text));

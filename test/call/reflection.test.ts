@@ -142,22 +142,140 @@ const accepted: readonly ((text: string) => string)[] = [
   (text) => `\u212a${text}`,
 ];
 
-test('our own signature in a spelling that a signer of the caller’s own accepts is reflected', async () => {
-  for (const spell of accepted) {
-    const { client } = clientOf(
-      mirror(({ sec_key }) => ({ sec_key: spell(String(sec_key)) })),
-      { ...strictly, signer: lenient, clock: passingClock(), maxRetries: 0 },
-    );
-    expect(await rejection(client.jobs.status(job))).toMatchObject({ code: 'signature', reason: 'reflected' });
-  }
-});
+const hexOf = (text: string) => bytesOf(text).toString('hex');
 
-test('in such a spelling it is honest where the service echoes the timestamp', async () => {
-  for (const spell of accepted) {
-    const reply = mirror(({ sec_key }) => ({ sec_key: spell(String(sec_key)) }));
-    const { client } = clientOf(reply, { wire: { echoesTimestamp: true }, signer: lenient, maxRetries: 0 });
-    expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded' });
-  }
+/** Callers' own signers, each with the spellings of our signature that it takes for the same. */
+const lenientSigners: readonly [string, Signer, readonly ((text: string) => string)[]][] = [
+  [
+    'decodes base64',
+    lenient,
+    [
+      ...accepted,
+      (text) => `${text}==`,
+      (text) => text.replace(/^.{20}/, '$&\r\n'),
+      // The last character but the padding carries two bits that do not count.
+      (text) => text.replace(/(.)=$/, (_all, last: string) => `${String.fromCharCode(last.charCodeAt(0) + 1)}=`),
+    ],
+  ],
+  [
+    'decodes hexadecimal digits',
+    {
+      name: 'hex',
+      sign: ({ timestamp }) => hexOf(sign(timestamp)),
+      verify: (signature, { timestamp }) => Buffer.from(signature, 'hex').equals(bytesOf(sign(timestamp))),
+    },
+    [
+      (text) => text.toUpperCase(),
+      (text) => text.replace(/^.{32}/, (half) => half.toUpperCase()),
+      (text) => `${text}=`,
+      (text) => `${text} `,
+    ],
+  ],
+  [
+    'decodes base64 and hexadecimal digits',
+    {
+      name: 'either',
+      sign: ({ timestamp }) => sign(timestamp),
+      verify: (signature, { timestamp }) =>
+        [bytesOf(signature), Buffer.from(signature, 'hex')].some((bytes) => bytes.equals(bytesOf(sign(timestamp)))),
+    },
+    [(text) => hexOf(text), (text) => hexOf(text).toUpperCase(), ...accepted],
+  ],
+  [
+    'takes a name of the scheme before the signature, and answers later',
+    {
+      name: 'prefixed',
+      sign: async ({ timestamp }) => `v1=${sign(timestamp)}`,
+      verify: async (signature, { timestamp }) => signature.toLowerCase().endsWith(sign(timestamp).toLowerCase()),
+    },
+    [(text) => text.slice(3), (text) => `v2=${text.slice(3)}`, (text) => text.toUpperCase()],
+  ],
+];
+
+const members: readonly ((signature: string) => object)[] = [
+  (signature) => ({ sec_key: signature }),
+  (signature) => ({ signature }),
+  (signature) => ({ sec_key: signature, signature }),
+];
+
+const formats = ['iso', 'epoch-ms', 'epoch-s'] as const;
+
+/** What the first pause, of up to 500 ms, can leave of the total time limit. */
+const leftAfterPause = Array.from({ length: 501 }, (_, pausedMs) => 120_000 - pausedMs);
+
+test.each(lenientSigners)(
+  'our own signature is reflected in every spelling that a signer accepts which %s',
+  async (_what, signer, spellings) => {
+    for (const jobTimestampFormat of formats) {
+      for (const spell of spellings) {
+        for (const member of members) {
+          for (const write of [(timestamp: unknown) => timestamp, String]) {
+            const reply = mirror(({ sec_key, timestamp }) => ({
+              ...member(spell(String(sec_key))),
+              timestamp: write(timestamp),
+            }));
+            const wire = { echoesTimestamp: false, jobTimestampFormat };
+            const { client } = clientOf(reply, { wire, signer, clock: passingClock(), maxRetries: 0 });
+            expect(await rejection(client.jobs.status(job))).toMatchObject({ code: 'signature', reason: 'reflected' });
+          }
+        }
+      }
+    }
+  },
+);
+
+test.each(lenientSigners)(
+  'the signature of an earlier request is reflected, too, by a signer which %s',
+  async (_what, signer, spellings) => {
+    for (const spell of spellings) {
+      let requests: readonly SentRequest[] = [];
+      const replayed: Reply = () => {
+        const { timestamp, sec_key } = requests[0]?.body ?? {};
+        return Response.json({
+          job_complete: true,
+          job_success: true,
+          job_id: 'job-1',
+          timestamp,
+          sec_key: spell(String(sec_key)),
+        });
+      };
+      const clock = recordingClock([30_000, ...leftAfterPause]);
+      const { client, sent } = clientOf([unavailable, replayed], { ...strictly, signer, clock });
+      requests = sent;
+      expect(await rejection(client.jobs.status(job))).toMatchObject({ code: 'signature', reason: 'reflected' });
+
+      const waiting = partsOf([unavailable, replayed], { signer, clock: recordingClock([30_000, ...leftAfterPause]) });
+      requests = waiting.sent;
+      const wait = waiting.createWait();
+      await rejection(waiting.poll(wait));
+      expect(await rejection(waiting.poll(wait))).toMatchObject({ code: 'signature', reason: 'reflected' });
+    }
+  },
+);
+
+test.each(lenientSigners)(
+  'in such a spelling it is honest where the service echoes the timestamp, with a signer which %s',
+  async (_what, signer, spellings) => {
+    for (const spell of spellings) {
+      const reply = mirror(({ sec_key }) => ({ sec_key: spell(String(sec_key)) }));
+      const { client } = clientOf(reply, { wire: { echoesTimestamp: true }, signer, maxRetries: 0 });
+      expect(await client.jobs.status(job)).toMatchObject({ state: 'succeeded' });
+    }
+  },
+);
+
+test('a signer that fails on our own signature ends the call', async () => {
+  const signer: Signer = {
+    ...lenient,
+    verify(signature, input) {
+      if (signature === sign(input.timestamp)) throw new Error('planted');
+      return lenient.verify(signature, input);
+    },
+  };
+  const reply = mirror(({ sec_key }) => ({ sec_key: ` ${sec_key}` }));
+  const { client } = clientOf(reply, { ...strictly, signer, maxRetries: 0 });
+
+  expect(await rejection(client.jobs.status(job))).toMatchObject({ code: 'config' });
 });
 
 test('in such a spelling it is reflected beside a good signature, too', async () => {
@@ -227,6 +345,34 @@ test.each([
     expect(seen.state).toBe('pending');
   },
 );
+
+test('a service with a key pair of its own may sign for the time of the request', async () => {
+  const [own, theirs] = [pairOf(), pairOf()];
+  const signer = ed25519({ secretKey: own.seed, servicePublicKey: theirs.publicKey });
+  for (const jobTimestampFormat of formats) {
+    const reply: Reply = ({ body: { timestamp } }) => {
+      const text = Buffer.from(`${timestamp}${partnerId}sid_request`);
+      const signature = nodeSign(null, text, theirs.privateKey).toString('base64');
+      return Response.json({ job_complete: false, timestamp, signature });
+    };
+    const { client, sent } = clientOf(reply, { wire: { echoesTimestamp: false, jobTimestampFormat }, signer });
+
+    expect((await client.jobs.status(job)).state).toBe('pending');
+    expect(sent).toHaveLength(1);
+  }
+});
+
+test('a service may sign for the millisecond of the request in another form of the timestamp', async () => {
+  const wire = { echoesTimestamp: false, jobTimestampFormat: 'epoch-ms' as const };
+  const reply: Reply = ({ body }) => {
+    const timestamp = new Date(Number(body.timestamp)).toISOString();
+    return Response.json({ job_complete: false, timestamp, signature: sign(timestamp) });
+  };
+  const { client, sent } = clientOf(reply, { wire });
+
+  expect((await client.jobs.status(job)).state).toBe('pending');
+  expect(sent).toHaveLength(1);
+});
 
 test('a reflection is recognised in the corrected time of a service whose clock is off', async () => {
   const hour = 60 * minute;
