@@ -7,11 +7,12 @@
 import type { ErrorFacts, Outcome } from '../errors/hosted-error.js';
 import type { HostedEvent, Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
+import type { OperationName } from '../protocol/routes.js';
+import type { TraceMessage } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
-import type { AgeNotice, ClockSkew } from './clock-skew.js';
-import type { Encoded, Operation, OperationFacts } from './operation.js';
-import type { SentSignatures } from './sent-signatures.js';
-import type { SigningTime, SigningTimes } from './signing-times.js';
+import type { ClockSkew } from './clock-skew.js';
+import type { Encoded, Operation } from './operation.js';
+import type { SentSignatures, SigningTime, SigningTimes } from './signing-times.js';
 
 /** The state that all calls of one client share. */
 export interface SharedState {
@@ -20,7 +21,8 @@ export interface SharedState {
   readonly skew: ClockSkew;
   readonly retryTokens: TokenBucket;
   readonly signingTimes: Readonly<Record<'links' | 'jobs', SigningTimes>>;
-  readonly noticeAge: AgeNotice;
+  /** Receives the signed time of every verified response. */
+  readonly noticeAge: (signedAt: Date, now: number) => void;
   /** Gives a random number from 0 to 1. */
   readonly random: () => number;
 }
@@ -49,52 +51,59 @@ export interface PartOf {
   readonly sent: SentSignatures | null;
 }
 
-/** A running call, with the types of its operation. */
-export interface RunningCall<Input, Output> extends CallFacts {
-  readonly operation: Operation<Input, Output>;
-  /** The caller's input and options, checked and copied. */
-  readonly input: Input;
-}
-
-/** The facts that stay the same in all attempts of a call. */
-export interface CallFacts {
+/** A call that has begun. Its input may be invalid. */
+export interface BegunCall {
   readonly shared: SharedState;
   /** All events of the call have this id. */
   readonly id: number;
-  readonly operation: OperationFacts;
+  readonly operation: Operation<unknown, unknown>;
+  /** The message of the call's trace; null if the channel of calls has no subscriber. */
+  readonly message: CallMessage | null;
+  /** When the call began, by the monotonic clock; missing if the input was invalid. */
+  readonly startedAt?: number;
+}
+
+/** The facts that stay the same in all attempts of a call. */
+export interface RunningCall<Input = unknown, Output = unknown> extends BegunCall {
+  readonly operation: Operation<Input, Output>;
+  /** The caller's input, checked and copied. */
+  readonly input: Input;
+  /** The caller's options, checked and copied. */
   readonly options: CallOptions;
   /** The request, without the fields that signing adds. */
   readonly encoded: Encoded;
-  /** When the call began, by the monotonic clock. */
   readonly startedAt: number;
   /** When the call began, in ms since the epoch, by this machine's clock. */
   readonly begunAt: number;
   /** When `totalTimeoutMs` is over, by the monotonic clock. */
   readonly endsAt: number;
   readonly part: PartOf | undefined;
-  /** The trace message, completed when the call ends; null if the channel of calls has no subscriber. */
-  readonly traced: CallTrace | null;
   /** Every signature that the call has sent. All calls of a wait share one list. */
   readonly sent: SentSignatures;
 }
 
-/** How a call ended. */
-export type CallOutcome = Extract<HostedEvent, { type: 'call' }>['outcome'];
-
-/** The facts about a call that has ended, for tracing. */
-export interface CallTrace {
+/**
+ * The message of the channel `hosted-client:call`. It names no person, job or link: of the URL, it has only the origin
+ * and the template of the path.
+ */
+export interface CallMessage extends TraceMessage {
+  readonly callId: number;
+  readonly operation: OperationName;
+  readonly method: string;
+  /** Scheme, host and port of the URL. */
+  readonly origin: string;
+  /** The path, with `{linkId}` in place of an id. */
+  readonly route: string;
   /** The HTTP status of the last response; null if there is none. */
   status: number | null;
   /** How many attempts were made. */
   attempts: number;
   /** How the call ended; null while it runs. */
-  outcome: CallOutcome | null;
-  /** The `code` of the error; null if the call succeeded or was aborted. */
-  errorCode: string | null;
+  outcome: Extract<HostedEvent, { type: 'call' }>['outcome'] | null;
 }
 
 /** One attempt of a call. */
-export interface Attempt<Call extends CallFacts = CallFacts> {
+export interface Attempt<Call extends RunningCall = RunningCall> {
   readonly call: Call;
   /** The number of the attempt in its call, from 1. */
   readonly number: number;

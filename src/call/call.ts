@@ -15,21 +15,18 @@ import type { Settings } from '../settings.js';
 import { type ApiPromise, beginOrReject, type CallResult, createApiPromise } from './api-promise.js';
 import {
   type Attempt,
-  type CallTrace,
+  type CallMessage,
   factsOf,
   outcomeWithoutResponse,
   type PartOf,
   type RunningCall,
   type SharedState,
 } from './attempt.js';
-import { createAgeNotice } from './clock-skew.js';
 import type { Operation } from './operation.js';
 import { checkInput, signRequest } from './request.js';
-import { readResponse } from './response.js';
+import { createAgeNotice, readResponse } from './response.js';
 import { createTokenBucket, reportFailure, runAttempts } from './retry.js';
-import { createSentSignatures } from './sent-signatures.js';
-import { createSigningTimes } from './signing-times.js';
-import { describeCall } from './tracing.js';
+import { createSentSignatures, createSigningTimes } from './signing-times.js';
 import { send } from './transport.js';
 
 /**
@@ -78,35 +75,49 @@ export function createCall(
     noticeAge: createAgeNotice(settings, telemetry.warn),
     random,
   };
-  return (operation, input, options, part) => createApiPromise(run(shared, operation, { input, options, part }));
-}
-
-interface Given {
-  readonly input: unknown;
-  readonly options: CallOptions | undefined;
-  readonly part: PartOf | undefined;
+  return (operation, input, options, part) => createApiPromise(run(shared, operation, input, options, part));
 }
 
 function run<Input, Output>(
   shared: SharedState,
   operation: Operation<Input, Output>,
-  given: Given,
+  ...given: readonly [input: unknown, options: CallOptions | undefined, part: PartOf | undefined]
 ): Promise<CallResult<Output>> {
   shared.telemetry.calls += 1;
-  const begun = { id: shared.telemetry.calls, shared, operation };
+  const id = shared.telemetry.calls;
   return trace(
     'call',
-    () => describeCall(begun),
-    (traced: CallTrace | null) => {
+    () => describeCall(id, operation, shared.settings),
+    (message: CallMessage | null) => {
       let call: RunningCall<Input, Output>;
       try {
-        call = beginCall({ ...begun, traced }, given);
+        call = beginCall({ id, shared, operation, message }, ...given);
       } catch (error) {
         return Promise.reject(error);
       }
       return runAttempts(call, runAttempt);
     },
   );
+}
+
+/** Describes a call for its trace, before its input is read. */
+function describeCall(
+  callId: number,
+  { name, route }: Pick<RunningCall['operation'], 'name' | 'route'>,
+  { baseUrls, wire }: Settings,
+): CallMessage {
+  return {
+    callId,
+    operation: name,
+    method: route.method,
+    // The path of the base URL is left out, because it may be secret.
+    origin: new URL(baseUrls[route.host]).origin,
+    route: route.path.replace('{brand}', wire.brand).replace('{list}', wire.listMarker),
+    status: null,
+    attempts: 0,
+    outcome: null,
+    errorCode: null,
+  };
 }
 
 async function runAttempt<Input, Output>(attempt: Attempt<RunningCall<Input, Output>>): Promise<CallResult<Output>> {
@@ -126,21 +137,21 @@ async function runAttempt<Input, Output>(attempt: Attempt<RunningCall<Input, Out
 
 /** @throws {HostedValidationError} when the input or the options are invalid. */
 function beginCall<Input, Output>(
-  begun: Pick<RunningCall<Input, Output>, 'id' | 'shared' | 'operation' | 'traced'>,
-  { input, options, part }: Given,
+  begun: Pick<RunningCall<Input, Output>, 'id' | 'shared' | 'operation' | 'message'>,
+  input: unknown,
+  options: CallOptions | undefined,
+  part: PartOf | undefined,
 ): RunningCall<Input, Output> {
-  const { shared, operation } = begun;
-  const { settings } = shared;
+  const { settings } = begun.shared;
   try {
-    const checked = checkInput(operation, { input, options, wire: settings.wire });
+    const checked = checkInput(begun.operation, { input, options, wire: settings.wire });
     // The first attempt begins with the call, so it uses these two times, too.
     const startedAt = settings.clock.elapsed();
-    const begunAt = settings.clock.now();
     return {
       ...begun,
       ...checked,
       startedAt,
-      begunAt,
+      begunAt: settings.clock.now(),
       endsAt: startedAt + (checked.options.totalTimeoutMs ?? settings.totalTimeoutMs),
       part,
       sent: part?.sent ?? createSentSignatures(settings.maxResponseAgeMs),

@@ -23,12 +23,6 @@ const tolerableMs = 60_000;
  */
 export const largestOffsetMs = 24 * 60 * 60 * 1000;
 
-/** When a response arrived, in ms since the epoch on this machine's clock, and how long it took. */
-export interface RoundTrip {
-  readonly receivedAt: number;
-  readonly tookMs: number;
-}
-
 /** The known difference between the clocks. */
 export interface ClockSkew {
   /**
@@ -36,8 +30,11 @@ export interface ClockSkew {
    * tolerable.
    */
   readonly offsetMs: number;
-  /** Learns from the headers of a response that rejected our authentication. Returns whether the offset changed. */
-  learn(headers: Headers, trip: RoundTrip): boolean;
+  /**
+   * Learns from the headers of a response that rejected our authentication. It arrived at `receivedAt`, in ms since the
+   * epoch by this machine's clock, after `tookMs`. Returns whether the offset changed.
+   */
+  learn(headers: Headers, trip: { readonly receivedAt: number; readonly tookMs: number }): boolean;
 }
 
 /** Remembers the difference between the clocks. With `'off'`, no difference is learned. */
@@ -45,7 +42,7 @@ export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
   const skew = { offsetMs: 0, learn };
   return skew;
 
-  function learn(headers: Headers, { receivedAt, tookMs }: RoundTrip): boolean {
+  function learn(headers: Headers, { receivedAt, tookMs }: Parameters<ClockSkew['learn']>[1]): boolean {
     // `!(… <= …)` instead of `>`: if `tookMs` is NaN, every comparison is false, and then nothing must be learned.
     if (mode === 'off' || !(tookMs <= longestRoundTripMs)) return false;
     // The best guess is that `Date` was written in the middle of the round trip.
@@ -93,37 +90,10 @@ function isTolerable(aheadMs: number): boolean {
   return Math.abs(aheadMs) <= tolerableMs;
 }
 
-function describeLength(ms: number): string {
+/** Writes a length of time in the largest unit that fits. */
+export function describeLength(ms: number): string {
   if (ms < 2_000) return `${Math.round(ms)} ms`;
   if (ms < 120_000) return `${Math.round(ms / 1_000)} s`;
   if (ms < 2 * 3_600_000) return `${Math.round(ms / 60_000)} min`;
   return ms < 2 * 86_400_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} days`;
-}
-
-/** The least time, in ms, between two log lines about nearly stale responses. */
-const noticeEveryMs = 3_600_000;
-
-/** Receives the signed time of every verified response. */
-export type AgeNotice = (signedAt: Date, now: number) => void;
-
-/**
- * Creates a function that receives the signed time of every verified response. If the difference between this time and
- * now is more than half of `maxResponseAgeMs`, later responses may be stale. The function then logs a warning, at most
- * once an hour.
- */
-export function createAgeNotice(
-  { maxResponseAgeMs, clock }: { readonly maxResponseAgeMs: number | false; readonly clock: { elapsed(): number } },
-  warn: (message: string) => void,
-): AgeNotice {
-  let quietUntil = Number.NEGATIVE_INFINITY;
-  return (signedAt, now) => {
-    if (maxResponseAgeMs === false) return;
-    const aheadMs = signedAt.getTime() - now;
-    if (Math.abs(aheadMs) <= maxResponseAgeMs / 2 || clock.elapsed() < quietUntil) return;
-    quietUntil = clock.elapsed() + noticeEveryMs;
-    const side = aheadMs > 0 ? 'ahead of' : 'behind';
-    warn(
-      `a response was signed ${describeLength(Math.abs(aheadMs))} ${side} this machine's clock, and "maxResponseAgeMs" allows at most ${describeLength(maxResponseAgeMs)}: set the clock (NTP)`,
-    );
-  };
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type ConnectionFailure, describeConnectionFailure } from '../runtime/connection-failure.js';
+import type { ConnectionFailure } from '../runtime/connection-failure.js';
 import { readProcessFacts } from '../runtime/env-proxy.js';
 import { platformFetch } from '../runtime/fetch.js';
 import { findUnusedProxy } from '../runtime/unused-proxy.js';
@@ -13,24 +13,11 @@ import type { Settings } from '../settings.js';
 import { hasBlanks } from '../signing/hmac-sha256.js';
 import { describeSkew } from './clock-skew.js';
 
-/** What is wrong, and what to do about it; null if there is no advice. */
-type Explanation = readonly [what: string, advice: string | null];
-
-/** The facts about a request without a response, and the reason in words. */
-export interface ExplainedFailure extends ConnectionFailure {
-  readonly why: string;
-}
-
-/** Explains why a request has no response, from the error that `fetch` threw. */
-export function explainFailure(error: unknown, origin: string, settings: Settings): ExplainedFailure {
-  const failure = describeConnectionFailure(error, settings.fetch === platformFetch);
-  return { ...failure, why: explainConnection(failure, origin, settings) };
-}
-
 /** The last advice of every explanation: this command tests each part of the configuration. */
 export const adviceToDiagnose = '"npx hosted-client doctor" checks the rest of the configuration';
 
-function explainConnection(failure: ConnectionFailure, origin: string, { fetch }: Settings): string {
+/** Explains why a request has no response. */
+export function explainFailure(failure: ConnectionFailure, origin: string, { fetch }: Settings): string {
   const [what, advice] = explain(failure, origin);
   const reason = failure.reason === null ? '' : ` (${failure.reason})`;
   const isPlatforms = fetch === platformFetch || fetch === globalThis.fetch;
@@ -38,7 +25,11 @@ function explainConnection(failure: ConnectionFailure, origin: string, { fetch }
   return [`${what}${reason}${advice ? `: ${advice}` : ''}`, ...hints, adviceToDiagnose].join('; ');
 }
 
-function explain({ reason, step, isNotSent }: ConnectionFailure, origin: string): Explanation {
+// What is wrong, and what to do about it; null if there is no advice.
+function explain(
+  { reason, step, isNotSent }: ConnectionFailure,
+  origin: string,
+): readonly [what: string, advice: string | null] {
   const like = reason ?? codeFor(step);
   const row = like === null ? undefined : explanations.find(([codes]) => codes.split(' ').includes(like));
   if (row) {
@@ -145,16 +136,14 @@ function hintsAboutFetch(failure: ConnectionFailure, origin: string): readonly s
  */
 const unsuspiciousMs = 5_000;
 
-/** The facts about a response that rejected our signature. */
-export interface Rejection {
-  readonly headers: Headers;
-  readonly now: number;
-  /** How long the response took, in ms. */
-  readonly tookMs: number;
-}
-
-/** Lists possible reasons why the service does not accept a signature, each with what to do. */
-export function explainRejection({ headers, now, tookMs }: Rejection, settings: Settings): readonly string[] {
+/**
+ * Lists possible reasons why the service does not accept a signature, each with what to do. The response arrived at
+ * `now`, after `tookMs`.
+ */
+export function explainRejection(
+  { headers, now, tookMs }: { readonly headers: Headers; readonly now: number; readonly tookMs: number },
+  settings: Settings,
+): readonly string[] {
   const { partnerId, signer } = settings;
   const hints: string[] = [];
   if (hasBlanks(signer)) hints.push('the key contains a blank: copy it again');

@@ -12,23 +12,19 @@ import type { Report } from '../protocol/scalars.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
 
 /** One operation: how checked input becomes a request, and how a response becomes the public value. */
-export interface Operation<Input, Output> extends OperationFacts {
-  /** The schema of the caller's input. */
-  readonly request: z.ZodMiniType<Input>;
-  /** Writes the body, without the fields that signing adds, and gives the link id for the path. */
-  encode(input: Input, wire: Wire): Encoded;
-  /** Reads the response to `input`. The value is used only if nothing was reported. */
-  decode(response: Properties, input: Input, context: DecodeContext): Output;
-}
-
-/** The facts about an operation that do not depend on its input or its response. */
-export interface OperationFacts {
+export interface Operation<Input, Output> {
   readonly name: OperationName;
   readonly route: Route;
   /** Whether running the operation twice has the same effect as running it once. */
   readonly repeatable: boolean;
   /** Whether the response must have a signature. With `'if present'`, a response without a signature is accepted. */
   readonly signedResponse: 'required' | 'if present';
+  /** The schema of the caller's input. */
+  readonly request: z.ZodMiniType<Input>;
+  /** Writes the body, without the fields that signing adds, and gives the link id for the path. */
+  encode(input: Input, wire: Wire): Encoded;
+  /** Reads the response to `input`. The value is used only if nothing was reported. */
+  decode(response: Properties, input: Input, context: DecodeContext): Output;
 }
 
 /** A request, before it is signed. */

@@ -13,15 +13,11 @@ import { timeOf } from '../signing/verify.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions } from '../validation/input.js';
 import type { Attempt, RunningCall } from './attempt.js';
-import type { Operation, OperationFacts } from './operation.js';
-import { rememberSent } from './sent-signatures.js';
-import { correctTime, writeTimestamp } from './signing-times.js';
+import type { Operation } from './operation.js';
+import { correctTime, rememberSent, writeTimestamp } from './signing-times.js';
 
 const checkedOptions = inputObject(callOptions);
 const noOptions = check(checkedOptions, {});
-
-/** The checked input and options of a call. */
-export type CheckedInput<Input> = Pick<RunningCall<Input, never>, 'input' | 'encoded' | 'options'>;
 
 /**
  * Checks the input and the options of a call, and copies them. A later change by the caller has no effect.
@@ -29,9 +25,9 @@ export type CheckedInput<Input> = Pick<RunningCall<Input, never>, 'input' | 'enc
  * @throws {HostedValidationError} with every problem of the input and the options.
  */
 export function checkInput<Input>(
-  operation: OperationFacts & Pick<Operation<Input, never>, 'request' | 'encode'>,
+  operation: Operation<Input, unknown>,
   given: { readonly input: unknown; readonly options: unknown; readonly wire: Wire },
-): CheckedInput<Input> {
+): Pick<RunningCall<Input>, 'input' | 'encoded' | 'options'> {
   const { wire } = given;
   const input = check(operation.request, given.input);
   const options = given.options === undefined ? noOptions : check(checkedOptions, given.options);

@@ -8,14 +8,14 @@
 
 import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
 import { collectIn, type ErrorFacts, type Issue } from '../errors/hosted-error.js';
+import type { SignatureReason, UnusableReason } from '../errors/messages.js';
 import { detachFromPrototype, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import type { CallResult, ResponseInfo } from './api-promise.js';
-import type { Attempt, RunningCall } from './attempt.js';
-import { describeOffset, describeSkew } from './clock-skew.js';
+import type { Attempt, RunningCall, SharedState } from './attempt.js';
+import { describeLength, describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, isWebPage, type Received, requestIdIn, webPage } from './error-from-response.js';
-import { createNoObject, createUnverified, type Source } from './reading-errors.js';
-import { findSentFor, wasSent } from './sent-signatures.js';
+import { findSentFor, wasSent } from './signing-times.js';
 import type { TransportResponse } from './transport.js';
 
 /**
@@ -43,15 +43,15 @@ export function readResponse<Input, Output>(
     throw error;
   }
 
-  const source = sourceOf(received);
+  const errors = errorsOf(received);
   const { flaw } = response;
-  if (flaw === 'redirect' || flaw === 'too_large') throw source.createUnusable(flaw);
-  if (flaw === 'not_utf8' || properties === null) throw createNoObject(flaw ? undefined : json, source);
+  if (flaw === 'redirect' || flaw === 'too_large') throw errors.createUnusable(flaw);
+  if (flaw === 'not_utf8' || properties === null) throw createNoObject(flaw ? undefined : json, errors);
   const finish = (signedAt: Date | null): CallResult<Output> => {
     const info = infoOf(received);
-    return { data: decode(properties, signedAt, { attempt, source }), response: info };
+    return { data: decode(properties, signedAt, { attempt, errors }), response: info };
   };
-  const signedAt = verifyResponse(properties, received, source);
+  const signedAt = verifyResponse(properties, received, errors);
   return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
 }
 
@@ -75,7 +75,7 @@ function learnSkew({ response, attempt }: Received): void {
   if (skew.learn(response.headers, trip)) telemetry.warn(describeOffset(skew.offsetMs));
 }
 
-function sourceOf({ response, attempt, requestId }: Received): Source {
+function errorsOf({ response, attempt, requestId }: Received): ReadingErrors {
   const { operation } = attempt.call;
   const facts = (): ErrorFacts => ({
     operation: operation.name,
@@ -104,7 +104,7 @@ function sourceOf({ response, attempt, requestId }: Received): Source {
 function verifyResponse(
   properties: Properties,
   { response, attempt }: Received,
-  source: Source,
+  errors: ReadingErrors,
 ): Date | null | Promise<Date | null> {
   const { operation, sent, shared } = attempt.call;
   const { maxResponseAgeMs, partnerId, signer, wire } = shared.settings;
@@ -115,7 +115,7 @@ function verifyResponse(
   if (!isRequired && signatures.every((signature) => wasSent(sent, signature))) return null;
   // Both sides sign with the same key, so anyone who has seen one of our signatures can send it back to us.
   const rejectsOwn = isRequired && !wire.echoesTimestamp;
-  if (rejectsOwn && signatures.some((signature) => wasSent(sent, signature))) throw source.createUntrusted('reflected');
+  if (rejectsOwn && signatures.some((signature) => wasSent(sent, signature))) throw errors.createUntrusted('reflected');
   const signed = isRequired
     ? properties
     : detachFromPrototype(Object.fromEntries(Object.entries(properties).filter(([, value]) => !wasSent(sent, value))));
@@ -124,21 +124,21 @@ function verifyResponse(
   const accept = (signedAt: Date | null): Date | null => {
     // The signature may be one that was forgotten.
     if (rejectsOwn && signedAt !== null && signedAt.getTime() <= sent.forgottenUntil) {
-      throw source.createUntrusted('stale');
+      throw errors.createUntrusted('stale');
     }
     if (signedAt !== null) shared.noticeAge(signedAt, now);
     return signedAt;
   };
   return afterVerdict(verifySigned(signed, verification), (verdict) => {
-    if (!verdict.isVerified) throw createUnverified(verdict.reason, source);
+    if (!verdict.isVerified) throw createUnverified(verdict.reason, errors);
     const { signedAt } = verdict;
     const own = rejectsOwn ? findSentFor(sent, signedAt) : undefined;
     if (own === undefined) return accept(signedAt);
     // The response was signed for the time of a request. Where our own signature would be accepted in its place, the
     // given one may be ours in another spelling.
     return afterVerdict(verifySigned({ timestamp: signed.timestamp, signature: own }, verification), (ownVerdict) => {
-      if (ownVerdict.isVerified) throw source.createUntrusted('reflected');
-      if (ownVerdict.reason === 'signer threw') throw createUnverified(ownVerdict.reason, source);
+      if (ownVerdict.isVerified) throw errors.createUntrusted('reflected');
+      if (ownVerdict.reason === 'signer threw') throw createUnverified(ownVerdict.reason, errors);
       return accept(signedAt);
     });
   });
@@ -155,19 +155,66 @@ function afterVerdict<T>(
 function decode<Input, Output>(
   properties: Properties,
   signedAt: Date | null,
-  from: { readonly attempt: Attempt<RunningCall<Input, Output>>; readonly source: Source },
+  from: { readonly attempt: Attempt<RunningCall<Input, Output>>; readonly errors: ReadingErrors },
 ): Output {
   const { operation, input, shared } = from.attempt.call;
   const shape: Issue[] = [];
   const mismatch: Issue[] = [];
   const reports = { report: collectIn(shape), reportMismatch: collectIn(mismatch) };
   const value = operation.decode(properties, input, { wire: shared.settings.wire, signedAt, ...reports });
-  if (shape.length > 0) throw from.source.createUnusable('shape', shape);
-  if (mismatch.length > 0) throw from.source.createUnusable('mismatch', mismatch);
+  if (shape.length > 0) throw from.errors.createUnusable('shape', shape);
+  if (mismatch.length > 0) throw from.errors.createUnusable('mismatch', mismatch);
   return value;
 }
 
 function infoOf({ response, attempt, requestId }: Received): ResponseInfo {
   const { status, headers, text } = response;
   return { status, headers, requestId, attempts: attempt.number, rawBody: () => text };
+}
+
+/** Creates the errors about a response or a callback that is being read. */
+export interface ReadingErrors {
+  createUnusable(reason: UnusableReason, issues?: readonly Issue[]): HostedResponseError;
+  createUntrusted(reason: SignatureReason): HostedSignatureError;
+  createConfigError(issues: readonly Issue[]): HostedConfigError;
+}
+
+/** Creates the error about a body that is not a JSON object. If the body was not JSON, `json` is undefined. */
+export function createNoObject(json: unknown, errors: ReadingErrors): HostedResponseError {
+  if (json === undefined) return errors.createUnusable('malformed');
+  return errors.createUnusable('shape', [{ path: '', message: 'must be an object' }]);
+}
+
+/** Creates the error about a signature that could not be verified. */
+export function createUnverified(
+  reason: SignatureReason | 'signer threw',
+  errors: ReadingErrors,
+): HostedSignatureError | HostedConfigError {
+  if (reason !== 'signer threw') return errors.createUntrusted(reason);
+  return errors.createConfigError([{ path: 'signer', message: 'must not throw from verify(), but did' }]);
+}
+
+/** The least time, in ms, between two log lines about nearly stale responses. */
+const noticeEveryMs = 3_600_000;
+
+/**
+ * Creates a function that receives the signed time of every verified response. If the difference between this time and
+ * now is more than half of `maxResponseAgeMs`, later responses may be stale. The function then logs a warning, at most
+ * once an hour.
+ */
+export function createAgeNotice(
+  { maxResponseAgeMs, clock }: { readonly maxResponseAgeMs: number | false; readonly clock: { elapsed(): number } },
+  warn: (message: string) => void,
+): SharedState['noticeAge'] {
+  let quietUntil = Number.NEGATIVE_INFINITY;
+  return (signedAt, now) => {
+    if (maxResponseAgeMs === false) return;
+    const aheadMs = signedAt.getTime() - now;
+    if (Math.abs(aheadMs) <= maxResponseAgeMs / 2 || clock.elapsed() < quietUntil) return;
+    quietUntil = clock.elapsed() + noticeEveryMs;
+    const side = aheadMs > 0 ? 'ahead of' : 'behind';
+    warn(
+      `a response was signed ${describeLength(Math.abs(aheadMs))} ${side} this machine's clock, and "maxResponseAgeMs" allows at most ${describeLength(maxResponseAgeMs)}: set the clock (NTP)`,
+    );
+  };
 }

@@ -13,11 +13,12 @@ import { completeMessage } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import {
   type Attempt,
-  type CallFacts,
-  type CallOutcome,
+  type BegunCall,
+  type CallMessage,
   factsOf,
   outcomeWithoutResponse,
   type PastAttempt,
+  type RunningCall,
   type TokenBucket,
 } from './attempt.js';
 
@@ -26,7 +27,7 @@ import {
  *
  * @throws the error of the last attempt, or the reason of the caller's signal.
  */
-export async function runAttempts<Call extends CallFacts, Output>(
+export async function runAttempts<Call extends RunningCall, Output>(
   call: Call,
   runAttempt: (attempt: Attempt<Call>) => Promise<Output>,
 ): Promise<Output> {
@@ -84,14 +85,14 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<PastAttemp
  * @throws when `sleep` of the caller's clock fails. If the clock threw a HostedError, this error is thrown, otherwise
  * `error`.
  */
-async function pause({ options, shared }: CallFacts, delayMs: number, error: AnyHostedError): Promise<void> {
+async function pause({ options, shared }: RunningCall, delayMs: number, error: AnyHostedError): Promise<void> {
   await sleepAbortably(shared.settings.clock, delayMs, options.signal).catch((failure: unknown) => {
     options.signal?.throwIfAborted();
     throw isHostedError(failure) ? failure : error;
   });
 }
 
-function beginAttempt<Call extends CallFacts>(call: Call, history: readonly PastAttempt[]): Attempt<Call> {
+function beginAttempt<Call extends RunningCall>(call: Call, history: readonly PastAttempt[]): Attempt<Call> {
   const { settings, skew } = call.shared;
   const { clock } = settings;
   return {
@@ -114,19 +115,15 @@ function mayHaveHadEffect({ outcome, code }: AnyHostedError): boolean {
 }
 
 // The error of a failed clock or signer has no facts about the call, so this function adds them.
-function completeError(caught: AnyHostedError, { operation }: EndedCall, attempt: Attempt | null): AnyHostedError {
+function completeError(caught: AnyHostedError, { operation }: BegunCall, attempt: Attempt | null): AnyHostedError {
   if (caught.code !== 'config' || caught.operation !== null) return caught;
   if (attempt === null) return new HostedConfigError(caught.issues, { operation: operation.name });
   const outcome = attempt.progress === 'answered' ? 'answered' : outcomeWithoutResponse(attempt);
   return new HostedConfigError(caught.issues, { ...factsOf(attempt, outcome), retryable: false });
 }
 
-/** The facts about a call that has ended. `startedAt` is missing if the input was invalid. */
-export type EndedCall = Pick<CallFacts, 'id' | 'operation' | 'shared' | 'traced'> &
-  Partial<Pick<CallFacts, 'startedAt'>>;
-
 /** Reports that a call failed. Returns the error to throw. This error names the operation. */
-export function reportFailure(caught: unknown, call: EndedCall, attempt: Attempt | null): AnyHostedError {
+export function reportFailure(caught: unknown, call: BegunCall, attempt: Attempt | null): AnyHostedError {
   if (!isHostedError(caught)) {
     reportEnd(call, attempt === null ? 'not_sent' : outcomeWithoutResponse(attempt), attempt, 'error');
     throw caught;
@@ -143,14 +140,14 @@ export function reportFailure(caught: unknown, call: EndedCall, attempt: Attempt
  * Reports that a call has ended after `attempt`, and completes its trace. `errorCode` is null if there was no error.
  */
 function reportEnd(
-  call: EndedCall,
-  outcome: CallOutcome,
+  call: BegunCall,
+  outcome: NonNullable<CallMessage['outcome']>,
   attempt: Attempt | null,
   errorCode: string | null = null,
 ): void {
-  const { id: callId, operation, shared, traced } = call;
+  const { id: callId, operation, shared, message } = call;
   const attempts = attempt?.number ?? 0;
-  if (traced) completeMessage(traced, { status: attempt?.status ?? null, attempts, outcome, errorCode });
+  if (message) completeMessage(message, { status: attempt?.status ?? null, attempts, outcome, errorCode });
   shared.telemetry.report?.({
     type: 'call',
     callId,
@@ -170,15 +167,8 @@ function durationSince(startedAt: number | undefined, { elapsed }: WaitingClock)
   }
 }
 
-/** How a failed attempt is retried. */
-interface Retry {
-  /** How long to wait before the retry, in ms. */
-  readonly delayMs: number;
-  readonly retriedFor: PastAttempt['retriedFor'];
-}
-
-/** Chooses the retry after a failed attempt; null if there is none. */
-function chooseRetry(error: AnyHostedError, attempt: Attempt): Retry | null {
+/** Chooses the retry after a failed attempt, and the pause before it, in ms; null if there is none. */
+function chooseRetry(error: AnyHostedError, attempt: Attempt) {
   const { endsAt, shared } = attempt.call;
   const retry = chooseNewSignature(error, attempt) ?? chooseRepeat(error, attempt);
   // If the delay is longer than the time that the call has left, the call fails now. A later timeout would hide the
@@ -191,17 +181,17 @@ function chooseRetry(error: AnyHostedError, attempt: Attempt): Retry | null {
 // A new signature helps in two cases. In the first case, the service signed its response for the time of our request,
 // so request and response have the same signature. This can happen by chance, and the retry is signed for a different
 // time. In the second case, the service rejected the time that we signed, and now the correct time is known.
-function chooseNewSignature(error: AnyHostedError, attempt: Attempt): Retry | null {
+function chooseNewSignature(error: AnyHostedError, attempt: Attempt) {
   const { operation, part, shared } = attempt.call;
   const isResigned = attempt.history.some(({ retriedFor }) => retriedFor !== 'error');
   if (isResigned || (isLast(attempt) && part === undefined)) return null;
   const { passingMs } = shared.signingTimes[operation.route.host];
-  if (isReflected(error)) return { delayMs: passingMs, retriedFor: 'collision' };
+  if (isReflected(error)) return { delayMs: passingMs, retriedFor: 'collision' } as const;
   const isTimeCorrected = error.code === 'authentication' && shared.skew.offsetMs !== attempt.offsetMs;
-  return isTimeCorrected ? { delayMs: 0, retriedFor: 'clock' } : null;
+  return isTimeCorrected ? ({ delayMs: 0, retriedFor: 'clock' } as const) : null;
 }
 
-function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
+function chooseRepeat(error: AnyHostedError, attempt: Attempt) {
   if (isLast(attempt) || !error.retryable || isReflected(error)) return null;
   const longestMs = Math.min(backOff.longestMs, backOff.firstMs * 2 ** (attempt.number - 1));
   const retryAfterMs = Number(readProperty(error, 'retryAfterMs') ?? 0);
@@ -209,7 +199,7 @@ function chooseRepeat(error: AnyHostedError, attempt: Attempt): Retry | null {
   // reject an earlier retry, and a long sleep would look like a call that hangs.
   if (retryAfterMs > assumedMaxRetryAfterMs) return null;
   const drawnMs = Math.floor(attempt.call.shared.random() * longestMs);
-  return { delayMs: Math.max(drawnMs, retryAfterMs), retriedFor: 'error' };
+  return { delayMs: Math.max(drawnMs, retryAfterMs), retriedFor: 'error' } as const;
 }
 
 function isLast({ number, call }: Attempt): boolean {

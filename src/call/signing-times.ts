@@ -1,8 +1,8 @@
 /**
- * Chooses the time that a request is signed for, and formats it. Both sides sign the same text with one key. If a
- * response is signed for the time of its request, it has the request's own signature: a collision. Even a genuine
- * response then looks as if someone had sent the request back to us, and it is rejected as reflected (docs/protocol.md
- * §5). So requests are signed for times that the service is unlikely to use.
+ * Chooses the time that a request is signed for, formats it, and remembers the signature. Both sides sign the same text
+ * with one key, so a response to a request of the same time has the request's own signature: a collision, which looks as
+ * if someone had sent our signature back to us (docs/protocol.md §5). Requests are therefore signed for times that the
+ * service is unlikely to use.
  *
  * @module
  */
@@ -59,15 +59,14 @@ export function correctTime(time: number, offsetMs: number, now: number): number
 }
 
 /**
- * The signed form and the sent form of a timestamp. Both have the same characters, but the sent form may be a number.
+ * Formats a time for link operations or for job status, in the format that `wire` has for them. The signed form and the
+ * sent form have the same characters, but the sent form may be a number.
  */
-export interface Timestamp {
-  readonly signed: string;
-  readonly sent: string | number;
-}
-
-/** Formats a time for link operations or for job status. The options in `wire` determine the format. */
-export function writeTimestamp(ms: number, host: 'links' | 'jobs', wire: Wire): Timestamp {
+export function writeTimestamp(
+  ms: number,
+  host: 'links' | 'jobs',
+  wire: Wire,
+): { readonly signed: string; readonly sent: string | number } {
   const format = host === 'links' ? wire.timestampFormat : wire.jobTimestampFormat;
   if (format === 'iso') {
     const iso = new Date(ms).toISOString();
@@ -82,9 +81,8 @@ const ignoredStepMs = 300_000;
 /** After a collision, the signed time is this many ms before `now`. */
 const backMs = 1_000;
 /**
- * A request collides if the timestamp of its response is exactly `leadMs` ahead of the time when the request was made.
- * The timestamp of a response is ahead of the time when its request was made. For one service, this distance in ms is
- * always about the same. So if two leads differ by at least this, in ms, only one of them can cause collisions.
+ * A service's timestamps are always about equally far ahead of the requests, so only one of two leads that differ by
+ * this much, in ms, can cause collisions.
  */
 const minDistanceMs = 250;
 
@@ -149,4 +147,58 @@ function createSeconds(): SigningTimes {
       return { ...collided, time: collided.time - (isPoll ? pollStepMs : 1_000) };
     },
   };
+}
+
+/**
+ * The signatures that were sent recently. The fields are plain arrays to save memory, because each wait has its own
+ * record of this type, and there may be a million waits.
+ */
+export interface SentSignatures {
+  /** The greatest age, in ms, at which a response is still fresh; false if any age is accepted. */
+  readonly maxAgeMs: number | false;
+  /** The signatures, in the order in which they were sent. */
+  readonly signatures: string[];
+  /** The times that these signatures cover, in ms since the epoch, as they are read from a timestamp. */
+  readonly times: number[];
+  /** The latest time for which a forgotten signature was made, in ms since the epoch. */
+  forgottenUntil: number;
+}
+
+/**
+ * Creates an empty list. A signature is forgotten after `maxAgeMs`, when a response with the same timestamp is no
+ * longer fresh. If any age is accepted, no signature is forgotten. If the clock is set back, a response with a
+ * forgotten signature would be fresh again. So a response is trusted only if its timestamp is after `forgottenUntil`.
+ */
+export function createSentSignatures(maxAgeMs: number | false): SentSignatures {
+  return { maxAgeMs, signatures: [], times: [], forgottenUntil: Number.NEGATIVE_INFINITY };
+}
+
+/** Remembers a signature that is sent at `now` and covers the time `signedFor`, both in ms since the epoch. */
+export function rememberSent(
+  sent: SentSignatures,
+  signature: string,
+  { signedFor, now }: { readonly signedFor: number; readonly now: number },
+): void {
+  const { maxAgeMs, signatures, times } = sent;
+  // The list is in the order of sending, so nearly all signatures after the first fresh one are fresh, too.
+  while (maxAgeMs !== false) {
+    const [oldest] = times;
+    // `!(… > …)` instead of `<=`: with NaN, every comparison is false, and then nothing must be forgotten.
+    if (oldest === undefined || !(now - oldest > maxAgeMs)) break;
+    sent.forgottenUntil = Math.max(sent.forgottenUntil, oldest);
+    times.shift();
+    signatures.shift();
+  }
+  signatures.push(signature);
+  times.push(signedFor);
+}
+
+/** Whether a signature is remembered, with every character unchanged. */
+export function wasSent({ signatures }: SentSignatures, signature: unknown): boolean {
+  return signatures.includes(signature as string);
+}
+
+/** The remembered signature for a time; undefined if there is none. */
+export function findSentFor({ signatures, times }: SentSignatures, time: Date | null): string | undefined {
+  return time === null ? undefined : signatures[times.lastIndexOf(time.getTime())];
 }

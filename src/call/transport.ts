@@ -8,13 +8,15 @@
 import { HostedConnectionError } from '../errors/errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
+import { type ConnectionFailure, describeConnectionFailure } from '../runtime/connection-failure.js';
+import { platformFetch } from '../runtime/fetch.js';
 import { lazyModule } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import { shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
-import { type Attempt, type CallFacts, factsOf, outcomeWithoutResponse } from './attempt.js';
-import { type ExplainedFailure, explainFailure } from './explanations.js';
-import type { Encoded, OperationFacts } from './operation.js';
+import { type Attempt, factsOf, outcomeWithoutResponse, type RunningCall } from './attempt.js';
+import { explainFailure } from './explanations.js';
+import type { Encoded } from './operation.js';
 import type { RequestSignature } from './request.js';
 
 /** A response, usable or not. */
@@ -32,8 +34,6 @@ export interface TransportResponse extends ReceivedResponse {
 
 /** Importing ky makes Node load Node's own fetch (about 30 ms), so ky is imported with the first request. */
 const loadKy = lazyModule('ky', async () => (await import('ky')).default);
-
-type Ky = Awaited<ReturnType<typeof loadKy>>;
 
 /**
  * At most this many bytes of an error response's body are read. More bytes would not explain the error better.
@@ -55,8 +55,8 @@ export async function send(
   const { settings } = shared;
   const ky = loadKy.value ?? (await loadKy().catch(() => null));
   signal.throwIfAborted();
-  if (ky === null) throw createConnectionError(attempt, notLoaded);
-  let received: UntimedResponse;
+  if (ky === null) throw createConnectionError(attempt, notLoaded, 'the code that sends requests could not be loaded');
+  let received: Omit<TransportResponse, 'receivedAt'>;
   try {
     const response = await fetchWith(ky, attempt, signed, signal);
     received = await readWhole(response, settings, signal);
@@ -66,28 +66,33 @@ export async function send(
     // The request could not be written, so no connection failed.
     if (attempt.progress === 'not sent') throw error;
     const { origin } = new URL(settings.baseUrls[operation.route.host]);
-    throw createConnectionError(attempt, explainFailure(error, origin, settings));
+    const failure = describeConnectionFailure(error, settings.fetch === platformFetch);
+    throw createConnectionError(attempt, failure, explainFailure(failure, origin, settings));
   }
   attempt.progress = 'answered';
   // The clock is read here, because an error of the caller's clock is not an error of the connection.
   return { ...received, receivedAt: settings.clock.now() };
 }
 
-type UntimedResponse = Omit<TransportResponse, 'receivedAt'>;
-
-function fetchWith(ky: Ky, attempt: Attempt, signed: RequestSignature, signal: AbortSignal): Promise<Response> {
-  const { id: callId, operation, shared } = attempt.call;
-  const { fetch } = shared.settings;
-  const { url, method, headers, body } = createRequest(attempt.call, signed);
+function fetchWith(
+  ky: Awaited<ReturnType<typeof loadKy>>,
+  attempt: Attempt,
+  signed: RequestSignature,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { id: callId, operation, encoded, shared } = attempt.call;
+  const { settings } = shared;
+  const url = urlOf(operation, encoded, settings);
+  const { method } = operation.route;
   const shadows = shadowPollution();
+  const init: FetchInit = { ...shadows, ...createRequest(attempt.call, signed), method, redirect: 'manual', signal };
   shared.telemetry.report?.({ type: 'request', callId, operation: operation.name, attempt: attempt.number });
   attempt.progress = 'sent';
   const fetchOnce = () => {
     // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
     signal.throwIfAborted();
-    const init: FetchInit = { ...shadows, method, headers, body, redirect: 'manual', signal };
     // A custom fetch may resolve with an object of any class. Only the properties in `FetchResponse` are read.
-    return fetch(url, init) as Promise<Response>;
+    return settings.fetch(url, init) as Promise<Response>;
   };
   // ky is not used while `Object.prototype` is polluted, because ky would read options and hooks from it.
   if (Object.keys(shadows).length > 0) return fetchOnce();
@@ -104,32 +109,22 @@ function fetchWith(ky: Ky, attempt: Attempt, signed: RequestSignature, signal: A
   });
 }
 
-interface WrittenRequest {
-  readonly url: string;
-  readonly method: string;
-  /** A custom fetch may change these headers, so no other request has them. */
-  readonly headers: Record<string, string>;
-  readonly body: string;
-}
-
 const ownHeaders = { accept: 'application/json', 'content-type': 'application/json' };
 
+/** Writes the headers and the body. A custom fetch may change the headers, so no other request has them. */
 function createRequest(
-  { encoded, operation, options, shared }: CallFacts,
+  { encoded, operation, options, shared }: RunningCall,
   { timestamp, signature }: RequestSignature,
-): WrittenRequest {
+): Pick<FetchInit, 'headers' | 'body'> {
   const { partnerId, userAgent, wire } = shared.settings;
-  const { host, method } = operation.route;
-  const field = host === 'links' ? 'signature' : wire.jobSignatureMember;
+  const field = operation.route.host === 'links' ? 'signature' : wire.jobSignatureMember;
   return {
-    url: urlOf(operation, encoded, shared.settings),
-    method,
     headers: { ...ownHeaders, 'user-agent': userAgent, ...options.headers },
     body: writeJson({ ...encoded.body, partner_id: partnerId, timestamp, [field]: signature }),
   };
 }
 
-function urlOf({ route }: OperationFacts, { linkId }: Encoded, { baseUrls, wire }: Settings): string {
+function urlOf({ route }: RunningCall['operation'], { linkId }: Encoded, { baseUrls, wire }: Settings): string {
   const id = linkId ?? '';
   const path = route.path.replace('{brand}', wire.brand).replace('{list}', wire.listMarker).replace('{linkId}', id);
   return baseUrls[route.host] + path;
@@ -139,7 +134,7 @@ async function readWhole(
   response: Response,
   { maxResponseBytes }: Settings,
   signal: AbortSignal,
-): Promise<UntimedResponse> {
+): Promise<Omit<TransportResponse, 'receivedAt'>> {
   // A caller's own fetch may resolve with anything.
   if (typeof response?.headers?.get !== 'function') throw new TypeError('fetch resolved with no response');
   const { status, headers } = response;
@@ -154,18 +149,12 @@ async function readWhole(
   return { status, headers, text: decodeLossy(bytes), flaw: isWhole ? 'not_utf8' : 'too_large' };
 }
 
-type Failure = Omit<ExplainedFailure, 'step'>;
-
-const notLoaded: Failure = {
-  reason: null,
-  isNotSent: true,
-  isLasting: false,
-  why: 'the code that sends requests could not be loaded',
-};
+const notLoaded: ConnectionFailure = { reason: null, step: null, isNotSent: true, isLasting: false };
 
 function createConnectionError(
   attempt: Attempt,
-  { reason, isNotSent, isLasting, why }: Failure,
+  { reason, isNotSent, isLasting }: ConnectionFailure,
+  why: string,
 ): HostedConnectionError {
   const { history } = attempt;
   const outcome = outcomeWithoutResponse({ progress: isNotSent ? 'not sent' : attempt.progress, history });

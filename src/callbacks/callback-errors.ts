@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Source } from '../call/reading-errors.js';
+import type { ReadingErrors } from '../call/response.js';
 import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
 
@@ -19,7 +19,7 @@ const staleness =
   'it was signed too far in the past or in the future; the limit is "maxAgeMs", or "maxHintAgeMs" in a handler that confirms';
 
 /** Creates the errors about the content of a callback. */
-export const callbackSource: Source = {
+export const callbackErrors: ReadingErrors = {
   createUnusable(reason, issues = []) {
     const why = reason === 'too_large' ? 'it is larger than "maxBytes"' : undefined;
     return new HostedResponseError(reason, issues, callbackFacts, null, why);

@@ -19,7 +19,7 @@ import { readBytes } from '../runtime/read-body.js';
 import { shadowPollution } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import type { Admission, Admitted } from './admission.js';
-import { callbackFacts, callbackSource, createBusyError, createJobLimitError } from './callback-errors.js';
+import { callbackErrors, callbackFacts, createBusyError, createJobLimitError } from './callback-errors.js';
 import { createConfirmedEvent, fetchStatus } from './confirm.js';
 import { limitStep } from './limit-step.js';
 import type { HandlerSettings, ReceiveSettings } from './options.js';
@@ -149,7 +149,7 @@ export async function receiveCallback(
   const callback = await readCallback(body, settings, client);
   const { event, key } = callback;
   const begun = await begin(callback, settings, { clock: client.clock, warn: reports.warn });
-  if (begun.known === 'conflict') throw callbackSource.createUntrusted('replayed');
+  if (begun.known === 'conflict') throw callbackErrors.createUntrusted('replayed');
   if (begun.known === 'repeat') return { ...event, repeat: true };
   if (begun.lease === undefined) throw createBusyError();
   if (!(await admission.admit(callback, undefined))) {
@@ -191,7 +191,7 @@ async function readBody(
   { clock }: Settings,
 ): Promise<Uint8Array> {
   const contentLength = Number(request.headers.get('content-length') ?? 0);
-  if (contentLength > maxBytes) throw callbackSource.createUnusable('too_large');
+  if (contentLength > maxBytes) throw callbackErrors.createUnusable('too_large');
   const timedOut = () =>
     new HostedTimeoutError(
       'its body did not arrive within "bodyTimeoutMs"',
@@ -200,7 +200,7 @@ async function readBody(
     );
   const read = (signal: AbortSignal) => readBytes(request.body, { limit: maxBytes, signal });
   const { bytes, isWhole } = await withTimeout({ clock, ms: bodyTimeoutMs, timedOut }, read);
-  if (!isWhole) throw callbackSource.createUnusable('too_large');
+  if (!isWhole) throw callbackErrors.createUnusable('too_large');
   return bytes;
 }
 
@@ -234,7 +234,7 @@ function toGuardFailure(event: CallbackEvent): (error: unknown) => DeliveryFailu
 }
 
 function createConflictFailure(event: CallbackEvent): DeliveryFailure {
-  return createFailure('guard', 401, 'replayed', callbackSource.createUntrusted('replayed'), event);
+  return createFailure('guard', 401, 'replayed', callbackErrors.createUntrusted('replayed'), event);
 }
 
 function createLimitFailure(event: CallbackEvent): DeliveryFailure {

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { createNoObject, createUnverified } from '../call/reading-errors.js';
+import { createNoObject, createUnverified } from '../call/response.js';
 import { HostedValidationError } from '../errors/errors.js';
 import { collectIn, type Issue } from '../errors/hosted-error.js';
 import { decodeHistoryEntry } from '../jobs/decode.js';
@@ -16,7 +16,7 @@ import { decodeUtf8 } from '../runtime/read-body.js';
 import { isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { verifySigned } from '../signing/verify.js';
-import { callbackSource } from './callback-errors.js';
+import { callbackErrors } from './callback-errors.js';
 import { bodyDigestOf, digestOf, resultId } from './digest.js';
 import { limitStep } from './limit-step.js';
 import type { ReceiveSettings } from './options.js';
@@ -61,17 +61,17 @@ export async function readCallback(
   const now = clock.now();
   // A large body is verified before it is parsed. Until then, the scanned pair takes its place.
   const signed = scanned ?? parseJson(text);
-  if (!isRecord(signed)) throw createNoObject(signed, callbackSource);
+  if (!isRecord(signed)) throw createNoObject(signed, callbackErrors);
   const verifying = verifySigned(signed, { signer, partnerId, now, maxAgeMs });
   const isWaiting = verifying instanceof Promise;
   const verdict = isWaiting ? await limitStep(clock, { of: 'signer', step: () => verifying }) : verifying;
-  if (!verdict.isVerified) throw createUnverified(verdict.reason, callbackSource);
+  if (!verdict.isVerified) throw createUnverified(verdict.reason, callbackErrors);
   const { signedAt, timestamp } = verdict;
   const properties = scanned === null ? signed : parseScanned(text, scanned);
 
   const issues: Issue[] = [];
   const entry = decodeHistoryEntry(properties, wire.brand, collectIn(issues));
-  if (issues.length > 0) throw callbackSource.createUnusable('shape', issues);
+  if (issues.length > 0) throw callbackErrors.createUnusable('shape', issues);
   const job = readJob(entry);
 
   const bodyDigest = await bodyDigestOf(properties, timestamp);
@@ -105,14 +105,14 @@ function decodeBody(body: unknown, maxBytes: number): DecodedBody {
   }
   // A string has at least as many bytes as characters, so a string with too many characters is rejected before it is
   // encoded.
-  if (body.length > maxBytes) throw callbackSource.createUnusable('too_large');
+  if (body.length > maxBytes) throw callbackErrors.createUnusable('too_large');
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-  if (bytes.length > maxBytes) throw callbackSource.createUnusable('too_large');
+  if (bytes.length > maxBytes) throw callbackErrors.createUnusable('too_large');
   const isLarge = bytes.length > smallBytes;
   const scanned = isLarge ? scanBody(bytes) : null;
-  if (isLarge && scanned === null) throw callbackSource.createUnusable('malformed');
+  if (isLarge && scanned === null) throw callbackErrors.createUnusable('malformed');
   const text = typeof body === 'string' ? body.replace(/^\ufeff/, '') : decodeUtf8(bytes);
-  if (text === null) throw callbackSource.createUnusable('malformed');
+  if (text === null) throw callbackErrors.createUnusable('malformed');
   return { text, scanned };
 }
 
@@ -121,7 +121,7 @@ function parseScanned(text: string, scanned: Pair): Properties {
   const json = parseJson(text);
   // If the pair of the parsed body differs from the scanned pair, it was not verified.
   if (!isRecord(json) || !pairNames.every((name) => json[name] === scanned[name])) {
-    throw callbackSource.createUnusable('malformed');
+    throw callbackErrors.createUnusable('malformed');
   }
   return json;
 }
@@ -135,7 +135,7 @@ function readJob({ partnerParams }: HistoryEntry): JobRef & { readonly linkId: s
     ...findIdIssues('job_id', jobId, 'required'),
     ...findIdIssues('link_id', linkId),
   ];
-  if (userId === null || jobId === null || issues.length > 0) throw callbackSource.createUnusable('shape', issues);
+  if (userId === null || jobId === null || issues.length > 0) throw callbackErrors.createUnusable('shape', issues);
   return { userId, jobId, linkId };
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { createSentSignatures, type SentSignatures } from '../call/sent-signatures.js';
+import { createSentSignatures, type SentSignatures } from '../call/signing-times.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';

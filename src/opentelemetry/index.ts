@@ -14,7 +14,7 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api';
-import type { CallMessage } from '../call/tracing.js';
+import type { CallMessage } from '../call/attempt.js';
 import type { CallbackMessage } from '../callbacks/reports.js';
 import { HostedConfigError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';

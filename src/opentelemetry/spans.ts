@@ -6,7 +6,7 @@
  */
 
 import { type Attributes, SpanKind } from '@opentelemetry/api';
-import type { CallMessage } from '../call/tracing.js';
+import type { CallMessage } from '../call/attempt.js';
 import type { CallbackMessage } from '../callbacks/reports.js';
 import type { WaitMessage } from '../jobs/wait-trace.js';
 

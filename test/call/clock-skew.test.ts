@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { HostedAuthenticationError, type HostedClientOptions, HostedSignatureError } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { createAgeNotice, createClockSkew, describeOffset } from '../../src/call/clock-skew.js';
+import { createClockSkew, describeOffset } from '../../src/call/clock-skew.js';
+import { createAgeNotice } from '../../src/call/response.js';
 import {
   clientOf,
   deferred,
