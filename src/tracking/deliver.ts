@@ -47,6 +47,7 @@ export function createDeliveries<C extends Json>(
   const freed = createPause();
   const paying = createPause();
   let isStopping = false;
+  let isStopped = false;
   /** How many messages are being handled, or will be handled soon. */
   let running = 0;
   /**
@@ -58,7 +59,7 @@ export function createDeliveries<C extends Json>(
   let rate = 1;
 
   const settler = createSettler(context, handOver, handling.signal);
-  const runHandler = createHandlerRunner(context, health, handling, settler.begin);
+  const runHandler = createHandlerRunner(context, health, handling, { begin: settler.begin, keepLate });
   const loop = run();
   return {
     wake: pause.wake,
@@ -69,6 +70,7 @@ export function createDeliveries<C extends Json>(
       paying.wake();
       await loop;
       while (inHand > 0) await freed.sleep(60_000);
+      isStopped = true;
     },
   };
 
@@ -119,15 +121,9 @@ export function createDeliveries<C extends Json>(
       const row = rowOf.get(message.id);
       // Each request waits for its own token, so that the requests are not all sent at the same time.
       const later = row === undefined ? 0 : asking.length - 1 - asking.indexOf(row);
-      inHand += 1;
       running += 1;
-      void process(message, row, {
-        waitMs: tokens === null ? null : owedMs(tokens + later),
-        beginBy,
-      }).finally(() => {
-        inHand -= 1;
-        freed.wake();
-      });
+      const waitMs = tokens === null ? null : owedMs(tokens + later);
+      keep(process(message, row, { waitMs, beginBy }));
     }
     if (asking.length === 0) return 0;
     return tokens === null ? heldMs : owedMs(tokens) * shareOf(first);
@@ -140,6 +136,21 @@ export function createDeliveries<C extends Json>(
   function shareOf(row: Row | undefined): number {
     if (row?.has_due === true) return 2;
     return row?.has_told_due === true ? 4 / 3 : 1;
+  }
+
+  /** Counts a message as one in hand until `work` has ended. */
+  function keep(work: Promise<void>): void {
+    inHand += 1;
+    void work.finally(() => {
+      inHand -= 1;
+      freed.wake();
+    });
+  }
+
+  // The message was given back when the time of the handler was over. If another handler of the completion has not begun
+  // since, none begins after this.
+  function keepLate(done: Settled): void {
+    if (!isStopped) keep(settler.settle(done, performance.now() + beforeHandlerMs).catch(() => undefined));
   }
 
   // If the result of a message cannot be stored before its lease ends, the message is delivered again.

@@ -10,6 +10,7 @@ import { createPlatformClock } from '../runtime/clock.js';
 import { type Context, contextOf, numberOf, textOf } from './context.js';
 import type { Health } from './health.js';
 import { requestMs } from './look.js';
+import { letOthersRun } from './pause.js';
 import type { BossMessage } from './peers.js';
 import { outcomes } from './schema.js';
 import type { Row } from './sql.js';
@@ -20,6 +21,14 @@ export interface Handling<C extends Json> {
   readonly handler: (completion: Completion<C>) => void | Promise<void>;
   /** Aborts the running requests and handlers. */
   readonly signal: AbortSignal;
+}
+
+/** Stores the progress of deliveries. */
+interface Progress {
+  /** Stores that the handler begins. Resolves with the number of the attempt, or with null if it must not begin. */
+  begin(delivery: Delivery, until: number): Promise<number | null>;
+  /** Stores the success of a handler whose failure was already returned, because it took too long. */
+  keepLate(done: Settled): void;
 }
 
 /** A message, its row, and the number of this attempt, from 1. An attempt begins when the handler begins. */
@@ -58,13 +67,13 @@ interface Failure {
 
 /**
  * Creates the function that delivers one message. The function rejects if another process may already deliver the
- * message. `begin` stores that the handler begins.
+ * message.
  */
 export function createHandlerRunner<C extends Json>(
   { settings, report }: Context,
   health: Health,
   { handler, signal }: Handling<C>,
-  begin: (delivery: Delivery, until: number) => Promise<number | null>,
+  { begin, keepLate }: Progress,
 ): (message: BossMessage, row: Row, plan: Plan) => Promise<Settled> {
   const { sleep } = createPlatformClock();
   return deliver;
@@ -109,9 +118,14 @@ export function createHandlerRunner<C extends Json>(
     const onStop = () => ending.abort(signal.reason);
     if (signal.aborted) onStop();
     signal.addEventListener('abort', onStop);
+    const done = { is: 'done', delivery, message } as const;
+    let hasEnded = false;
     let isLate = false;
     let failure: Failure | null = null;
-    const limit = setTimeout(() => {
+    const limit = setTimeout(async () => {
+      // If the process was paused, the timer fires before the handler sees what has happened in the meantime.
+      await letOthersRun();
+      if (hasEnded) return;
       isLate = true;
       ending.abort(new Error('the handler took longer than "handlerTimeoutMs"'));
     }, settings.handlerTimeoutMs);
@@ -119,19 +133,25 @@ export function createHandlerRunner<C extends Json>(
       ending.signal.addEventListener('abort', () => reject(ending.signal.reason));
     });
     aborted.catch(() => undefined);
+    const handled = Promise.resolve().then(() => handler(toCompletion<C>(delivery, status, ending.signal)));
     try {
-      const completion = toCompletion<C>(delivery, status, ending.signal);
-      // A handler that ignores its signal may continue. Even then, the completion is handed over again.
-      await Promise.race([Promise.resolve().then(() => handler(completion)), aborted]);
+      // A handler that ignores its signal may continue. If it has not succeeded by then, the completion is handed over
+      // again.
+      await Promise.race([handled, aborted]);
     } catch (thrown) {
       failure = isLate ? timedOut : describe(thrown);
+      handled.then(
+        () => keepLate(done),
+        () => undefined,
+      );
     } finally {
+      hasEnded = true;
       clearTimeout(limit);
       signal.removeEventListener('abort', onStop);
     }
     const result = failure === null ? 'resolved' : isLate ? 'timed_out' : 'rejected';
     report({ type: 'delivery', attempt: delivery.attempt, result, durationMs: performance.now() - startedAt });
-    return failure === null ? { is: 'done', delivery, message } : { is: 'failed', delivery, message, error: failure };
+    return failure === null ? done : { is: 'failed', delivery, message, error: failure };
   }
 }
 

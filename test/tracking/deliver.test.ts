@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { SqlPool } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
@@ -50,6 +51,53 @@ onEachDatabase((database) => {
     expect(aborted).toEqual([1]);
     expect(completions).toHaveLength(2);
     expect(world.events).toContainEqual(expect.objectContaining({ type: 'delivery', attempt: 1, result: 'timed_out' }));
+  });
+
+  test.each([1, 3])(
+    'a handler that succeeds after its time is not called again, with maxAttempts %d',
+    async (maxAttempts) => {
+      const world = createWorld(database);
+      const tracker = await world.open({ handlerTimeoutMs: 60, maxAttempts, minRetryMs: 600_000 });
+      let succeed = () => {};
+      const { completions, handler } = collect(() => new Promise<void>((resolve) => (succeed = resolve)));
+      await tracker.onCompletion(handler);
+      const job = world.completeJob('approved');
+      await tracker.track(job);
+      const [queue, waiting] = [`${world.schema}_boss.job`, maxAttempts === 1 ? 'completed' : 'retry'];
+      await until(async () => (await world.rows(`select 1 from ${queue} where state = '${waiting}'`)).length === 1);
+      expect(await tracker.deadLetters()).toHaveLength(maxAttempts === 1 ? 1 : 0);
+
+      succeed();
+
+      await until(async () => (await tracker.get(job))?.state === 'done');
+      expect(await tracker.deadLetters()).toEqual([]);
+      // The next delivery would begin now.
+      await world.rows(`update ${queue} set start_after = now()`);
+      await until(async () => (await world.rows(`select 1 from ${queue} where state <> 'completed'`)).length === 0);
+      expect(completions).toHaveLength(1);
+    },
+  );
+
+  test('a handler that has succeeded while its process was paused has not timed out', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open({ handlerTimeoutMs: 100, maxAttempts: 1 });
+    const aborted: boolean[] = [];
+    const { handler } = collect(async ({ signal }) => {
+      const effect = stat('.');
+      // The process stands still. The effect is there before it goes on.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+      await effect;
+      aborted.push(signal.aborted);
+    });
+    await tracker.onCompletion(handler);
+    const job = world.completeJob('approved');
+    await tracker.track(job);
+
+    await until(() => world.events.some(({ type }) => type === 'delivery'));
+
+    expect(world.events).toContainEqual(expect.objectContaining({ type: 'delivery', result: 'resolved' }));
+    expect(aborted).toEqual([false]);
+    await until(async () => (await tracker.get(job))?.state === 'done');
   });
 
   test('a handler that always throws ends in dead letters, and retry() hands them over under their keys', async () => {

@@ -7,7 +7,7 @@ import type { Delivery, Phase, State } from './state.ts';
 import { deliveryAt, drop, eachDelivery, heldBy, mayWork, processAt, remove } from './steps.ts';
 
 /** The phases that end with a transaction that stores the result. */
-export const finished: readonly Phase[] = ['done', 'failed', 'again', 'gone', 'unbegun'];
+export const finished: readonly Phase[] = ['done', 'failed', 'again', 'gone', 'unbegun', 'timed out'];
 
 export function createDeliveries(settings: Settings): readonly Action<State>[] {
   const { maxAttempts, deliveriesPerProcess, without } = settings;
@@ -19,7 +19,8 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
   /** The transaction that stores a result: its statements, and then those of pg-boss. */
   function settle(state: State, delivery: Delivery): void {
     const { row, truth, world } = state;
-    const { phase, attempt, end, of } = delivery;
+    const { attempt, end, of } = delivery;
+    const phase = delivery.phase === 'timed out' ? 'failed' : delivery.phase;
     const message = heldBy(state, delivery);
     // Only success counts after the lease: another process may have begun.
     const mayChange = message !== undefined || without === 'only the delivery that has the message follows or buries';
@@ -55,7 +56,8 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
           isActive || fetches >= settings.maxFetches
             ? []
             : processes.flatMap((process, index) => {
-                const hasRoom = process.deliveries.length < deliveriesPerProcess && index < settings.deliverers;
+                const inHand = process.deliveries.filter(({ phase }) => phase !== 'late').length;
+                const hasRoom = inHand < deliveriesPerProcess && index < settings.deliverers;
                 return hasRoom && mayWork(process, without) ? [[index, end]] : [];
               }),
         ),
@@ -180,20 +182,33 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       name: 'resolve',
       standsFor: 'the handler',
       helps: true,
-      cases: (state) => eachDelivery(state, ({ phase }) => phase === 'running'),
+      cases: (state) => eachDelivery(state, ({ phase }) => ['running', 'timed out', 'late'].includes(phase)),
       effect(state, at) {
-        const { delivery } = deliveryAt(state, at);
-        delivery.phase = 'done';
+        const { process, delivery } = deliveryAt(state, at);
         if (delivery.of === state.truth.end) state.truth.isHandled = true;
+        const isKept = delivery.phase !== 'late' || without !== 'a success after the time of the handler is stored';
+        if (isKept) delivery.phase = 'done';
+        else drop(process, delivery);
       },
     },
     {
       name: 'reject',
       standsFor: 'the handler, or the end of its time',
       helps: true,
-      cases: (state) => eachDelivery(state, ({ phase }) => phase === 'running'),
+      cases: (state) => eachDelivery(state, ({ phase }) => phase === 'running' || phase === 'late'),
       effect(state, at) {
-        deliveryAt(state, at).delivery.phase = 'failed';
+        const { process, delivery } = deliveryAt(state, at);
+        if (delivery.phase === 'late') drop(process, delivery);
+        else delivery.phase = 'failed';
+      },
+    },
+    {
+      name: 'time out',
+      standsFor: 'the end of the time of a handler that may still succeed',
+      helps: false,
+      cases: (state) => (settings.overruns ? eachDelivery(state, ({ phase }) => phase === 'running') : []),
+      effect(state, at) {
+        deliveryAt(state, at).delivery.phase = 'timed out';
       },
     },
     {
@@ -204,7 +219,8 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       effect(state, at) {
         const { process, delivery } = deliveryAt(state, at);
         settle(state, delivery);
-        drop(process, delivery);
+        if (delivery.phase === 'timed out') delivery.phase = 'late';
+        else drop(process, delivery);
       },
     },
     {

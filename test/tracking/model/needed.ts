@@ -52,6 +52,7 @@ export const needed: readonly [promise: keyof typeof promises, without: Protecti
   ['deadLetters', 'forget() removes no dead letter', 'forgotten rows'],
   ['deadLetters', 'nothing begins after the last attempt', 'crashes'],
   ['handledStays', 'a late settle takes a dead letter back', 'attempts'],
+  ['handledStays', 'a success after the time of the handler is stored', 'late successes'],
   ['deadLetters', 'only the delivery that has the message follows or buries', 'attempts'],
   ['deadLetters', 'bury compares the ends', 'two ends'],
   ['attempts', 'an attempt is stored before its handler begins', 'attempts'],

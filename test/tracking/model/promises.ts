@@ -79,6 +79,10 @@ export function createPromises(settings: Settings): readonly Promised<State>[] {
       name: 'A completion that was handled does not stay a dead letter.',
       step: (before, action, after, at) =>
         action !== 'settle' || !isLateSuccess(before, at) || after.row.state !== 'dead',
+      reach: {
+        from: ({ row, truth }) => !crashes && !unclear && row.state === 'dead' && truth.isHandled,
+        to: ({ row }) => row.state === 'done',
+      },
     },
     {
       name: 'If it stores that the handler succeeded, the handler is not called again.',

@@ -31,6 +31,7 @@ export const protections = [
   'only a completion that is handed over begins',
   'nothing begins after the last attempt',
   'a late settle takes a dead letter back',
+  'a success after the time of the handler is stored',
   'a failed delivery gives its message back',
   'a process that stops takes no new work',
   'stop() waits for running handlers',
@@ -79,6 +80,8 @@ export interface Settings {
   readonly repairs: boolean;
   /** Whether the outcome of a transaction may be unclear, or its result impossible to store. */
   readonly unclear: boolean;
+  /** Whether handlers may take too long, and succeed then. */
+  readonly overruns: boolean;
   readonly without: Protection | null;
 }
 
@@ -107,6 +110,7 @@ const base: Settings = {
   losses: 0,
   repairs: false,
   unclear: false,
+  overruns: false,
   without: null,
 };
 
@@ -124,6 +128,7 @@ export const settings: readonly Settings[] = [
   { ...base, name: 'attempts', maxAttempts: 2 },
   { ...base, name: 'crashes', maxAttempts: 2, crashes: true },
   { ...base, name: 'unclear commits', maxAttempts: 2, unclear: true },
+  { ...base, name: 'late successes', maxAttempts: 2, overruns: true },
   { ...base, name: 'two ends', tracks: 2, untracks: 1 },
   { ...base, name: 'two deliveries in one process', tracks: 2, untracks: 1, deliverers: 1, deliveriesPerProcess: 2 },
   { ...base, name: 'stops', stops: true },

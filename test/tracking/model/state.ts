@@ -36,7 +36,10 @@ export interface Message {
   fetches: number;
 }
 
-/** How far a delivery is. The last five phases end with a transaction that stores the result. */
+/**
+ * How far a delivery is. From `done` on, a transaction stores the result. Only a handler whose time is over goes on then:
+ * it is `late`.
+ */
 export const phases = [
   'fetched',
   'asking',
@@ -49,6 +52,8 @@ export const phases = [
   'again',
   'gone',
   'unbegun',
+  'timed out',
+  'late',
 ] as const;
 export type Phase = (typeof phases)[number];
 
