@@ -11,6 +11,10 @@ import type { Clock } from '../runtime/clock.js';
 /** A stream that text is written to: `process.stdout`, or the stream of a test. */
 export interface TextStream {
   readonly isTTY?: boolean;
+  /** The width of a terminal, in characters. */
+  readonly columns?: number;
+  /** Whether a terminal shows colors. Node reads this from variables such as `NO_COLOR`, `FORCE_COLOR` and `TERM`. */
+  hasColors?(): boolean;
   write(text: string): unknown;
 }
 

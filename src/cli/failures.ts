@@ -23,7 +23,7 @@ export class UnreachableError extends Error {
 export function reportFailure(error: unknown, context: Context): ExitCode {
   if (context.signal.aborted) return exitCodes.interrupted;
   const { code, lines } = describe(error);
-  for (const line of lines) writeLine(context.stderr, line);
+  for (const [index, line] of lines.entries()) writeLine(context.stderr, line, index === 0 ? 'red' : undefined);
   return code;
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { styleText } from 'node:util';
 import type { Context, TextStream } from './context.js';
 
 /**
@@ -27,28 +28,49 @@ function toEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Writes a line. */
-export function writeLine(stream: TextStream, text: string): void {
-  stream.write(`${toSafeText(text)}\n`);
+export type Style = Extract<Parameters<typeof styleText>[0], 'bold' | 'dim' | 'red' | 'yellow'>;
+
+/** Writes a line, in a style if the stream is a terminal that has colors. */
+export function writeLine(stream: TextStream, text: string, style?: Style): void {
+  stream.write(`${applyStyle(stream, toSafeText(text), style)}\n`);
+}
+
+function applyStyle(stream: TextStream, text: string, style: Style | undefined): string {
+  return style && stream.hasColors?.() ? styleText(style, text, { validateStream: false }) : text;
 }
 
 /** Writes pairs of a name and a value, one on each line. Pairs without a value are left out. */
 export function writeFacts({ stdout }: Context, facts: Readonly<Record<string, unknown>>): void {
   const shown = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined && value !== '');
   const width = Math.max(...shown.map(([name]) => name.length));
-  for (const [name, value] of shown) writeLine(stdout, `${name.padEnd(width)}  ${toText(value)}`);
+  for (const [name, value] of shown) {
+    stdout.write(`${applyStyle(stdout, name.padEnd(width), 'dim')}  ${toText(value)}\n`);
+  }
 }
 
-/** Writes rows in columns, below a header. */
-export function writeTable({ stdout }: Context, head: readonly string[], rows: readonly (readonly unknown[])[]): void {
+/** Writes rows in columns, below a header. Rows that do not fit on the terminal are written as facts, so that no id is cut. */
+export function writeTable(context: Context, head: readonly string[], rows: readonly (readonly unknown[])[]): void {
+  const { stdout } = context;
   const texts = [head, ...rows.map((row) => row.map(toText))];
   // `Math.max(...)` is not used, because a call cannot have hundreds of thousands of arguments.
   const widths = head.map((_, column) =>
     texts.reduce((width, row) => Math.max(width, [...(row[column] ?? '')].length), 0),
   );
-  for (const row of texts) {
+  const needed = widths.reduce((sum, width) => sum + width + 2, -2);
+  if (stdout.isTTY && needed > (stdout.columns ?? Infinity)) {
+    writeBlocks(context, head, rows);
+    return;
+  }
+  for (const [index, row] of texts.entries()) {
     const cells = row.map((text, column) => text + ' '.repeat((widths[column] ?? 0) - [...text].length));
-    writeLine(stdout, cells.join('  ').trimEnd());
+    writeLine(stdout, cells.join('  ').trimEnd(), index === 0 ? 'bold' : undefined);
+  }
+}
+
+function writeBlocks(context: Context, head: readonly string[], rows: readonly (readonly unknown[])[]): void {
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) writeLine(context.stdout, '');
+    writeFacts(context, Object.fromEntries(head.map((name, column) => [name, row[column]])));
   }
 }
 

@@ -6,8 +6,9 @@
 
 import { version } from '../settings.js';
 import { findSimilarName } from '../validation/did-you-mean.js';
-import { commonFlags, type Flags, findVariableAdvice, readArguments, UsageError } from './arguments.js';
+import { findVariableAdvice, readArguments, UsageError } from './arguments.js';
 import type { Command } from './command.js';
+import { createCompletion } from './commands/completion.js';
 import { doctorCommand } from './commands/doctor.js';
 import { jobCommands } from './commands/jobs.js';
 import { linkCommands } from './commands/links.js';
@@ -17,9 +18,8 @@ import { sandboxCommand } from './commands/sandbox.js';
 import { trackingCommands } from './commands/tracking.js';
 import { type Context, type ExitCode, exitCodes } from './context.js';
 import { reportFailure } from './failures.js';
+import { describeCommand, describeGroup, describeProgram, program } from './help.js';
 import { writeLine } from './output.js';
-
-const program = 'hosted-client';
 
 const commands: readonly Command[] = [
   sandboxCommand,
@@ -29,14 +29,16 @@ const commands: readonly Command[] = [
   listenCommand,
   ...trackingCommands,
   doctorCommand,
+  createCompletion(() => commands),
 ];
 
 /** Runs a command line. `given` has the arguments after `hosted-client`. It never rejects. */
 export async function run(given: readonly string[], context: Context): Promise<ExitCode> {
   try {
-    const [first = ''] = given;
-    if (first === '--version') return say(context, version);
-    if (first === '--help' || first === '-h' || first === 'help') return say(context, describeProgram());
+    const [first] = given;
+    if (first === '--version' || first === '-v') return say(context, version);
+    if (first === undefined || isHelp(first)) return say(context, describe(given.slice(1)));
+    if (isHelp(given[1])) return say(context, describe([first]));
     const { command, rest } = findCommand(given);
     const read = readArguments(rest, { ...command, name: `${program} ${command.name}` });
     if (read.isSet('help')) return say(context, describeCommand(command));
@@ -45,6 +47,16 @@ export async function run(given: readonly string[], context: Context): Promise<E
   } catch (error) {
     return reportFailure(error, context);
   }
+}
+
+const isHelp = (word: string | undefined) => word === 'help' || word === '--help' || word === '-h';
+
+/** Describes what the words name: a command, a group of commands, or the program. */
+function describe(words: readonly string[]): string {
+  const [first, ...others] = words;
+  if (first === undefined) return describeProgram(commands);
+  const group = commands.filter(({ name }) => name.startsWith(`${first} `));
+  return group.length > 0 && others.length === 0 ? describeGroup(group) : describeCommand(findCommand(words).command);
 }
 
 function say({ stdout }: Context, text: string): ExitCode {
@@ -77,33 +89,4 @@ function describeUnknown(word: string | undefined, names: readonly string[], gro
   const advice = similar === null ? those : `did you mean "${program} ${group}${similar}"?`;
   // The word itself is not shown, because it may be a key.
   return `Argument ${group === '' ? 1 : 2} is not a command: ${findVariableAdvice(word) ?? advice}`;
-}
-
-function describeProgram(): string {
-  const rows = commands.map(({ name, positionals, about }) => [[name, ...positionals].join(' '), about] as const);
-  return `${program} COMMAND
-
-${toColumns(rows)}
-
-Partner, key and URLs are read from the environment: HOSTED_PARTNER_ID, HOSTED_API_KEY, HOSTED_ENVIRONMENT,
-HOSTED_SANDBOX_BASE_URL, HOSTED_PRODUCTION_BASE_URL. The URL of the tracking database is read from DATABASE_URL.
-"${program} COMMAND --help" lists the flags of a command.
-
-Exit codes: 0 done, and doctor found nothing wrong; 1 rejected, or doctor found something wrong; 2 wrong usage;
-3 not complete in time; 4 no response from the server; 130 interrupted.`;
-}
-
-function describeCommand({ name, about, positionals, flags }: Command): string {
-  const all: Flags = { ...flags, ...commonFlags };
-  const rows = Object.entries(all).map(([flag, { value, about: what }]) => {
-    return [`--${flag}${value === undefined ? '' : ` ${value}`}`, what] as const;
-  });
-  return `${[program, name, ...positionals].join(' ')}: ${about}
-
-${toColumns(rows)}`;
-}
-
-function toColumns(rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
 }

@@ -16,8 +16,31 @@ export interface Connection {
   readonly baseUrls: Readonly<Record<Environment, string>>;
 }
 
+/** How a shell, or a file, sets a variable. */
+const lines = {
+  sh: (name, value) => `export ${name}=${quoteForShell(value)}`,
+  fish: (name, value) => `set -gx ${name} '${value.replaceAll(/[\\']/g, '\\$&')}'`,
+  powershell: (name, value) => `$env:${name} = '${value.replaceAll("'", "''")}'`,
+  cmd: (name, value) => `set "${name}=${value}"`,
+  env: (name, value) => `${name}=${quoteForShell(value)}`,
+} satisfies Record<string, (name: string, value: string) => string>;
+
+export type Shell = keyof typeof lines;
+
+export const shells = Object.keys(lines) as readonly Shell[];
+
+/** Finds the shell of a process by its variables. If they do not show it, `sh`. */
+export function findShell(env: Readonly<Record<string, string | undefined>>): Shell {
+  const isWindows = env.OS === 'Windows_NT';
+  if (/[\\/]fish$/.test(env.SHELL ?? '')) return 'fish';
+  // PowerShell sets `PSModulePath` for its programs. On Windows, all programs have it; and only `cmd` sets `PROMPT`.
+  if (!isWindows) return env.PSModulePath === undefined ? 'sh' : 'powershell';
+  if (env.SHELL !== undefined) return 'sh';
+  return env.PROMPT === undefined ? 'powershell' : 'cmd';
+}
+
 /** Writes a line for each variable. */
-export function writeVariables({ partnerId, apiKey, baseUrls }: Connection): string {
+export function writeVariables({ partnerId, apiKey, baseUrls }: Connection, shell: Shell = 'sh'): string {
   const variables = {
     HOSTED_PARTNER_ID: partnerId,
     ...(apiKey !== null && { HOSTED_API_KEY: apiKey }),
@@ -26,6 +49,6 @@ export function writeVariables({ partnerId, apiKey, baseUrls }: Connection): str
     HOSTED_PRODUCTION_BASE_URL: baseUrls.production,
   };
   return Object.entries(variables)
-    .map(([name, value]) => `export ${name}=${quoteForShell(value)}`)
+    .map(([name, value]) => lines[shell](name, value))
     .join('\n');
 }

@@ -48,3 +48,36 @@ test('a table has any number of rows', () => {
 
   expect(lines).toBe(200_001);
 });
+
+/** A terminal of this width. */
+function terminal(columns: number, colors = false) {
+  const written: string[] = [];
+  const stdout = { isTTY: true, columns, hasColors: () => colors, write: (text: string) => written.push(text) };
+  return { written, context: { env: {}, stdout, stderr: stdout, signal: new AbortController().signal } };
+}
+
+test.each([
+  [12, 'REF    NAME\nref-1  Ada\nref-2  -\n'],
+  [10, 'REF   ref-1\nNAME  Ada\n\nREF  ref-2\n'],
+])('on a terminal of %d columns, no id is cut', (columns, shown) => {
+  const { written, context } = terminal(columns);
+
+  writeTable(
+    context,
+    ['REF', 'NAME'],
+    [
+      ['ref-1', 'Ada'],
+      ['ref-2', null],
+    ],
+  );
+
+  expect(written.join('')).toBe(shown);
+});
+
+test('a style is written only to a terminal that has colors, and cannot be written by data', () => {
+  const [colored, plain] = [terminal(80, true), terminal(80)];
+
+  for (const { context } of [colored, plain]) writeLine(context.stdout, 'a\u001b[32mb', 'red');
+
+  expect([colored.written, plain.written]).toEqual([['\u001b[31ma�[32mb\u001b[39m\n'], ['a�[32mb\n']]);
+});

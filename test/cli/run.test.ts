@@ -6,10 +6,9 @@ import { newLink, receiving, running } from '../sandbox/running.js';
 import { command, type Env, envOf, start } from './running.js';
 
 test.each([
-  [[], 'A command is missing: hosted-client sandbox|links|jobs|play|listen|tracking|doctor'],
   [['lnks'], 'Argument 1 is not a command: did you mean "hosted-client links"?'],
   [['dcotor'], 'Argument 1 is not a command: did you mean "hosted-client doctor"?'],
-  [['verify'], 'Argument 1 is not a command: hosted-client sandbox|links|jobs|play|listen|tracking|doctor'],
+  [['verify'], 'Argument 1 is not a command: hosted-client sandbox|links|jobs|play|listen|tracking|doctor|completion'],
   [['links'], 'A command is missing: hosted-client links create|get|list|update|disable'],
   [['links', 'delete'], 'Argument 2 is not a command: hosted-client links create|get|list|update|disable'],
   [['links', 'creat'], 'Argument 2 is not a command: did you mean "hosted-client links create"?'],
@@ -27,6 +26,42 @@ test.each([
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain(message);
+});
+
+test.each([
+  [[], ['--help']],
+  [['help'], ['--help']],
+  [['-h'], ['--help']],
+  [
+    ['help', 'links', 'create'],
+    ['links', 'create', '--help'],
+  ],
+  [
+    ['help', 'doctor'],
+    ['doctor', '-h'],
+  ],
+  [
+    ['links', '--help'],
+    ['help', 'links'],
+  ],
+  [['-v'], ['--version']],
+])('%j prints the same as %j', async (args, others) => {
+  const one = await command(args);
+
+  expect(one).toEqual(await command(others));
+  expect(one).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('help of a group has its commands alone', async () => {
+  const { stdout } = await command(['help', 'jobs']);
+
+  expect(stdout.match(/^ {2}\w+ \w+/gm)).toEqual(['  jobs status', '  jobs wait']);
+});
+
+test('help of an unknown command says what would be right', async () => {
+  const { code, stderr } = await command(['help', 'lnks']);
+
+  expect([code, stderr]).toEqual([2, 'Argument 1 is not a command: did you mean "hosted-client links"?\n']);
 });
 
 test('--help names every command and exit code, and --version the version', async () => {
@@ -72,7 +107,7 @@ async function flagsOf(name: string) {
 const names = [
   'sandbox',
   ...['create', 'get', 'list', 'update', 'disable'].map((name) => `links ${name}`),
-  ...['jobs status', 'jobs wait', 'play', 'listen', 'doctor'],
+  ...['jobs status', 'jobs wait', 'play', 'listen', 'doctor', 'completion'],
   ...['stats', 'dead-letters', 'retry'].map((name) => `tracking ${name}`),
 ];
 

@@ -24,6 +24,14 @@ test('sandbox prints addresses and keys ready to paste, and a line for each requ
   await expect(fetch(pasted.HOSTED_SANDBOX_BASE_URL ?? '')).rejects.toThrow();
 });
 
+test('sandbox --shell writes the variables for another shell', async () => {
+  const { streams, interrupt } = start(['sandbox', '--port', '0', '--shell', 'fish'], { SHELL: '/bin/bash' });
+  await expect.poll(() => streams.stdout).toContain('Ctrl+C');
+
+  expect(streams.stdout).toContain('\nset -gx HOSTED_ENVIRONMENT ');
+  expect(await interrupt()).toBe(130);
+});
+
 test('sandbox --json prints one line once it listens; requests go to stderr', async () => {
   const { streams, interrupt } = start(['sandbox', '--port', '0', '--json']);
   await expect.poll(() => streams.stdout).toContain('\n');

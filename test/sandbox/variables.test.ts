@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { writeVariables } from '../../src/sandbox/variables.js';
+import { findShell, writeVariables } from '../../src/sandbox/variables.js';
 
 const baseUrls = { sandbox: 'http://[::1]:4085/sandbox', production: 'http://127.0.0.1:4085/production' };
 
@@ -29,4 +29,28 @@ test.each(['plain-key', "it's a key", '$(touch /tmp/x) `y` "z" \\ ; & # *'])(
 
 test('where clients sign with Ed25519 there is no key to paste', () => {
   expect(writeVariables({ partnerId: '085', apiKey: null, baseUrls })).not.toContain('HOSTED_API_KEY');
+});
+
+const apiKey = "it's a key";
+
+test.each([
+  ['sh', "export HOSTED_API_KEY='it'\\''s a key'"],
+  ['fish', "set -gx HOSTED_API_KEY 'it\\'s a key'"],
+  ['powershell', "$env:HOSTED_API_KEY = 'it''s a key'"],
+  ['cmd', 'set "HOSTED_API_KEY=it\'s a key"'],
+  ['env', "HOSTED_API_KEY='it'\\''s a key'"],
+] as const)('%s sets the key with a line of its own', (shell, line) => {
+  expect(writeVariables({ partnerId: '085', apiKey, baseUrls }, shell).split('\n')[1]).toBe(line);
+});
+
+test.each([
+  [{}, 'sh'],
+  [{ SHELL: '/bin/bash' }, 'sh'],
+  [{ SHELL: '/usr/bin/fish' }, 'fish'],
+  [{ SHELL: '/bin/bash', PSModulePath: '/opt/modules' }, 'powershell'],
+  [{ OS: 'Windows_NT', PSModulePath: 'C:\\modules' }, 'powershell'],
+  [{ OS: 'Windows_NT', PSModulePath: 'C:\\modules', PROMPT: '$P$G' }, 'cmd'],
+  [{ OS: 'Windows_NT', PSModulePath: 'C:\\modules', SHELL: '/usr/bin/bash' }, 'sh'],
+] as const)('the variables %j belong to %s', (env, shell) => {
+  expect(findShell(env)).toBe(shell);
 });

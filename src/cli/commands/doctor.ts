@@ -10,7 +10,7 @@ import { checkEndpoint } from '../doctor/callback-endpoint.js';
 import type { Finding } from '../doctor/finding.js';
 import { checkAddress, checkCall, checkJobStatus } from '../doctor/service.js';
 import { checkVariables } from '../doctor/variables.js';
-import { writeJsonLine, writeLine } from '../output.js';
+import { type Style, writeJsonLine, writeLine } from '../output.js';
 
 export const doctorCommand: Command = {
   name: 'doctor',
@@ -28,7 +28,7 @@ export const doctorCommand: Command = {
     const findings = await examine(callback, context);
     const isWell = findings.every(({ state }) => state === 'well' || state === 'warning');
     if (given.isSet('json')) writeJsonLine(context, { well: isWell, findings });
-    else for (const finding of findings) writeLine(context.stdout, describe(finding));
+    else for (const finding of findings) writeLine(context.stdout, describe(finding), styles[finding.state]);
     return judge(findings);
   },
 };
@@ -72,6 +72,13 @@ const words: Readonly<Record<Finding['state'], string>> = {
   wrong: 'WRONG  ',
   unreachable: 'WRONG  ',
   skipped: 'skipped',
+};
+
+const styles: Readonly<Partial<Record<Finding['state'], Style>>> = {
+  warning: 'yellow',
+  wrong: 'red',
+  unreachable: 'red',
+  skipped: 'dim',
 };
 
 const titles: Readonly<Record<Finding['check'], string>> = {

@@ -6,7 +6,7 @@
 
 import { HostedConfigError } from '../../index.js';
 import type { SandboxOptions, SandboxRequest } from '../../sandbox/index.js';
-import { writeVariables } from '../../sandbox/variables.js';
+import { findShell, type Shell, shells, writeVariables } from '../../sandbox/variables.js';
 import { type Arguments, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, exitCodes, untilAborted } from '../context.js';
@@ -69,6 +69,11 @@ export const sandboxCommand: Command = {
       about: 'another host that callbacks may be posted to; repeat the flag for more hosts',
       isList: true,
     },
+    shell: {
+      value: shells.join('|'),
+      about: 'what to write the variables for: a shell, or an .env file; default: the shell of this terminal',
+      choices: shells,
+    },
     folder: { value: 'DIR', about: 'the folder for links, jobs and callbacks; default: only in memory' },
   },
   async run(given, context) {
@@ -80,7 +85,7 @@ export const sandboxCommand: Command = {
       const apiKeys = { sandbox: keyOf(sandbox, 'sandbox'), production: keyOf(sandbox, 'production') };
       const facts = { origin, baseUrls, partnerId, apiKeys };
       if (isJson) writeJsonLine(context, facts);
-      else context.stdout.write(describe(facts));
+      else context.stdout.write(describe(facts, findChosenShell(given) ?? findShell(context.env)));
       await untilAborted(context.signal);
     } finally {
       await sandbox.stop();
@@ -134,11 +139,15 @@ interface Facts {
   readonly apiKeys: Readonly<Record<EnvironmentName, string>>;
 }
 
-function describe({ origin, baseUrls, partnerId, apiKeys }: Facts): string {
+function findChosenShell(given: Arguments): Shell | undefined {
+  return shells.find((each) => each === given.text('shell'));
+}
+
+function describe({ origin, baseUrls, partnerId, apiKeys }: Facts, shell: Shell): string {
   return `The sandbox and its console: ${origin}
 It is a simulation: it checks no identity, and its keys are test keys.
 
-${writeVariables({ partnerId, apiKey: apiKeys.sandbox, baseUrls })}
+${writeVariables({ partnerId, apiKey: apiKeys.sandbox, baseUrls }, shell)}
 
 The key of the production environment: ${apiKeys.production}
 Ctrl+C stops it.
@@ -150,5 +159,6 @@ function showRequest(stream: Context['stdout'], request: SandboxRequest): void {
   const { environment, operation, method, path, status, durationMs, signature } = request;
   const what = `${environment} ${operation ?? `${method} ${path}`}`;
   const verdict = signature.problem === null ? '' : `: ${signature.message}`;
-  writeLine(stream, `${what} ${status} ${Math.round(durationMs)} ms${verdict}`);
+  const style = status >= 400 || verdict !== '' ? 'red' : undefined;
+  writeLine(stream, `${what} ${status} ${Math.round(durationMs)} ms${verdict}`, style);
 }
