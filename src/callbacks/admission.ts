@@ -7,8 +7,7 @@
  */
 
 import { assumedMaxJobs } from '../protocol/assumptions.js';
-import { digestOf } from './digest.js';
-import type { VerifiedCallback } from './read-callback.js';
+import { digestOf, type VerifiedCallback } from './read-callback.js';
 
 /** A callback that was admitted. */
 export interface Admitted {

@@ -14,7 +14,7 @@ import type { CallOptions } from '../options.js';
 import { createPlatformClock } from '../runtime/clock.js';
 import { onceItSucceeds } from '../runtime/lazy.js';
 import { createAdmission } from './admission.js';
-import { createHandler, type Receiver, receiveCallback, respondWith } from './handler.js';
+import { handleDelivery, type Receiver, receiveCallback, respondTo } from './handler.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
 import { createReplayGuard, createResultMemory } from './replay-guard.js';
 import { createDeliveryReports } from './reports.js';
@@ -200,7 +200,7 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
   return {
     async receive(body, options) {
       const receiver = open();
-      const settings = readReceiveOptions(options, receiver.memory);
+      const settings = readReceiveOptions(options);
       // The bytes are copied before anything is awaited, because the caller may reuse them.
       const kept = body instanceof Uint8Array && body.length <= settings.maxBytes ? new Uint8Array(body) : body;
       try {
@@ -211,21 +211,17 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
     },
     handler(options: HandlerOptions) {
       const settings = readHandlerOptions(options);
-      const openHandler = onceItSucceeds(() => {
-        const receiver = open();
-        return createHandler({ ...settings, replayGuard: settings.replayGuard ?? receiver.memory }, receiver);
-      });
       return async (request) => {
-        let handle: (request: Request) => Promise<Response>;
+        let receiver: Receiver;
         try {
-          handle = openHandler();
+          receiver = open();
         } catch (error) {
           // The service redelivers the callback, and the options may be there by then.
           const clock = createPlatformClock();
           const reporting = { client: { clock }, reports: createDeliveryReports(unstarted, clock) };
-          handle = respondWith(() => Promise.reject(error), settings, reporting);
+          return respondTo(() => Promise.reject(error), settings, reporting);
         }
-        return handle(request);
+        return handleDelivery(request, settings, receiver);
       };
     },
     confirm(event, options) {
@@ -244,7 +240,7 @@ function openReceiver({ call, settings, telemetry }: Started): Receiver {
     reports,
     admission: createAdmission(clock.elapsed),
     memory: createReplayGuard(clock),
-    results: createResultMemory({ clock, warn: reports.warn }),
+    beginResult: createResultMemory({ clock, warn: reports.warn }),
     turns: createTurns(clock),
     // There are no retries here: if the confirmation of a callback fails, the callback is redelivered.
     fetchOnce: ({ userId, jobId }) => call(jobStatus, { userId, jobId, history: true }, {}, { sent: null }),

@@ -11,7 +11,7 @@ import type { HistoryEntry, JobRef, JobStatus } from '../jobs/types.js';
 import { assumedInterimCodes, assumedSettlingMs } from '../protocol/assumptions.js';
 import type { WaitingClock } from '../runtime/clock.js';
 import { callbackFacts } from './callback-errors.js';
-import { digestOf, resultId } from './digest.js';
+import { digestOf, resultId } from './read-callback.js';
 import type { CallbackEvent, ConfirmedEvent } from './types.js';
 
 /**

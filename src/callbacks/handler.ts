@@ -21,14 +21,13 @@ import type { Settings } from '../settings.js';
 import type { Admission, Admitted } from './admission.js';
 import { callbackErrors, callbackFacts, createBusyError, createJobLimitError } from './callback-errors.js';
 import { createConfirmedEvent, fetchStatus } from './confirm.js';
-import { limitStep } from './limit-step.js';
 import type { HandlerSettings, ReceiveSettings } from './options.js';
-import { readCallback, type VerifiedCallback } from './read-callback.js';
-import { begin, joinLeases, type Lease, type ResultMemory } from './replay-guard.js';
+import { limitStep, readCallback, type VerifiedCallback } from './read-callback.js';
+import { begin, type Lease, type ResultMemory } from './replay-guard.js';
 import {
+  type CallbackReport,
   codeOf,
   createFailure,
-  type Delivery,
   type DeliveryFailure,
   type DeliveryReports,
   type DeliveryResult,
@@ -44,32 +43,32 @@ export interface Receiver {
   readonly admission: Admission;
   /** The replay guard of callers who pass none. */
   readonly memory: ReplayGuard;
-  readonly results: ResultMemory;
+  readonly beginResult: ResultMemory;
   readonly turns: Turns;
   /** Fetches job status once, with history. */
   readonly fetchOnce: (job: JobRef) => Promise<JobStatus>;
 }
 
-/** Creates a web-standard handler. It never rejects. */
-export function createHandler(settings: HandlerSettings, receiver: Receiver): (request: Request) => Promise<Response> {
-  return respondWith((request) => deliver(request, settings, receiver), settings, receiver);
+/** Handles a request with a callback. The promise never rejects. */
+export function handleDelivery(request: Request, settings: HandlerSettings, receiver: Receiver): Promise<Response> {
+  return respondTo(() => deliver(request, settings, receiver), settings, receiver);
 }
 
-/** Creates a handler from the function that receives a delivery. The handler never rejects. */
-export function respondWith(
-  receive: (request: Request) => Promise<DeliveryResult>,
+/** Responds to a delivery that `receive` handles, and reports it. The promise never rejects. */
+export async function respondTo(
+  receive: () => Promise<DeliveryResult>,
   { onError }: Pick<HandlerSettings, 'onError'>,
   { client, reports }: { readonly client: Pick<Settings, 'clock'>; readonly reports: DeliveryReports },
-): (request: Request) => Promise<Response> {
-  return async (request) => respond(await traceDelivery(() => process(request)));
+): Promise<Response> {
+  return respond(await traceDelivery(process));
 
-  async function process(request: Request): Promise<Delivery> {
+  async function process(): Promise<CallbackReport> {
     let startedAt = Number.NaN;
     let outcome: DeliveryResult;
     try {
       // The clock is read first: if it failed later, reading the body would time out at once, with a 408 response.
       startedAt = client.clock.elapsed();
-      outcome = await receive(request);
+      outcome = await receive();
     } catch (error) {
       outcome = error instanceof Failed ? error.failure : createFailure('verify', 503, codeOf(error), error);
     }
@@ -86,19 +85,24 @@ async function deliver(request: Request, settings: HandlerSettings, receiver: Re
 
   const admitted = await admission.admit(callback, settings.maxJobsPerSignature);
   if (settings.confirms && !admitted) return createLimitFailure(event);
-  const replayGuard = settings.confirms && !admitted?.usesGuard ? receiver.memory : settings.replayGuard;
-  const guarding = begin(callback, { ...settings, replayGuard }, { clock: client.clock, warn: reports.warn });
-  const begun = await failAs(toGuardFailure(event), guarding);
+  const guard = settings.replayGuard ?? receiver.memory;
+  const replayGuard = settings.confirms && !admitted?.usesGuard ? receiver.memory : guard;
+  const begun = await failAs(
+    (error) => createFailure('guard', 503, 'guard', error, event),
+    begin(callback, { ...settings, replayGuard }, { clock: client.clock, warn: reports.warn }),
+  );
   // A signature is accepted with one unconfirmed body only: anyone who has seen the signature could put it on other
   // bodies. The key of a callback to confirm covers its body.
-  if (begun.known === 'conflict' && !settings.confirms) return createConflictFailure(event);
+  if (begun.known === 'conflict' && !settings.confirms) {
+    return createFailure('guard', 401, 'replayed', callbackErrors.createUntrusted('replayed'), event);
+  }
   if (begun.lease === undefined) return toKnownResult(begun.known, event);
   const { lease } = begun;
   if (!admitted || (settings.confirms && !admitted.take(settings.leaseMs))) {
     await lease.forget();
     return createLimitFailure(event);
   }
-  if (!settings.confirms) return runOnEvent(event, lease, () => settings.onEvent(event));
+  if (!settings.confirms) return runOnEvent(event, [lease], () => settings.onEvent(event));
   try {
     return await confirmAndHandle({ ...callback, admitted, lease }, settings, receiver);
   } finally {
@@ -106,15 +110,10 @@ async function deliver(request: Request, settings: HandlerSettings, receiver: Re
   }
 }
 
-interface Guarded extends VerifiedCallback {
-  readonly admitted: Admitted;
-  readonly lease: Lease;
-}
-
 async function confirmAndHandle(
-  { event, timestamp, admitted, lease }: Guarded,
+  { event, timestamp, admitted, lease }: VerifiedCallback & { readonly admitted: Admitted; readonly lease: Lease },
   settings: HandlerSettings,
-  { client, results, turns, fetchOnce }: Receiver,
+  { client, memory, beginResult, turns, fetchOnce }: Receiver,
 ): Promise<DeliveryResult> {
   const fetchInTurn = () =>
     turns.take(settings.maxConfirmations, () => {
@@ -132,23 +131,26 @@ async function confirmAndHandle(
     return createFailure('confirm', 503, reasonOf(error), error, event);
   }
   const leaseMs = settings.leaseMs - (client.clock.elapsed() - startedAt);
-  const held = await results.begin({ confirmed, status, timestamp, guard: settings.replayGuard, leaseMs });
+  // Without an entry, another result of the job has the same id, so the signed time belongs to the key.
+  const key = `${status.state} ${confirmed.id}${confirmed.entry === null ? ` ${timestamp}` : ''}`;
+  const held = await beginResult(key, settings.replayGuard ?? memory, leaseMs);
   if (held.lease === undefined) {
     await lease.forget();
     return toKnownResult(held.known, confirmed);
   }
-  return runOnEvent(confirmed, joinLeases(lease, held.lease), () => settings.onEvent(confirmed, status));
+  return runOnEvent(confirmed, [held.lease, lease], () => settings.onEvent(confirmed, status));
 }
 
 /** Receives a callback without a handler. The callback then counts as handled. */
 export async function receiveCallback(
   body: string | Uint8Array,
   settings: ReceiveSettings,
-  { client, reports, admission }: Receiver,
+  { client, reports, admission, memory }: Receiver,
 ): Promise<CallbackEvent> {
+  const replayGuard = settings.replayGuard ?? memory;
   const callback = await readCallback(body, settings, client);
   const { event, key } = callback;
-  const begun = await begin(callback, settings, { clock: client.clock, warn: reports.warn });
+  const begun = await begin(callback, { ...settings, replayGuard }, { clock: client.clock, warn: reports.warn });
   if (begun.known === 'conflict') throw callbackErrors.createUntrusted('replayed');
   if (begun.known === 'repeat') return { ...event, repeat: true };
   if (begun.lease === undefined) throw createBusyError();
@@ -158,8 +160,7 @@ export async function receiveCallback(
   }
   const { lease } = begun;
   try {
-    const step = () => settings.replayGuard.commit(key);
-    await limitStep(client.clock, { of: 'replay guard', step, onLate: lease.forget });
+    await limitStep(client.clock, 'replay guard', () => replayGuard.commit(key), lease.forget);
   } catch (error) {
     // The caller gets an error instead of the callback, so the next delivery must count as new.
     await lease.forget();
@@ -229,14 +230,6 @@ function createMethodError({ method }: Request): HostedResponseError {
   return new HostedResponseError('malformed', [], callbackFacts, null, why);
 }
 
-function toGuardFailure(event: CallbackEvent): (error: unknown) => DeliveryFailure {
-  return (error) => createFailure('guard', 503, 'guard', error, event);
-}
-
-function createConflictFailure(event: CallbackEvent): DeliveryFailure {
-  return createFailure('guard', 401, 'replayed', callbackErrors.createUntrusted('replayed'), event);
-}
-
 function createLimitFailure(event: CallbackEvent): DeliveryFailure {
   const why = 'its signature was used for more jobs than "maxJobsPerSignature" allows, or too often for this job';
   return createFailure('guard', 503, 'limit', createBusyError(why), event);
@@ -248,19 +241,19 @@ function toKnownResult(known: 'busy' | 'repeat', event: CallbackEvent | Confirme
   return createFailure('guard', 503, 'busy', createBusyError(), event);
 }
 
-/** Runs the caller's `onEvent`. If it resolves, the lease is committed; if it rejects, the lease is dropped. */
+/** Runs the caller's `onEvent`. If it resolves, the leases are committed in this order; if it rejects, they are dropped. */
 async function runOnEvent(
   event: CallbackEvent | ConfirmedEvent,
-  lease: Lease,
+  leases: readonly Lease[],
   onEvent: () => unknown,
 ): Promise<DeliveryResult> {
   try {
     await onEvent();
   } catch (error) {
-    await lease.forget();
+    for (const lease of leases) await lease.forget();
     return createFailure('handle', 500, 'handler', error, event);
   }
-  await lease.commit();
+  for (const lease of leases) await lease.commit();
   return { status: 200, result: 'accepted' };
 }
 
@@ -277,7 +270,7 @@ function durationSince(startedAt: number, { clock }: Pick<Settings, 'clock'>): n
   }
 }
 
-function respond({ status }: Delivery): Response {
+function respond({ status }: CallbackReport): Response {
   const headers: Record<string, string> = {};
   if (status === 405) headers.allow = 'POST';
   if (status === 503) headers['retry-after'] = String(assumedRedeliverySeconds);

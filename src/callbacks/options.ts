@@ -7,7 +7,7 @@
 import * as z from 'zod/mini';
 import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
 import { assumedMaxCallbackAgeMs, assumedMaxHintAgeMs } from '../protocol/assumptions.js';
-import { hasMethods } from '../runtime/untrusted-objects.js';
+import { hasMethods, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
 import { choice, duration, flag, integer, maxBodyLimit } from '../validation/input.js';
 import type { HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
@@ -20,7 +20,8 @@ export interface ReceiveSettings {
   /** Whether job status confirms callbacks. */
   readonly confirms: boolean;
   readonly leaseMs: number;
-  readonly replayGuard: ReplayGuard;
+  /** If undefined, the client's own memory is the guard. */
+  readonly replayGuard: ReplayGuard | undefined;
 }
 
 export interface HandlerSettings extends ReceiveSettings {
@@ -28,18 +29,24 @@ export interface HandlerSettings extends ReceiveSettings {
   readonly maxConfirmations: number;
   /** If undefined, the limit depends on whether the signed time is written in seconds or milliseconds. */
   readonly maxJobsPerSignature: number | undefined;
-  readonly onError: Listener | undefined;
+  readonly onError: HandlerOptions['onError'];
   /** Called with an event and, if `confirms` is true, with the status of the job. */
-  readonly onEvent: Listener;
+  readonly onEvent: (...given: readonly unknown[]) => unknown;
 }
-
-type Listener = (...given: readonly unknown[]) => unknown;
 
 /** How large a callback may be, in bytes. */
 export const defaultMaxBytes = 8 * 1024 * 1024;
-const defaultLeaseMs = 300_000;
-const defaultBodyTimeoutMs = 10_000;
-const defaultMaxConfirmations = 10;
+
+/** Options without a default are own properties, too, so that none is read from a polluted `Object.prototype`. */
+const defaults = {
+  maxBytes: defaultMaxBytes,
+  leaseMs: 300_000,
+  bodyTimeoutMs: 10_000,
+  maxConfirmations: 10,
+  replayGuard: undefined,
+  maxJobsPerSignature: undefined,
+  onError: undefined,
+};
 
 // One schema for `receive` and handlers: a caller may pass the same object to both.
 const receiveOptions = inputObject({
@@ -53,67 +60,47 @@ const receiveOptions = inputObject({
   maxJobsPerSignature: z.optional(integer(1)),
   maxHintAgeMs: z.optional(duration),
   confirm: z.optional(flag),
-  onError: z.optional(z.custom<Listener>(isFunction, 'must be a function')),
+  onError: z.optional(z.custom<NonNullable<HandlerOptions['onError']>>(isFunction, 'must be a function')),
   onEvent: z.optional(z.unknown()),
 });
 
 /**
- * Checks the options of `receive`. `receive` never confirms a callback, even if its options are an object that was made
- * for a handler.
+ * Checks the options of `receive`, which never confirms a callback, even if it gets the options of a handler.
  *
  * @throws {HostedValidationError} with every problem.
  */
-export function readReceiveOptions(options: ReceiveOptions | undefined, memory: ReplayGuard): ReceiveSettings {
-  const {
-    maxAgeMs = assumedMaxCallbackAgeMs,
-    maxBytes = defaultMaxBytes,
-    replayGuard = memory,
-  } = checkOptions(options);
-  return { maxAgeMs, maxBytes, confirms: false, leaseMs: defaultLeaseMs, replayGuard };
+export function readReceiveOptions(options: ReceiveOptions | undefined): ReceiveSettings {
+  const { maxAgeMs = assumedMaxCallbackAgeMs, maxBytes = defaultMaxBytes, replayGuard } = checkGiven(options);
+  return { maxAgeMs, maxBytes, confirms: false, leaseMs: defaults.leaseMs, replayGuard };
 }
 
 /**
- * Checks the options of a handler, and fills in their defaults. The default replay guard is the memory of a client that
- * may not have started yet.
+ * Checks the options of a handler, and fills in their defaults.
  *
  * @throws {HostedValidationError} with every problem, except a wrong `onEvent`.
  * @throws {HostedConfigError} when `onEvent` is not a function.
  */
-export function readHandlerOptions(
-  options: HandlerOptions | undefined,
-): Omit<HandlerSettings, 'replayGuard'> & { readonly replayGuard: ReplayGuard | undefined } {
-  const given = checkOptions(options);
-  const { onEvent, confirm = true } = given;
+export function readHandlerOptions(options: HandlerOptions | undefined): HandlerSettings {
+  const { confirm: confirms = true, onEvent, maxAgeMs, maxHintAgeMs, ...others } = checkGiven(options);
   if (!isFunction(onEvent)) {
     throw new HostedConfigError([{ path: 'onEvent', message: 'must be a function' }], { task: 'receive a callback' });
   }
-  const { maxAgeMs = assumedMaxCallbackAgeMs, maxHintAgeMs = assumedMaxHintAgeMs } = given;
-  return {
-    // A callback that job status confirms may be older.
-    maxAgeMs: confirm ? maxHintAgeMs : maxAgeMs,
-    maxBytes: given.maxBytes ?? defaultMaxBytes,
-    confirms: confirm,
-    leaseMs: given.leaseMs ?? defaultLeaseMs,
-    replayGuard: given.replayGuard,
-    bodyTimeoutMs: given.bodyTimeoutMs ?? defaultBodyTimeoutMs,
-    maxConfirmations: given.maxConfirmations ?? defaultMaxConfirmations,
-    maxJobsPerSignature: given.maxJobsPerSignature,
-    onError: given.onError,
-    onEvent,
-  };
+  // A callback that job status confirms may be older.
+  const maxAge = confirms ? (maxHintAgeMs ?? assumedMaxHintAgeMs) : (maxAgeMs ?? assumedMaxCallbackAgeMs);
+  return { ...defaults, ...withoutUndefined(others), maxAgeMs: maxAge, confirms, onEvent };
 }
 
 /** Inherits nothing: a polluted prototype sets no option. */
 const noOptions: z.output<typeof receiveOptions> = Object.freeze(Object.create(null));
 
-function checkOptions(options: object | undefined): z.output<typeof receiveOptions> {
+function checkGiven(options: object | undefined): z.output<typeof receiveOptions> {
   if (options === undefined || options === null) return noOptions;
   const { data, issues } = check(receiveOptions, options);
   if (!data) throw new HostedValidationError(issues, { task: 'receive a callback' });
   return data;
 }
 
-function isFunction(value: unknown): value is Listener {
+function isFunction(value: unknown): value is HandlerSettings['onEvent'] {
   return typeof value === 'function';
 }
 

@@ -7,18 +7,18 @@
  */
 
 import { createNoObject, createUnverified } from '../call/response.js';
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedTimeoutError, HostedValidationError } from '../errors/errors.js';
 import { collectIn, type Issue } from '../errors/hosted-error.js';
 import { decodeHistoryEntry } from '../jobs/decode.js';
-import type { HistoryEntry, JobRef } from '../jobs/types.js';
+import type { HistoryEntry, JobRef, JobResult } from '../jobs/types.js';
 import { assumedMemoryMs } from '../protocol/assumptions.js';
+import { type WaitingClock, withTimeout } from '../runtime/clock.js';
 import { decodeUtf8 } from '../runtime/read-body.js';
+import { sha256Hex } from '../runtime/sha256.js';
 import { isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { verifySigned } from '../signing/verify.js';
-import { callbackErrors } from './callback-errors.js';
-import { bodyDigestOf, digestOf, resultId } from './digest.js';
-import { limitStep } from './limit-step.js';
+import { callbackErrors, callbackFacts } from './callback-errors.js';
 import type { ReceiveSettings } from './options.js';
 import { type Pair, pairNames, scanBody } from './scan-body.js';
 import type { CallbackEvent } from './types.js';
@@ -64,7 +64,7 @@ export async function readCallback(
   if (!isRecord(signed)) throw createNoObject(signed, callbackErrors);
   const verifying = verifySigned(signed, { signer, partnerId, now, maxAgeMs });
   const isWaiting = verifying instanceof Promise;
-  const verdict = isWaiting ? await limitStep(clock, { of: 'signer', step: () => verifying }) : verifying;
+  const verdict = isWaiting ? await limitStep(clock, 'signer', () => verifying) : verifying;
   if (!verdict.isVerified) throw createUnverified(verdict.reason, callbackErrors);
   const { signedAt, timestamp } = verdict;
   const properties = scanned === null ? signed : parseScanned(text, scanned);
@@ -90,13 +90,8 @@ export async function readCallback(
   };
 }
 
-/** The decoded body and, if it is large, the timestamp and signature that the scan found. */
-interface DecodedBody {
-  readonly text: string;
-  readonly scanned: Pair | null;
-}
-
-function decodeBody(body: unknown, maxBytes: number): DecodedBody {
+/** Decodes a body and, if it is large, finds its timestamp and signature by a scan. */
+function decodeBody(body: unknown, maxBytes: number): { readonly text: string; readonly scanned: Pair | null } {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
     const message =
       'must be the raw body as a string or bytes, not a parsed body: for this route, use a parser of raw bodies, such as express.raw(), instead of the JSON parser';
@@ -143,4 +138,66 @@ function findIdIssues(name: string, id: string | null, presence?: 'required'): r
   const path = `PartnerParams.${name}`;
   if (id === null || id.trim() === '') return presence === 'required' ? [{ path, message: 'must be there' }] : [];
   return id.length > maxIdCharacters ? [{ path, message: 'must have at most 1,024 characters' }] : [];
+}
+
+/** How long each step may take, in ms. */
+const maxStepMs = 10_000;
+
+/**
+ * Waits for code of the caller, which may never settle. If it ends too late, `onLate` gets its value.
+ *
+ * @throws {HostedTimeoutError} when the step takes longer than {@link maxStepMs}.
+ */
+export function limitStep<T>(
+  clock: Pick<WaitingClock, 'setTimer'>,
+  of: 'replay guard' | 'signer',
+  step: () => T | Promise<T>,
+  onLate?: (value: T) => unknown,
+): Promise<T> {
+  const timedOut = () => {
+    const limit = { phase: 'attempt', timeoutMs: maxStepMs } as const;
+    const why = `the ${of} did not respond within 10 seconds`;
+    return new HostedTimeoutError(why, limit, { ...callbackFacts, retryable: true });
+  };
+  return withTimeout({ clock, ms: maxStepMs, timedOut }, async (signal) => {
+    const value = await step();
+    if (signal.aborted) await onLate?.(value);
+    return value;
+  });
+}
+
+const namesOfPair: ReadonlySet<string> = new Set(pairNames);
+
+/**
+ * The digest of a callback: of the timestamp as it was signed, and of all properties except `timestamp` and the
+ * signatures. The digest stays the same if the properties have another order, if there are other blanks between them,
+ * or if another key made the signature.
+ */
+export function bodyDigestOf(properties: Properties, timestamp: string): Promise<string> {
+  return sha256Hex(JSON.stringify(timestamp) + writeProperties(properties, (name) => !namesOfPair.has(name)));
+}
+
+/** The id of a result. If the result is sent again, its id stays the same, even if its `resultText` is different. */
+export function resultId({ userId, jobId }: JobRef, result: JobResult): Promise<string> {
+  const { hostedJobId, resultCode, resultType, isFinal } = result;
+  return digestOf([userId, jobId, hostedJobId, resultCode, resultType, isFinal]);
+}
+
+/** The digest of a list: SHA-256 of its JSON, in hexadecimal digits. */
+export function digestOf(values: readonly (string | boolean | null)[]): Promise<string> {
+  return sha256Hex(write(values));
+}
+
+// Writes own properties only, in order of their names. Reading runs no code, because parsed JSON has no getters.
+function writeProperties(properties: Properties, isWanted: (name: string) => boolean): string {
+  const names = Object.keys(properties).filter(isWanted).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${write(properties[name])}`).join()}}`;
+}
+
+// `toJSON` is never called, so it does not matter whether other code has put one on all objects or arrays.
+function write(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(write).join()}]`;
+  if (typeof value === 'object' && value !== null) return writeProperties(value as Properties, () => true);
+  // Parsed JSON can contain Infinity (from `1e999`). JSON.stringify() would write it as null.
+  return typeof value === 'number' ? String(value) : JSON.stringify(value);
 }

@@ -5,12 +5,9 @@
  * @module
  */
 
-import type { JobStatus } from '../jobs/types.js';
 import type { WaitingClock } from '../runtime/clock.js';
-import { limitStep } from './limit-step.js';
-import type { ReceiveSettings } from './options.js';
-import type { VerifiedCallback } from './read-callback.js';
-import type { ConfirmedEvent, ReplayGuard } from './types.js';
+import { limitStep, type VerifiedCallback } from './read-callback.js';
+import type { ReplayGuard } from './types.js';
 
 /** How many callbacks are remembered. They take about 3 MB of memory. */
 const maxRemembered = 10_000;
@@ -22,16 +19,11 @@ interface Remembered {
   readonly leaseEndsAt: number;
 }
 
-interface GuardClock {
-  now(): number;
-  elapsed(): number;
-}
-
 /**
  * Creates a replay guard for one process. Each call looks at only a few entries: anyone can post callbacks, and many
  * callbacks must not make the guard slow.
  */
-export function createReplayGuard({ now, elapsed }: GuardClock): ReplayGuard {
+export function createReplayGuard({ now, elapsed }: Pick<WaitingClock, 'now' | 'elapsed'>): ReplayGuard {
   // Each map is in order of insertion.
   const failed = new Map<string, Remembered>();
   const handled = new Map<string, Remembered>();
@@ -105,8 +97,6 @@ export interface LeaseContext {
   readonly warn: (message: string) => void;
 }
 
-const of = 'replay guard';
-
 /**
  * Asks the guard for the lease of a callback.
  *
@@ -115,7 +105,7 @@ const of = 'replay guard';
  */
 export async function begin(
   { key, bodyDigest, expiresAt }: Pick<VerifiedCallback, 'key' | 'bodyDigest' | 'expiresAt'>,
-  { replayGuard, leaseMs }: Pick<ReceiveSettings, 'replayGuard' | 'leaseMs'>,
+  { replayGuard, leaseMs }: { readonly replayGuard: ReplayGuard; readonly leaseMs: number },
   { clock, warn }: LeaseContext,
 ): Promise<Begun> {
   const endsAt = clock.elapsed() + leaseMs;
@@ -124,7 +114,7 @@ export async function begin(
     // Commits even if the lease has ended: the callback was handled, and must not be handled again.
     async commit() {
       try {
-        await limitStep(clock, { of, step: () => replayGuard.commit(key) });
+        await limitStep(clock, 'replay guard', () => replayGuard.commit(key));
       } catch {
         // The service gets no error response: after an error response, it would redeliver the callback, and the
         // callback would be handled twice.
@@ -135,76 +125,40 @@ export async function begin(
       // Another delivery may have the lease by now.
       if (clock.elapsed() >= endsAt) return;
       try {
-        await limitStep(clock, { of, step: () => replayGuard.forget(key) });
+        await limitStep(clock, 'replay guard', () => replayGuard.forget(key));
       } catch {
         warn('the replay guard failed after a callback was not handled');
       }
     },
   };
-  const known = await limitStep(clock, {
-    of,
-    step: () => replayGuard.begin(key, bodyDigest, expiresAt, leaseEndsAt),
-    onLate: (late) => late === 'new' && lease.forget(),
-  });
+  const known = await limitStep(
+    clock,
+    'replay guard',
+    () => replayGuard.begin(key, bodyDigest, expiresAt, leaseEndsAt),
+    (late) => late === 'new' && lease.forget(),
+  );
   if (known === 'repeat') return { known };
   // If the guard returns an unknown value, this delivery must not handle the callback.
   return known === 'new' || known === 'conflict' ? { known, lease } : { known: 'busy' };
 }
 
-/** Joins two leases: `commit` and `forget` call `other` first, and then `one`. */
-export function joinLeases(one: Lease, other: Lease): Lease {
-  return {
-    async commit() {
-      await other.commit();
-      await one.commit();
-    },
-    async forget() {
-      await other.forget();
-      await one.forget();
-    },
-  };
-}
-
-export interface ConfirmedResult {
-  readonly confirmed: ConfirmedEvent;
-  /** The signed timestamp of the callback. */
-  readonly timestamp: string;
-  readonly status: JobStatus;
-  /** The replay guard. Handlers with the same guard share the memory of handled results. */
-  readonly guard: object;
-  /** How long handling may still take, in ms. */
-  readonly leaseMs: number;
-}
+/**
+ * Begins to handle a confirmed result, which `key` identifies, or says why this delivery must not handle it. Handling
+ * may take `leaseMs`.
+ */
+export type ResultMemory = (key: string, guard: ReplayGuard, leaseMs: number) => Promise<Begun>;
 
 /**
  * Remembers which confirmed results were passed to `onEvent`, or are being handled: the latest 10,000 for each guard. A
  * result that is redelivered with a new signature is the same result.
  */
-export interface ResultMemory {
-  /** Begins to handle a result, or says why this delivery must not handle it. */
-  begin(result: ConfirmedResult): Promise<Begun>;
-}
-
 export function createResultMemory(context: LeaseContext): ResultMemory {
-  const memories = new WeakMap<object, ReplayGuard>();
-
-  function memoryOf(guard: object): ReplayGuard {
-    const known = memories.get(guard);
-    if (known) return known;
-    const memory = createReplayGuard(context.clock);
+  const memories = new WeakMap<ReplayGuard, ReplayGuard>();
+  return (key, guard, leaseMs) => {
+    const memory = memories.get(guard) ?? createReplayGuard(context.clock);
     memories.set(guard, memory);
-    return memory;
-  }
-
-  return {
-    begin({ confirmed, status, timestamp, guard, leaseMs }) {
-      // Without an entry, another result of the job has the same id, so the signed time belongs to the key.
-      const signed = confirmed.entry === null ? ` ${timestamp}` : '';
-      const key = `${status.state} ${confirmed.id}${signed}`;
-      // Only the key identifies a confirmed result: no body is compared, and the result never expires.
-      const remembered = { key, bodyDigest: '', expiresAt: endOfTime };
-      return begin(remembered, { replayGuard: memoryOf(guard), leaseMs }, context);
-    },
+    // Only the key identifies a confirmed result: no body is compared, and the result never expires.
+    return begin({ key, bodyDigest: '', expiresAt: endOfTime }, { replayGuard: memory, leaseMs }, context);
   };
 }
 

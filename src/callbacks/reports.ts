@@ -1,6 +1,6 @@
 /**
- * The result of a delivery, and its reports to `onError`, to the log, to the client's events, and to its tracing channel. Without these
- * reports, a callback could be rejected and its result lost without any sign of it.
+ * The result of a delivery, and its reports to `onError`, to the log, to the client's events, and to its tracing
+ * channel. Without these reports, a callback could be rejected and its result lost without any sign of it.
  *
  * @module
  */
@@ -9,38 +9,29 @@ import { isHostedError } from '../errors/errors.js';
 import { type HostedEvent, ignoreErrors, type Telemetry } from '../events.js';
 import type { WaitingClock } from '../runtime/clock.js';
 import { completeMessage, type TraceMessage, trace } from '../runtime/tracing-channel.js';
-import type { HandlerSettings } from './options.js';
 import type { HandlerOptions } from './types.js';
 
-type FailurePoint = Parameters<HandlerOptions['onError'] & object>[1];
-
-/** A delivery with a 200 response. */
-export interface DeliverySuccess {
-  readonly status: 200;
-  readonly result: 'accepted' | 'repeat';
-}
-
 /** A delivery with a response other than 200. */
-export interface DeliveryFailure extends FailurePoint {
+export type DeliveryFailure = Parameters<NonNullable<HandlerOptions['onError']>>[1] & {
   /** A short code for metrics. It contains nothing from the callback. */
   readonly reason: string;
   readonly error: unknown;
-}
+};
 
-export type DeliveryResult = DeliverySuccess | DeliveryFailure;
+export type DeliveryResult = DeliveryFailure | { readonly status: 200; readonly result: 'accepted' | 'repeat' };
 
 // Checks own properties only: other code may have put a `phase` on `Object.prototype`.
-function isSuccess(result: DeliveryResult): result is DeliverySuccess {
-  return !Object.hasOwn(result, 'phase');
+function isFailure(result: DeliveryResult): result is DeliveryFailure {
+  return Object.hasOwn(result, 'phase');
 }
 
 /** Creates the result of a delivery that did not succeed. */
 export function createFailure(
-  phase: FailurePoint['phase'],
+  phase: DeliveryFailure['phase'],
   status: number,
   reason: string,
   error: unknown,
-  event: FailurePoint['event'] = null,
+  event: DeliveryFailure['event'] = null,
 ): DeliveryFailure {
   return { phase, status, reason, error, event };
 }
@@ -50,11 +41,12 @@ export function codeOf(error: unknown): string {
   return isHostedError(error) ? error.code : 'error';
 }
 
-export type Delivery = Omit<Extract<HostedEvent, { type: 'callback' }>, 'type'>;
+/** The event about a delivery. */
+export type CallbackReport = Extract<HostedEvent, { type: 'callback' }>;
 
 export interface DeliveryReports {
-  /** Reports a delivery, and returns the report. */
-  report(outcome: DeliveryResult, durationMs: number, onError: HandlerSettings['onError']): Delivery;
+  /** Reports a delivery, and returns its event. */
+  report(outcome: DeliveryResult, durationMs: number, onError: HandlerOptions['onError']): CallbackReport;
   /** Logs a problem that does not change the result of a delivery. */
   warn(message: string): void;
 }
@@ -91,20 +83,18 @@ export function createDeliveryReports(
     // If a listener or a clock fails, the result of a delivery stays the same.
     report(outcome, durationMs, onError) {
       const { status } = outcome;
-      if (isSuccess(outcome)) {
-        const delivery: Delivery = { result: outcome.result, reason: null, status, durationMs };
-        report?.({ type: 'callback', ...delivery });
-        ignoreErrors(logRejections);
-        return delivery;
+      const failure = isFailure(outcome) ? outcome : null;
+      const result = isFailure(outcome) ? (status < 500 ? 'refused' : 'failed') : outcome.result;
+      const event: CallbackReport = { type: 'callback', result, reason: failure?.reason ?? null, status, durationMs };
+      report?.(event);
+      if (failure) {
+        const { phase, error } = failure;
+        ignoreErrors(() => onError?.(error, { phase, status, event: failure.event }));
+        if (status < 500) countRejection(failure);
+        else warn(describeFailure(failure));
       }
-      const { phase, event, error, reason } = outcome;
-      const delivery: Delivery = { result: status < 500 ? 'refused' : 'failed', reason, status, durationMs };
-      report?.({ type: 'callback', ...delivery });
-      ignoreErrors(() => onError?.(error, { phase, status, event }));
-      if (status < 500) countRejection(outcome);
-      else warn(describeFailure(outcome));
       ignoreErrors(logRejections);
-      return delivery;
+      return event;
     },
   };
 }
@@ -120,7 +110,7 @@ function describeFailure({ phase, status, reason, error }: DeliveryFailure): str
   return `a callback failed with status ${status} (${reason}) and has to be redelivered: ${why}`;
 }
 
-const failureTexts: Readonly<Record<FailurePoint['phase'], string>> = {
+const failureTexts: Readonly<Record<DeliveryFailure['phase'], string>> = {
   read: 'its body could not be read',
   verify: 'it could not be verified',
   guard: 'the replay guard failed',
@@ -131,22 +121,20 @@ const failureTexts: Readonly<Record<FailurePoint['phase'], string>> = {
 /** The message of the channel `hosted-client:callback`. It contains nothing from the callback. */
 export interface CallbackMessage extends TraceMessage {
   /** The result of the delivery; null until the delivery was handled. */
-  result: Delivery['result'] | null;
+  result: CallbackReport['result'] | null;
   /** The HTTP status of our response; null until the delivery was handled. */
   status: number | null;
 }
 
 /** Handles a delivery with `process`, and publishes the delivery if the channel has a subscriber. */
-export function traceDelivery(process: () => Promise<Delivery>): Promise<Delivery> {
-  const begun: CallbackMessage = { result: null, status: null, errorCode: null };
+export function traceDelivery(process: () => Promise<CallbackReport>): Promise<CallbackReport> {
   return trace(
     'callback',
-    () => begun,
+    (): CallbackMessage => ({ result: null, status: null, errorCode: null }),
     async (message) => {
-      const delivery = await process();
-      const { result, reason, status } = delivery;
-      if (message) completeMessage(message, { result, status, errorCode: reason });
-      return delivery;
+      const event = await process();
+      if (message) completeMessage(message, { result: event.result, status: event.status, errorCode: event.reason });
+      return event;
     },
   );
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { resultId } from '../callbacks/digest.js';
+import { resultId } from '../callbacks/read-callback.js';
 import { pairNames } from '../callbacks/scan-body.js';
 import type { ConfirmedEvent, HostedClient } from '../index.js';
 import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
