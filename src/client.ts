@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createCall, type Started } from './call/call.js';
+import { createCall, onceItSucceeds, type Started } from './call/call.js';
 import { createClockSkew } from './call/clock-skew.js';
 import { type Callbacks, createCallbacks } from './callbacks/callbacks.js';
 import { HostedConfigError } from './errors/errors.js';
@@ -14,7 +14,6 @@ import { createJobs, type Jobs } from './jobs/jobs.js';
 import { createLinks, type Links } from './links/links.js';
 import type { Environment, HostedClientOptions } from './options.js';
 import { isBrowser } from './runtime/browser.js';
-import { onceItSucceeds } from './runtime/lazy.js';
 import { hasMethods } from './runtime/untrusted-objects.js';
 import { type CheckedOptions, checkOptions, createSettings, readOverrides } from './settings.js';
 

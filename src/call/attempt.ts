@@ -12,7 +12,6 @@ import type { TraceMessage } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
 import type { ClockSkew } from './clock-skew.js';
 import type { Encoded, Operation } from './operation.js';
-import type { SentSignatures, SigningTime, SigningTimes } from './signing-times.js';
 
 /** The state that all calls of one client share. */
 export interface SharedState {
@@ -49,6 +48,50 @@ export interface PartOf {
    * signatures.
    */
   readonly sent: SentSignatures | null;
+}
+
+/**
+ * The signatures that were sent recently. The fields are plain arrays to save memory, because each wait has its own
+ * record of this type, and there may be a million waits.
+ */
+export interface SentSignatures {
+  /** The greatest age, in ms, at which a response is still fresh; false if any age is accepted. */
+  readonly maxAgeMs: number | false;
+  /** The signatures, in the order in which they were sent. */
+  readonly signatures: string[];
+  /** The times that these signatures cover, in ms since the epoch, as they are read from a timestamp. */
+  readonly times: number[];
+  /** The latest time for which a forgotten signature was made, in ms since the epoch. */
+  forgottenUntil: number;
+}
+
+/** A time that a request is signed for, in ms. */
+export interface SigningTime {
+  /** The time since the epoch, by this machine's clock. */
+  readonly time: number;
+  /** How far the time is ahead of now; negative if it is in the past. */
+  readonly leadMs: number;
+  /**
+   * The planned value of `leadMs`. `leadMs` differs if another request already had the planned time.
+   */
+  readonly plannedLeadMs: number;
+}
+
+/** Chooses the time for which each request of one client is signed. */
+export interface SigningTimes {
+  /** How long to wait after a collision, in ms. The service then signs for a later time. */
+  readonly passingMs: number;
+  /**
+   * Gives the time for a request at `now`. `isPoll` is true for the polls of a wait. The polls of one wait share one
+   * memory of sent signatures.
+   */
+  next(now: number, isPoll: boolean): SigningTime;
+  /**
+   * Gives the time for a request that is sent again after a collision. The request is sent {@link passingMs} after the
+   * collision. `collided` is the time for which both the request and its response were signed. This call may also
+   * change the planned lead of later requests.
+   */
+  nextAfterCollision(collided: SigningTime, now: number, isPoll: boolean): SigningTime;
 }
 
 /** A call that has begun. Its input may be invalid. */

@@ -6,12 +6,16 @@
  */
 
 import { addCallerFrames } from '../errors/caller-frames.js';
-import { HostedTimeoutError } from '../errors/errors.js';
+import { HostedTimeoutError, HostedValidationError } from '../errors/errors.js';
+import type { Issue } from '../errors/hosted-error.js';
 import type { Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
+import type { Wire } from '../protocol/assumptions.js';
 import { type Limits, withTimeout } from '../runtime/clock.js';
 import { trace } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
+import { check, inputObject } from '../validation/check.js';
+import { callOptions } from '../validation/input.js';
 import { type ApiPromise, beginOrReject, type CallResult, createApiPromise } from './api-promise.js';
 import {
   type Attempt,
@@ -23,10 +27,9 @@ import {
   type SharedState,
 } from './attempt.js';
 import type { Operation } from './operation.js';
-import { checkInput, signRequest } from './request.js';
 import { createAgeNotice, readResponse } from './response.js';
 import { createTokenBucket, reportFailure, runAttempts } from './retry.js';
-import { createSentSignatures, createSigningTimes } from './signing-times.js';
+import { createSentSignatures, createSigningTimes, signRequest } from './sign-request.js';
 import { send } from './transport.js';
 
 /**
@@ -55,6 +58,15 @@ export interface Started {
  * @throws {HostedConfigError} when the options of a lazy client are missing or invalid.
  */
 export type Start = () => Started;
+
+/** Creates a value at first use. A failure is not remembered: the next use tries again. */
+export function onceItSucceeds<T extends object>(create: () => T): () => T {
+  let value: T | undefined;
+  return () => {
+    value ??= create();
+    return value;
+  };
+}
 
 /** Creates a call function that starts the client first. If the client cannot be started, the call rejects. */
 export function callAfter(start: Start): Call {
@@ -162,6 +174,39 @@ function beginCall<Input, Output>(
     throw addCallerFrames(reportFailure(error, begun, null));
   }
 }
+
+const checkedOptions = inputObject(callOptions);
+const noOptions = check(checkedOptions, {});
+
+/**
+ * Checks the input and the options of a call, and copies them. A later change by the caller has no effect.
+ *
+ * @throws {HostedValidationError} with every problem of the input and the options.
+ */
+function checkInput<Input>(
+  operation: Operation<Input, unknown>,
+  given: { readonly input: unknown; readonly options: unknown; readonly wire: Wire },
+): Pick<RunningCall<Input>, 'input' | 'encoded' | 'options'> {
+  const { wire } = given;
+  const input = check(operation.request, given.input);
+  const options = given.options === undefined ? noOptions : check(checkedOptions, given.options);
+  const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
+  if (input.data === undefined || options.data === undefined) {
+    throw fail([...input.issues, ...nameOptions(options.issues)]);
+  }
+  const encoded = operation.encode(input.data, wire);
+  // The paths of `links.get` (§4.3) and `links.list` (§4.4) have the same shape. So `links.get` with the list marker as
+  // its link id would list all links.
+  if (encoded.linkId === wire.listMarker) throw fail([{ path: 'refId', message: isMarker }]);
+  return { input: input.data, encoded, options: options.data as CallOptions };
+}
+
+/** Gives the path `options` to each issue without a path. The path is missing if the options are not an object. */
+function nameOptions(issues: readonly Issue[]): readonly Issue[] {
+  return issues.map(({ path, message }) => ({ path: path || 'options', message }));
+}
+
+const isMarker = 'must not be the value of the option "wire.listMarker"';
 
 // An attempt ends at `timeoutMs` or at `totalTimeoutMs`, whichever comes first. So one timer is enough.
 function limitsOf(attempt: Attempt, only?: 'total'): Limits {

@@ -7,15 +7,16 @@
  */
 
 import { HostedConfigError, HostedResponseError, HostedSignatureError } from '../errors/errors.js';
-import { collectIn, type ErrorFacts, type Issue } from '../errors/hosted-error.js';
+import { type ErrorFacts, type Issue, maxIssues } from '../errors/hosted-error.js';
 import type { SignatureReason, UnusableReason } from '../errors/messages.js';
+import { collectIn } from '../protocol/scalars.js';
 import { detachFromPrototype, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import type { CallResult, ResponseInfo } from './api-promise.js';
 import type { Attempt, RunningCall, SharedState } from './attempt.js';
 import { describeLength, describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, isWebPage, type Received, requestIdIn, webPage } from './error-from-response.js';
-import { findSentFor, wasSent } from './signing-times.js';
+import { findSentFor, wasSent } from './sign-request.js';
 import type { TransportResponse } from './transport.js';
 
 /**
@@ -160,7 +161,7 @@ function decode<Input, Output>(
   const { operation, input, shared } = from.attempt.call;
   const shape: Issue[] = [];
   const mismatch: Issue[] = [];
-  const reports = { report: collectIn(shape), reportMismatch: collectIn(mismatch) };
+  const reports = { report: collectIn(shape, maxIssues), reportMismatch: collectIn(mismatch, maxIssues) };
   const value = operation.decode(properties, input, { wire: shared.settings.wire, signedAt, ...reports });
   if (shape.length > 0) throw from.errors.createUnusable('shape', shape);
   if (mismatch.length > 0) throw from.errors.createUnusable('mismatch', mismatch);

@@ -17,7 +17,7 @@ import type { Settings } from '../settings.js';
 import { type Attempt, factsOf, outcomeWithoutResponse, type RunningCall } from './attempt.js';
 import { explainFailure } from './explanations.js';
 import type { Encoded } from './operation.js';
-import type { RequestSignature } from './request.js';
+import type { RequestSignature } from './sign-request.js';
 
 /** A response, usable or not. */
 export interface TransportResponse extends ReceivedResponse {

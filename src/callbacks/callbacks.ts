@@ -12,7 +12,6 @@ import type { JobStatus } from '../jobs/types.js';
 import { readIds } from '../jobs/wait-input.js';
 import type { CallOptions } from '../options.js';
 import { createPlatformClock } from '../runtime/clock.js';
-import { onceItSucceeds } from '../runtime/lazy.js';
 import { createAdmission } from './admission.js';
 import { handleDelivery, type Receiver, receiveCallback, respondTo } from './handler.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
@@ -195,7 +194,11 @@ export interface Callbacks {
  */
 export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
   const call = callAfter(start);
-  const open = onceItSucceeds(() => openReceiver(start()));
+  let opened: Receiver | undefined;
+  const open = (): Receiver => {
+    opened ??= openReceiver(start());
+    return opened;
+  };
 
   return {
     async receive(body, options) {

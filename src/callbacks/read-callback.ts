@@ -8,10 +8,11 @@
 
 import { createNoObject, createUnverified } from '../call/response.js';
 import { HostedTimeoutError, HostedValidationError } from '../errors/errors.js';
-import { collectIn, type Issue } from '../errors/hosted-error.js';
+import { type Issue, maxIssues } from '../errors/hosted-error.js';
 import { decodeHistoryEntry } from '../jobs/decode.js';
 import type { HistoryEntry, JobRef, JobResult } from '../jobs/types.js';
 import { assumedMemoryMs } from '../protocol/assumptions.js';
+import { collectIn } from '../protocol/scalars.js';
 import { type WaitingClock, withTimeout } from '../runtime/clock.js';
 import { decodeUtf8 } from '../runtime/read-body.js';
 import { sha256Hex } from '../runtime/sha256.js';
@@ -70,7 +71,7 @@ export async function readCallback(
   const properties = scanned === null ? signed : parseScanned(text, scanned);
 
   const issues: Issue[] = [];
-  const entry = decodeHistoryEntry(properties, wire.brand, collectIn(issues));
+  const entry = decodeHistoryEntry(properties, wire.brand, collectIn(issues, maxIssues));
   if (issues.length > 0) throw callbackErrors.createUnusable('shape', issues);
   const job = readJob(entry);
 

@@ -30,14 +30,6 @@ export interface Issue {
 /** The largest number of issues in an error. A check stops after this many. */
 export const maxIssues = 20;
 
-/** Creates a function that adds an issue to `issues`, and returns whether the error can have further ones. */
-export function collectIn(issues: Issue[]): (path: string, message: string) => boolean {
-  return (path, message) => {
-    if (issues.length < maxIssues) issues.push({ path, message });
-    return issues.length < maxIssues;
-  };
-}
-
 /** The facts that every error has. */
 export interface ErrorFacts {
   readonly operation?: OperationName | null;

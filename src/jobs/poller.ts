@@ -5,7 +5,8 @@
  * @module
  */
 
-import { createSentSignatures, type SentSignatures } from '../call/signing-times.js';
+import type { SentSignatures } from '../call/attempt.js';
+import { createSentSignatures } from '../call/sign-request.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';

@@ -4,8 +4,8 @@
  * @module
  */
 
+import type { SentSignatures } from '../call/attempt.js';
 import type { Call } from '../call/call.js';
-import type { SentSignatures } from '../call/signing-times.js';
 import type { AnyHostedError } from '../errors/errors.js';
 import type { Telemetry } from '../events.js';
 import type { Due } from '../runtime/due-queue.js';

@@ -13,6 +13,14 @@ import { isRecord, type Properties } from '../runtime/untrusted-objects.js';
  */
 export type Report = (path: string, message: string) => boolean;
 
+/** Creates a {@link Report} that adds problems to `issues`, up to `most` of them. */
+export function collectIn(issues: { readonly path: string; readonly message: string }[], most: number): Report {
+  return (path, message) => {
+    if (issues.length < most) issues.push({ path, message });
+    return issues.length < most;
+  };
+}
+
 /** Whether a field is missing or null. */
 export function isAbsent(wire: unknown): wire is null | undefined {
   return wire === undefined || wire === null;

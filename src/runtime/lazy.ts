@@ -12,15 +12,6 @@ export interface Lazy<T> {
   readonly value: T | undefined;
 }
 
-/** Creates a value at first use. A failure is not remembered: the next use tries again. */
-export function onceItSucceeds<T extends object>(create: () => T): () => T {
-  let value: T | undefined;
-  return () => {
-    value ??= create();
-    return value;
-  };
-}
-
 let loading = 0;
 
 /** Caches the first value that `create` resolves with. A failure is not cached: the next caller tries again. */

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { ed25519, type HostedEvent, HostedSignatureError, hmacSha256, type Signer } from 'hosted-client';
 import { expect, test } from 'vitest';
 import type { PartOf } from '../../src/call/attempt.js';
-import { createSentSignatures, rememberSent, wasSent } from '../../src/call/signing-times.js';
+import { createSentSignatures, rememberSent, wasSent } from '../../src/call/sign-request.js';
 import {
   apiKey,
   clientOf,

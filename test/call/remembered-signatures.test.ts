@@ -1,7 +1,7 @@
 /** How a signature of ours is known again, and how long it is remembered. */
 
 import { expect, test } from 'vitest';
-import { createSentSignatures, findSentFor, rememberSent, wasSent } from '../../src/call/signing-times.js';
+import { createSentSignatures, findSentFor, rememberSent, wasSent } from '../../src/call/sign-request.js';
 
 function sentOf(...signatures: readonly string[]) {
   const sent = createSentSignatures(false);

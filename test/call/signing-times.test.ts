@@ -3,13 +3,8 @@
 
 import type { WireOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
-import {
-  correctTime,
-  createSigningTimes,
-  type SigningTime,
-  type SigningTimes,
-  writeTimestamp,
-} from '../../src/call/signing-times.js';
+import type { SigningTime, SigningTimes } from '../../src/call/attempt.js';
+import { correctTime, createSigningTimes, writeTimestamp } from '../../src/call/sign-request.js';
 import { assumedWire } from '../../src/protocol/assumptions.js';
 
 const minutes = 60_000;

@@ -2,8 +2,9 @@
 
 import { type HostedClient, HostedResponseError, HostedValidationError } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { collectIn, type Issue } from '../../src/errors/hosted-error.js';
+import { type Issue, maxIssues } from '../../src/errors/hosted-error.js';
 import { createLink, listLinks } from '../../src/links/operations.js';
+import { collectIn } from '../../src/protocol/scalars.js';
 import { clientOf, rejection } from '../support/fake-fetch.js';
 
 const newLink = {
@@ -183,7 +184,7 @@ test('of a page no link is read beyond the 20th problem', () => {
 
   const issues: Issue[] = [];
 
-  listLinks.decode(page as never, {} as never, { report: collectIn(issues) } as never);
+  listLinks.decode(page as never, {} as never, { report: collectIn(issues, maxIssues) } as never);
 
   expect(issues).toHaveLength(20);
 });

@@ -173,7 +173,7 @@ const mayCheckShapes = [
   'links/id-types.ts',
   'links/operations.ts',
   'call/operation.ts',
-  'call/request.ts',
+  'call/call.ts',
   'sandbox/controls.ts',
   'sandbox/kept-state.ts',
   'sandbox/options.ts',

@@ -3,9 +3,10 @@
 import { HostedResponseError, HostedValidationError, type NewLink } from 'hosted-client';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { DecodeContext } from '../../src/call/operation.js';
-import { collectIn, type Issue } from '../../src/errors/hosted-error.js';
+import { type Issue, maxIssues } from '../../src/errors/hosted-error.js';
 import { decodeHistoryEntry, decodeStatus } from '../../src/jobs/decode.js';
 import { decodeLink, decodePage } from '../../src/links/decode.js';
+import { collectIn } from '../../src/protocol/scalars.js';
 import { clientOf, rejection, signed } from '../support/fake-fetch.js';
 
 const many = 100_000;
@@ -95,7 +96,12 @@ const anEntry: Decode = (response, { report }) => decodeHistoryEntry(response, '
 function issuesOf(decode: Decode, response: unknown): readonly Issue[] {
   const issues: Issue[] = [];
   const wire = { brand: 'hosted', namesJob: true } as DecodeContext['wire'];
-  decode(response as never, { wire, signedAt: null, report: collectIn(issues), reportMismatch: collectIn([]) });
+  decode(response as never, {
+    wire,
+    signedAt: null,
+    report: collectIn(issues, maxIssues),
+    reportMismatch: collectIn([], maxIssues),
+  });
   return issues;
 }
 

@@ -4,7 +4,7 @@ import type { HostedClientOptions } from 'hosted-client';
 import type { PartOf } from '../../src/call/attempt.js';
 import { createCall } from '../../src/call/call.js';
 import { createClockSkew } from '../../src/call/clock-skew.js';
-import { createSentSignatures } from '../../src/call/signing-times.js';
+import { createSentSignatures } from '../../src/call/sign-request.js';
 import { createTelemetry } from '../../src/events.js';
 import { jobStatus } from '../../src/jobs/operations.js';
 import { checkOptions, createSettings } from '../../src/settings.js';

@@ -1,42 +1,82 @@
 /**
- * Chooses the time that a request is signed for, formats it, and remembers the signature. Both sides sign the same text
- * with one key, so a response to a request of the same time has the request's own signature: a collision, which looks as
- * if someone had sent our signature back to us (docs/protocol.md §5). Requests are therefore signed for times that the
- * service is unlikely to use.
+ * Signs requests: chooses the time that a request is signed for, formats it, and remembers the signature. Both sides sign
+ * the same text with one key, so a response to a request of the same time has the request's own signature: a collision,
+ * which looks as if someone had sent our signature back to us (docs/protocol.md §5). Requests are therefore signed for
+ * times that the service is unlikely to use.
  *
  * @module
  */
 
+import { HostedConfigError } from '../errors/errors.js';
+import { HostedError } from '../errors/hosted-error.js';
 import type { Wire } from '../protocol/assumptions.js';
+import { timeOf } from '../signing/verify.js';
+import type { Attempt, SentSignatures, SigningTime, SigningTimes } from './attempt.js';
 import { largestOffsetMs } from './clock-skew.js';
 
-/** A time that a request is signed for, in ms. */
-export interface SigningTime {
-  /** The time since the epoch, by this machine's clock. */
-  readonly time: number;
-  /** How far the time is ahead of now; negative if it is in the past. */
-  readonly leadMs: number;
-  /**
-   * The planned value of `leadMs`. `leadMs` differs if another request already had the planned time.
-   */
-  readonly plannedLeadMs: number;
+/** The signature of a request, and the timestamp that it covers. */
+export interface RequestSignature {
+  /** The timestamp in the form that is sent: with exactly the characters that were signed. */
+  readonly timestamp: string | number;
+  readonly signature: string;
 }
 
-/** Chooses the time for which each request of one client is signed. */
-export interface SigningTimes {
-  /** How long to wait after a collision, in ms. The service then signs for a later time. */
-  readonly passingMs: number;
-  /**
-   * Gives the time for a request at `now`. `isPoll` is true for the polls of a wait. The polls of one wait share one
-   * memory of sent signatures.
-   */
-  next(now: number, isPoll: boolean): SigningTime;
-  /**
-   * Gives the time for a request that is sent again after a collision. The request is sent {@link passingMs} after the
-   * collision. `collided` is the time for which both the request and its response were signed. This call may also
-   * change the planned lead of later requests.
-   */
-  nextAfterCollision(collided: SigningTime, now: number, isPoll: boolean): SigningTime;
+/**
+ * Signs the request of an attempt, and remembers the signature. Each attempt is signed for a time of its own. Returns a
+ * promise only if the signer returns a promise.
+ *
+ * @throws {HostedConfigError} when the signer throws, or does not return a non-empty string.
+ */
+export function signRequest(attempt: Attempt): RequestSignature | Promise<RequestSignature> {
+  const { operation, sent, shared } = attempt.call;
+  const time = chooseTime(attempt);
+  const timestamp = writeTimestamp(time, operation.route.host, shared.settings.wire);
+  const finish = (signature: string) => {
+    // The time is read from the timestamp, as it will be from a response that has the same one.
+    const signedFor = timeOf(timestamp.signed)?.getTime() ?? time;
+    rememberSent(sent, signature, { signedFor, now: attempt.begunAt });
+    return { timestamp: timestamp.sent, signature };
+  };
+  const signature = sign(attempt, timestamp.signed);
+  return typeof signature === 'string' ? finish(signature) : signature.then(finish);
+}
+
+function sign(attempt: Attempt, timestamp: string): string | Promise<string> {
+  const { partnerId, signer } = attempt.call.shared.settings;
+  const assertSignature = (signature: unknown): string => {
+    if (typeof signature === 'string' && signature !== '') return signature;
+    throw createSignerError();
+  };
+  // An error of the caller's signer may contain a key, so it is not passed on, unless it is an error of this package.
+  const fail = (error: unknown): never => {
+    throw error instanceof HostedError ? error : createSignerError();
+  };
+  try {
+    const signature: unknown = signer.sign({ partnerId, timestamp });
+    if (typeof signature === 'string') return assertSignature(signature);
+    return Promise.resolve(signature).then(assertSignature).catch(fail);
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function chooseTime(attempt: Attempt): number {
+  const { begunAt: now } = attempt;
+  const { operation, part, shared } = attempt.call;
+  const times = shared.signingTimes[operation.route.host];
+  const isPoll = part !== undefined && part.sent !== null;
+  const last = attempt.history.at(-1);
+  const collided = last?.retriedFor === 'collision' ? last.signedFor : null;
+  attempt.signedFor = collided ? times.nextAfterCollision(collided, now, isPoll) : times.next(now, isPoll);
+  return correctTime(attempt.signedFor.time, attempt.offsetMs, now);
+}
+
+// `retry.ts` adds the operation and the outcome to this error.
+function createSignerError(): HostedConfigError {
+  return new HostedConfigError(
+    [{ path: 'signer', message: 'must return a non-empty string from sign(), but did not' }],
+    {},
+  );
 }
 
 /**
@@ -147,21 +187,6 @@ function createSeconds(): SigningTimes {
       return { ...collided, time: collided.time - (isPoll ? pollStepMs : 1_000) };
     },
   };
-}
-
-/**
- * The signatures that were sent recently. The fields are plain arrays to save memory, because each wait has its own
- * record of this type, and there may be a million waits.
- */
-export interface SentSignatures {
-  /** The greatest age, in ms, at which a response is still fresh; false if any age is accepted. */
-  readonly maxAgeMs: number | false;
-  /** The signatures, in the order in which they were sent. */
-  readonly signatures: string[];
-  /** The times that these signatures cover, in ms since the epoch, as they are read from a timestamp. */
-  readonly times: number[];
-  /** The latest time for which a forgotten signature was made, in ms since the epoch. */
-  forgottenUntil: number;
 }
 
 /**
