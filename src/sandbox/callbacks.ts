@@ -44,9 +44,9 @@ export interface CallbackSettings {
   findJob(environment: Environment, job: JobRef): StoredJob | undefined;
   /** The callback URL of a link; null if the link has no callback URL. */
   urlOf(environment: Environment, linkRefId: string): string | null;
-  /** Writes the signed body of a callback. */
-  write(callback: KeptCallback): Promise<string>;
-  post(url: string, body: string, signal: AbortSignal): Promise<Delivery>;
+  /** Writes the signed body of a callback, in parts. */
+  write(callback: KeptCallback): Promise<readonly Buffer[]>;
+  post(url: string, body: readonly Buffer[], signal: AbortSignal): Promise<Delivery>;
   onChange(): void;
 }
 

@@ -26,6 +26,7 @@ export interface SandboxSettings {
   readonly callbackHosts: readonly string[];
   readonly defaultCallbackUrl: string | null;
   readonly callbackRetriesMs: readonly number[];
+  readonly callbackBytes: number;
   readonly reviewMs: number;
   readonly failureRate: number;
   readonly seed: number;
@@ -58,6 +59,9 @@ const byEnvironment = Object.fromEntries(environments.map((name) => [name, z.opt
   z.ZodMiniOptional<typeof nonBlank>
 >;
 
+/** A limit for `callbackBytes`, because the filler of a callback is kept in memory. */
+const maxCallbackBytes = 64 * 1024 * 1024;
+
 const shape = {
   port: z.optional(integer(0, 65_535)),
   host: z.optional(nonBlank),
@@ -65,6 +69,7 @@ const shape = {
   callbackHosts: z.optional(z.array(host, hosts)),
   defaultCallbackUrl: z.optional(httpUrl),
   callbackRetriesMs: z.optional(z.array(pause, 'must be a list of milliseconds')),
+  callbackBytes: z.optional(integer(0, maxCallbackBytes)),
   reviewMs: z.optional(pause),
   failureRate: z.optional(share),
   folder: z.optional(nonBlank),
@@ -120,6 +125,7 @@ export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
     callbackHosts: (data.callbackHosts ?? []).flatMap((name) => toHost(name) ?? []),
     defaultCallbackUrl: data.defaultCallbackUrl ?? null,
     callbackRetriesMs: data.callbackRetriesMs ?? defaultRetriesMs,
+    callbackBytes: data.callbackBytes ?? 1_500_000,
     reviewMs: data.reviewMs ?? 3_000,
     failureRate: data.failureRate ?? 0,
     seed: seed ?? 1,

@@ -87,6 +87,13 @@ export const outcomes: Readonly<Record<SandboxOutcome, OutcomePlan>> = {
   },
 };
 
+/** The results whose callbacks have pictures. */
+const pictured = new Set([approved.code, rejected.code, idRead.code]);
+
+export function hasPicture(resultCode: string): boolean {
+  return pictured.has(resultCode);
+}
+
 export const outcomeNames = Object.keys(outcomes) as readonly SandboxOutcome[];
 
 /** Whether a value is the name of an outcome. */

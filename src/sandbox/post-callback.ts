@@ -22,7 +22,8 @@ export interface Delivery {
 
 export interface Posting {
   readonly url: string;
-  readonly body: string;
+  /** The body, in parts. */
+  readonly body: readonly Buffer[];
   /** The names and IP addresses of allowed hosts, in lower case. This machine is always allowed. */
   readonly callbackHosts: readonly string[];
   /**
@@ -45,14 +46,20 @@ class NotAllowedError extends Error {}
 export async function postCallback(posting: Posting): Promise<Delivery> {
   try {
     const status = await post(posting);
-    return { status, problem: problemOf(status), isAllowed: true };
+    return { status, problem: problemOf(status, sizeOf(posting)), isAllowed: true };
   } catch (error) {
     const isAllowed = !(error instanceof NotAllowedError);
-    return { status: null, problem: isAllowed ? connectionProblem(error) : (error as Error).message, isAllowed };
+    return {
+      status: null,
+      problem: isAllowed ? connectionProblem(error, sizeOf(posting)) : (error as Error).message,
+      isAllowed,
+    };
   }
 }
 
-function post({ url, body, callbackHosts, ownPort, signal }: Posting): Promise<number> {
+function post(posting: Posting): Promise<number> {
+  const { url, body, callbackHosts, ownPort, signal } = posting;
+  const size = sizeOf(posting);
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   const isAllowed = (address: string) => isLoopback(address) || callbackHosts.includes(address) || namesHost;
@@ -66,7 +73,7 @@ function post({ url, body, callbackHosts, ownPort, signal }: Posting): Promise<n
   return new Promise((resolve, reject) => {
     const request = send(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+      headers: { 'content-type': 'application/json', 'content-length': size },
       // Each callback gets a new connection, because the address of a reused connection would not be checked.
       agent: false,
       lookup: pinnedLookup({ isAllowed, isSelf, namesHost }),
@@ -92,7 +99,8 @@ function post({ url, body, callbackHosts, ownPort, signal }: Posting): Promise<n
       response.on('error', () => undefined);
       response.resume();
     });
-    request.end(body);
+    for (const part of body) request.write(part);
+    request.end();
   });
 }
 
@@ -128,16 +136,29 @@ function createSelf(): NotAllowedError {
   return new NotAllowedError('this is the sandbox itself: give the URL of the server that receives callbacks');
 }
 
-function problemOf(status: number): string | null {
+function sizeOf({ body }: Posting): number {
+  return body.reduce((sum, { length }) => sum + length, 0);
+}
+
+function problemOf(status: number, size: number): string | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400) return 'the receiver responded with a redirect, which is not followed';
+  if (status === 413)
+    return `the receiver responded with 413: raise its limit for bodies, because ${describeSize(size)}`;
   return `the receiver responded with ${status}`;
 }
 
-function connectionProblem(error: unknown): string {
+function describeSize(size: number): string {
+  return `this callback has ${size.toLocaleString('en')} bytes, and those of the service have up to 1.5 MB`;
+}
+
+function connectionProblem(error: unknown, size: number): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (message === lateProblem) return lateProblem;
   if (code === 'ECONNREFUSED') return 'no server listens at the URL (ECONNREFUSED)';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `no such host (${code})`;
+  if (size > 100_000 && (code === 'ECONNRESET' || code === 'EPIPE')) {
+    return `the receiver closed the connection (${code}): its limit for bodies may be too small, because ${describeSize(size)}`;
+  }
   return `the connection failed${code === undefined ? '' : ` (${code})`}`;
 }

@@ -48,6 +48,11 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    * The pauses before a failed callback is posted again, in milliseconds. Default: `[1_000, 5_000, 25_000, 120_000]`.
    */
   callbackRetriesMs?: readonly number[];
+  /**
+   * The size of the callbacks that have pictures in reality: those with the result code 0810, 0811 or 1012. In bytes;
+   * default 1,500,000, which is the largest that was seen. With 0, no callback has a picture.
+   */
+  callbackBytes?: number;
   /** How long a review lasts, from "under review" to the final result, in milliseconds. Default 3,000. */
   reviewMs?: number;
   /**

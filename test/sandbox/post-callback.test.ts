@@ -24,7 +24,7 @@ function resolving(...answers: readonly (readonly string[])[]) {
 }
 
 const post = (url: string, callbackHosts: readonly string[] = []) =>
-  postCallback({ url, body: '{}', callbackHosts, ownPort: 4085, signal: new AbortController().signal });
+  postCallback({ url, body: [Buffer.from('{}')], callbackHosts, ownPort: 4085, signal: new AbortController().signal });
 
 test('a name that means another machine is not allowed', async () => {
   resolving(['192.0.2.1']);
@@ -58,7 +58,7 @@ test('callbackHosts allows a name, whatever it means', async () => {
   const signal = AbortSignal.timeout(50);
   const posted = postCallback({
     url: 'http://partner.example:9/',
-    body: '{}',
+    body: [Buffer.from('{}')],
     callbackHosts: ['partner.example'],
     ownPort: 4085,
     signal,
@@ -113,7 +113,7 @@ test('the sandbox itself receives no callback, under none of its names', async (
 
   for (const host of hosts) {
     const url = `http://${host}:${port}/console/callbacks/1/resend`;
-    const posted = await postCallback({ url, body: '{}', callbackHosts: [], ownPort: port, signal });
+    const posted = await postCallback({ url, body: [Buffer.from('{}')], callbackHosts: [], ownPort: port, signal });
     expect({ host, ...posted }).toEqual({ host, status: null, problem, isAllowed: false });
   }
   expect(received).toHaveLength(0);
@@ -121,7 +121,13 @@ test('the sandbox itself receives no callback, under none of its names', async (
 
 test('the port of the sandbox on another machine is that machine’s', async () => {
   const signal = AbortSignal.timeout(50);
-  const posting = { url: 'http://192.0.2.1:4085/', body: '{}', callbackHosts: ['192.0.2.1'], ownPort: 4085, signal };
+  const posting = {
+    url: 'http://192.0.2.1:4085/',
+    body: [Buffer.from('{}')],
+    callbackHosts: ['192.0.2.1'],
+    ownPort: 4085,
+    signal,
+  };
 
   expect(await postCallback(posting)).toMatchObject({ isAllowed: true });
 });

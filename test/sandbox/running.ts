@@ -6,9 +6,9 @@ import { HostedClient } from 'hosted-client';
 import { type SandboxOptions, startSandbox } from 'hosted-client/sandbox';
 import { onTestFinished } from 'vitest';
 
-/** Starts a sandbox that stops with the test. */
+/** Starts a sandbox that stops with the test. Its callbacks are small. */
 export async function running(options: SandboxOptions = {}) {
-  const sandbox = await startSandbox({ port: 0, reviewMs: 1, callbackRetriesMs: [1, 1], ...options });
+  const sandbox = await startSandbox({ port: 0, reviewMs: 1, callbackRetriesMs: [1, 1], callbackBytes: 0, ...options });
   onTestFinished(() => sandbox.stop());
   return { sandbox, client: new HostedClient(sandbox.clientOptions()), port: Number(new URL(sandbox.origin).port) };
 }

@@ -24,6 +24,7 @@ const optionsByFlag = {
   'failure-rate': 'failureRate',
   'callback-url': 'defaultCallbackUrl',
   'allow-callbacks': 'callbackHosts',
+  'callback-bytes': 'callbackBytes',
   folder: 'folder',
 } as const satisfies Record<string, keyof SandboxOptions>;
 
@@ -69,6 +70,12 @@ export const sandboxCommand: Command = {
       about: 'another host that callbacks may be posted to; repeat the flag for more hosts',
       isList: true,
     },
+    'callback-bytes': {
+      value: 'N',
+      about: 'the size of callbacks that have pictures in reality; default 1500000',
+      kind: 'integer',
+      min: 0,
+    },
     shell: {
       value: shells.join('|'),
       about: 'what to write the variables for: a shell, or an .env file; default: the shell of this terminal',
@@ -106,7 +113,7 @@ async function start(given: Arguments, onRequest: (request: SandboxRequest) => v
 function readOptions(given: Arguments): SandboxOptions {
   const read = (flag: string) => {
     if (flag === 'allow-callbacks') return given.list(flag);
-    return ['port', 'seed', 'first-page', 'latency', 'failure-rate'].includes(flag)
+    return ['port', 'seed', 'first-page', 'latency', 'failure-rate', 'callback-bytes'].includes(flag)
       ? given.number(flag)
       : given.text(flag);
   };

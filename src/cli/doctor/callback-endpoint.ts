@@ -10,7 +10,13 @@ import type { Finding } from './finding.js';
 
 const noOne = 'hosted-client-doctor';
 
-/** Posts a callback without a signature, and then a callback with random bytes as its signature. */
+/** The largest callback that was seen. It has pictures. */
+const largestBytes = 1_500_000;
+
+/**
+ * Posts a callback without a signature, then a callback with random bytes as its signature, and then such a callback
+ * that is as large as callbacks with pictures.
+ */
 export async function checkEndpoint(url: string, context: Context): Promise<Finding> {
   const { origin } = new URL(url);
   const timestamp = new Date(nowOf(context)).toISOString();
@@ -21,13 +27,31 @@ export async function checkEndpoint(url: string, context: Context): Promise<Find
     if (isAccepted(unsignedStatus)) return createAccepted('an unsigned', unsignedStatus, origin);
     const forgedStatus = await post(url, forged, context);
     if (isAccepted(forgedStatus)) return createAccepted('a forged', forgedStatus, origin);
-    return judge(unsignedStatus, forgedStatus, origin);
+    const finding = judge(unsignedStatus, forgedStatus, origin);
+    return finding.state === 'well' ? await checkSize(url, forged, context, finding) : finding;
   } catch {
     context.signal.throwIfAborted();
     const message = `no response from ${origin}: start the server that receives callbacks, or correct --callback`;
     return { check: 'callback', state: 'unreachable', message };
   }
 }
+
+/** Returns `finding` if the endpoint also reads a large callback. */
+async function checkSize(url: string, forged: object, context: Context, finding: Finding): Promise<Finding> {
+  const { origin } = new URL(url);
+  const picture = { ...forged, Photo: 'A'.repeat(largestBytes) };
+  // A server may close the connection before it has read the body.
+  const status = await post(url, picture, context).catch(() => null);
+  context.signal.throwIfAborted();
+  if (status !== null && isAccepted(status)) return createAccepted('a large forged', status, origin);
+  if (status !== null && rejecting.has(status)) return finding;
+  const what = status === null ? 'gives no response' : `responds with status ${status}`;
+  const message = `${origin} ${what} to a callback of 1.5 MB, and those with pictures are as large. Raise the limit for bodies in front of the handler: ${limits}`;
+  return { check: 'callback', state: 'wrong', message };
+}
+
+const limits =
+  "express.json({ limit: '8mb' }) in Express (default 100 KB), bodyLimit in Fastify (1 MiB), useBodyParser('json', { limit: '8mb' }) in Nest (100 KB), client_max_body_size in nginx (1 MB)";
 
 function isAccepted(status: number): boolean {
   return status >= 200 && status < 300;
