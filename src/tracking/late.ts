@@ -34,6 +34,13 @@ interface Requests {
 const minFailures = 3;
 /** The polls that fail after the deadline must span at least this time, in ms. */
 const minFailingMs = 600_000;
+/** If no request about another job succeeds, an error about the job itself ends the job after this time, in ms: a day. */
+const maxFailingMs = 86_400_000;
+/**
+ * How many times a job is polled again between requests about others. If the service responds to half of all requests, at
+ * random, one job in 250,000 would expire at this poll.
+ */
+const rounds = 8;
 /** The shortest wait, in ms, after a failure whose cause may be over soon. */
 const minWaitMs = 30_000;
 
@@ -43,10 +50,11 @@ export function isFailingForLong({ isLate, lateLooks, lateMs }: LateRow): boolea
 }
 
 /**
- * Polls a job or link again, because its last poll failed with an error that may be about all jobs. This process also
- * makes requests about others, before and after the poll. If these succeed and the poll does not, `isOver` is true: the
- * service and this process's key are well, and the cause is the job or link itself. Without the requests after the poll,
- * an outage that begins would end the job. Without the poll after requests, an outage that ends would.
+ * Polls a job or link again, because its last poll failed with an error that may be about all jobs. This process makes a
+ * request about another one before each poll, and one after the last poll. If all of these succeed and all polls fail,
+ * `isOver` is true: the service and this process's key are well, and the cause is the job or link itself. Without the
+ * request after the polls, an outage that begins would end the job. Without a poll after requests, an outage that ends
+ * would. If there is no other, an error about the job itself ends the job.
  *
  * @throws the signal's reason when the signal aborts.
  */
@@ -56,24 +64,33 @@ export async function pollAgain<T>(
   poll: () => Promise<T>,
   requests: Requests,
 ): Promise<{ readonly found: T } | { readonly error: AnyHostedError; readonly isOver: boolean }> {
-  // The second request pays for the poll, too. With two requests, a service that seldom responds does not seem well.
-  for (const tokens of [1, 2]) {
-    if (!(await isAnotherAnswered(row, tokens, requests))) return { error, isOver: false };
-  }
-  try {
-    return { found: await poll() };
-  } catch (thrown) {
-    const again = readFailure(thrown, requests);
-    return { error: again, isOver: !isOfTheFleet(again) || (await isAnotherAnswered(row, 1, requests)) };
+  const isOwn = !isOfTheFleet(error);
+  // After an outage, a gateway may respond with another error for a moment.
+  if (isOwn && row.lastError !== error.code) return { error, isOver: false };
+  let last = error;
+  for (let round = 1; ; round++) {
+    const isLastRound = round > rounds;
+    // Each request also pays for the poll that follows.
+    const other = await askAnother(row, isLastRound ? 1 : 2, requests);
+    if (other === 'none') return { error: last, isOver: isOwn };
+    if (other === 'failed') return { error: last, isOver: isOwn && row.lateMs >= maxFailingMs };
+    if (isLastRound) return { error: last, isOver: true };
+    try {
+      return { found: await poll() };
+    } catch (thrown) {
+      last = readFailure(thrown, requests);
+    }
   }
 }
 
-async function isAnotherAnswered(row: LateRow, tokens: number, requests: Requests): Promise<boolean> {
+/** Makes a request about another job or link, if there is one. */
+async function askAnother(row: LateRow, tokens: number, requests: Requests): Promise<'none' | 'answered' | 'failed'> {
   const { settings, database, statements } = requests.context;
   const { jobs, links } = settings.client;
   const kind = row.isLink ? kinds.link : kinds.job;
   const [other] = await database.run(statements.control, [row.key, kind, tokens]);
-  if (!other) return false;
+  if (!other) return 'none';
+  if (other.wait_ms === null) return 'failed';
   try {
     await createPlatformClock().sleep(numberOf(other, 'wait_ms'), requests.options.signal);
     if (row.isLink) await links.get(textOf(other, 'link_ref_id') ?? '', requests.options);
@@ -82,10 +99,10 @@ async function isAnotherAnswered(row: LateRow, tokens: number, requests: Request
       await jobs.status(query, requests.options);
     }
     requests.health.succeeded();
-    return true;
+    return 'answered';
   } catch (thrown) {
     readFailure(thrown, requests);
-    return false;
+    return 'failed';
   }
 }
 

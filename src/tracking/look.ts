@@ -122,8 +122,6 @@ export async function look(
   } catch (thrown) {
     const error = readFailure(thrown, { health, options });
     if (!isFailingForLong(row)) return afterError(row, error, false);
-    // After an outage, a gateway may respond with another error for a moment.
-    if (!isOfTheFleet(error)) return afterError(row, error, row.lastError === error.code);
     const again = await pollAgain(row, error, poll, { context, health, options });
     return 'found' in again ? again.found : afterError(row, again.error, again.isOver);
   }

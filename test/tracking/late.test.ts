@@ -1,9 +1,11 @@
 // What happens to a job or link whose status cannot be fetched at its deadline.
 
-import { HostedClient, type JobRef } from 'hosted-client';
-import type { MockFault } from 'hosted-client/testing';
+import { HostedClient, type HostedClientOptions, type JobRef } from 'hosted-client';
+import { createMockService, type MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
+import { pollAgain } from '../../src/tracking/late.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
+import { randomFrom } from '../support/random.ts';
 import { collect, createWorld, newLink, until } from './world.ts';
 
 type World = ReturnType<typeof createWorld>;
@@ -17,6 +19,39 @@ async function makeLate(world: World, failedPolls: number, only?: JobRef): Promi
     late_since = case when ${failedPolls} > 0 then now() - interval '11 minutes' end
     where due is not null ${only ? `and job_id = '${only.jobId}'` : ''}`);
 }
+
+test.each([0.25, 0.5, 0.75])(
+  'a service that responds to a share of %d of its requests expires no job',
+  async (share) => {
+    const random = randomFrom(share * 100);
+    const client = new HostedClient({
+      ...(createMockService().sandbox.clientOptions as HostedClientOptions),
+      fetch: async () => new Response('', { status: 503 }),
+    });
+    const serverError = await client.jobs
+      .status({ userId: 'u', jobId: 'j' }, { maxRetries: 0 })
+      .catch((error) => error);
+    const ask = async () => {
+      if (random() >= share) throw serverError;
+    };
+    const context = {
+      settings: { client: { jobs: { status: ask } } },
+      database: { run: async () => [{ wait_ms: 0, user_id: 'u', job_id: 'other' }] },
+      statements: {},
+    };
+    const health = { succeeded() {}, failed() {} };
+    const row = { key: '', isLate: true, isLink: false, lateLooks: 10, lateMs: 700_000, lastError: 'server' };
+    const requests = { context, health, options: { signal: new AbortController().signal } };
+
+    let over = 0;
+    for (let job = 0; job < 1_000; job++) {
+      const again = await pollAgain(row, serverError, ask, requests as unknown as Parameters<typeof pollAgain>[3]);
+      if ('isOver' in again && again.isOver) over += 1;
+    }
+
+    expect(over).toBe(0);
+  },
+);
 
 onEachDatabase((database) => {
   async function open() {
@@ -41,6 +76,7 @@ onEachDatabase((database) => {
     await until(async () => (await tracker.stats()).problem !== null);
     const asked = world.service.requests.length;
     await until(() => world.service.requests.length > asked + 1);
+    await until(async () => (await world.rows(`select 1 from TRACKED where last_error = '${code}'`)).length > 0);
     expect(completions).toEqual([]);
     const waiting = (await Promise.all(jobs.map((job) => tracker.get(job)))).filter((job) => job?.lastError === code);
     expect(waiting.length).toBeGreaterThan(0);
@@ -55,13 +91,34 @@ onEachDatabase((database) => {
     expect(new Set(completions.map(({ outcome }) => outcome))).toEqual(new Set(['completed']));
   });
 
+  test('a service that knows none of the jobs expires none for a day', async () => {
+    const { world, tracker, completions, handler } = await open();
+    const jobs = Array.from({ length: 5 }, () => world.completeJob('approved'));
+    await tracker.track(jobs);
+    await makeLate(world, 10);
+    world.fail(notFound);
+    const worker = await world.open();
+    await worker.onCompletion(handler);
+
+    await until(async () => (await world.rows('select 1 from TRACKED where polls >= 4')).length === jobs.length);
+    expect(completions).toEqual([]);
+    await world.rows(`update TRACKED set deadline = now() - interval '2 days', late_since = now() - interval '25 hours'
+      where job_id = '${jobs[0]?.jobId}'`);
+    await until(() => completions.length === 1);
+    expect(completions).toMatchObject([{ outcome: 'expired', job: jobs[0], lastError: 'not_found' }]);
+
+    world.fail(null);
+    await until(() => completions.length === jobs.length);
+    expect(completions.slice(1).map(({ outcome }) => outcome)).toEqual(Array(4).fill('completed'));
+  });
+
   test('a job whose own error lasts expires after three failed polls over ten minutes', async () => {
     const { world, tracker, completions, handler } = await open();
     const [early, second] = [
       { userId: 'nobody', jobId: 'early' },
       { userId: 'nobody', jobId: 'second' },
     ];
-    await tracker.track([early, second]);
+    await tracker.track([early, second, world.service.jobs.start()]);
     await makeLate(world, 0, early);
     await makeLate(world, 1, second);
     await tracker.onCompletion(handler);
@@ -69,9 +126,9 @@ onEachDatabase((database) => {
     await until(async () => ((await tracker.get(early))?.polls ?? 0) >= 5);
 
     // Three polls are not enough before ten minutes have passed. After ten minutes, two polls are not enough.
-    expect(await tracker.get(early)).toMatchObject({ state: 'tracking', lastError: 'not_found' });
+    await until(() => completions.length > 0);
     expect(completions).toMatchObject([{ outcome: 'expired', job: second, lastError: 'not_found' }]);
-    expect(await tracker.get(second)).toMatchObject({ polls: 2 });
+    expect(await tracker.get(early)).toMatchObject({ state: 'tracking', lastError: 'not_found' });
     await makeLate(world, 2, early);
     await until(() => completions.length === 2);
     expect(completions[1]).toMatchObject({ outcome: 'expired', job: early, lastError: 'not_found' });

@@ -68,6 +68,7 @@ export const needed: readonly [promise: keyof typeof promises, without: Protecti
   ['untracked', 'only a completion that is handed over begins', 'two ends'],
   ['lateErrors', 'an error after the deadline is doubted', 'outages'],
   ['outages', 'a doubted job is polled once more', 'outages'],
+  ['outages', 'an error about the job itself is doubted, too', 'a service that knows no job'],
   ['unknown', 'a job that only callbacks mentioned is given up', 'unknown jobs'],
   ['callbacks', 'a callback follows no job that has ended', 'unknown jobs'],
   ['links', 'a poll of the link follows missed jobs', 'links'],

@@ -42,18 +42,24 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
     const isAgain = poll.found === 'asked again';
     const isFailing =
       isLate && ((isLong && poll.lateLooks === 2) || without === 'an error after the deadline is doubted');
-    poll.isOfAll = world.isDown && !world.isBroken;
-    poll.error = world.isDown || world.isBroken ? 'fleet' : world.result === 0 ? 'own' : 'none';
+    poll.isOfAll = world.isDown && !world.isBroken && world.result > 0;
+    const isUnknown = world.result === 0 || (world.isDown && settings.forgetsAll);
+    poll.error = isUnknown ? 'own' : world.isDown || world.isBroken ? 'fleet' : 'none';
     if (poll.error === 'none') {
       if (world.result > 1) poll.found = 'completed';
       else poll.found = isLate ? 'expired' : 'pending';
-    } else if (poll.error === 'own') {
-      const isOver = isAgain || (isFailing && poll.lastError === 'own');
-      const mayBeInvented = !isProven && without !== 'a job that only callbacks mentioned is given up';
-      if (mayBeInvented && (isOver || isLong)) poll.found = 'unknown';
-      else poll.found = isOver ? 'expired' : 'failed';
-    } else if (isAgain) poll.found = 'doubted again';
-    else poll.found = isFailing ? 'doubted' : 'failed';
+    } else if (
+      poll.error === 'own' &&
+      !isProven &&
+      isLong &&
+      without !== 'a job that only callbacks mentioned is given up'
+    )
+      poll.found = 'unknown';
+    else if (isAgain) poll.found = 'doubted again';
+    else if (!isFailing || (poll.error === 'own' && poll.lastError !== 'own')) poll.found = 'failed';
+    else if (poll.error === 'own' && without === 'an error about the job itself is doubted, too')
+      poll.found = 'expired';
+    else poll.found = 'doubted';
   }
 
   /** Whether the status names another link than the callback did. */

@@ -13,6 +13,7 @@ export const protections = [
   'a job expires only after its deadline',
   'an error after the deadline is doubted',
   'a doubted job is polled once more',
+  'an error about the job itself is doubted, too',
   'a job that only callbacks mentioned is given up',
   'the link of the verified status counts',
   'an end and its message are stored together',
@@ -61,6 +62,8 @@ export interface Settings {
   /** How many outages the service may have, and whether it may respond with errors about this job alone. */
   readonly outages: number;
   readonly breaks: boolean;
+  /** Whether the service knows no job during an outage. */
+  readonly forgetsAll: boolean;
   readonly forgets: boolean;
   /** Whether a poll is one step, or whether anything may happen between its statement and its response. */
   readonly slowPolls: boolean;
@@ -98,6 +101,7 @@ const base: Settings = {
   deadlines: false,
   outages: 0,
   breaks: false,
+  forgetsAll: false,
   forgets: false,
   slowPolls: false,
   pollers: 1,
@@ -147,6 +151,15 @@ export const settings: readonly Settings[] = [
     deliverers: 1,
   },
   { ...base, name: 'outages', results: [1, 2], deadlines: true, outages: 1, breaks: true, pollers: 2, deliverers: 1 },
+  {
+    ...base,
+    name: 'a service that knows no job',
+    results: [1, 2],
+    deadlines: true,
+    outages: 1,
+    forgetsAll: true,
+    deliverers: 1,
+  },
   {
     ...base,
     name: 'links',
