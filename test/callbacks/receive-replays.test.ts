@@ -234,20 +234,3 @@ test('callbacks.receive() remembers a pair of any age for an hour and more', asy
 
   expect((await callbacks.receive(body, { maxAgeMs: false })).repeat).toBe(true);
 });
-
-test('the guard in memory lets go of the oldest after ten thousand newer ones', { timeout: 60_000 }, async () => {
-  const callbacks = receiver();
-  const bodyOf = (index: number) => posted(result, { timestamp: new Date(now + index).toISOString() });
-  const isRepeat = async (index: number) => (await callbacks.receive(bodyOf(index))).repeat;
-  const newer = 10_001;
-  await callbacks.receive(bodyOf(0));
-
-  for (let index = 1; index <= newer; index += 100) {
-    const batch = Array.from({ length: Math.min(100, newer - index + 1) }, (_, within) => isRepeat(index + within));
-    expect(await Promise.all(batch)).not.toContain(true);
-  }
-
-  const recent = await Promise.all([newer, newer - 1, newer - 100, newer - 5_000, newer - 9_000].map(isRepeat));
-  expect(recent).toEqual([true, true, true, true, true]);
-  expect(await isRepeat(0)).toBe(false);
-});

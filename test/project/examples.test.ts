@@ -85,9 +85,10 @@ test('every example is run', () => {
   // By `npm run demo`, by the test runner itself, and against the packed package.
   const elsewhere = /^demo\.ts$|\.test\.ts$|^test-under-|^recipes\/next\//;
   const files = sources().filter((file) => !elsewhere.test(file));
-  const otherTests = readdirSync('test/project')
-    .filter((file) => file.endsWith('.test.ts') && file !== 'examples.test.ts')
-    .map((file) => readFileSync(`test/project/${file}`, 'utf8'))
+  const otherTests = ['test/project', 'test/load', 'test/tracking']
+    .flatMap((folder) => readdirSync(folder).map((file) => `${folder}/${file}`))
+    .filter((file) => file.endsWith('.test.ts') && !file.endsWith('/examples.test.ts'))
+    .map((file) => readFileSync(file, 'utf8'))
     .join('\n');
 
   const here = files.filter((file) => !otherTests.includes(`'../../examples/${file.replace(/[jt]s$/, '')}`));

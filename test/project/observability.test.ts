@@ -4,7 +4,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { readdirSync, readFileSync } from 'node:fs';
 import { HostedClient, type HostedEvent } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { recordingClock } from '../support/fake-fetch.js';
 import { subscribeTo } from '../support/traced.js';
 
@@ -65,9 +65,15 @@ test('the table of channels names every one and its properties', async () => {
 test('the block about channels does as it says', async () => {
   const log = vi.spyOn(console, 'log').mockImplementation(() => undefined);
   subscribeTo('call');
+  const { asyncEnd } = tracingChannel('hosted-client:call');
+  const subscribe = vi.spyOn(asyncEnd, 'subscribe');
 
   tracingChannel('hosted-client:call').asyncEnd.subscribe((message) => {
     console.log(message);
+  });
+  onTestFinished(() => {
+    for (const call of subscribe.mock.calls) asyncEnd.unsubscribe(...call);
+    subscribe.mockRestore();
   });
   await runEverything();
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { listIssues } from '../../src/errors/messages.js';
 import { clientOf, rejection, thrownBy } from '../support/fake-fetch.js';
 
-const many = 100_000;
+const many = 10_000;
 const baseUrls = { sandbox: 'https://sandbox.hosted.test' };
 const newLink: NewLink = {
   companyName: 'Example Ltd',
@@ -33,16 +33,16 @@ const call = (act: (client: HostedClient) => Promise<unknown>) => rejection(act(
 const create = (members: object) => call((client) => client.links.create({ ...newLink, ...members } as NewLink));
 
 test.each<[string, () => Promise<unknown>]>([
-  ['a link with an unknown property 100,000 times', () => create(wideObject())],
-  ['an ID type with 100,000 unknown properties', () => create({ idTypes: [wideObject()] })],
-  ['call options with 100,000 unknown properties', () => call((client) => client.links.get('ref-1', wideObject()))],
-  ['list options with 100,000 unknown properties', () => call(async (client) => client.links.list(wideObject()))],
+  ['a link with an unknown property 10,000 times', () => create(wideObject())],
+  ['an ID type with 10,000 unknown properties', () => create({ idTypes: [wideObject()] })],
+  ['call options with 10,000 unknown properties', () => call((client) => client.links.get('ref-1', wideObject()))],
+  ['list options with 10,000 unknown properties', () => call(async (client) => client.links.list(wideObject()))],
   [
-    'wait options with 100,000 unknown properties',
+    'wait options with 10,000 unknown properties',
     () => call((client) => client.jobs.waitForCompletion({ userId: 'u', jobId: 'j' }, wideObject())),
   ],
   [
-    'callback options with 100,000 unknown properties',
+    'callback options with 10,000 unknown properties',
     () => call((client) => client.callbacks.receive('{}', wideObject())),
   ],
 ])('input of any size is refused in few words: %s', async (_what, act) => {

@@ -9,7 +9,7 @@ import { PGlite } from '@electric-sql/pglite';
 import type { JobRef } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, type MockInstance, onTestFinished, test, vi } from 'vitest';
-import { isRedisRequired, redisProgram, startRedis } from '../support/redis.ts';
+import { startRedis } from '../support/redis.ts';
 
 const service = createMockService();
 const { sandbox } = service;
@@ -220,28 +220,26 @@ test('pg-boss: a callback of 1.5 MB is a job of two ids, which a worker asks abo
   expect(queued.map(({ data }) => data)).toEqual([{ userId: job.userId, jobId: job.jobId }]);
 }, 30_000);
 
-// On machines with Redis; `.ci/run` installs it, and demands it.
-test.skipIf(redisProgram === null && !isRedisRequired)(
-  'BullMQ: a callback of 1.5 MB is a job of two ids, which a worker asks about',
-  async () => {
-    const redis = await startRedis();
-    onTestFinished(redis.close);
-    vi.stubEnv('REDIS_URL', redis.url);
-    const { queue, worker, POST } = await import('../../examples/recipes/bullmq.ts');
-    onTestFinished(async () => {
-      await worker.close();
-      await queue.close();
-    });
-    const job = completedJob();
+test('BullMQ: a callback of 1.5 MB is a job of two ids, which a worker asks about', {
+  tags: ['redis'],
+  timeout: 30_000,
+}, async () => {
+  const redis = await startRedis();
+  onTestFinished(redis.close);
+  vi.stubEnv('REDIS_URL', redis.url);
+  const { queue, worker, POST } = await import('../../examples/recipes/bullmq.ts');
+  onTestFinished(async () => {
+    await worker.close();
+    await queue.close();
+  });
+  const job = completedJob();
 
-    expect(await deliverThree(job, POST)).toEqual([200, 200, 401]);
-    await vi.waitFor(() => expect(printed).toEqual(['the job is succeeded']), { timeout: 20_000 });
+  expect(await deliverThree(job, POST)).toEqual([200, 200, 401]);
+  await vi.waitFor(() => expect(printed).toEqual(['the job is succeeded']), { timeout: 20_000 });
 
-    const queued = await queue.getJobs();
-    expect(queued.map(({ data }) => data)).toEqual([{ userId: job.userId, jobId: job.jobId }]);
-  },
-  30_000,
-);
+  const queued = await queue.getJobs();
+  expect(queued.map(({ data }) => data)).toEqual([{ userId: job.userId, jobId: job.jobId }]);
+});
 
 describe('docs/recipes.md', () => {
   const page = existsSync('docs/recipes.md') ? readFileSync('docs/recipes.md', 'utf8') : '';

@@ -9,8 +9,8 @@ import type { JobRef } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTables } from '../../src/tracking/schema.js';
-import { openDatabase, programs } from '../tracking/databases.ts';
-import { until } from '../tracking/world.ts';
+import { openDatabase } from './databases.ts';
+import { until } from './world.ts';
 
 /** The example on a database of its own, with a service that is mocked. */
 async function openExample() {
@@ -61,9 +61,9 @@ async function openExample() {
   };
 }
 
-const isThere = programs !== null || process.env.TRACKING_NEEDS_POSTGRESQL === '1';
-
-test.runIf(isThere)('the example decides once about each customer, though each completion comes twice', async () => {
+test('the example decides once about each customer, though each completion comes twice', {
+  tags: ['postgresql'],
+}, async () => {
   const { database, example, sandbox, workers, sendCallback, postJob } = await openExample();
   const handed: string[] = [];
   for (const worker of workers) {
@@ -94,7 +94,9 @@ test.runIf(isThere)('the example decides once about each customer, though each c
   ]);
 });
 
-test.runIf(isThere)('the example lives on when a connection breaks in the middle of a transaction', async () => {
+test('the example lives on when a connection breaks in the middle of a transaction', {
+  tags: ['postgresql'],
+}, async () => {
   const { database, example, sandbox, workers, sendCallback, postJob } = await openExample();
   vi.spyOn(console, 'error').mockImplementation(() => {});
   const job = sandbox.jobs.start();

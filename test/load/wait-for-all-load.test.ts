@@ -3,9 +3,9 @@
 import { getEventListeners } from 'node:events';
 import type { WaitOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
+import { collect, source, start, steady } from '../jobs/many-jobs.js';
 import { randomFrom } from '../support/random.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { collect, source, start, steady } from './many-jobs.js';
 
 function shuffled<T>(values: readonly T[], random: () => number): T[] {
   const drawn = values.map((value) => ({ value, at: random() }));

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTracker, type TrackerOptions } from 'hosted-client/tracking';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Database, isRequired, openDatabase, programs } from '../tracking/databases.js';
-import { createWorld, until } from '../tracking/world.js';
-import { command, type Env, envOf } from './running.js';
+import { command, type Env, envOf } from '../cli/running.js';
+import { type Database, openDatabase } from './databases.js';
+import { createWorld, until } from './world.js';
 
 /** Two completions that were handed over in vain, a job that is pending, and nobody who works. */
 async function leaveDeadLetters(place: Pick<TrackerOptions, 'folder' | 'connectionString'>, schema: string) {
@@ -153,7 +153,7 @@ test.each<[string, readonly string[], Env, number, string]>([
   expect(result.stderr).not.toMatch(/planted|a key/);
 });
 
-describe.runIf(programs !== null || isRequired)('on PostgreSQL', () => {
+describe('on PostgreSQL', { tags: ['postgresql'] }, () => {
   let database: Database & { readonly connectionString: string };
   beforeAll(async () => {
     database = await openDatabase();

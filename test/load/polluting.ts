@@ -8,7 +8,7 @@ import { HostedClient, type HostedClientOptions, HostedError, hmacSha256 } from 
 import { createMockService } from 'hosted-client/testing';
 import ts from 'typescript';
 import { vi } from 'vitest';
-import { apiKey, now, partnerId, sign } from './fake-fetch.js';
+import { apiKey, now, partnerId, sign } from '../support/fake-fetch.js';
 
 /** Where the names of options, inputs and responses are declared. */
 const declarations = [

@@ -11,7 +11,7 @@ import {
   type Pollution,
   seenOf,
   values,
-} from '../support/polluting.js';
+} from './polluting.js';
 
 const rows = Object.entries({ ...deeds, ...deedsWithRequests }).map(([what, deed]) => ({ what, deed }));
 

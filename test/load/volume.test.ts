@@ -1,0 +1,114 @@
+// What grows with its input does so in proportion: bodies, URLs, callbacks, sleepers, names.
+
+import type { HostedValidationError } from 'hosted-client';
+import { createTestClock } from 'hosted-client/testing';
+import { expect, test } from 'vitest';
+import { createReplayGuard } from '../../src/callbacks/replay-guard.js';
+import { isHttpUrl } from '../../src/protocol/http-url.js';
+import { readBytes } from '../../src/runtime/read-body.js';
+import { posted, receiver, result } from '../callbacks/posted-callback.js';
+import { collector } from '../support/collector.js';
+import { clientOf, now, rejection } from '../support/fake-fetch.js';
+import { created, newLink } from '../validation/expect-refusal.js';
+
+test('readBytes() of a million one-byte chunks holds none of them, and at most twice their bytes', async () => {
+  const collect = collector();
+  const count = 1_000_000;
+  let made = 0;
+  let mostHeap = 0;
+  let mostMemory = 0;
+  collect();
+  const before = process.memoryUsage();
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (made === count) return controller.close();
+      made += 1;
+      if (made % 200_000 === 0) {
+        collect();
+        const { heapUsed, arrayBuffers } = process.memoryUsage();
+        mostHeap = Math.max(mostHeap, heapUsed - before.heapUsed);
+        mostMemory = Math.max(mostMemory, arrayBuffers - before.arrayBuffers);
+      }
+      controller.enqueue(Uint8Array.of(made % 251));
+    },
+  });
+
+  const { bytes, isWhole: whole } = await readBytes(body, { limit: count });
+
+  expect([bytes.length, whole]).toEqual([count, true]);
+  expect(bytes.every((byte, index) => byte === (index + 1) % 251)).toBe(true);
+  // A chunk that is held costs some 250 bytes: 50 MB at the first look alone.
+  expect(mostHeap).toBeLessThan(8 * count);
+  expect(mostMemory).toBeLessThan(4 * count);
+}, 60_000);
+
+test('isHttpUrl() answers for URLs of megabytes, however often their hosts could be divided', () => {
+  for (const part of ['a', 'a-', 'a.', 'aa-a.', '-', '1.']) {
+    const text = `https://${part.repeat(8_000_000 / part.length)}`;
+
+    for (const end of ['', '!', '/x', 'com']) expect(isHttpUrl(`${text}${end}`)).toBe(URL.canParse(`${text}${end}`));
+  }
+});
+
+test('100,000 callbacks that fail do not crowd out one that was handled', async () => {
+  const guard = createReplayGuard({ now: () => now, elapsed: () => 0 });
+  const begin = (key: string, body = 'body') =>
+    guard.begin(key, body, new Date(now + 86_400_000), new Date(now + 300_000));
+  expect(await begin('genuine')).toBe('new');
+  await guard.commit('genuine');
+
+  for (let index = 0; index < 100_000; index++) {
+    await begin(`forged-${index}`);
+    await guard.forget(`forged-${index}`);
+  }
+
+  expect(await begin('genuine')).toBe('repeat');
+  expect(await begin('forged-99999')).toBe('new');
+  expect(await begin('forged-0', 'other')).toBe('new');
+});
+
+test('the guard in memory lets go of the oldest after ten thousand newer ones', { timeout: 60_000 }, async () => {
+  const callbacks = receiver();
+  const bodyOf = (index: number) => posted(result, { timestamp: new Date(now + index).toISOString() });
+  const isRepeat = async (index: number) => (await callbacks.receive(bodyOf(index))).repeat;
+  const newer = 10_001;
+  await callbacks.receive(bodyOf(0));
+
+  for (let index = 1; index <= newer; index += 100) {
+    const batch = Array.from({ length: Math.min(100, newer - index + 1) }, (_, within) => isRepeat(index + within));
+    expect(await Promise.all(batch)).not.toContain(true);
+  }
+
+  const recent = await Promise.all([newer, newer - 1, newer - 100, newer - 5_000, newer - 9_000].map(isRepeat));
+  expect(recent).toEqual([true, true, true, true, true]);
+  expect(await isRepeat(0)).toBe(false);
+});
+
+test('a test clock with 20,000 sleepers wakes them in order and forgets the aborted ones', async () => {
+  const clock = createTestClock(0);
+  const controller = new AbortController();
+  const wokenAt: number[] = [];
+  const sleepers = Array.from({ length: 20_000 }, async (_, index) => {
+    // A permutation of 0 to 19,999, 200 of them to each of 100 instants.
+    const ms = (((index * 7_919) % 20_000) % 100) + 1;
+    await clock.sleep?.(ms, index % 2 === 0 ? controller.signal : undefined).catch(() => undefined);
+    if (index % 2 === 1) wokenAt.push(clock.now());
+  });
+
+  controller.abort();
+  await clock.advance(100);
+  await Promise.all(sleepers);
+
+  expect(wokenAt).toHaveLength(10_000);
+  expect(wokenAt).toEqual(wokenAt.toSorted((a, b) => a - b));
+});
+
+test('a hundred thousand names are compared no further than they are named', async () => {
+  const { client } = clientOf(created);
+  const letters = (index: number) => [...String(index)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
+  const names = Array.from({ length: 100_000 }, (_, index) => [`callback_${letters(index)}`, 1]);
+
+  const error = await rejection(client.links.create({ ...newLink, ...Object.fromEntries(names) } as never));
+
+  expect((error as HostedValidationError).issues).toHaveLength(20);
+});
