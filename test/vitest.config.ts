@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { needed } from './support/needed.js';
 
 const source = (path: string) => fileURLToPath(new URL(`../src/${path}`, import.meta.url));
 
@@ -15,10 +16,22 @@ export const alias = [
   { find: /^hosted-client\/testing\/msw$/, replacement: source('testing/msw.ts') },
 ];
 
+/** Tests that need what this machine lacks are skipped. */
+export const tags = needed.map(({ name, missing }) => ({ name, skip: missing !== null }));
+
+const kit = ['test/{cli,opentelemetry,sandbox,testing}/**/*.test.ts', 'examples/**/*.test.ts'];
+const tracking = ['test/tracking/**/*.test.ts'];
+const load = ['test/{browser,load}/**/*.test.ts'];
+
 export default defineConfig({
   resolve: { alias },
   test: {
     globalSetup: ['test/support/end-of-run.ts'],
+    tags,
+    // Of a green run, only what was skipped, and the counts.
+    reporters: ['minimal', 'test/support/skipped-reporter.ts'],
+    silent: 'passed-only',
+    setupFiles: ['test/support/given-random.ts'],
     // Many tests wait for a database or a server. By itself, a machine of two cores would use one.
     maxWorkers: Math.max(2, availableParallelism()),
     // No test waits for a time to pass, so this limit only ends one that hangs, however busy the machine is.
@@ -28,29 +41,24 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'all',
-          include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, 'test/browser/**'],
-          setupFiles: ['test/support/given-random.ts'],
+          name: 'core',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...kit, ...tracking, ...load],
+          pool: 'threads',
+          isolate: false,
         },
       },
+      // In processes, because a thread cannot change its umask.
+      { extends: true, test: { name: 'kit', include: kit, pool: 'forks', isolate: false } },
+      { extends: true, test: { name: 'tracking', include: tracking } },
       {
         extends: true,
         test: {
-          name: 'browser',
-          include: ['test/browser/*.test.ts'],
-          setupFiles: ['test/support/given-random.ts'],
+          name: 'load',
+          include: load,
           // A browser that shares the machine may take long, and no test waits for a time to pass.
           testTimeout: 120_000,
           expect: { poll: { timeout: 60_000 } },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'portable',
-          include: ['test/signing/{signer,vectors}.test.ts', 'test/protocol/real-payloads.test.ts'],
-          setupFiles: ['test/support/given-random.ts', 'test/support/without-platform-crypto.ts'],
         },
       },
     ],

@@ -1,17 +1,18 @@
 import { defineConfig } from 'vitest/config';
-import { alias } from './vitest.config.js';
+import { alias, tags } from './vitest.config.js';
 
 /** The tests that judge a mutant: not those that read the source as text, or prove other things on real sockets. */
 export default defineConfig({
   resolve: { alias },
   test: {
+    tags,
     // Instrumented, everything is slower.
     testTimeout: 30_000,
     include: [
       'test/{call,callbacks,jobs,links,protocol,runtime,signing,validation}/**/*.test.ts',
       'test/errors/*.test.ts',
+      'test/load/scan-body.test.ts',
     ],
     setupFiles: ['test/support/given-random.ts'],
-    exclude: ['test/call/socket-faults.test.ts'],
   },
 });

@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 /** What axe-core says of every page, light and dark, narrow and wide. */
 
 import axe, { type AxeResults } from 'axe-core';

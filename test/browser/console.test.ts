@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 /** The console while things happen: what the reader does stays as it is. */
 
 import { expect } from 'vitest';

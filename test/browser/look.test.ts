@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 /**
  * Room, targets, focus and motion on every page.
  */

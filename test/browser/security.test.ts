@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 /** What a browser makes of hostile names, and of pages that are not the sandbox's own. */
 
 import { createServer } from 'node:http';

@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 /** From a link to a verified status, as people with a keyboard, with a screen reader or without script meet it. */
 
 import type { HostedClient } from 'hosted-client';

@@ -282,7 +282,7 @@ function warnings(): readonly string[] {
   return lines;
 }
 
-describe.skipIf(process.platform === 'win32')('other users', () => {
+describe('other users', { tags: ['posix'] }, () => {
   test.each(['new', 'empty'])('can use nothing in a folder that was %s, with a umask of 0', async (kind) => {
     const before = process.umask(0);
     onTestFinished(() => void process.umask(before));

@@ -2,15 +2,20 @@
 
 import { lookup } from 'node:dns';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { postCallback } from '../../src/sandbox/post-callback.js';
+import { afterAll, afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { receiving } from './running.js';
 
 vi.mock('node:dns', { spy: true });
 
+// Other files of tests have loaded it with the lookup of the platform.
+vi.resetModules();
+const { postCallback } = await import('../../src/sandbox/post-callback.js');
+
 afterEach(() => {
   vi.mocked(lookup).mockReset();
 });
+
+afterAll(() => vi.resetModules());
 
 /** Has a name mean these addresses, one list after another. */
 function resolving(...answers: readonly (readonly string[])[]) {

@@ -4,7 +4,7 @@
  */
 
 import crypto from 'node:crypto';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { isStrictPublicKey, isStrictSignature } from '../../src/signing/strict-ed25519.js';
 
 // The curve -----------------------------------------------------------------
@@ -158,14 +158,16 @@ const platform = {
   verify,
 };
 
-beforeEach(() => {
+// Which arithmetic a process uses is decided once.
+beforeAll(() => {
   vi.resetModules();
-  vi.spyOn(process, 'getBuiltinModule').mockImplementation(((name: string) =>
-    name === 'crypto' ? platform : getBuiltinModule(name)) as typeof getBuiltinModule);
+  process.getBuiltinModule = ((name: string) =>
+    name === 'crypto' ? platform : getBuiltinModule(name)) as typeof getBuiltinModule;
 });
 
-afterEach(() => {
-  vi.restoreAllMocks();
+afterAll(() => {
+  process.getBuiltinModule = getBuiltinModule;
+  vi.resetModules();
 });
 
 const input = { timestamp: '2026-01-02T03:04:05.678Z', partnerId: '085' };

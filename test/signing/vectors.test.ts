@@ -1,15 +1,14 @@
 // Public vectors, read from the folder that VECTORS_DIR names: every file of it has its tests here.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ed25519, HostedError, HostedResponseError, HostedValidationError, type NewLink } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
 import { clientOf, now, rejection, signed } from '../support/fake-fetch.js';
+import { vectors } from '../support/needed.js';
 
-const folder = process.env.VECTORS_DIR ?? '';
-const absent = folder === '' || !existsSync(folder);
-const vectorTest = (name: string, run: () => void | Promise<void>) =>
-  test.skipIf(absent)(absent ? `${name} (skipped: VECTORS_DIR names no folder)` : name, { timeout: 60_000 }, run);
+const folder = vectors ?? '';
+const vectorTest = (name: string, run: () => void | Promise<void>) => test(name, { tags: ['vectors'] }, run);
 
 const textOf = (file: string) => readFileSync(join(folder, file), 'utf8');
 const jsonOf = <T>(file: string) => JSON.parse(textOf(file)) as T;

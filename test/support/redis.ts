@@ -2,19 +2,13 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-
-/** Redis's server; null where there is none. */
-export const redisProgram: string | null =
-  (process.env.PATH ?? '')
-    .split(delimiter)
-    .map((folder) => join(folder, 'redis-server'))
-    .find((path) => existsSync(path)) ?? null;
+import { redisProgram } from './needed.ts';
 
 /** Whether the tests that need it must not be left out. */
 export const isRedisRequired = process.env.RECIPES_NEED_REDIS === '1';

@@ -8,6 +8,7 @@ beforeEach(() => {
   vi.resetModules();
   return () => {
     process.getBuiltinModule = getBuiltinModule;
+    vi.resetModules();
   };
 });
 

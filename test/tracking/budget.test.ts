@@ -1,10 +1,10 @@
 // Deliveries ask for fresh statuses: these requests share the budget with the looks, and neither may starve the other.
 
 import { expect, test } from 'vitest';
-import { onEachDatabase } from '../support/on-each-database.ts';
+import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   /** A world with completions that nobody took yet. */
   async function createBacklog(completions: number) {
     const world = createWorld(database);

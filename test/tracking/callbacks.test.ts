@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { onEachDatabase } from '../support/on-each-database.ts';
+import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
 const never = 3_600_000;
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   test('a callback brings the next look forward, and sends no request', async () => {
     const world = createWorld(database);
     const tracker = await world.open({ minDelayMs: never, maxDelayMs: never });

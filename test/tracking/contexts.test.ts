@@ -4,10 +4,10 @@
 import type { JobRef } from 'hosted-client';
 import type { MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
-import { onEachDatabase } from '../support/on-each-database.ts';
+import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, newLink, until } from './world.ts';
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   /** A world with a link of another person, which is tracked, and ways to write callbacks. */
   async function createAttack() {
     const world = createWorld(database);

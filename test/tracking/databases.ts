@@ -1,7 +1,7 @@
 // Databases for the tests of tracking: PGlite always, and a PostgreSQL of our own where one is installed.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import process from 'node:process';
 import { PGlite } from '@electric-sql/pglite';
 import type { SqlPool } from 'hosted-client/tracking';
 import pg from 'pg';
+import { postgresqlPrograms } from '../support/needed.ts';
 import { makeOnce, takeNumber } from '../support/shared-by-a-run.ts';
 
 export interface Database {
@@ -70,15 +71,8 @@ function toDatabase(lite: PGlite): Database {
   };
 }
 
-const versions = '/usr/lib/postgresql';
-const version = existsSync(versions)
-  ? readdirSync(versions)
-      .filter((name) => existsSync(join(versions, name, 'bin/initdb')))
-      .sort((a, b) => Number(b) - Number(a))[0]
-  : undefined;
-
 /** Where PostgreSQL's programs are; null where there are none. */
-export const programs: string | null = version ? join(versions, version, 'bin') : null;
+export const programs = postgresqlPrograms;
 
 /** A PostgreSQL in a folder of its own, which can be restarted. */
 export interface Cluster extends Database {
@@ -191,8 +185,13 @@ export async function freePort(): Promise<number> {
 /** Whether these tests must not be left out. */
 export const isRequired = process.env.TRACKING_NEEDS_POSTGRESQL === '1';
 
-/** The databases that tests run on. Where PostgreSQL has to be there, it is never left out. */
-export const databases: readonly { readonly name: string; open(): Promise<Database> }[] = [
-  { name: 'PGlite', open: openLite },
-  ...(programs !== null || isRequired ? [{ name: 'PostgreSQL', open: openDatabase }] : []),
+/** The databases that tests run on. */
+export const databases: readonly {
+  readonly name: 'PGlite' | 'PostgreSQL';
+  /** What the tests on it need. */
+  readonly tags: string[];
+  open(): Promise<Database>;
+}[] = [
+  { name: 'PGlite', tags: [], open: openLite },
+  { name: 'PostgreSQL', tags: ['postgresql'], open: openDatabase },
 ];

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import type { SqlPool } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
-import { onEachDatabase } from '../support/on-each-database.ts';
+import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   test('a completion whose handler rejects is handed over again under its key', async () => {
     const world = createWorld(database);
     const tracker = await world.open();

@@ -4,7 +4,7 @@ import { HostedClient, type HostedClientOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { readOptions } from '../../src/tracking/options.ts';
 import { createStatements } from '../../src/tracking/statements.ts';
-import { type OpenedDatabase, onEachDatabase } from '../support/on-each-database.ts';
+import { type OpenedDatabase, onOneDatabase } from '../support/on-each-database.ts';
 import { createWorld } from './world.ts';
 
 type World = ReturnType<typeof createWorld>;
@@ -16,7 +16,7 @@ function secondsAgo(seconds: number): string {
 
 const due = { state: '1', due: 'now()', deadline: "now() + interval '1 day'" };
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   /** A tracker that only receives, and what a worker would take next. */
   async function createDoor() {
     const world = createWorld(database);

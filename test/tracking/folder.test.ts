@@ -13,7 +13,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { lockFolder } from '../../src/tracking/folder-lock.js';
 import { createWorld } from './world.ts';
 
-const isRoot = process.geteuid?.() === 0;
 const nobody = 65_534;
 
 /** A folder that other users may enter, so that only what is made in it can keep them out. */
@@ -90,7 +89,7 @@ function keepNoModes(): void {
   onTestFinished(() => spy.mockRestore());
 }
 
-describe.skipIf(process.platform === 'win32')('other users', () => {
+describe('other users', { tags: ['posix'] }, () => {
   test.each(['022', '000', '077'])('find a new folder, its parents and its lock closed, with umask %s', (umask) => {
     withUmask(Number.parseInt(umask, 8));
     const parent = makeParent();
@@ -102,7 +101,7 @@ describe.skipIf(process.platform === 'win32')('other users', () => {
     expect(modeOf(`${folder}.lock`)).toBe('600');
   });
 
-  test.runIf(isRoot)('can read, write and list nothing of it, while it is used and after', async () => {
+  test('can read, write and list nothing of it, while it is used and after', { tags: ['root'] }, async () => {
     withUmask(0);
     const folder = join(makeParent(), 'jobs');
     const tracker = await open(folder);
@@ -165,7 +164,7 @@ describe.skipIf(process.platform === 'win32')('other users', () => {
     expect(message.endsWith(`its mode is 1777: use a subfolder, such as ${folder}/tracking`)).toBe(true);
   });
 
-  test.runIf(isRoot)('keep it out of the root folder, for which no command is given', async () => {
+  test('keep it out of the root folder, for which no command is given', { tags: ['root'] }, async () => {
     const { message } = await errorOf('/');
 
     expect(message).toMatch(/its mode is \d+: use a subfolder, such as \/tracking$/);
@@ -183,7 +182,7 @@ describe.skipIf(process.platform === 'win32')('other users', () => {
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
-  test.runIf(isRoot)('keep it out of their own folders, and nothing is left there', async () => {
+  test('keep it out of their own folders, and nothing is left there', { tags: ['root'] }, async () => {
     const folder = makeFolder(0o700, { isEmpty: true });
     fs.chownSync(folder, nobody, nobody);
 
@@ -216,7 +215,7 @@ describe.skipIf(process.platform === 'win32')('other users', () => {
     expect(fs.existsSync(target)).toBe(false);
   });
 
-  test.runIf(isRoot)('cannot own the lock', async () => {
+  test('cannot own the lock', { tags: ['root'] }, async () => {
     const folder = join(makeParent(), 'jobs');
     fs.writeFileSync(`${folder}.lock`, '');
     fs.chownSync(`${folder}.lock`, nobody, nobody);

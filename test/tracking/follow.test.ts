@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { onEachDatabase } from '../support/on-each-database.ts';
+import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, newLink, until } from './world.ts';
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   test('no more is asked than the budget of the schema allows, by all processes, deliveries, links and callbacks together', async () => {
     const world = createWorld(database);
     const rate = 50;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { batchSize } from '../../src/tracking/statements/deliveries.ts';
-import { onEachDatabase } from '../support/on-each-database.ts';
+import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until, watch } from './world.ts';
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   /** A world with jobs whose completions are dead letters; the worker that failed has stopped. */
   async function createDeadLetters(count: number) {
     const world = createWorld(database);

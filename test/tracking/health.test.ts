@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { onEachDatabase } from '../support/on-each-database.ts';
+import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   test('Retry-After holds the fleet, though a request that was under way succeeds', async () => {
     const world = createWorld(database);
     const tracker = await world.open({ concurrency: 6 });

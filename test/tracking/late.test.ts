@@ -4,7 +4,7 @@ import { HostedClient, type HostedClientOptions, type JobRef } from 'hosted-clie
 import { createMockService, type MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { pollAgain } from '../../src/tracking/late.ts';
-import { onEachDatabase } from '../support/on-each-database.ts';
+import { onOneDatabase } from '../support/on-each-database.ts';
 import { randomFrom } from '../support/random.ts';
 import { collect, createWorld, newLink, until } from './world.ts';
 
@@ -53,7 +53,7 @@ test.each([0.25, 0.5, 0.75])(
   },
 );
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   async function open() {
     const world = createWorld(database);
     return { world, tracker: await world.open(), ...collect() };

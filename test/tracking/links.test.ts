@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { onEachDatabase } from '../support/on-each-database.ts';
+import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, newLink, until } from './world.ts';
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   test('a job of a tracked link is followed with its context from its first callback on', async () => {
     const world = createWorld(database);
     const tracker = await world.open();

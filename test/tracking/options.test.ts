@@ -3,7 +3,6 @@ import { createMockService } from 'hosted-client/testing';
 import { createTracker, type TrackerOptions } from 'hosted-client/tracking';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { isRequired, programs } from './databases.ts';
 
 const client = new HostedClient(createMockService().sandbox.clientOptions);
 const pool = {
@@ -75,10 +74,3 @@ test.each([
 ])('a tracker without a place, or with two, says what is right', async (places, says) => {
   await expect(createTracker({ client, ...places } as never)).rejects.toThrow(says);
 });
-
-test.skipIf(programs === null && !isRequired)(
-  'these tests ran on a real PostgreSQL too (where this is skipped, none is installed: apt-get install postgresql)',
-  () => {
-    expect(programs).not.toBe(null);
-  },
-);

@@ -1,88 +1,84 @@
 import { expect, test } from 'vitest';
 import { readOptions } from '../../src/tracking/options.ts';
 import { createStatements } from '../../src/tracking/statements.ts';
-import { databases } from './databases.ts';
+import { openDatabase } from './databases.ts';
 import { createWorld } from './world.ts';
 
 const rows = 20_000;
 
-test.runIf(databases.some(({ name }) => name === 'PostgreSQL'))(
-  'no statement of the loops reads the whole table, where the planner takes every job to be due',
-  async ({ onTestFinished }) => {
-    const database = await databases.find(({ name }) => name === 'PostgreSQL')?.open();
-    if (!database) throw new Error('PostgreSQL is missing');
-    onTestFinished(() => database.close());
-    const world = createWorld(database);
-    await world.open();
-    await world.rows('alter table TRACKED set (autovacuum_enabled = false)');
-    // A job, a link and an ended job of each; then all of them have another date, and the statistics are old.
-    await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, link_ref_id, due, deadline, ended_at, end_id, outcome)
+test('no statement of the loops reads the whole table, where the planner takes every job to be due', {
+  tags: ['postgresql'],
+}, async ({ onTestFinished }) => {
+  const database = await openDatabase();
+  onTestFinished(() => database.close());
+  const world = createWorld(database);
+  await world.open();
+  await world.rows('alter table TRACKED set (autovacuum_enabled = false)');
+  // A job, a link and an ended job of each; then all of them have another date, and the statistics are old.
+  await world.rows(`insert into TRACKED (key, kind, state, user_id, job_id, link_ref_id, due, deadline, ended_at, end_id, outcome)
       select md5(n::text)::uuid, case when n % 3 = 1 then 1 else 0 end, case when n % 3 = 2 then 2 else 1 end,
         'user', 'job-' || n, 'link-' || n / 3, case when n % 3 < 2 then now() - interval '1 hour' end,
         now() + interval '1 day', case when n % 3 = 2 then now() - interval '1 hour' end,
         case when n % 3 = 2 then gen_random_uuid() end, case when n % 3 = 2 then 1 end
       from generate_series(1, ${rows}) n`);
-    await world.rows('vacuum analyze TRACKED');
-    await world.rows("update TRACKED set due = now() + interval '1 day' where due is not null");
+  await world.rows('vacuum analyze TRACKED');
+  await world.rows("update TRACKED set due = now() + interval '1 day' where due is not null");
 
-    const statements = createStatements(
-      readOptions({ client: world.client, pool: database.pool, schema: world.schema }),
-    );
-    const [first] = await world.rows('select key, end_id from TRACKED where state = 2 limit 1');
-    const [link] = await world.rows('select key from TRACKED where kind = 1 limit 1');
-    const key = String(first?.key);
-    const unknown = '00000000-0000-8000-8000-000000000000';
-    const heard = [unknown, 'user', 'job', 'link-7', link?.key, 0, 8];
-    const keys = JSON.stringify([key]);
-    const ends = JSON.stringify([first?.end_id]);
-    const list = JSON.stringify([
-      { key, end_id: first?.end_id, retry_count: 0, link_ref_id: null, last_error: null, attempt: 1, is_late: false },
-    ]);
-    const plans: readonly [name: keyof typeof statements, values: unknown[]][] = [
-      ['claim', [100]],
-      ['deliver', [keys, ends]],
-      ['begin', [list, keys]],
-      ['unbegin', [keys, ends]],
-      ['hear', [key, 'user', 'job', 'link-7', link?.key, 0, 8]],
-      ['hear', heard],
-      ['adopt', [link?.key]],
-      ['note', [list, keys]],
-      ['control', [key, 0, 1]],
-      ['correctDues', [0, key]],
-      ['correctToldDues', [0, key]],
-      ['giveUp', [keys]],
-      ['end', [keys, 1, list]],
-      ['endErrors', [list, keys]],
-      ['endLinks', [keys]],
-      ['settle', [keys, ends, list, keys]],
-      ['followAgain', [list, keys]],
-      ['bury', [list, keys]],
-      ['revive', [keys]],
-      ['findLost', [null, null]],
-      ['countJobs', [keys]],
-      ['forget', []],
-      ['forgetHeard', []],
-    ];
-    const planOf = async (name: keyof typeof statements, values: unknown[]) =>
-      JSON.stringify((await database.pool.query(`explain ${statements[name]}`, values)).rows);
-    const readers = [];
-    for (const [name, values] of plans) {
-      if (/Seq Scan on tracked/.test(await planOf(name, values))) readers.push(name);
-    }
+  const statements = createStatements(readOptions({ client: world.client, pool: database.pool, schema: world.schema }));
+  const [first] = await world.rows('select key, end_id from TRACKED where state = 2 limit 1');
+  const [link] = await world.rows('select key from TRACKED where kind = 1 limit 1');
+  const key = String(first?.key);
+  const unknown = '00000000-0000-8000-8000-000000000000';
+  const heard = [unknown, 'user', 'job', 'link-7', link?.key, 0, 8];
+  const keys = JSON.stringify([key]);
+  const ends = JSON.stringify([first?.end_id]);
+  const list = JSON.stringify([
+    { key, end_id: first?.end_id, retry_count: 0, link_ref_id: null, last_error: null, attempt: 1, is_late: false },
+  ]);
+  const plans: readonly [name: keyof typeof statements, values: unknown[]][] = [
+    ['claim', [100]],
+    ['deliver', [keys, ends]],
+    ['begin', [list, keys]],
+    ['unbegin', [keys, ends]],
+    ['hear', [key, 'user', 'job', 'link-7', link?.key, 0, 8]],
+    ['hear', heard],
+    ['adopt', [link?.key]],
+    ['note', [list, keys]],
+    ['control', [key, 0, 1]],
+    ['correctDues', [0, key]],
+    ['correctToldDues', [0, key]],
+    ['giveUp', [keys]],
+    ['end', [keys, 1, list]],
+    ['endErrors', [list, keys]],
+    ['endLinks', [keys]],
+    ['settle', [keys, ends, list, keys]],
+    ['followAgain', [list, keys]],
+    ['bury', [list, keys]],
+    ['revive', [keys]],
+    ['findLost', [null, null]],
+    ['countJobs', [keys]],
+    ['forget', []],
+    ['forgetHeard', []],
+  ];
+  const planOf = async (name: keyof typeof statements, values: unknown[]) =>
+    JSON.stringify((await database.pool.query(`explain ${statements[name]}`, values)).rows);
+  const readers = [];
+  for (const [name, values] of plans) {
+    if (/Seq Scan on tracked/.test(await planOf(name, values))) readers.push(name);
+  }
 
-    expect(readers).toEqual([]);
-    // In a flood of callbacks, the next job is read from its index, and no others are sorted. The statistics are from
-    // before the flood, and then from the flood itself.
-    await world.tellOf(9_990, 'told', { state: '1', due: 'now()', deadline: "now() + interval '1 day'" });
-    for (const prepare of ['select', 'analyze TRACKED']) {
-      await world.rows(prepare);
-      expect(await planOf('claim', [100])).toMatch(/Index Scan using tracked_told_turn/);
-      expect(await planOf('hear', heard)).not.toMatch(/Seq Scan on tracked/);
-    }
-    // The statement that locks the fleet's row reads none of a link's jobs, and what is forgotten is not compared with
-    // all of them.
-    expect(await planOf('countJobs', [keys])).toMatch(/tracked_link /);
-    expect(await planOf('claim', [100])).not.toMatch(/tracked_link /);
-    expect(await planOf('forget', [])).not.toMatch(/tracked_link /);
-  },
-);
+  expect(readers).toEqual([]);
+  // In a flood of callbacks, the next job is read from its index, and no others are sorted. The statistics are from
+  // before the flood, and then from the flood itself.
+  await world.tellOf(9_990, 'told', { state: '1', due: 'now()', deadline: "now() + interval '1 day'" });
+  for (const prepare of ['select', 'analyze TRACKED']) {
+    await world.rows(prepare);
+    expect(await planOf('claim', [100])).toMatch(/Index Scan using tracked_told_turn/);
+    expect(await planOf('hear', heard)).not.toMatch(/Seq Scan on tracked/);
+  }
+  // The statement that locks the fleet's row reads none of a link's jobs, and what is forgotten is not compared with
+  // all of them.
+  expect(await planOf('countJobs', [keys])).toMatch(/tracked_link /);
+  expect(await planOf('claim', [100])).not.toMatch(/tracked_link /);
+  expect(await planOf('forget', [])).not.toMatch(/tracked_link /);
+});

@@ -7,7 +7,7 @@ import process from 'node:process';
 import { createTracker } from 'hosted-client/tracking';
 import { expect, onTestFinished, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
-import { type Cluster, programs, startCluster } from './databases.ts';
+import { type Cluster, startCluster } from './databases.ts';
 import { collect, createWorld, until } from './world.ts';
 
 onEachDatabase((database) => {
@@ -61,38 +61,37 @@ onEachDatabase((database) => {
   });
 });
 
-test.runIf(programs !== null || process.env.TRACKING_NEEDS_POSTGRESQL === '1')(
-  'a database that goes away stops polls and makes handler() respond with 503, until it is back',
-  async () => {
-    const cluster: Cluster = await startCluster();
-    onTestFinished(() => cluster.close());
-    const world = createWorld(cluster);
-    const tracker = await world.open({ connectionString: cluster.connectionString, pool: undefined as never });
-    const { completions, handler } = collect();
-    await tracker.onCompletion(handler);
-    const job = world.service.jobs.start();
-    await tracker.track(job);
-    await until(() => world.service.requests.length > 1);
-    cluster.stop();
-    world.service.jobs.complete(job, 'approved');
+test('a database that goes away stops polls and makes handler() respond with 503, until it is back', {
+  tags: ['postgresql'],
+  timeout: 60_000,
+}, async () => {
+  const cluster: Cluster = await startCluster();
+  onTestFinished(() => cluster.close());
+  const world = createWorld(cluster);
+  const tracker = await world.open({ connectionString: cluster.connectionString, pool: undefined as never });
+  const { completions, handler } = collect();
+  await tracker.onCompletion(handler);
+  const job = world.service.jobs.start();
+  await tracker.track(job);
+  await until(() => world.service.requests.length > 1);
+  cluster.stop();
+  world.service.jobs.complete(job, 'approved');
 
-    const handle = tracker.handler();
-    const response = await world.service.jobs.deliverCallback(job, { to: handle });
-    expect(response.status).toBe(503);
-    expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
-    await expect(tracker.track(job)).rejects.toMatchObject({ code: 'storage', reason: 'unreachable' });
-    await until(() => world.lines.some((line) => line.includes('database')));
-    const requests = world.service.requests.length;
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(world.service.requests.length).toBe(requests);
+  const handle = tracker.handler();
+  const response = await world.service.jobs.deliverCallback(job, { to: handle });
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+  await expect(tracker.track(job)).rejects.toMatchObject({ code: 'storage', reason: 'unreachable' });
+  await until(() => world.lines.some((line) => line.includes('database')));
+  const requests = world.service.requests.length;
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(world.service.requests.length).toBe(requests);
 
-    cluster.start();
-    await until(() => completions.length === 1);
-    expect((await world.service.jobs.deliverCallback(job, { to: handle })).status).toBe(200);
-    expect(world.lines.filter((line) => line.startsWith('warn'))).toHaveLength(1);
-  },
-  60_000,
-);
+  cluster.start();
+  await until(() => completions.length === 1);
+  expect((await world.service.jobs.deliverCallback(job, { to: handle })).status).toBe(200);
+  expect(world.lines.filter((line) => line.startsWith('warn'))).toHaveLength(1);
+});
 
 test('a database that is away at start is an error within ten seconds', async () => {
   const { client } = createWorld({ pool: {} } as never);

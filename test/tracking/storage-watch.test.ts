@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest';
 import { createContext } from '../../src/tracking/context.ts';
 import { states } from '../../src/tracking/schema.ts';
-import { onEachDatabase } from '../support/on-each-database.ts';
+import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   // In the background, pg-boss writes the rows of its queues. A worker that fetches a message makes it active.
   test.each([
     {

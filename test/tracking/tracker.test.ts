@@ -1,9 +1,9 @@
 import { createMockService } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
-import { onEachDatabase } from '../support/on-each-database.ts';
+import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
-onEachDatabase((database) => {
+onOneDatabase((database) => {
   test('track() gives keys in the order of the jobs, and get() tells where a job stands', async () => {
     const world = createWorld(database);
     const tracker = await world.open();
