@@ -10,7 +10,7 @@ import type { Place } from './options.js';
 import { type BossDatabase, type BossModule, loadBoss, loadLite, loadPg, type OwnPool } from './peers.js';
 import { createPoolSql } from './pool-sql.js';
 import { createSql, type TransactionalSql } from './sql.js';
-import { toStorageError } from './storage-error.js';
+import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { SqlPool } from './types.js';
 
 /** The database of a tracker. */
@@ -33,6 +33,10 @@ const connectMs = 5_000;
  * @throws {HostedStorageError} when a package is missing, or the folder is locked.
  */
 export async function openDatabase(place: Place): Promise<Database> {
+  return rejectAfterClose(await open(place));
+}
+
+async function open(place: Place): Promise<Database> {
   const bossModule = await loadBoss();
   if ('pool' in place) return openPool(place.pool, bossModule, async () => {});
   if ('folder' in place) return openFolder(place.folder, bossModule);
@@ -97,4 +101,23 @@ async function openFolder(folder: string, bossModule: BossModule): Promise<Datab
     unlock();
     throw toStorageError(error, 'create a tracker');
   }
+}
+
+/** Rejects what runs after `close()`, because the pool of a caller would still run it. */
+function rejectAfterClose(database: Database): Database {
+  let isClosed = false;
+  async function runIfOpen<T>(work: () => Promise<T>): Promise<T> {
+    if (isClosed) throw new HostedStorageError('unreachable', 'the tracker was stopped', { retryable: false });
+    return work();
+  }
+  return {
+    ...database,
+    run: (...given) => runIfOpen(() => database.run(...given)),
+    transaction: (work) => runIfOpen(() => database.transaction(work)),
+    boss: { executeSql: (...given) => runIfOpen(() => database.boss.executeSql(...given)) },
+    close() {
+      isClosed = true;
+      return database.close();
+    },
+  };
 }

@@ -59,6 +59,20 @@ onEachDatabase((database) => {
     await until(() => again.completions.length === 1);
     expect(again.completions[0]).toMatchObject({ key: completions[0]?.key, attempt: 2 });
   });
+  test('after stop(), methods and handler() say that the tracker was stopped', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const job = world.completeJob('approved');
+    await tracker.stop();
+
+    const stopped = { code: 'storage', retryable: false, message: expect.stringContaining('the tracker was stopped') };
+    await expect(tracker.track(job)).rejects.toMatchObject(stopped);
+    await expect(tracker.get(job)).rejects.toMatchObject(stopped);
+    await expect(tracker.stats()).rejects.toMatchObject(stopped);
+    await expect(tracker.retry('all')).rejects.toMatchObject(stopped);
+    const response = await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
+    expect(response.status).toBe(503);
+  });
 });
 
 test('a database that goes away stops polls and makes handler() respond with 503, until it is back', {
