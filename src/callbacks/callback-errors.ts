@@ -29,6 +29,12 @@ export const callbackErrors: ReadingErrors = {
   createConfigError: (issues) => new HostedConfigError(issues, callbackFacts),
 };
 
+/**
+ * A property of what `onEvent` of a tracker throws: the error because of which the callback was not stored. A symbol of
+ * all realms, because a tracker may come from another copy of this package than its client.
+ */
+export const notStored = Symbol.for('hosted-client.not-stored');
+
 /** Creates the error for a callback that names one job more than its signed time may name. */
 export function createJobLimitError(): HostedSignatureError {
   return createBusyError('its signature was used for too many different jobs');

@@ -19,7 +19,7 @@ import { readBytes } from '../runtime/read-body.js';
 import { shadowPollution } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import type { Admission, Admitted } from './admission.js';
-import { callbackErrors, callbackFacts, createBusyError, createJobLimitError } from './callback-errors.js';
+import { callbackErrors, callbackFacts, createBusyError, createJobLimitError, notStored } from './callback-errors.js';
 import { createConfirmedEvent, fetchStatus } from './confirm.js';
 import type { HandlerSettings, ReceiveSettings } from './options.js';
 import { limitStep, readCallback, type VerifiedCallback } from './read-callback.js';
@@ -251,7 +251,9 @@ async function runOnEvent(
     await onEvent();
   } catch (error) {
     for (const lease of leases) await lease.forget();
-    return createFailure('handle', 500, 'handler', error, event);
+    if (!Object.hasOwn(Object(error), notStored)) return createFailure('handle', 500, 'handler', error, event);
+    const cause: unknown = Object(error)[notStored];
+    return createFailure('guard', 503, codeOf(cause), cause, event);
   }
   for (const lease of leases) await lease.commit();
   return { status: 200, result: 'accepted' };

@@ -6,10 +6,10 @@
  * @module
  */
 
-import { createBusyError, createJobLimitError } from '../callbacks/callback-errors.js';
+import { createBusyError, createJobLimitError, notStored } from '../callbacks/callback-errors.js';
 import type { CallbackEvent, ReplayGuard } from '../callbacks/types.js';
 import { HostedResponseError } from '../errors/errors.js';
-import { assumedMaxHintAgeMs, assumedMaxJobs, assumedRedeliverySeconds } from '../protocol/assumptions.js';
+import { assumedMaxHintAgeMs, assumedMaxJobs } from '../protocol/assumptions.js';
 import { type Context, textOf } from './context.js';
 import { isRefId, isStorableId } from './input.js';
 import { createKey } from './keys.js';
@@ -64,20 +64,17 @@ export function createCallbackDoor(context: Context, heard: () => void): Callbac
       return { ...event, repeat: await keep(event) };
     },
     handler(options) {
-      const handle = callbacks.handler({
+      return callbacks.handler({
         ...optionsOf(options),
         confirm: false,
         onEvent: async (event) => {
           // Ids that cannot be stored belong to no job, because no request can contain them.
-          if (canBeStored(event)) await keep(event);
+          if (!canBeStored(event)) return;
+          await keep(event).catch((error: unknown) => {
+            throw { [notStored]: error };
+          });
         },
       });
-      return async (request) => {
-        const response = await handle(request);
-        // Status 500 means that the callback could not be stored, so the service must redeliver it.
-        if (response.status !== 500) return response;
-        return new Response(null, { status: 503, headers: { 'retry-after': String(assumedRedeliverySeconds) } });
-      };
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { HostedEvent } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
@@ -103,6 +104,22 @@ onOneDatabase((database) => {
     expect(await send({ variant: 'altered' })).toBe(200);
     expect(await send({})).toBe(200);
     await expect(tracker.receive('{}')).rejects.toMatchObject({ code: 'signature' });
+  });
+
+  test('handler() reports the status that it responds with when a callback could not be stored', async () => {
+    const events: HostedEvent[] = [];
+    const world = createWorld(database, { onEvent: (event) => void events.push(event) });
+    const connection = world.cut();
+    const tracker = await world.open({ pool: connection.pool });
+    connection.cut();
+
+    const response = await world.service.jobs.deliverCallback(world.completeJob('approved'), { to: tracker.handler() });
+
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'callback', result: 'failed', status: 503, reason: 'storage' }),
+    );
   });
 
   test.each([
