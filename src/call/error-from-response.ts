@@ -86,14 +86,15 @@ export function createServiceError(
       const why = [`the service does not accept the signature (${said})`, keys, ...hints].join('; ');
       return new HostedAuthenticationError(why, error, facts);
     }
-    case 'not_found':
-      return new HostedNotFoundError(
-        isWebPage(headers) && serviceCode === null
-          ? `${webPage} (${said})`
-          : `the ${shared.settings.environment} environment knows no such link or job (${said})`,
-        error,
-        facts,
-      );
+    case 'not_found': {
+      const knows = `the ${shared.settings.environment} environment knows no`;
+      const why =
+        operation.name === 'links.list'
+          ? `${knows} list of links at this URL: check "baseUrls" and "wire"; a link may exist all the same`
+          : `${knows} such link or job`;
+      const message = isWebPage(headers) && serviceCode === null ? webPage : why;
+      return new HostedNotFoundError(`${message} (${said})`, error, facts);
+    }
     case 'timeout':
       return new HostedTimeoutError(
         `the service timed out (${said})`,

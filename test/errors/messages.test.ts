@@ -58,6 +58,15 @@ test.each(refusals)('a refusal says: %s', async (why, reply, ofCreate) => {
   await expect(create.call(client)).rejects.toHaveProperty('message', `Cannot create a link: ${why}${ofCreate}`);
 });
 
+test('a list that is not found says nothing about a link', async () => {
+  const { client } = clientOf(json(404), once);
+  const message =
+    'Cannot list links: the sandbox environment knows no list of links at this URL: check "baseUrls" and "wire"; a link may exist all the same (status 404)';
+
+  await expect(client.links.list()).rejects.toMatchObject({ code: 'not_found', message });
+  await expect(client.links.find({ name: 'a' })).rejects.toMatchObject({ code: 'not_found', message });
+});
+
 test.each(refusals)('mayHaveActed of a create is what its message says: %s', async (_why, reply, ofCreate) => {
   const { client } = clientOf(reply, once);
 
