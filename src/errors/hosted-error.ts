@@ -50,7 +50,6 @@ export interface ErrorFacts {
 export type Task =
   | 'create HostedClient'
   | 'create a tracker'
-  | 'find a link'
   | 'instrument the client'
   | 'read the time'
   | 'receive a callback'

@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod/mini';
-import { HostedValidationError } from '../errors/errors.js';
+import { HostedValidationError, isHostedError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
@@ -46,28 +46,45 @@ const findOptions = inputObject({ ...callOptions, maxPages: z.optional(integer(1
  * @throws {HostedResponseError} when the pages do not show this.
  */
 export async function findLink({ query, options, firstPage, fetch }: Search): Promise<Link | null> {
-  const { mayMatch, createdAfter, maxPages, call } = readSearch(query, options);
+  const { criteria, maxPages, call } = readSearch(query, options);
   const pages = createKnownPages(maxPages);
   const matches = new Map<string, Link>();
-  let page: number | undefined;
+  let fetched = await fetch({}, call);
+  let { links, meta } = placePage(fetched, { page: undefined, after: null }, firstPage);
   for (let count = 1; ; count++) {
-    const fetched = await fetch({ page }, call);
-    const { links, meta } = placePage(fetched, { page, after: null }, firstPage);
     pages.add(links, meta);
-    for (const link of links) if (mayMatch(link)) matches.set(link.refId, link);
+    for (const link of links) if (criteria.mayMatch(link)) matches.set(link.refId, link);
     const newest = findNewest(matches);
-    const limit = newest ? Math.max(createdAfter, timeOf(newest)) : createdAfter;
+    const limit = Math.max(criteria.createdAfter, newest ? timeOf(newest) : Number.NEGATIVE_INFINITY);
 
     const verdict = pages.judge(limit);
     if (verdict === 'contradictory') throw createPageError(fetched, 'paging', 'meta.totalCount', mustBeCounted);
     if (verdict === 'enough') {
-      const problem = newest && findProblem(newest, matches, createdAfter);
-      if (problem) throw createPageError(fetched, 'shape', 'links[].created_at', problem);
+      const problem = newest && findProblem(newest, matches, criteria);
+      if (problem) throw createPageError(fetched, 'shape', problem.path, problem.message);
       return newest;
     }
-    if (count >= maxPages) throw createPageError(fetched, 'paging', 'links', describeMissing(pages.count()));
-    page = pages.next(limit);
+    if (count >= maxPages) {
+      const advice = Number.isFinite(criteria.createdAfter) ? 'a later' : 'a';
+      const missing = `must all be read, or show their order by their dates: the link that you look for may be on a page that was not read, or that changed meanwhile; pass ${advice} "createdAfter", or a larger "maxPages" (${2 * pages.count() - 1} if the list does not change)`;
+      throw createPageError(fetched, 'paging', 'links', missing);
+    }
+
+    const page = pages.next(limit);
+    try {
+      fetched = await fetch({ page }, call);
+      ({ links, meta } = placePage(fetched, { page, after: null }, firstPage));
+    } catch (error) {
+      // A service may respond with an error if there is no page after the last one.
+      if (page < pages.end() || !hasResponse(error)) throw error;
+      [links, meta] = [[], { ...meta, currentPage: page }];
+    }
   }
+}
+
+/** Whether the service responded, but not with a usable page. */
+function hasResponse(error: unknown): boolean {
+  return isHostedError(error) && (error.outcome === 'refused' || error.outcome === 'answered');
 }
 
 const mustBeCounted =
@@ -75,11 +92,9 @@ const mustBeCounted =
 const mustDiffer =
   'must show which of the links that match is the newest: look at them with links.list(), and choose by other properties';
 const mustBeDated =
-  'must show whether a link that matches the other criteria was created before "createdAfter": its date cannot be read, or is in whole minutes; look at the link with links.list(); you can pass an earlier "createdAfter" or, if no other link has this name or user id, leave out "createdAfter"';
-
-function describeMissing(pageCount: number): string {
-  return `must all be read, or show their order by their dates: the link that you look for may be on a page that was not read, or that changed meanwhile; pass a "createdAfter", or a larger "maxPages" (${2 * pageCount - 1} if the list does not change)`;
-}
+  'must show whether a link that matches the other criteria was created before "createdAfter": its date cannot be read, or is in whole minutes, hours or days; look at the link with links.list(); you can pass an earlier "createdAfter" or, if no other link has this name or user id, leave out "createdAfter"';
+const mustBeSent =
+  'must have the name and the users that you look for: otherwise, a link without them may be the one; look at the newest links with links.list()';
 
 function findNewest(matches: ReadonlyMap<string, Link>): Link | null {
   let newest: Link | null = null;
@@ -87,26 +102,45 @@ function findNewest(matches: ReadonlyMap<string, Link>): Link | null {
   return newest;
 }
 
-function findProblem(newest: Link, matches: ReadonlyMap<string, Link>, createdAfter: number): string | null {
+function findProblem(newest: Link, matches: ReadonlyMap<string, Link>, { isMatch, createdAfter }: Criteria) {
   const time = timeOf(newest);
-  for (const link of matches.values()) if (link !== newest && latestTime(link) >= time) return mustDiffer;
+  const others = [...matches.values()].filter((link) => link !== newest && latestTime(link) >= time);
+  if (![newest, ...others].every(isMatch)) return { path: 'links[]', message: mustBeSent };
+  if (others.length > 0) return { path: 'links[].created_at', message: mustDiffer };
   // The second that a date may lack is less than the difference between two clocks.
-  return createdAfter - time >= 1_000 ? mustBeDated : null;
+  return createdAfter - time >= 1_000 ? { path: 'links[].created_at', message: mustBeDated } : null;
+}
+
+interface Criteria {
+  readonly createdAfter: number;
+  /** Whether a link that may match does match. */
+  readonly isMatch: (link: Link) => boolean;
+  /** Whether a link matches, or lacks what would show that it does not. */
+  readonly mayMatch: (link: Link) => boolean;
 }
 
 function readSearch(givenQuery: unknown, givenOptions: unknown) {
   const query = check(linkQuery, givenQuery);
   const options = check(findOptions, givenOptions);
   if (!query.data || !options.data) {
-    const issues = [...query.issues, ...options.issues];
-    throw new HostedValidationError(issues, { operation: 'links.list', task: 'find a link' });
+    throw new HostedValidationError([...query.issues, ...options.issues], { operation: 'links.list' });
   }
   const { name, userId, createdAfter: after } = query.data;
   const { maxPages = 10, ...call } = options.data;
   const createdAfter = after?.getTime() ?? Number.NEGATIVE_INFINITY;
-  const mayMatch = (link: Link) =>
-    (name === undefined || link.name === name) &&
-    (userId === undefined || link.userIds.includes(userId)) &&
-    latestTime(link) >= createdAfter;
-  return { mayMatch, createdAfter, maxPages, call: call as CallOptions };
+  const criteria: Criteria = {
+    createdAfter,
+    isMatch: (link) =>
+      (name === undefined || link.name === name) && (userId === undefined || link.userIds.includes(userId)),
+    mayMatch: (link) =>
+      (name === undefined || link.name === name || link.name === null) &&
+      (userId === undefined || link.userIds.includes(userId) || lacksUser(link)) &&
+      latestTime(link) >= createdAfter,
+  };
+  return { criteria, maxPages, call: call as CallOptions };
+}
+
+// §2.2: only a single-use link has a user.
+function lacksUser({ userIds, isSingleUse }: Link): boolean {
+  return userIds.length === 0 && isSingleUse !== false;
 }

@@ -1,6 +1,8 @@
 /**
- * Keeps the pages that a search has read, and decides which page it reads next and when it has read enough. The order of
- * the list is not known, and the list may change during the search (docs/protocol.md §4.4).
+ * Keeps what a search has read, and decides which page it reads next and when it is certain. The order of the list is
+ * not known, and the list may change during the search (docs/protocol.md §4.4).
+ *
+ * All evidence is a count: if as many links were seen as the list had at one time, then every link of that time was seen.
  *
  * @module
  */
@@ -9,145 +11,252 @@ import type { Link, PageMeta } from './types.js';
 
 /** How many different times the links must show before their order lets pages be left out. */
 const provenTimes = 12;
+/** How many pages must then be read after the newest pages: the last page, and three between. */
+const provenPages = 4;
 /** Two links that were created within this time, in ms, may be listed in the wrong order. */
 const swappedMs = 1_000;
-/** Where a list is also read between its ends before pages are left out, because it may be in another order there. */
-const partsBetween = [1 / 2, 1 / 4, 3 / 4];
+/** Its multiples, without their integer parts, are spread evenly, but never in step with groups of equal size. */
+const goldenRatio = (Math.sqrt(5) - 1) / 2;
 
-/** A page as it was read last. */
 interface Reading {
   readonly links: readonly Link[];
   readonly meta: PageMeta;
-  /** The reference ids of the links. */
-  readonly content: string;
-  /** The number of the request since which the page has had this content, and of the latest request for it. */
-  readonly since: number;
-  readonly until: number;
+  /** The time of the newest link that was seen in this reading or before. */
+  readonly newest: number;
 }
 
-/** 1 if the first page has the newest links, -1 if the last page has them. */
-type Order = 1 | -1;
+/** A link, with the numbers of the first and the latest reading that showed it. */
+interface KnownLink {
+  readonly link: Link;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The links from the time `from` on. The list has `older` other links. */
+interface Part {
+  readonly from: number;
+  readonly older: number;
+}
+
+const wholeList: Part = { from: Number.NEGATIVE_INFINITY, older: 0 };
+
+/** The part of the list that is newer than a page, and the number of pages from the newest one to this page. */
+interface NewestPart extends Part {
+  readonly pages: number;
+}
+
+/**
+ * Which links count as listed at the time of a reading: those seen in it, or both before and after it; or also older
+ * ones that were seen only after it. The latter is wrong if a link is listed long after it was created.
+ */
+type Proof = 'seen' | 'seen or old';
 
 export interface KnownPages {
   add(links: readonly Link[], meta: PageMeta): void;
   /**
    * `'enough'`: every link is known that was listed during the whole search, or at least if it is newer than `limit`.
-   * `'contradictory'`: all pages are known, but `totalCount` is not the number of their links.
+   * `'contradictory'`: the totals do not agree with the links.
    */
   judge(limit: number): 'enough' | 'too few' | 'contradictory';
-  /** The number of the page to read next. */
+  /** The number of the page to read next. The page after the last one shows whether `totalPages` is too small. */
   next(limit: number): number;
   /** The number of pages in the list. */
   count(): number;
+  /** The number after that of the last page. */
+  end(): number;
 }
 
 export function createKnownPages(maxPages: number): KnownPages {
-  // In the order in which the pages were read last.
-  const known = new Map<number, Reading>();
-  let requests = 0;
-  let first = 0;
-  let totals = { totalCount: 0, totalPages: 0 };
-  let order: Order | null = null;
+  const readings: Reading[] = [];
+  const known = new Map<string, KnownLink>();
+  // The latest reading of each page, in the order of these readings.
+  const latest = new Map<number, number>();
+  // The first reading after the latest removal of links: a link may then move from an unread page to one that was read.
+  let since = 0;
+  // The latest reading of a page that had other links or totals before.
+  let changed = 0;
 
   function add(links: readonly Link[], meta: PageMeta): void {
-    requests += 1;
-    if (requests === 1) first = meta.currentPage;
-    const isShorter = meta.totalCount < totals.totalCount || meta.totalPages < totals.totalPages;
-    totals = meta;
-    // If links were removed, a link may have moved from an unread page to a known one.
-    if (isShorter) {
-      known.clear();
-      order = null;
-      return;
-    }
-    const content = JSON.stringify(links.map(({ refId }) => refId));
-    const before = known.get(meta.currentPage);
-    const since = before?.content === content ? before.since : requests;
-    known.delete(meta.currentPage);
-    known.set(meta.currentPage, { links, meta, content, since, until: requests });
-    order = findOrder();
+    const at = readings.length;
+    const { totalCount, totalPages } = at === 0 ? meta : totals();
+    if (meta.totalCount < totalCount || meta.totalPages < totalPages) since = at;
+    if (!isSame(readings[latestOf(meta.currentPage)], { links, meta })) changed = at;
+    for (const link of links) known.set(link.refId, { link, first: known.get(link.refId)?.first ?? at, last: at });
+    readings.push({ links, meta, newest: Math.max(readings.at(-1)?.newest ?? -Infinity, ...links.map(timeOf)) });
+    latest.delete(meta.currentPage);
+    latest.set(meta.currentPage, at);
   }
 
   function judge(limit: number): 'enough' | 'too few' | 'contradictory' {
-    const [oldest, ...others] = known.values();
-    if (oldest && known.size === count()) {
-      const isCounted = countLinks() === oldest.meta.totalCount;
-      // All pages had the known content at one time: when the oldest reading was made.
-      const isSnapshot = others.every(({ since }) => since <= oldest.until);
-      if (isSnapshot && !isCounted) return 'contradictory';
-      // A link that is added during the search is newer than all others. So if the newest link is on the page that was
-      // read before the others, none was added after `totalCount` counted them.
-      const newest = Math.max(...oldest.links.map(timeOf));
-      const isFirst = others.every(({ links }) =>
-        links.every((link) => link.createdAt !== null && timeOf(link) < newest),
-      );
-      if (isCounted && (isSnapshot || isFirst)) return 'enough';
-    }
-    // A list that fits on `maxPages` is read whole.
-    const mayEnd = count() > maxPages || requests >= maxPages;
-    return mayEnd && findBetween() === undefined && isPast(limit) ? 'enough' : 'too few';
+    const listed = countListed(wholeList, 'seen');
+    if (hasNewAfterEnd() || readings.some(({ meta }, at) => (listed[at] ?? 0) > meta.totalCount))
+      return 'contradictory';
+    const isLast = readings.length >= maxPages;
+    if (isWhole('seen') && (isLast || !mayContinue())) return 'enough';
+    if (isLast && (isWhole('seen or old') || isProven(limit))) return 'enough';
+    // If every page was the same when it was read again, the other links of `totalCount` are on no page.
+    return readings.length - 1 - changed >= count() ? 'contradictory' : 'too few';
   }
 
   function next(limit: number): number {
-    const [oldest = first] = known.keys();
-    if (known.size === count()) return oldest;
-    const between = findBetween();
-    if (between !== undefined && isPast(limit)) return between;
-    const step = order ?? (known.size % 2 === 0 ? 1 : -1);
-    let page = endOf(step);
-    while (known.has(page)) page += step;
-    return page;
+    const step = findStep();
+    const [newest, oldest] = step === 1 ? [first(), end() - 1] : [end() - 1, first()];
+    const part = count() < maxPages ? null : findNewestPart(limit);
+    if (part) {
+      // The latest request shows the links that were added during the search.
+      if (readings.length === maxPages - 1 && hasSamples(part)) return newest;
+      if (step === -1 && mayContinue()) return end();
+      const unread = [oldest, ...spreadPages()].find((page) => latestOf(page) === -1);
+      if (unread !== undefined) return unread;
+    }
+    for (let page = newest; page >= first() && page < end(); page += step) if (latestOf(page) < since) return page;
+    if (mayContinue() && (isWhole('seen') || isWhole('seen or old'))) return end();
+    return [...latest.keys()].find((page) => page < end()) ?? first();
+  }
+
+  function totals(): PageMeta {
+    return (readings.at(-1) as Reading).meta;
+  }
+
+  function first(): number {
+    return (readings[0] as Reading).meta.currentPage;
   }
 
   function count(): number {
-    return Math.max(totals.totalPages, 1);
+    return Math.max(totals().totalPages, 1);
   }
 
-  function endOf(side: Order): number {
-    return side === 1 ? first : first + count() - 1;
+  function end(): number {
+    return first() + count();
   }
 
-  function findBetween(): number | undefined {
-    return partsBetween.map((part) => first + Math.floor(count() * part)).find((page) => !known.has(page));
+  /** The number of the latest reading of a page; -1 if there is none. */
+  function latestOf(page: number): number {
+    return latest.get(page) ?? -1;
   }
 
-  /** Whether every unread link is older than `limit`: the links of the last page before them are. */
-  function isPast(limit: number): boolean {
-    if (order === null || !isConsistent()) return false;
-    let edge: Reading | undefined;
-    // If a page was read before its newer neighbour, a link may have moved from the one to the other.
-    for (let page = endOf(order); (known.get(page)?.until ?? 0) > (edge?.until ?? 0); page += order) {
-      edge = known.get(page);
+  /** The latest readings of the pages, in the order of the list. */
+  function readPages(): readonly Reading[] {
+    const pages = [...latest.keys()].filter((page) => page < end()).toSorted((one, other) => one - other);
+    return pages.map((page) => readings[latestOf(page)] as Reading);
+  }
+
+  function listLinks(): readonly Link[] {
+    return readPages().flatMap(({ links }) => links);
+  }
+
+  /** Whether the last page is full, so that only the page after it shows that it is the last one. */
+  function mayContinue(): boolean {
+    const last = readings[latestOf(end() - 1)];
+    return latestOf(end()) === -1 && last !== undefined && last.links.length >= Math.max(last.meta.limit, 1);
+  }
+
+  /** Whether a page after the last one had new links. Some services repeat the last page there. */
+  function hasNewAfterEnd(): boolean {
+    const { links, meta } = readings.at(-1) as Reading;
+    return meta.currentPage >= end() && links.some(({ refId }) => known.get(refId)?.first === readings.length - 1);
+  }
+
+  /** Whether all pages were read, and every link is known that was listed during the whole search. */
+  function isWhole(proof: Proof): boolean {
+    const seen = countSeen(wholeList);
+    const isCounted = proof === 'seen' ? seen >= totals().totalCount : seen === totals().totalCount;
+    return isCounted && readPages().length === count() && wasListed(wholeList, proof);
+  }
+
+  /** Whether the order of the list shows that every link is known that is newer than `limit`. */
+  function isProven(limit: number): boolean {
+    const part = findNewestPart(limit);
+    return part !== null && hasSamples(part) && countSeen(part) >= totals().totalCount - part.older;
+  }
+
+  /** Counts the known links of a part that are listed now, unless one was removed when another was added. */
+  function countSeen({ from }: Part): number {
+    let seen = 0;
+    for (const { link, last } of known.values()) if (last >= since && timeOf(link) >= from) seen += 1;
+    return seen;
+  }
+
+  /** Whether every link is known that a part had at the time of one of the readings up to `until`. */
+  function wasListed(part: Part, proof: Proof, until = readings.length): boolean {
+    const listed = countListed(part, proof);
+    return readings.some(({ meta }, at) => at <= until && (listed[at] ?? 0) >= meta.totalCount - part.older);
+  }
+
+  /** Counts the known links of a part that were listed at the time of each reading. */
+  function countListed({ from }: Part, proof: Proof): readonly number[] {
+    const changes = new Array<number>(readings.length + 1).fill(0);
+    for (const { link, first, last } of known.values()) {
+      if (timeOf(link) < from) continue;
+      const isOldAt = proof === 'seen' ? -1 : readings.findIndex(({ newest }) => latestTime(link) < newest - swappedMs);
+      const start = isOldAt === -1 ? first : Math.min(first, isOldAt);
+      changes[start] = (changes[start] ?? 0) + 1;
+      changes[last + 1] = (changes[last + 1] ?? 0) - 1;
     }
-    return edge?.links.every((link) => latestTime(link) < limit - swappedMs) ?? false;
+    let listed = 0;
+    return changes.map((change) => (listed += change));
   }
 
-  /** Whether the totals agree with the lengths of the pages, and no more links are repeated than were added. */
-  function isConsistent(): boolean {
-    const readings = [...known.values()];
-    const size = Math.max(...readings.map(({ links }) => links.length));
-    const repeated = readings.reduce((sum, { links }) => sum + links.length, 0) - countLinks();
-    const added = order === 1 ? totals.totalCount - (readings[0]?.meta.totalCount ?? 0) : 0;
-    const isFull = ({ links, meta: { currentPage, totalCount, totalPages } }: Reading) => {
-      const before = (currentPage - first) * size;
-      return links.length === (currentPage - first === totalPages - 1 ? totalCount - before : size);
-    };
-    return repeated <= added && readings.every(isFull);
+  /** Whether enough pages were read that the search could leave out; a list shorter than `maxPages` is read whole. */
+  function hasSamples({ pages }: NewestPart): boolean {
+    const needed = count() < maxPages ? count() : Math.min(pages + provenPages, count());
+    return readPages().length >= needed;
   }
 
-  function countLinks(): number {
-    return new Set([...known.values()].flatMap(({ links }) => links.map(({ refId }) => refId))).size;
+  /** Finds a page with a link that is older than `limit`, so that every newer link is known and newer than the page. */
+  function findNewestPart(limit: number): NewestPart | null {
+    const step = findStep();
+    const size = findSize();
+    if (limit === Number.NEGATIVE_INFINITY || !isOrdered(step, size)) return null;
+    const sureLimit = limit - findTolerance();
+    for (let pages = 1, page = step === 1 ? first() : end() - 1; latestOf(page) >= since; pages++, page += step) {
+      const at = latestOf(page);
+      const { links, meta } = readings[at] as Reading;
+      if (!links.some((link) => latestTime(link) < sureLimit)) continue;
+      const before = (page - first()) * size;
+      const older = step === 1 ? meta.totalCount - before : before + links.length;
+      const part = { from: Math.max(...links.map(timeOf)) + 1, older, pages };
+      if (wasListed(part, 'seen or old', at)) return part;
+    }
+    return null;
   }
 
-  /** The order of the known links; null if their dates do not show it. */
-  function findOrder(): Order | null {
-    const pages = [...known].toSorted(([one], [other]) => one - other).map(([, { links }]) => links);
-    if (pages.length < 2 || pages.some(({ length }) => length === 0)) return null;
-    if (countTimes(pages.flat()) >= provenTimes) return 1;
-    return countTimes(pages.flat().toReversed()) >= provenTimes ? -1 : null;
+  /** 1 if the first page seems to have the newest links, -1 if the last page may have them. */
+  function findStep(): 1 | -1 {
+    const times = listLinks().map(timeOf).filter(Number.isFinite);
+    return (times[0] ?? 0) > (times.at(-1) ?? 0) ? 1 : -1;
   }
 
-  return { add, judge, next, count };
+  /** Whether all pages are full, and the dates of enough links show that the list is in order. */
+  function isOrdered(step: 1 | -1, size: number): boolean {
+    const isFull = ({ links, meta: { currentPage, totalCount, totalPages } }: Reading) =>
+      links.length === Math.min(size, totalCount - (currentPage - first()) * size) &&
+      totalPages === Math.ceil(totalCount / size);
+    const links = listLinks();
+    return readPages().every(isFull) && countTimes(step === 1 ? links : links.toReversed()) >= provenTimes;
+  }
+
+  function findSize(): number {
+    return Math.max(...readings.map(({ links }) => links.length));
+  }
+
+  /** How far the order of the list may be wrong, in ms: a date may be as coarse as the coarsest one that is known. */
+  function findTolerance(): number {
+    return [...known.values()].reduce((most, { link }) => Math.max(most, unitOf(link)), swappedMs);
+  }
+
+  /** Pages at uneven distances: a list may consist of parts of equal length that are each in order. */
+  function spreadPages(): readonly number[] {
+    const parts = Array.from({ length: 3 * maxPages }, (_, index) => ((index + 1) * goldenRatio) % 1);
+    return parts.map((part) => first() + Math.floor(part * count()));
+  }
+
+  return { add, judge, next, count, end };
+}
+
+function isSame(before: Reading | undefined, { links, meta }: Omit<Reading, 'newest'>): boolean {
+  const isListed = ({ refId }: Link, index: number) => refId === before?.links[index]?.refId;
+  return before?.links.length === links.length && before.meta.totalCount === meta.totalCount && links.every(isListed);
 }
 
 /** Counts the different times of links that are listed from the newest to the oldest; 0 if they are not. */
@@ -170,10 +279,12 @@ export function timeOf({ createdAt }: Link): number {
   return createdAt?.getTime() ?? Number.NEGATIVE_INFINITY;
 }
 
-/** The latest time at which a link can have been created, because dates may be in whole seconds or whole minutes. */
-export function latestTime({ createdAt }: Link): number {
-  if (createdAt === null) return Number.POSITIVE_INFINITY;
-  const time = createdAt.getTime();
-  if (time % 60_000 === 0) return time + 59_999;
-  return time % 1_000 === 0 ? time + 999 : time;
+/** The latest time at which a link can have been created. */
+export function latestTime(link: Link): number {
+  return link.createdAt === null ? Number.POSITIVE_INFINITY : timeOf(link) + unitOf(link) - 1;
+}
+
+/** How exact a link's date is, in ms: a date may be in whole seconds, minutes, hours or days. */
+function unitOf(link: Link): number {
+  return [86_400_000, 3_600_000, 60_000, 1_000].find((unit) => timeOf(link) % unit === 0) ?? 1;
 }

@@ -134,11 +134,14 @@ export interface Links {
    * Finds a link by properties that its creator knows. If a `create` failed with an error whose `mayHaveActed` is true,
    * look for the link before you create it again.
    *
-   * Null is certain: no link that was in the list during the whole search matches. `find` reads a list of up to
-   * `maxPages` pages whole, and some of its pages twice, because links may move to other pages during the search. It
-   * reads a longer list from both ends in turn until the dates of at least twelve links show the order, then from the
-   * newest link to the first page whose links are all older than `createdAfter` or the newest match, and three pages
-   * between the ends.
+   * Null means: no link that matches was in the list during the whole search. The service may still be running a
+   * `create` that failed, so wait until it has certainly ended, or look again later.
+   *
+   * `find` trusts the order of the list only where it must. If the list has fewer than `maxPages` pages, `find` reads
+   * all of them, and reads them again, because links may move to other pages during the search. If the list is longer,
+   * `find` reads the newest pages and pages at uneven distances. It leaves out pages only if the dates of at least
+   * twelve links show the order. If the service always sends wrong totals that agree with each other, `find` cannot
+   * notice this.
    *
    * @param query - At least one criterion. Values are compared exactly, and a link must match all of them.
    *   `createdAfter` is inclusive, and is compared with times of the service's clock. This clock may differ from yours,
@@ -150,7 +153,10 @@ export interface Links {
    * @throws {HostedValidationError} when no criterion is given, or a criterion is invalid; nothing was sent.
    * @throws {HostedResponseError} when the result is not certain. The reason is `paging` if `maxPages` does not suffice,
    *   or if the totals and the links contradict each other. It is `shape` if the dates do not show which match is the
-   *   newest, or whether it was created before `createdAfter`. The message says what you can do.
+   *   newest, or whether it was created before `createdAfter`, or if a link lacks the name or the user that you look
+   *   for. The message says what you can do.
+   * @throws {HostedNotFoundError} when the service knows no list of links at its URL (status 404). This does not mean
+   *   that the link does not exist.
    *
    * @example Look for a link before creating it again
    * ```ts
@@ -161,7 +167,7 @@ export interface Links {
    *   if (!isHostedError(error) || !error.mayHaveActed) throw error;
    *   const createdAfter = new Date(begun.getTime() - 60_000);
    *   const link = await client.links.find({ userId, createdAfter });
-   *   console.log(link === null ? 'not created' : link.url);
+   *   console.log(link === null ? 'not in the list now' : link.url);
    * }
    * ```
    *
@@ -178,9 +184,9 @@ export interface Links {
     },
     options?: CallOptions & {
       /**
-       * The largest number of requests, each for one page: 1 or more. Default 10. While a list of N pages does not
-       * change, it needs N + 1 requests if its newest link is at an end, and at most 2N - 1. If N is larger than
-       * `maxPages`, 6 or more are needed.
+       * The largest number of pages to read: 1 or more, default 10. A page that is read again counts again. A list of N
+       * pages that does not change needs at most 2N - 1; if it is in the order of its dates, N + 1 suffice. If the list
+       * has `maxPages` pages or more, 6 or more are needed.
        */
       maxPages?: number;
     },

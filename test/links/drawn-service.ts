@@ -12,6 +12,8 @@ interface DrawnLink {
   readonly created: number;
   readonly shown: string | null;
   readonly isWanted: boolean;
+  /** Whether the list shows its name. */
+  readonly isNamed: boolean;
   /** Its place in the list, and its place among links with the same `key`. */
   readonly key: number;
   readonly tie: number;
@@ -43,6 +45,7 @@ const orders = {
   'oldest first, but for some': ({ created, draw }: Listed) => (draw < 0.02 ? 0 : created),
   'disabled last': ({ created, draw }: Listed) => (draw < 0.3 ? 1e15 : 0) - created,
   'in blocks': ({ created, index }: Listed) => ((Math.floor(index / 7) * 5) % 11) * 1e14 - created,
+  'in equal groups': ({ created, index }: Listed) => (index % 5) * 1e14 - created,
   'newest first at the ends': ({ created, index, count, draw }: Listed) =>
     index > count / 4 && index < (count * 3) / 4 ? -created * (1 + (draw - 0.5) * 1e-3) : -created,
   none: ({ draw }: Listed) => draw,
@@ -51,21 +54,35 @@ const orders = {
 
 type Order = keyof typeof orders;
 
-/** Orders that the ends of a list may not show. */
-const partialOrders: readonly Order[] = ['disabled last', 'in blocks', 'newest first at the ends'];
+/** Orders that the pages of a list which were read may not show. */
+const partialOrders: readonly Order[] = [
+  'oldest first, but for some',
+  'disabled last',
+  'in blocks',
+  'in equal groups',
+  'newest first at the ends',
+];
 
-const changes = ['none', 'adds', 'removes', 'adds or removes', 'replaces one', 'replaces the oldest', 'moves'] as const;
+const additions = ['adds', 'adds late'] as const;
+const removals = ['removes', 'adds or removes', 'replaces one', 'replaces the oldest'] as const;
+const changes = ['none', ...additions, ...removals, 'moves'] as const;
+const units = [1_000, 60_000, 3_600_000, 86_400_000] as const;
 const lies = ['none', 'count', 'pages', 'count and pages', 'zero', 'short pages', 'overlapping pages'] as const;
 
 interface Traits {
   readonly order: Order;
   readonly change: (typeof changes)[number];
   readonly lie: (typeof lies)[number];
-  /** Dates are in multiples of this time in ms, and this share of them is in whole minutes. */
+  /** Dates are in multiples of `unit` ms, and this share of them in multiples of `coarseUnit`. */
   readonly unit: number;
   readonly coarse: number;
+  readonly coarseUnit: number;
   /** This share of the links has no date. */
   readonly undated: number;
+  /** This share of the links is listed without its name. */
+  readonly unnamed: number;
+  /** After how many requests the list changes; null if it may change after each. */
+  readonly changesOnce: number | null;
   /** Whether links with the same key change places between two requests. */
   readonly isUnstable: boolean;
 }
@@ -81,9 +98,12 @@ export function drawService(seed: number) {
     order: deviate<Order>(pick(honestOrders), () => pick(Object.keys(orders) as Order[])),
     change: deviate<Traits['change']>('none', () => pick(changes)),
     lie: deviate<Traits['lie']>('none', () => pick(lies)),
-    unit: deviate(pick([1, 1, 1, 1_000]), () => pick([1_000, 60_000])),
+    unit: deviate(pick([1, 1, 1, 1_000]), () => pick(units)),
     coarse: deviate(0, () => pick([0.02, 0.3])),
+    coarseUnit: pick(units),
     undated: deviate(0, () => pick([0.02, 0.3, 1])),
+    unnamed: deviate(0, () => pick([0.02, 0.3, 1])),
+    changesOnce: pick([null, 1 + upTo(9)]),
     isUnstable: deviate(false, () => true),
   };
   const gap = pick([20, 700, 5_000, 90_000, 3_600_000]);
@@ -93,43 +113,54 @@ export function drawService(seed: number) {
   const count = fullPages * size + upTo(size);
   const base = pick([0, 1] as const);
   const pageCount = Math.ceil(count / size);
+  const wrongBy = pick([-3, -1, 1, 3]);
   // No search sees that a list which it does not read whole is in another order elsewhere, or that wrong totals are wrong
-  // if they agree with each other and with the last page.
-  const isHidden = partialOrders.includes(drawn.order) && pageCount > maxPages;
+  // if they agree with each other and with the last page, and the page after it is not read.
+  const isHidden = partialOrders.includes(drawn.order) && pageCount >= maxPages;
   const order = isHidden ? pick(honestOrders) : drawn.order;
-  const lie = drawn.lie === 'count and pages' && count % size === 0 ? 'count' : drawn.lie;
+  const isChecked = drawn.change === 'none' && 2 * (pageCount + wrongBy) <= maxPages;
+  const lie = drawn.lie === 'count and pages' && count % size === 0 && !isChecked ? 'count' : drawn.lie;
   const traits: Traits = { ...drawn, order, lie };
-  const { change, unit, coarse, undated, isUnstable } = traits;
+  const { change, unit, coarse, coarseUnit, undated, unnamed, isUnstable, changesOnce } = traits;
 
   // A search is mostly for a link near the newest end, or near the edge of a page.
   const pickRank = () => pick([0, 1, size - 1, size, size + 1, size * 2, size * 3 - 1, upTo(count)]);
   const rank = pickRank();
   const others = pick([0, 0, 0.05, 0.5]);
   const changeRate = pick([0.1, 0.4, 1]);
-  const wrongBy = pick([-3, -1, 1, 3]);
 
   const all: DrawnLink[] = [];
   let time = Date.parse('2026-01-05T09:00:00.000Z') + upTo(120_000);
-  const add = (): DrawnLink => {
+  const add = (late = 0): DrawnLink => {
     time += 1 + upTo(gap * 2);
     const index = all.length;
-    const shownUnit = random() < coarse ? 60_000 : unit;
-    const date = Math.floor(time / shownUnit) * shownUnit;
+    const created = time - late;
+    const shownUnit = random() < coarse ? coarseUnit : unit;
+    const date = Math.floor(created / shownUnit) * shownUnit;
     const link: DrawnLink = {
       ref: `ref-${index}`,
-      created: time,
+      created,
       shown: random() < undated ? pick([null, '', 'today']) : new Date(date).toISOString(),
-      isWanted: index === count - 1 - rank ? random() < 0.8 : index < count - rank && random() < others,
-      key: orders[order]({ created: time, date, index, count, draw: random() }),
+      isWanted: index === count - 1 - rank ? random() < 0.8 : (index < count - rank || late > 0) && random() < others,
+      isNamed: random() >= unnamed,
+      key: orders[order]({ created, date, index, count, draw: random() }),
       tie: order === 'of creation' ? 0 : random(),
     };
     all.push(link);
     return link;
   };
+  // A link that is listed some time after it was created, in the order of the list, or first, last or anywhere in a list
+  // that is read whole.
+  const addLate = (): DrawnLink => {
+    const link = add(1 + pick([0, upTo(900), upTo(5_000), upTo(gap * size * 3)]));
+    const [first, last] = [present[0], present.at(-1)];
+    const places = [link.key, (first?.key ?? 0) - 1, (last?.key ?? 0) + 1, present[upTo(present.length - 1)]?.key ?? 0];
+    return pageCount < maxPages ? { ...link, key: pick(places) } : link;
+  };
   const sort = (links: readonly DrawnLink[]) =>
     links.toSorted((one, other) => one.key - other.key || one.tie - other.tie);
 
-  let present = sort(Array.from({ length: count }, add));
+  let present = sort(Array.from({ length: count }, () => add()));
   const before = present;
   const edge = all[count - 1 - pick([rank, rank, pickRank()])];
   const offset = pick([-60_000, -700, -1, 0, 1, -gap, gap]);
@@ -147,6 +178,7 @@ export function drawService(seed: number) {
     const [oldest] = present.toSorted((link, other) => link.created - other.created);
     const without = (link: DrawnLink | undefined) => present.filter((other) => other !== link);
     if (change === 'adds' || (change === 'adds or removes' && random() < 0.5)) present = sort([...present, add()]);
+    else if (change === 'adds late') present = sort([...present, addLate()]);
     else if (change === 'removes' || change === 'adds or removes') present = without(one);
     else if (change === 'replaces one') present = sort([...without(one), add()]);
     else if (change === 'replaces the oldest') present = sort([...without(oldest), add()]);
@@ -154,7 +186,8 @@ export function drawService(seed: number) {
   }
 
   const pager: Pager = (page = base, requests) => {
-    if (requests > 0 && random() < changeRate) for (let times = pick([1, 1, 2, size]); times > 0; times--) changeList();
+    const changesNow = changesOnce === null ? requests > 0 && random() < changeRate : requests === changesOnce;
+    if (changesNow) for (let times = pick([1, 1, 2, size]); times > 0; times--) changeList();
     if (isUnstable) present = sort(present.map((link) => ({ ...link, tie: random() })));
     const { links, meta } = pageOf(present.map(toWire), page, { base, size });
     const start = (page - base) * size;
@@ -175,11 +208,15 @@ export function drawService(seed: number) {
     };
   };
 
-  /** The links that are searched for, and were listed from before the search until after it, oldest first. */
+  /**
+   * The links that are searched for, and were listed from before the search until after it, oldest first. If links are
+   * only added, and the totals say so, also those that were added.
+   */
   function listWanted(): readonly DrawnLink[] {
+    const isCounted = lie === 'none' && (additions as readonly string[]).includes(change);
     const now = new Set(present.map(({ ref }) => ref));
     const fits = ({ ref, isWanted, created }: DrawnLink) => now.has(ref) && isWanted && created >= (createdAfter ?? 0);
-    return before.filter(fits).toSorted((one, other) => one.created - other.created);
+    return (isCounted ? present : before).filter(fits).toSorted((one, other) => one.created - other.created);
   }
 
   /** Whether the list is in order, dated, counted and unchanged, and its dates show which of its links is the result. */
@@ -187,14 +224,18 @@ export function drawService(seed: number) {
     const times = before.filter(({ isWanted }) => isWanted).map(({ created }) => created);
     if (createdAfter !== undefined) times.push(createdAfter);
     const gaps = times.toSorted((one, other) => one - other).map((time, index, all) => time - (all[index - 1] ?? 0));
-    const isHonest = change === 'none' && lie === 'none' && unit <= 1_000 && coarse === 0 && undated === 0;
-    return isHonest && (honestOrders as readonly Order[]).includes(order) && gaps.every((gap) => gap > 60_000);
+    const isHonest = change === 'none' && lie === 'none' && unit <= 1_000 && coarse + undated + unnamed === 0;
+    // A date without seconds may be any second of its minute.
+    const isExact = before.every(({ shown }) => !shown?.endsWith(':00.000Z'));
+    return (
+      isHonest && isExact && (honestOrders as readonly Order[]).includes(order) && gaps.every((gap) => gap > 60_000)
+    );
   }
 
   /** Whether the list is short enough to be read whole, or so long and so clear that its newest pages show the result. */
   function isReadable(): boolean {
     const newest = all[count - 1]?.created ?? 0;
-    const isFirstUnique = newest - (all[count - 2]?.created ?? 0) >= 1_000;
+    const isFirstUnique = newest - (all[count - 2]?.created ?? 0) > 2_000;
     if (pageCount + (order === 'newest first' ? 0 : 1) <= maxPages) return isFirstUnique;
     const ends = Math.max(createdAfter ?? 0, listWanted().at(-1)?.created ?? 0);
     return gap >= 90_000 && size === 20 && maxPages >= 10 && ends > (all[count - 1 - size]?.created ?? 0);
@@ -212,9 +253,9 @@ export function drawService(seed: number) {
   };
 }
 
-function toWire({ ref, shown, isWanted }: DrawnLink): object {
+function toWire({ ref, shown, isWanted, isNamed }: DrawnLink): object {
   return {
     ...{ link_url: `https://links.hosted.test/${ref}`, ref_id: ref },
-    ...{ name: isWanted ? 'wanted' : 'other', created_at: shown },
+    ...{ ...(isNamed && { name: isWanted ? 'wanted' : 'other' }), created_at: shown },
   };
 }

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { clientOf } from '../support/fake-fetch.js';
 import { type Pager, pageOf, serve, type WirePage } from './page-service.js';
 
-const start = Date.parse('2026-01-01T00:00:00.000Z');
+const start = Date.parse('2026-01-01T00:00:00.250Z');
 const minute = 60_000;
 const at = (minutes: number) => new Date(start + minutes * minute);
 
@@ -43,21 +43,19 @@ describe.each([
   ['newest first', true],
   ['oldest first', false],
 ])('a list with the %s', (_order, newestFirst) => {
-  const next = newestFirst ? 2 : 14;
-
   test.each([
-    ['gives the newest match', { 200: { name: 'wanted' }, 296: { name: 'wanted' } }, undefined, 'ref-296', [next]],
-    ['gives null if no match is so new', { 200: { name: 'wanted' } }, at(290.5), null, [next]],
-    ['gives null if no link is so new', { 299: { name: 'wanted' } }, at(302), null, []],
-  ])(
-    '%s, and reads pages at the newest end and between the ends',
-    async (_title, special, createdAfter, found, read) => {
-      const { client, asked } = serve(listOf(dated(300, special), { newestFirst, size: 20 }));
+    ['gives the newest match', { 200: { name: 'wanted' }, 296: { name: 'wanted' } }, undefined, 'ref-296'],
+    ['gives null if no match is so new', { 200: { name: 'wanted' } }, at(290.5), null],
+    ['gives null if no link is so new', { 299: { name: 'wanted' } }, at(302), null],
+  ])('%s, and reads the newest pages, pages at uneven distances, and the newest again', async (...given) => {
+    const [, special, createdAfter, found] = given;
+    const { client, asked } = serve(listOf(dated(300, special), { newestFirst, size: 20 }));
 
-      expect(refOf(await client.links.find({ name: 'wanted', ...(createdAfter && { createdAfter }) }))).toBe(found);
-      expect(asked()).toEqual([undefined, 15, ...read, 8, 4, 12]);
-    },
-  );
+    expect(refOf(await client.links.find({ name: 'wanted', ...(createdAfter && { createdAfter }) }))).toBe(found);
+    expect(asked()).toHaveLength(10);
+    expect(asked()).toEqual(expect.arrayContaining([undefined, 15, 10, 4, 13, 8]));
+    expect(asked().at(-1)).toBe(newestFirst ? 1 : 15);
+  });
 
   test('rejects when it is longer than maxPages, and no criterion ends the search', async () => {
     const { client, asked } = serve(listOf(dated(300), { newestFirst, size: 20 }));
@@ -74,8 +72,9 @@ describe.each([
     const { client, asked } = serve(listOf(dated(100, { 98: { name: 'wanted' } }), { newestFirst, size: 20 }));
 
     expect(refOf(await client.links.find({ name: 'wanted' }))).toBe('ref-98');
-    expect(new Set(asked().map((page) => page ?? 1)).size).toBe(5);
-    expect(asked()).toHaveLength(newestFirst ? 5 : 6);
+    expect(asked()).toEqual(
+      newestFirst ? [undefined, 2, 3, 4, 5, 6, 1, 2, 3, 4] : [undefined, 5, 4, 3, 2, 1, 6, 5, 4, 3],
+    );
   });
 
   test('may have one link a page', async () => {
@@ -90,7 +89,7 @@ describe.each([
     const { client, asked } = serve(listOf(dated(8, { 7: { name: 'wanted' } }), { newestFirst, base }));
 
     expect(refOf(await client.links.find({ name: 'wanted' }))).toBe('ref-7');
-    expect(asked().slice(0, 2)).toEqual([undefined, base + 3]);
+    expect(asked().slice(0, 3)).toEqual([undefined, ...(newestFirst ? [base + 1, base + 2] : [base + 3, base + 2])]);
   });
 
   test('needs twelve different times to show its order', async () => {
@@ -109,12 +108,12 @@ describe.each([
   });
 });
 
-test('links.find() reads both ends of a list in turn, and each page twice, if the dates show no order', async () => {
+test('links.find() reads each page twice if the dates show no order', async () => {
   const same = Array.from({ length: 9 }, (): Draft => ({}));
   const { client, asked } = serve(listOf(same.with(4, { name: 'wanted' })));
 
   expect(refOf(await client.links.find({ name: 'wanted' }))).toBe('ref-4');
-  expect(asked()).toEqual([undefined, 5, 2, 4, 3, 1, 5, 2, 4]);
+  expect(asked()).toEqual([undefined, 5, 4, 3, 2, 1, 5, 4, 3]);
 });
 
 test('links.find() reads on after links older than createdAfter if the dates show no order', async () => {
@@ -160,7 +159,13 @@ test.each([['soon'], [null]])(
 test.each([
   ['it has no date', [named(1), { ...named(0), createdAt: null }]],
   ['it has the same date', [named(1), named(1)]],
-  ['its date is in whole minutes', [named(1), { ...named(0), createdAt: '2026-01-01T00:01:30.500Z' }]],
+  [
+    'its date is in whole minutes',
+    [
+      { ...named(0), createdAt: '2026-01-01T00:01Z' },
+      { ...named(0), createdAt: '2026-01-01T00:01:30.500Z' },
+    ],
+  ],
 ])('links.find() rejects with "shape" if another match may be the newest: %s', async (_why, drafts) => {
   const { client } = serve(listOf(drafts));
 
@@ -178,6 +183,10 @@ test.each([
   ['2026-01-01T00:07Z', '2026-01-01T00:07:01.000Z', 'shape'],
   ['2026-01-01T00:07Z', '2026-01-01T00:07:59.900Z', 'shape'],
   ['2026-01-01T00:07Z', '2026-01-01T00:08:00.000Z', null],
+  ['2026-01-01T01:00Z', '2026-01-01T01:59:59.900Z', 'shape'],
+  ['2026-01-01T01:00Z', '2026-01-01T02:00:00.000Z', null],
+  ['2026-01-02T00:00Z', '2026-01-02T23:59:59.900Z', 'shape'],
+  ['2026-01-02T00:00Z', '2026-01-03T00:00:00.000Z', null],
 ])('links.find() tells whether a link of %s was created after %s', async (createdAt, createdAfter, expected) => {
   const { client } = serve(listOf(dated(8, { 7: { name: 'a', createdAt } }), { newestFirst: true }));
 
@@ -253,6 +262,139 @@ test.each([
   },
 );
 
+/** Links of the minutes given, listed in this order. The link of minute `wanted` is the one to find. */
+const listed = (minutes: readonly number[], wanted: number) =>
+  minutes.map((minutes) => link({ ...named(minutes), name: minutes === wanted ? 'wanted' : 'other' }, minutes * 10));
+
+const down = (from: number, to: number) => Array.from({ length: from - to + 1 }, (_, index) => from - index);
+const up = (from: number, to: number) => down(to, from).toReversed();
+
+// In each row, `wanted` is in the list, or comes into it, while it grows by one link.
+test.each([
+  ['an old one comes to the front', 5, down(8, 1), [0.5, ...down(8, 1)], 0.5],
+  ['an old one comes to the end', 3, up(1, 9), [...up(1, 9), 0.5], 0.5],
+  ['a late one comes before it, without any order', 2, [5, 2, 3, 4, 1], [5, 2, 3, 4.9, 4, 1], 4],
+  ['a late one comes before it, newest first', 1, down(3, 1), [3, 2.9, 2, 1], 2],
+  ['a late one comes before it, oldest first', 3, up(1, 13), [...up(1, 9), 8.5, ...up(10, 13)], 10],
+  ['a late one comes before it, on the fourth page', 4, down(21, 1), [...down(21, 8), 7.5, ...down(7, 1)], 7],
+])('links.find() misses no link if %s', async (_what, size, before, now, wanted) => {
+  for (let after = 1; after < 10; after++) {
+    const pager: Pager = (page = 1, requests) =>
+      pageOf(listed(requests < after ? before : now, wanted), page, { size });
+    const { client, asked } = serve(pager);
+
+    const found = await client.links.find({ name: 'wanted' }).then(refOf, ({ reason }) => reason);
+
+    const isShown = before.includes(wanted) || asked().length > after;
+    expect(found, `after ${after} requests`).toSatisfy(
+      (ref) => ref === `ref-${wanted * 10}` || ref === 'paging' || !isShown,
+    );
+  }
+});
+
+test.each([
+  ['two pages of a hundred', 101, 12, 2, 1_212],
+  ['three pages of six', 6, 4, 3, 24],
+  ['the newest pages and the last', 50, 10, 10, 425],
+])('links.find() rejects if it can read only %s', async (_which, pages, size, maxPages, after) => {
+  const { client, asked } = serve(listOf(dated(pages * size), { newestFirst: true, size }));
+  const query = { name: 'wanted', createdAfter: at(after) };
+
+  const error = await thrownBy(client.links.find(query, { maxPages }));
+
+  expect(error).toMatchObject({ reason: 'paging' });
+  expect(asked()).toHaveLength(maxPages);
+});
+
+test('links.find() reads every page of a short list, also after a link was removed', async () => {
+  const before = [...down(30, 19), 100, ...down(18, 1)];
+  for (let after = 1; after < 10; after++) {
+    const now = before.filter((minutes) => minutes !== 2);
+    const pager: Pager = (page = 1, requests) =>
+      pageOf(listed(requests < after ? before : now, 100), page, { size: 6 });
+    const { client } = serve(pager);
+
+    const found = await client.links.find({ name: 'wanted', createdAfter: at(50) }).then(refOf, ({ reason }) => reason);
+
+    expect(found, `after ${after} requests`).toMatch(/^(?:ref-1000|paging)$/);
+  }
+});
+
+test.each([5, 9, 13])('links.find() notices that a list consists of %d parts of equal length', async (parts) => {
+  const pages = parts * 8;
+  const minutes = up(0, parts - 1).flatMap((part) => down(pages * 5, 1).filter((minute) => minute % parts === part));
+  const { client } = serve((page = 1) => pageOf(listed(minutes, pages * 5 - 2), page, { size: 5 }));
+
+  const finding = client.links.find({ name: 'wanted', createdAfter: at(pages * 5 - 3) });
+
+  expect(await finding.then(refOf, ({ reason }) => reason)).toBe('paging');
+});
+
+describe('a list that lacks a field', () => {
+  const without = (field: string, drafts: readonly object[]) =>
+    serve((page = 1) =>
+      pageOf(
+        drafts.map((draft) => ({ ...draft, [field]: undefined })),
+        page,
+      ),
+    ).client.links;
+  const three = dated(3, { 0: { name: 'a', userId: 'u' } }).map(link);
+
+  test.each([
+    ['name', { name: 'a' }],
+    ['user_id', { userId: 'u' }],
+    ['user_id', { name: 'a', userId: 'u' }],
+  ])('%s is an error if %o is searched for', async (field, query) => {
+    const error = await thrownBy(without(field, three).find(query));
+
+    expect(error).toBeInstanceOf(HostedResponseError);
+    expect(error).toMatchObject({ reason: 'shape', issues: [{ path: 'links[]' }] });
+  });
+
+  test('is no error if the links without it are older, or differ in other fields', async () => {
+    expect(refOf(await without('user_id', three).find({ name: 'a' }))).toBe('ref-0');
+    expect(await without('user_id', three).find({ name: 'b', userId: 'u' })).toBeNull();
+    expect(await without('name', three).find({ name: 'a', createdAfter: at(5) })).toBeNull();
+  });
+
+  test('is no error if links that are not for a single use have no user', async () => {
+    const reusable = three.map((draft) => ({ ...draft, is_single_use: false }));
+
+    expect(await without('user_id', reusable).find({ userId: 'u' })).toBeNull();
+  });
+});
+
+describe('a list whose totals are one page too small', () => {
+  const drafts = dated(6, { 5: { name: 'wanted' } }).map(link);
+  const short: Pager = (page = 1) => {
+    const { links, meta } = pageOf(drafts, page);
+    return { links, meta: { ...meta, totalCount: 4, totalPages: 2 } };
+  };
+
+  test('is an error', async () => {
+    const { client, asked } = serve(short);
+
+    const error = await thrownBy(client.links.find({ name: 'wanted' }));
+
+    expect(error).toMatchObject({ reason: 'paging', issues: [{ path: 'meta.totalCount' }] });
+    expect(asked()).toContain(3);
+  });
+});
+
+test.each([
+  ['an error response', () => Response.json({ error: 'no such page' }, { status: 400 })],
+  ['status 404', () => new Response('', { status: 404 })],
+  ['the last page', () => pageOf(dated(4).map(link), 2)],
+  ['the last page under its own number', () => ({ ...pageOf(dated(4).map(link), 2), ...metaOf(3) })],
+])('links.find() gives null if the response for the page after the last one is %s', async (_what, respond) => {
+  const { client, asked } = serve((page = 1) => (page > 2 ? respond() : pageOf(dated(4).map(link), page)));
+
+  expect(await client.links.find({ name: 'a' })).toBeNull();
+  expect(asked()).toContain(3);
+});
+
+const metaOf = (currentPage: number) => ({ meta: { currentPage, limit: 2, totalCount: 4, totalPages: 2 } });
+
 test.each([
   ['totalCount', { totalCount: 5 }],
   ['totalCount', { totalCount: 3 }],
@@ -304,7 +446,7 @@ test('finds what a create made whose answer was lost', async () => {
   const { HostedClient } = await import('hosted-client');
   const client = new HostedClient({ ...sandbox.clientOptions, fetch });
   for (let index = 0; index < 500; index++) {
-    await clock.advance(60_000);
+    await clock.advance(60_007);
     sandbox.links.seed(1);
   }
   const createdAfter = new Date(clock.now());
@@ -343,7 +485,7 @@ test.each([
 
   expect(error).toBeInstanceOf(HostedValidationError);
   expect(error).toMatchObject({ operation: 'links.list', issues: [{ path, message }] });
-  expect(String(error)).toMatch(/Cannot find a link: /);
+  expect(String(error)).toMatch(/Cannot list links: /);
   expect(sent).toHaveLength(0);
 });
 
