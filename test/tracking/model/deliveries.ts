@@ -34,7 +34,7 @@ export function createDeliveries(settings: Settings): readonly Action<State>[] {
       truth.ended -= 1;
       if (truth.context >= links.own) truth.context = 0;
     } else if (phase === 'unbegun' && of > truth.base) {
-      if (message && row.end === end) row.attempts -= 1;
+      if (message && isCurrent(state, delivery, null)) row.attempts -= 1;
       else truth.lapsed = Math.min(truth.lapsed + 1, maxAttempts);
     } else if (phase === 'failed' && mayChange && isCurrent(state, delivery, 'bury compares the ends')) {
       isBuried = attempt >= maxAttempts && row.attempts >= maxAttempts;

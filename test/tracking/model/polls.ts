@@ -164,8 +164,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         const { follows, context } = ownerOf(state, settings, links.own);
         Object.assign(row, { link: links.own, context, isProven: follows });
         if (follows) return;
-        row.state = 'heard';
-        row.hasDate = false;
+        Object.assign(row, { state: 'heard', hasDate: false, lateLooks: 0 });
         process.poll = null;
       },
     },
@@ -254,7 +253,7 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         const { row } = state;
         processAt(state, at).poll = null;
         if (row.state !== 'tracking' || row.isProven) return;
-        Object.assign(row, { state: 'heard', hasDate: false, context: 0, lastError: 'own' });
+        Object.assign(row, { state: 'heard', hasDate: false, lateLooks: 0, context: 0, lastError: 'own' });
       },
     },
   ];
