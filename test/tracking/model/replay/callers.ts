@@ -1,0 +1,70 @@
+// How a replay takes the steps of callers, of time and of faults.
+
+import { createHousekeeping } from '../../../../src/tracking/housekeeping.ts';
+import { links } from '../callers.ts';
+import type { Stage, Takers } from './steps.ts';
+import { job, refIds, schema } from './stored.ts';
+
+/** A context that no call of the model has. */
+const strange = 9;
+
+export function createCallerTakers(stage: Stage): Takers {
+  const { context, tracker, settings, pool, key, linkKey, processes, endLeases, ends } = stage;
+  const { database, statements } = context;
+  const [{ handOver }] = processes;
+  const update = (columns: string) => pool.query(`update ${schema}.tracked set ${columns} where key = '${key}'`);
+  const trackLink = () => tracker.trackLink(refIds[links.own] ?? '', { context: links.own });
+  const nothing = async () => {};
+
+  /** Lets the housekeeping do its work once. */
+  async function keepHouse(): Promise<void> {
+    await pool.query(`update ${schema}.fleet set kept_at = now() - interval '1 hour'`);
+    let housekeeping = { stop: nothing };
+    await new Promise<void>((resolve) => {
+      const run: typeof database.run = async (text, ...rest) => {
+        const rows = await database.run(text, ...rest);
+        if (text === statements.forgetHeard && rows.length === 0) resolve();
+        return rows;
+      };
+      housekeeping = createHousekeeping({ ...context, database: { ...database, run } }, handOver);
+    });
+    await housekeeping.stop();
+  }
+
+  return {
+    track: ({ before, isVain }) =>
+      tracker.track({ ...job, context: isVain ? strange : settings.tracks - before.world.tracks + 1 }),
+    untrack: () => tracker.untrack(job),
+    retry: () => tracker.retry([key]),
+    callback: ({ at: [link = 0] }) => tracker.receive(String(link)),
+    trackLink,
+    async 'trackLink misses a job'() {
+      await trackLink();
+      // Neither statement sees the row of the other one.
+      await database.run(statements.hear, [key, job.userId, job.jobId, refIds[links.own], null, 1_700_000_000_001, 8]);
+    },
+    async adopt() {
+      const [counted] = await database.run(statements.countJobs, [JSON.stringify([linkKey])]);
+      if (counted?.has_heard === true) await database.run(statements.adopt, [linkKey]);
+    },
+    async forget() {
+      await update("ended_at = ended_at - interval '1 year'");
+      await keepHouse();
+    },
+    repair: keepHouse,
+    'a message is lost': ({ at: [end = 0] }) =>
+      pool.query(`delete from ${schema}_boss.job where id = '${ends.get(end)}'`),
+    async 'a lease ends'({ at: [end = 0] }) {
+      await pool.query(`update ${schema}_boss.job set started_on = started_on - interval '1 day'
+        where id = '${ends.get(end)}' and state = 'active'`);
+      await pool.query(endLeases);
+    },
+    // What is left of an earlier deadline lies before this one.
+    'the deadline passes': () =>
+      update("deadline = now() - interval '1 day', late_since = late_since - interval '30 days'"),
+    'the job goes on': nothing,
+    'an outage begins': nothing,
+    'an outage ends': nothing,
+    'the job breaks': nothing,
+  };
+}
