@@ -8,6 +8,7 @@
 import { type Context, numberOf } from './context.js';
 import { beforeHandlerMs, type HandOver } from './hand-over.js';
 import type { Health } from './health.js';
+import { isKey } from './keys.js';
 import { createPause, letOthersRun } from './pause.js';
 import type { BossMessage } from './peers.js';
 import { asksForStatus, createHandlerRunner, type Handling, type Plan, type Settled } from './run-handler.js';
@@ -41,7 +42,7 @@ export function createDeliveries<C extends Json>(
   health: Health,
   handling: Handling<C>,
 ): Deliveries {
-  const { settings, database, statements, storage } = context;
+  const { settings, database, statements, storage, log } = context;
   const { boss } = handOver;
   const pause = createPause();
   const freed = createPause();
@@ -106,9 +107,12 @@ export function createDeliveries<C extends Json>(
     if (messages.length === 0) return null;
     // From here on, this process has the leases of the messages. If a step below fails, a message is delivered again
     // after its lease.
+    const ours = messages.filter(({ data }) => isKey(keyIn(data)));
+    const foreign = messages.length - ours.length;
+    if (foreign > 0) log('warn', `messages of the queue that no tracker has sent are completed: ${foreign}`);
     const rows = await database.run(statements.deliver, [
-      JSON.stringify(messages.map(({ data }) => data.key)),
-      JSON.stringify(messages.map(({ id }) => id)),
+      JSON.stringify(ours.map(({ data }) => keyIn(data))),
+      JSON.stringify(ours.map(({ id }) => id)),
     ]);
     const [first] = rows;
     if (first) rate = numberOf(first, 'rate');
@@ -117,7 +121,8 @@ export function createDeliveries<C extends Json>(
     const asking = rows.filter(asksForStatus);
     const rowOf = new Map(rows.map((row) => [String(row.end_id), row]));
     for (const message of messages) {
-      // Without a row, the completion of this message has gone: it was handled, or its job was untracked.
+      // Without a row, the completion of this message has gone: it was handled, or its job was untracked. Messages of
+      // other programs have no row either.
       const row = rowOf.get(message.id);
       // Each request waits for its own token, so that the requests are not all sent at the same time.
       const later = row === undefined ? 0 : asking.length - 1 - asking.indexOf(row);
@@ -169,4 +174,8 @@ export function createDeliveries<C extends Json>(
       freed.wake();
     }
   }
+}
+
+function keyIn(data: unknown): unknown {
+  return Object(data).key;
 }

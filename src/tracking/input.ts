@@ -11,6 +11,7 @@ import { maxTimerMs } from '../runtime/clock.js';
 import { hasMethods, writeJson } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
 import { copyDate, integer, isValidDate, maxBodyLimit } from '../validation/input.js';
+import { isKey } from './keys.js';
 import type { SqlRunner } from './types.js';
 
 /** The largest size of a context, in bytes of JSON. */
@@ -147,10 +148,6 @@ export function readKeys(given: unknown): readonly string[] | 'all' {
   const keys: readonly unknown[] = [...given];
   const issues = keys.flatMap((key, at) => (isKey(key) ? [] : [{ path: `keys[${at}]`, message: whatAKeyIs }]));
   return issues.length > 0 ? fail(issues, 'use the tracker') : keys.filter(isKey);
-}
-
-function isKey(value: unknown): value is string {
-  return typeof value === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 }
 
 function read<T>(schema: z.ZodMiniType<T>, given: unknown, task: Task): T {

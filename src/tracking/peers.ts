@@ -18,7 +18,8 @@ export interface BossDatabase {
 /** A message that pg-boss returns. */
 export interface BossMessage {
   readonly id: string;
-  readonly data: { readonly key: string };
+  /** An object with the key of a completion, unless another program has sent the message. */
+  readonly data: unknown;
   readonly retryCount: number;
 }
 

@@ -193,6 +193,31 @@ onOneDatabase((database) => {
     expect(completions).toHaveLength(1);
   });
 
+  test('a message that no tracker has sent is completed, and delays no completion', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+    const job = world.completeJob('approved');
+    const [key] = await tracker.track(job);
+    await (await world.open({ handlerConcurrency: 1 })).onCompletion(handler);
+    await until(() => completions.length === 1);
+    const messages = `${world.schema}_boss.job`;
+    const foreign = ['null', '"text"', '[]', '{}', '{"key": 7}', '{"key": "Erika Mustermann"}', `{"key": "${key}"}`];
+
+    for (const data of foreign) {
+      await world.rows(`insert into ${messages} (name, data) select name, '${data}' from ${messages} limit 1`);
+    }
+    await world.rows(`insert into ${messages} (name, data) select name, null from ${messages} limit 1`);
+    const other = world.completeJob('approved');
+    await tracker.track(other);
+
+    await until(() => completions.length === 2);
+    expect(completions[1]).toMatchObject({ job: other });
+    await until(async () => (await world.rows(`select 1 from ${messages} where state <> 'completed'`)).length === 0);
+    expect(world.lines.join()).toMatch(/warn .*messages? .*no tracker has sent/);
+    expect(world.lines.join()).not.toMatch(/Mustermann|storage/);
+  });
+
   test('a completion whose message is lost is sent anew', async () => {
     const world = createWorld(database);
     const tracker = await world.open();

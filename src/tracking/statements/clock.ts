@@ -20,10 +20,12 @@ export function createClockStatements(
   // The claim has already raised `step`. The wait after the deadline does not depend on it.
   const longest = `(case when t.deadline <= now() or t.late_since is not null then ${lateMs}
     else ${longestWait('greatest(t.step - 1, 0)')} end)`;
+  // Another program may have sent a message without the key of a completion.
+  const keyOf = `(case when m.data ->> 'key' ~ '^[0-9a-f-]{36}$' then (m.data ->> 'key')::uuid end)`;
   // A message waits only after an attempt that failed. The wait doubles with each attempt.
   const longestRetry = `(case when m.state = 'created' then 0
     else least(${maxRetryMs}, ${minRetryMs} * power(2::double precision, least(30, coalesce((select t.attempts from ${tracked} t
-      where t.key = (m.data ->> 'key')::uuid and t.end_id = m.id), 0)))) end)`;
+      where t.key = ${keyOf} and t.end_id = m.id), 0)))) end)`;
 
   // The conditions are those of the indexes on the dates.
   const correctDues = (which: string) => `with batch as materialized (
