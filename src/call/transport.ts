@@ -8,14 +8,13 @@
 import { HostedConnectionError } from '../errors/errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
-import { type ConnectionFailure, describeConnectionFailure } from '../runtime/connection-failure.js';
 import { platformFetch } from '../runtime/fetch.js';
 import { lazyModule } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import { shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import { type Attempt, factsOf, outcomeWithoutResponse, type RunningCall } from './attempt.js';
-import { explainFailure } from './explanations.js';
+import { type ConnectionFailure, describeConnectionFailure, explainFailure } from './connection-failure.js';
 import type { Encoded } from './operation.js';
 import type { RequestSignature } from './sign-request.js';
 

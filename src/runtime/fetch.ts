@@ -1,5 +1,5 @@
 /**
- * The platform's fetch. Its connection errors are described in `connection-failure.ts`.
+ * The platform's fetch.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 // What is likely wrong when the service cannot be reached, in words: by the codes of Node and Bun, and by what Deno says.
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { describeConnectionFailure } from '../../src/runtime/connection-failure.js';
+import { describeConnectionFailure } from '../../src/call/connection-failure.js';
 import { findUnusedProxy } from '../../src/runtime/unused-proxy.js';
 import { clientOf, failed, now, rejection } from '../support/fake-fetch.js';
 

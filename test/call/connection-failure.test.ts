@@ -1,7 +1,7 @@
 /** Why a request has no response: which errors of a platform say that nothing was sent, and what of them is shown. */
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { describeConnectionFailure } from '../../src/runtime/connection-failure.js';
+import { describeConnectionFailure } from '../../src/call/connection-failure.js';
 import { platformFetch } from '../../src/runtime/fetch.js';
 
 const withCode = (code: unknown, more: object = {}) => Object.assign(new Error('failed'), { code, ...more });
