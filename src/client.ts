@@ -115,9 +115,9 @@ export class HostedClient {
   ): HostedClient {
     assertNotBrowser();
     const source = readSource(from);
-    if (!source.lazy) return new HostedClient(readEnvironment(overrides, source));
-    const given = readOverrides(overrides);
-    return createLazyClient({ read: () => readEnvironment(given, source), known: given });
+    const known = readOverrides(overrides);
+    const read = () => readEnvironment(known, source);
+    return source.lazy ? createLazyClient({ read, known }) : new HostedClient(read());
   }
 
   /**

@@ -10,13 +10,13 @@ import type { Issue } from './errors/hosted-error.js';
 import { type Environment, environments, type HostedClientOptions } from './options.js';
 import { consoleLoggers, oneOfLogLevels } from './runtime/console-log.js';
 import { readProperty } from './runtime/untrusted-objects.js';
-import { oneOfEnvironments, readOverrides } from './settings.js';
+import { oneOfEnvironments } from './settings.js';
 import { ed25519 } from './signing/ed25519.js';
 import { check, inputObject } from './validation/check.js';
 import { flag } from './validation/input.js';
 
 /** Where the variables come from, and when the client reads them. */
-export interface Source {
+export interface VariableSource {
   /** The variables, by name. If undefined, the variables of the process are read. */
   readonly env?: object | undefined;
   readonly lazy?: boolean | undefined;
@@ -32,20 +32,22 @@ const source = inputObject({
  *
  * @throws {HostedConfigError} when the input is invalid. The error lists every problem.
  */
-export function readSource(given: unknown): Source {
+export function readSource(given: unknown): VariableSource {
   const { data, issues } = check(source, given);
   if (!data) throw new HostedConfigError(issues, { task: 'create HostedClient' });
   return data;
 }
 
 /**
- * Reads the options of a client from environment variables. An option in `overrides` replaces the option from the
- * variables.
+ * Reads the options of a client from environment variables. An option in `given` replaces the option from the variables.
  *
  * @throws {HostedConfigError} when variables are missing (the error names them), or when a variable or an override is
- * invalid or cannot be read.
+ * cannot be read.
  */
-export function readEnvironment(overrides: Partial<HostedClientOptions>, { env }: Source): HostedClientOptions {
+export function readEnvironment(
+  given: Readonly<Record<string, unknown>>,
+  { env }: VariableSource,
+): HostedClientOptions {
   const variables = env ?? (globalThis as { process?: { env?: object } }).process?.env ?? {};
   const unreadable: Issue[] = [];
   const read = (name: string) => {
@@ -57,7 +59,6 @@ export function readEnvironment(overrides: Partial<HostedClientOptions>, { env }
       return undefined;
     }
   };
-  const given = readOverrides(overrides);
   const options: Options = {
     ...noOptions,
     partnerId: read('HOSTED_PARTNER_ID'),

@@ -19,7 +19,7 @@ import { hasMethods, isRecord, readProperty, tryCopyProperties } from './runtime
 import { hmacSha256 } from './signing/hmac-sha256.js';
 import { findApiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
-import { check, copyOf, inputObject } from './validation/check.js';
+import { check, inputObject } from './validation/check.js';
 import { choice, duration, httpUrl, integer, maxBodyLimit } from './validation/input.js';
 
 /** The package's version, as in the `user-agent` header. */
@@ -63,13 +63,12 @@ export type CheckedOptions = z.output<typeof clientOptions>;
  * key or a URL.
  */
 export function checkOptions(options: unknown): CheckedOptions {
-  const given = check(copyOf(optionNames), options);
-  const checked = check(clientOptions, given.data);
-  const together = findConflicts(checked.data ?? Object(given.data));
-  const proxied = checked.data ? findProxyIssues(checked.data) : [];
-  const issues = given.issues.length > 0 ? given.issues : [...checked.issues, ...together, ...proxied];
-  if (checked.data && issues.length === 0) return checked.data;
-  throw new HostedConfigError(issues, { task: 'create HostedClient' });
+  const { data, issues } = check(clientOptions, options);
+  // Contradictions are found between wrong options, too, so that all problems are reported at once.
+  const given = data ?? tryCopyProperties(Object(options), optionNames);
+  const conflicts = given ? [...findConflicts(given), ...findProxyIssues(data)] : [];
+  if (data && conflicts.length === 0) return data;
+  throw new HostedConfigError([...issues, ...conflicts], { task: 'create HostedClient' });
 }
 
 /** Copies the options of `overrides`, except undefined ones. */
@@ -174,9 +173,9 @@ const optionShape = {
   fetch: z.optional(aFunction),
   clock: z.optional(
     z.pipe(
-      z
-        .custom<Clock>(isClock, { error: 'must have now(), and may have sleep()', abort: true })
-        .check(z.refine((clock) => returnsTime(clock), mustReturnTime)),
+      z.custom<Clock>((value) => isClock(value) && returnsTime(value), {
+        error: ({ input }) => (isClock(input) ? mustReturnTime : 'must have now(), and may have sleep()'),
+      }),
       z.transform(toClock),
     ),
   ),
@@ -195,49 +194,41 @@ const optionNames = Object.keys(optionShape);
 
 const clientOptions = inputObject(optionShape);
 
-/** Finds options that contradict each other. The options are not checked yet, so each may have the wrong type. */
-function findConflicts({ apiKey, signer, environment = 'sandbox', baseUrls }: OptionsAsGiven): readonly Issue[] {
+/** Finds options that contradict each other. Each may have the wrong type. */
+function findConflicts({
+  apiKey,
+  signer,
+  environment = 'sandbox',
+  baseUrls,
+}: { readonly [Name in keyof HostedClientOptions]?: unknown }): readonly Issue[] {
   const issues: Issue[] = [];
   if ((apiKey === undefined) === (signer === undefined)) {
     issues.push({ path: 'apiKey', message: apiKey === undefined ? mustHaveKey : mustHaveOneKey });
   } else if (typeof apiKey === 'string') {
     issues.push(...findApiKeyIssues(apiKey, 'apiKey'));
   }
-  if (
-    environments.includes(environment as Environment) &&
-    isRecord(baseUrls) &&
-    readProperty(baseUrls, environment as Environment) === undefined
-  ) {
-    issues.push({
-      path: `baseUrls.${environment}`,
-      message: 'must be set: this client needs the URL of its environment',
-    });
+  const name = environments.find((known) => known === environment);
+  if (name && isRecord(baseUrls) && readProperty(baseUrls, name) === undefined) {
+    issues.push({ path: `baseUrls.${name}`, message: 'must be set: this client needs the URL of its environment' });
   }
   return issues;
 }
 
-const mustHaveKey = 'must be set, unless "signer" is set instead';
-const mustHaveOneKey = 'must not be given together with "signer": leave out one of the two';
-
 // http is allowed only on loopback. Through a proxy, the signature would travel over the network, and others could read
-// it.
-function findProxyIssues({
-  environment = 'sandbox',
-  fetch,
-  baseUrls,
-  jobStatusBaseUrls,
-}: CheckedOptions): readonly Issue[] {
-  // A custom fetch may connect in any way, so it is not checked.
-  if (fetch !== undefined && fetch !== globalThis.fetch) return [];
+// it. A custom fetch may connect in any way, so it is not checked.
+function findProxyIssues(checked: CheckedOptions | undefined): readonly Issue[] {
+  if (!checked || (checked.fetch !== undefined && checked.fetch !== globalThis.fetch)) return [];
+  const { environment = 'sandbox', baseUrls, jobStatusBaseUrls } = checked;
   return Object.entries({ baseUrls, jobStatusBaseUrls })
     .filter(([, urls]) => urls?.[environment]?.startsWith('http:') && usesEnvProxy(urls[environment]))
     .map(([name]) => ({ path: `${name}.${environment}`, message: mustNotBeProxied }));
 }
 
+const mustHaveKey = 'must be set, unless "signer" is set instead';
+const mustHaveOneKey = 'must not be given together with "signer": leave out one of the two';
+
 const mustNotBeProxied =
   'is an http URL, and an environment variable sets a proxy for it: add its host to NO_PROXY, or use https';
-
-type OptionsAsGiven = { readonly [Name in keyof HostedClientOptions]?: unknown };
 
 function baseUrlProblemOf(url: URL): string | null {
   const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
@@ -259,7 +250,7 @@ function isSigner(value: unknown): boolean {
   return hasMethods(value, 'sign', 'verify') && typeof readProperty(value, 'name') === 'string';
 }
 
-function isClock(value: unknown): boolean {
+function isClock(value: unknown): value is Clock {
   return (
     hasMethods(value, 'now') &&
     (readProperty(value, 'sleep') === undefined || typeof readProperty(value, 'sleep') === 'function')

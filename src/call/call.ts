@@ -156,7 +156,7 @@ function beginCall<Input, Output>(
 ): RunningCall<Input, Output> {
   const { settings } = begun.shared;
   try {
-    const checked = checkInput(begun.operation, { input, options, wire: settings.wire });
+    const checked = checkInput(begun.operation, { input, options, part }, settings.wire);
     // The first attempt begins with the call, so it uses these two times, too.
     const startedAt = settings.clock.elapsed();
     return {
@@ -179,17 +179,18 @@ const checkedOptions = inputObject(callOptions);
 const noOptions = check(checkedOptions, {});
 
 /**
- * Checks the input and the options of a call, and copies them. A later change by the caller has no effect.
+ * Checks the input and the options of a call, and copies them. A later change by the caller has no effect. The options of
+ * a call that is part of a larger task were checked when the task began.
  *
  * @throws {HostedValidationError} with every problem of the input and the options.
  */
 function checkInput<Input>(
   operation: Operation<Input, unknown>,
-  given: { readonly input: unknown; readonly options: unknown; readonly wire: Wire },
+  given: Pick<RunningCall, 'input' | 'part'> & { readonly options: CallOptions | undefined },
+  wire: Wire,
 ): Pick<RunningCall<Input>, 'input' | 'encoded' | 'options'> {
-  const { wire } = given;
   const input = check(operation.request, given.input);
-  const options = given.options === undefined ? noOptions : check(checkedOptions, given.options);
+  const options = given.options === undefined ? noOptions : checkCallOptions(given.options, given.part);
   const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
   if (input.data === undefined || options.data === undefined) {
     throw fail([...input.issues, ...nameOptions(options.issues)]);
@@ -199,6 +200,10 @@ function checkInput<Input>(
   // its link id would list all links.
   if (encoded.linkId === wire.listMarker) throw fail([{ path: 'refId', message: isMarker }]);
   return { input: input.data, encoded, options: options.data as CallOptions };
+}
+
+function checkCallOptions(options: CallOptions, part: PartOf | undefined) {
+  return part === undefined ? check(checkedOptions, options) : { data: options, issues: [] };
 }
 
 /** Gives the path `options` to each issue without a path. The path is missing if the options are not an object. */

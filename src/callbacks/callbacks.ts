@@ -246,6 +246,6 @@ function openReceiver({ call, settings, telemetry }: Started): Receiver {
     beginResult: createResultMemory({ clock, warn: reports.warn }),
     turns: createTurns(clock),
     // There are no retries here: if the confirmation of a callback fails, the callback is redelivered.
-    fetchOnce: ({ userId, jobId }) => call(jobStatus, { userId, jobId, history: true }, {}, { sent: null }),
+    fetchOnce: ({ userId, jobId }) => call(jobStatus, { userId, jobId, history: true }, undefined, { sent: null }),
   };
 }

@@ -54,7 +54,7 @@ export interface Ed25519Options {
  * @see §5 and "What is not known" of docs/protocol.md
  */
 export function ed25519(options: Ed25519Options): Signer {
-  const { secretKey, publicKeys, context } = checkOptions(options);
+  const { secretKey, publicKeys, context } = readKeys(options);
   const loadSigningKey = lazy(async () => (await loadKeys()).createSigningKey(secretKey));
   const loadVerifier = lazy(async () => (await loadKeys()).createVerifier(publicKeys));
 
@@ -77,13 +77,8 @@ const loadKeys = lazyModule('ed25519-keys', () => import('./ed25519-keys.js'));
 
 const utf8 = new TextEncoder();
 
-interface Ed25519Settings {
-  readonly secretKey: Uint8Array;
-  readonly publicKeys: readonly Uint8Array[];
-  readonly context: string;
-}
-
-function checkOptions(options: unknown): Ed25519Settings {
+/** @throws {HostedConfigError} with every problem of the options. */
+function readKeys(options: unknown) {
   const given = tryCopyProperties(Object(options), ['secretKey', 'servicePublicKey', 'context']) ?? {};
   const servicePublicKeys = [given.servicePublicKey].flat();
   const context = (given.context ?? assumedSignatureContext) as string;

@@ -28,7 +28,7 @@ export interface RunningService {
 
 /** Creates the service. `onChange` is called after every change of links, jobs, results and faults. */
 export function createRunningService(options: MockServiceOptions, onChange: () => void = () => {}): RunningService {
-  const settings = checkOptions(options);
+  const settings = checkServiceOptions(options);
   const { baseUrls } = settings;
   const basePaths = forEachEnvironment((name) => new URL(baseUrls[name]).pathname.replace(/^\/$/, ''));
   const running = forEachEnvironment((name) => createOne(name, settings, onChange));
@@ -79,7 +79,7 @@ interface ServiceSettings {
   readonly apiKeys: Partial<Record<Environment, string>>;
 }
 
-function checkOptions(options: MockServiceOptions): ServiceSettings {
+function checkServiceOptions(options: MockServiceOptions): ServiceSettings {
   const { pageSize = 20, keepRequests = 1_000, baseUrls = defaultBaseUrls, linkBaseUrl } = options;
   const apiKeys = copyProperties(options.apiKeys ?? {}, environments) as Partial<Record<Environment, string>>;
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
