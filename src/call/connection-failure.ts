@@ -53,7 +53,8 @@ export function explainFailure(failure: ConnectionFailure, origin: string, { fet
   const { reason, step, isNotSent } = failure;
   const code = reason ?? denoSteps.find(([text]) => step?.includes(text))?.[1] ?? '';
   const broken = isNotSent ? 'no connection could be made to ORIGIN' : 'the connection to ORIGIN broke';
-  const [, , what = broken, adviceOf] = kindsByCode.get(code) ?? [];
+  const isForbidden = reason === null && step?.startsWith('Requires net access ');
+  const [, , what = broken, adviceOf] = (isForbidden ? forbidden : kindsByCode.get(code)) ?? [];
   const advice = typeof adviceOf === 'function' ? adviceOf() : adviceOf;
   const why = `${what.replace('ORIGIN', () => origin)}${reason === null ? '' : ` (${reason})`}`;
   const isPlatforms = fetch === platformFetch || fetch === globalThis.fetch;
@@ -126,9 +127,10 @@ const kinds: readonly Kind[] = [
     'ORIGIN did not respond within the time limit of fetch itself',
   ],
   ['ECONNRESET ECONNABORTED EPIPE EPROTO UND_ERR_SOCKET ConnectionClosed', 'later'],
-  // Our own code for a message of Deno.
-  ['NET_PERMISSION', 'later', 'Deno may not connect to ORIGIN', 'start Deno with --allow-net'],
 ];
+
+/** Deno lacks the permission; there is no code. */
+const forbidden: Kind = ['', 'before', 'Deno may not connect to ORIGIN', 'start Deno with --allow-net'];
 
 const kindsByCode: ReadonlyMap<string, Kind> = new Map(
   kinds.flatMap((kind) => kind[0].split(' ').map((code) => [code, kind] as const)),
@@ -139,7 +141,6 @@ const kindsByCode: ReadonlyMap<string, Kind> = new Map(
  * the first part in this list decides.
  */
 const denoSteps: readonly (readonly [text: string, code: string])[] = [
-  ['Requires net access ', 'NET_PERMISSION'],
   [': dns error: ', 'ENOTFOUND'],
   [': Connection refused ', 'ECONNREFUSED'],
   [': received corrupt message of type InvalidContentType', 'ERR_SSL_WRONG_VERSION_NUMBER'],

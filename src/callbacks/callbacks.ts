@@ -84,12 +84,9 @@ export interface Callbacks {
    *   callback is marked as final, but its job is still pending; the replay guard or the signer did not respond within
    *   10 seconds; the replay guard, the signer, the clock or the connection failed; the client's options are invalid.
    *
-   * `onEvent` gets each result of the job's history only once, even if the service redelivers the result with a new
-   * signature. `onEvent` gets the same result again only if the job's state has changed since then. Each client
-   * remembers the latest 10,000 results for each `replayGuard`. Other clients and processes cannot see this memory. The
-   * guard's keys depend on the signed time: for the guard, a result with a new signature is a new callback. So if a
-   * result is redelivered with a new signature, another client or process may pass it to `onEvent` again, with the same
-   * `event.id`.
+   * `onEvent` gets each result of the job's history once, even if the service redelivers it with a new signature, and
+   * again only if the job's state has changed since then. Each client remembers the latest 10,000 results for each
+   * `replayGuard`; another client or process may pass a result on again, with the same `event.id`.
    *
    * After a response with 500 or 503, the next delivery counts as new. `onError` is called for every delivery whose
    * response is not 200.

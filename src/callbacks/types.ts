@@ -13,9 +13,8 @@ import type { HistoryEntry, JobRef } from '../jobs/types.js';
  */
 export interface CallbackEvent extends JobRef {
   /**
-   * The id of the result. It stays the same when the result is sent again. It is a SHA-256 hash in hexadecimal digits.
-   * The hash covers the user id, the job id, the service's job id, the result code, the result type, and the field that
-   * says whether the result is final.
+   * The id of the result, 64 hexadecimal digits. It stays the same when the result is sent again, because it depends only
+   * on the job, the result's code and type, and on whether the result is final.
    */
   readonly id: string;
   /** Whether the same callback was received before. */

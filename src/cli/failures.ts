@@ -27,12 +27,12 @@ export function reportFailure(error: unknown, context: Context): ExitCode {
   return code;
 }
 
-interface Failure {
+interface FailureLines {
   readonly code: ExitCode;
   readonly lines: readonly string[];
 }
 
-function describe(error: unknown): Failure {
+function describe(error: unknown): FailureLines {
   if (error instanceof UsageError) return { code: exitCodes.usage, lines: [error.message] };
   if (error instanceof RefusedError) return { code: exitCodes.refused, lines: [error.message] };
   if (error instanceof UnreachableError) return { code: exitCodes.unreachable, lines: [error.message] };
@@ -41,7 +41,7 @@ function describe(error: unknown): Failure {
   return { code: exitCodes.refused, lines: [`Something unexpected failed (${nameOf(error)})`] };
 }
 
-function describeHosted(error: AnyHostedError): Failure {
+function describeHosted(error: AnyHostedError): FailureLines {
   const { message } = error;
   switch (error.code) {
     case 'config':

@@ -109,8 +109,8 @@ export function placePage(
   return { links: newLinks, meta, next, trail: { base, seen } };
 }
 
-// While the number of the first page of a list is not known, a page after the last page may be requested. That page is empty, and
-// the walk ends with it.
+// While the number of the first page is not known, a page after the last one may be requested. It is empty and ends the
+// walk.
 function isFollowed({ currentPage, totalPages }: PageMeta, firstPage: number | null): boolean {
   return firstPage === null ? currentPage < totalPages : currentPage - firstPage + 1 < totalPages;
 }

@@ -33,25 +33,20 @@ export const noPages: SeenPages = {
   checkpointRepeats: 0,
 };
 
-export interface ComparedPage {
-  /** The links of the page, without the links that the previous page had. */
-  readonly newLinks: readonly Link[];
-  readonly seen: SeenPages;
-  /** Why the pages do not seem to advance; null if they advance. */
-  readonly problem: string | null;
-}
-
 /** How many consecutive pages may have no new links. */
 const maxPagesWithoutNew = 10;
 /** How often the checkpoint page may be repeated if it has a single link. */
 const maxCheckpointRepeats = 3;
 
-/** Compares the links of a page with the links of earlier pages. */
+/**
+ * Compares the links of a page with the links of earlier pages. `newLinks` are those that the previous page did not
+ * have. `problem` says why the pages do not seem to advance; null if they advance.
+ */
 export function comparePage(
   links: readonly Link[],
   before: SeenPages,
   { isLast }: { readonly isLast: boolean },
-): ComparedPage {
+): { readonly newLinks: readonly Link[]; readonly seen: SeenPages; readonly problem: string | null } {
   const newLinks = links.filter(({ refId }) => !before.refIds.has(refId));
   const hasNew = newLinks.length > 0;
   const isRepeat = links.length > 0 && !hasNew;
@@ -60,34 +55,27 @@ export function comparePage(
 
   const count = before.count + 1;
   const refIds = links.length > 0 ? new Set(links.map(({ refId }) => refId)) : before.refIds;
+  const repeats = hasNew ? 0 : before.repeats + Number(isRepeat);
   const pagesWithoutNew = hasNew ? 0 : before.pagesWithoutNew + 1;
-  const repeats = hasNew ? 0 : before.repeats + (isRepeat ? 1 : 0);
-  const checkpointRepeats = before.checkpointRepeats + (isCheckpoint ? 1 : 0);
-  const movesCheckpoint = Number.isInteger(Math.log2(count));
+  const checkpointRepeats = before.checkpointRepeats + Number(isCheckpoint);
+  const isNewCheckpoint = Number.isInteger(Math.log2(count));
   const seen = {
     count,
     refIds,
     pagesWithoutNew,
     repeats,
-    checkpoint: movesCheckpoint ? refIds : before.checkpoint,
-    checkpointRepeats: movesCheckpoint ? 0 : checkpointRepeats,
+    ...(isNewCheckpoint
+      ? { checkpoint: refIds, checkpointRepeats: 0 }
+      : { checkpoint: before.checkpoint, checkpointRepeats }),
   };
-  return { newLinks, seen, problem: findProblem() };
-
-  function findProblem(): string | null {
-    // The newest links may come first. If a whole page of links is created between two requests, the next page has the
-    // same links as the page before. So one repeated page can be a coincidence. Two repeated pages without a new link
-    // between them mean that the service does not advance. A repeated last page means this, too: new links would have
-    // added a page after it.
-    const isWhole = isRepeat && links.length >= before.refIds.size;
-    if (repeats > 1 || (isWhole && isLast)) return 'must not be the same links as on the previous page';
-    // If the checkpoint page has a single link, new links may move this link to a later page, so that the page looks
-    // repeated. This is unlikely to happen many times.
-    if (isCheckpoint && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats)) {
-      return 'must not be the same links as on an earlier page';
-    }
-    return pagesWithoutNew > maxPagesWithoutNew
-      ? 'must have new links: too many consecutive pages are empty or have only repeated links'
-      : null;
-  }
+  // One repeated page can be a coincidence, because a page of links created between two requests moves all others. Two
+  // are none, and neither is a repeated last page, because new links would have added a page after it.
+  const isStuck = repeats > 1 || (isRepeat && isLast && links.length >= before.refIds.size);
+  // New links may move a single link to a later page, so that its page looks repeated, but hardly many times.
+  const isCycle = isCheckpoint && (links.length > 1 || checkpointRepeats > maxCheckpointRepeats);
+  if (isStuck) return { newLinks, seen, problem: 'must not be the same links as on the previous page' };
+  if (isCycle) return { newLinks, seen, problem: 'must not be the same links as on an earlier page' };
+  return { newLinks, seen, problem: pagesWithoutNew > maxPagesWithoutNew ? mustHaveNew : null };
 }
+
+const mustHaveNew = 'must have new links: too many consecutive pages are empty or have only repeated links';

@@ -9,7 +9,7 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
 import type { StoredJob } from '../testing/store.js';
-import type { Delivery } from './post-callback.js';
+import type { PostResult } from './post-callback.js';
 import type { SandboxCallback } from './types.js';
 import type { Work } from './work.js';
 
@@ -46,7 +46,7 @@ export interface CallbackSettings {
   urlOf(environment: Environment, linkRefId: string): string | null;
   /** Writes the signed body of a callback, in parts. */
   write(callback: KeptCallback): Promise<readonly Buffer[]>;
-  post(url: string, body: readonly Buffer[], signal: AbortSignal): Promise<Delivery>;
+  post(url: string, body: readonly Buffer[], signal: AbortSignal): Promise<PostResult>;
   onChange(): void;
 }
 
@@ -164,7 +164,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     settings.onChange();
   }
 
-  async function postOf(kept: KeptCallback, signal: AbortSignal): Promise<Delivery> {
+  async function postOf(kept: KeptCallback, signal: AbortSignal): Promise<PostResult> {
     try {
       return await settings.post(kept.view.url, await settings.write(kept), signal);
     } catch {

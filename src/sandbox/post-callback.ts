@@ -11,7 +11,7 @@ import { isLoopback } from './loopback.js';
 import { http } from './node-http.js';
 
 /** The result of a delivery. */
-export interface Delivery {
+export interface PostResult {
   /** The HTTP status; null if there was no response. */
   readonly status: number | null;
   /** Why the delivery failed; null if it did not fail. */
@@ -43,7 +43,7 @@ const lateProblem = 'no response within ten seconds';
 class NotAllowedError extends Error {}
 
 /** Posts a callback; never rejects. Redirects are not followed. */
-export async function postCallback(posting: Posting): Promise<Delivery> {
+export async function postCallback(posting: Posting): Promise<PostResult> {
   try {
     const status = await post(posting);
     return { status, problem: problemOf(status, sizeOf(posting)), isAllowed: true };
