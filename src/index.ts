@@ -6,7 +6,15 @@
 
 export type { ApiPromise, ResponseInfo } from './call/api-promise.js';
 export type { Callbacks } from './callbacks/callbacks.js';
-export type { CallbackEvent, ConfirmedEvent, HandlerOptions, ReceiveOptions, ReplayGuard } from './callbacks/types.js';
+export type {
+  CallbackEvent,
+  CallbackHandler,
+  ConfirmedEvent,
+  HandlerOptions,
+  ReceiveOptions,
+  ReplayGuard,
+  WebContext,
+} from './callbacks/types.js';
 export { HostedClient } from './client.js';
 export {
   type AnyHostedError,

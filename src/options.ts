@@ -24,7 +24,7 @@ export const environments = Object.keys(everyEnvironment) as readonly Environmen
  */
 export type HostedClientOptions = CommonOptions &
   (ApiKeyOption | SignerInsteadOfApiKey) &
-  (SandboxOptions | ProductionOptions);
+  (ProductionOptions | SandboxOptions);
 
 /**
  * The client signs with an API key.

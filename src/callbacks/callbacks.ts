@@ -13,12 +13,12 @@ import { readIds } from '../jobs/wait-input.js';
 import type { CallOptions } from '../options.js';
 import { createPlatformClock } from '../runtime/clock.js';
 import { createAdmission } from './admission.js';
-import { handleDelivery, type Receiver, receiveCallback, respondTo } from './handler.js';
+import { endNodeResponse, handleDelivery, isOfNode, type Receiver, receiveCallback, respondTo } from './handler.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
 import { createReplayGuard, createResultMemory } from './replay-guard.js';
 import { createDeliveryReports } from './reports.js';
 import { createTurns } from './turns.js';
-import type { CallbackEvent, ConfirmedEvent, HandlerOptions, ReceiveOptions } from './types.js';
+import type { CallbackEvent, CallbackHandler, ConfirmedEvent, HandlerOptions, ReceiveOptions } from './types.js';
 
 /**
  * Receives the results that the service posts. The signature of a callback covers its time and the partner, but not its
@@ -68,7 +68,8 @@ export interface Callbacks {
   /**
    * Creates a web-standard handler. For every callback, the handler fetches job status, with history, and passes the
    * verified response to `onEvent`. `onEvent` gets nothing from the callback's own body. The handler works with Hono,
-   * Next, Workers, Bun, Deno and everything else that has `Request` and `Response`.
+   * Next, Workers, Bun, Deno and everything else that has `Request` and `Response`. For Express, Fastify and
+   * `node:http`, wrap it in `nodeHandler()` of `hosted-client/node`: without it, their requests get 500.
    *
    * The handler responds with
    * - 200 when the callback is accepted, or was accepted before;
@@ -78,7 +79,7 @@ export interface Callbacks {
    * - 405 when the method is not POST;
    * - 408 when its body does not arrive within `bodyTimeoutMs`;
    * - 413 when it is larger than `maxBytes`;
-   * - 500 when `onEvent` rejects;
+   * - 500 when `onEvent` rejects, or when the request is not a web-standard one;
    * - 503 with `Retry-After` when the service has to redeliver the callback later. The possible reasons are: another
    *   delivery of the callback is being handled; the confirmation failed; a limit for confirmations is exceeded; the
    *   callback is marked as final, but its job is still pending; the replay guard or the signer did not respond within
@@ -119,7 +120,7 @@ export interface Callbacks {
        */
       onEvent: (event: ConfirmedEvent, status: JobStatus) => void | Promise<void>;
     },
-  ): (request: Request) => Promise<Response>;
+  ): CallbackHandler;
   /**
    * Creates a web-standard handler that passes callbacks on as they are, **with a body that nothing confirms**. The
    * signature covers only the time and the partner, so anyone who has seen one callback can forge others. Job status is
@@ -161,7 +162,7 @@ export interface Callbacks {
       /** Receives each callback once, with its posted content. The response is sent when `onEvent` has finished. */
       onEvent: (event: CallbackEvent) => void | Promise<void>;
     },
-  ): (request: Request) => Promise<Response>;
+  ): CallbackHandler;
 
   /**
    * Fetches the verified status of a callback's job, with history, because the callback's signature does not cover its
@@ -211,7 +212,12 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
     },
     handler(options: HandlerOptions) {
       const settings = readHandlerOptions(options);
-      return async (request) => {
+      return async (request: Request, other?: unknown) => {
+        if (isOfNode(request)) return endNodeResponse(other, await handle(request));
+        return handle(request);
+      };
+
+      async function handle(request: Request): Promise<Response> {
         let receiver: Receiver;
         try {
           receiver = open();
@@ -222,7 +228,7 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
           return respondTo(() => Promise.reject(error), settings, reporting);
         }
         return handleDelivery(request, settings, receiver);
-      };
+      }
     },
     confirm(event, options) {
       // The input check rejects null.

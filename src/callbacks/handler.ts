@@ -6,6 +6,7 @@
  */
 
 import {
+  HostedConfigError,
   HostedConnectionError,
   HostedResponseError,
   HostedSignatureError,
@@ -16,7 +17,7 @@ import type { JobRef, JobStatus } from '../jobs/types.js';
 import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
 import { withTimeout } from '../runtime/clock.js';
 import { readBytes } from '../runtime/read-body.js';
-import { shadowPollution } from '../runtime/untrusted-objects.js';
+import { hasMethods, isRecord, readProperty, shadowPollution } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
 import type { Admission, Admitted } from './admission.js';
 import { callbackErrors, callbackFacts, createBusyError, createJobLimitError, notStored } from './callback-errors.js';
@@ -78,6 +79,7 @@ export async function respondTo(
 
 async function deliver(request: Request, settings: HandlerSettings, receiver: Receiver): Promise<DeliveryResult> {
   const { client, reports, admission } = receiver;
+  if (isOfNode(request)) return createFailure('read', 500, 'config', createNodeError());
   if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError(request));
   const body = await failAs(toReadFailure, readBody(request, settings, client));
   const callback = await failAs(toVerifyFailure, readCallback(body, settings, client));
@@ -222,6 +224,28 @@ function toVerifyFailure(error: unknown): DeliveryFailure {
 
 const bodyBroken =
   'its body was cut off, or had already been read: do not let a parser read the request before the handler';
+
+/** Whether a value is the request of `node:http`, or of a framework on top of it. */
+export function isOfNode(request: unknown): boolean {
+  if (!isRecord(request) || hasMethods(readProperty(request, 'headers'), 'get')) return false;
+  const message = readProperty(request, 'raw') ?? request;
+  return isRecord(message) && typeof readProperty(message, 'httpVersion') === 'string';
+}
+
+function createNodeError(): HostedConfigError {
+  const message = 'must be wrapped for Express, Fastify and the server of Node: nodeHandler(…) of hosted-client/node';
+  return new HostedConfigError([{ path: 'handler', message }], callbackFacts);
+}
+
+/** Ends the response of `node:http`, because its frameworks do not send the `Response` that a handler returns. */
+export function endNodeResponse(given: unknown, response: Response): Response {
+  const { writeHead, end } = Object(given);
+  if (typeof writeHead === 'function' && typeof end === 'function') {
+    Reflect.apply(writeHead, given, [response.status]);
+    Reflect.apply(end, given, []);
+  }
+  return response;
+}
 
 function createMethodError({ method }: Request): HostedResponseError {
   // Anyone can send any text as the method, so the message shows only a short word in capitals.

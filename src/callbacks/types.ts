@@ -117,6 +117,54 @@ export interface HandlerOptions extends ReceiveOptions {
   ) => void;
 }
 
+/** What a web framework may pass after the request. The response of another framework is not assignable to it. */
+export interface WebContext {
+  /** The response of Express and of Node's own server has this property. */
+  readonly writeHead?: never;
+  /** The request of Express and of Node's own server has this property. */
+  readonly httpVersion?: never;
+  /** The request and the reply of Fastify have this property. */
+  readonly raw?: never;
+}
+
+/**
+ * A handler of callbacks. It never rejects, and ignores all arguments after the request. For Express, Fastify and
+ * Node's own server, wrap it in `nodeHandler()` of `hosted-client/node`: without it, their requests get status 500.
+ */
+export interface CallbackHandler {
+  /**
+   * Handles a request with a callback.
+   *
+   * @param request - The request.
+   * @param context - What Next, Deno and Bun pass.
+   * @returns The response.
+   */
+  (request: Request, context?: WebContext & object): Promise<Response>;
+  /**
+   * Handles a request with a callback in a Worker.
+   *
+   * @param request - The request.
+   * @param env - The bindings of the Worker.
+   * @param context - The context of the execution.
+   * @returns The response.
+   */
+  (request: Request, env: unknown, context: WorkerContext): Promise<Response>;
+}
+
+/**
+ * By this method, a Worker is told from other frameworks with three arguments.
+ *
+ * @inline
+ */
+interface WorkerContext {
+  /**
+   * Keeps the Worker alive.
+   *
+   * @param promise - What the Worker waits for.
+   */
+  waitUntil(promise: Promise<unknown>): void;
+}
+
 /**
  * Remembers which body came with which signed timestamp, and whether the callback was handled. The default guard works
  * in memory, for one process. If several processes receive callbacks, implement this interface with a store that they

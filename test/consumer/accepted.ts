@@ -60,3 +60,20 @@ export const changes: readonly LinkChanges[] = [
   { idTypes: [] },
   { isDisabled: false, idTypes: [] },
 ];
+
+const handle = client.callbacks.handler({ onEvent: () => undefined });
+interface WorkerContext {
+  waitUntil(promise: Promise<unknown>): void;
+  passThroughOnException(): void;
+}
+/** What passes a handler more than a request: a route of Next, Deno, Bun, hono's mount, a Worker with and without a type of its bindings. */
+export const routes: readonly [
+  (request: Request, context: { params: Promise<{ id: string }> }) => Promise<Response> | Response,
+  (request: Request, info: { remoteAddr: { hostname: string }; completed: Promise<void> }) => Promise<Response>,
+  (request: Request, server: { port: number; upgrade(request: Request): boolean }) => Promise<Response> | Response,
+  // biome-ignore lint/suspicious/noExplicitAny: this is how hono declares it.
+  (request: Request, ...others: any[]) => Promise<Response> | Response,
+  (request: Request, env: unknown, context: WorkerContext) => Promise<Response> | Response,
+  (request: Request, env: { DB: object }, context: WorkerContext) => Promise<Response> | Response,
+  (request: Request) => Promise<Response>,
+] = [handle, handle, handle, handle, handle, handle, handle];

@@ -1,8 +1,10 @@
 /**
- * Twenty-five mistakes that people make, each on the line below its name. `test/load/refused-types.test.ts` compiles
+ * Twenty-eight mistakes that people make, each on the line below its name. `test/load/refused-types.test.ts` compiles
  * this file and holds what the compiler says of each; two of them no type can refuse.
  */
 
+import process from 'node:process';
+import express from 'express';
 import {
   type CallbackEvent,
   type HostedClient as Client,
@@ -73,3 +75,9 @@ client.callbacks.handler({ onEvent: (event: ConfirmedEvent) => console.log(event
 client.callbacks.handler({ onEvent: (event: CallbackEvent) => console.log(event.entry.resultCode) });
 // 25 a code of an error that there is not
 if (isHostedError(error) && error.code === 'unauthorized') console.log('key');
+// 26 a handler for web-standard requests, given to Express
+express().post('/callbacks', client.callbacks.handler({ onEvent: () => undefined }));
+// 27 a variable of the environment, which may not be set, as a URL
+new HostedClient({ partnerId: '085', apiKey: 'key', baseUrls: { sandbox: process.env.SANDBOX_URL } });
+// 28 no URLs at all
+new HostedClient({ partnerId: '085', apiKey: 'key' });

@@ -82,7 +82,9 @@ function judge(unsigned: number, forged: number, origin: string): Finding {
 function adviceOf(status: number): string {
   if (status === 404 || status === 405) return 'is this the URL that receives callbacks?';
   if (status < 400) return 'the endpoint must respond itself, because redirects are not followed';
-  if (status >= 500) return 'the endpoint should reject such callbacks with 401, and not fail';
+  if (status >= 500) {
+    return 'the endpoint should reject such callbacks with 401, and not fail. With Express, Fastify or node:http, wrap the handler in nodeHandler() of hosted-client/node';
+  }
   return 'the endpoint should reject such callbacks because of their signature, with 401';
 }
 

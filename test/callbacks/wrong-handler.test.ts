@@ -1,0 +1,92 @@
+/** The handler for web-standard requests where one for node:http belongs, and what else frameworks pass to it. */
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import { HostedClient, type HostedConfigError } from 'hosted-client';
+import { createMockService } from 'hosted-client/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import { command, envOf } from '../cli/running.js';
+
+// Its types are those of Express 5.
+const express4 = createRequire(import.meta.url)('express-4') as typeof express;
+
+const ignore = () => undefined;
+const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+type Listener = Parameters<typeof createServer>[1];
+
+async function listen(listener: Listener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`;
+}
+
+const starts: Readonly<Record<string, (handle: never) => Promise<string>>> = {
+  'node:http': (handle) => listen(handle),
+  'Express 5': (handle) => listen(express().post('/callbacks', handle)),
+  'Express 5, behind express.json()': (handle) => listen(express().use(express.json()).post('/callbacks', handle)),
+  'Express 4': (handle) => listen(express4().post('/callbacks', handle)),
+  async Fastify(handle) {
+    const app = fastify();
+    onTestFinished(() => app.close());
+    app.post('/callbacks', handle);
+    return `${await app.listen({ port: 0, host: '127.0.0.1' })}/callbacks`;
+  },
+};
+
+test.each(Object.entries(starts))('%s without nodeHandler() gets 500, and the error names it', async (_, start) => {
+  const service = createMockService();
+  const errors: unknown[] = [];
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch, logger: silent });
+  const onError = (error: unknown, { status }: { status: number }) => errors.push(status, error);
+  const url = await start(client.callbacks.handler({ onEvent: () => undefined, onError }) as never);
+
+  const { status } = await fetch(url, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+  const doctor = await command(['doctor', '--callback', url], { env: envOf(service.sandbox.clientOptions) });
+
+  expect(status).toBe(500);
+  expect(errors.slice(0, 2)).toEqual([500, expect.objectContaining({ code: 'config' })]);
+  expect((errors[1] as HostedConfigError).message).toContain('nodeHandler(…) of hosted-client/node');
+  expect(doctor.stdout).toContain('wrap the handler in nodeHandler() of hosted-client/node');
+});
+
+test.each([
+  ['Next', [{ params: Promise.resolve({ id: '1' }) }]],
+  ['Deno', [{ remoteAddr: { hostname: '127.0.0.1' }, completed: Promise.resolve() }]],
+  ['Bun', [{ port: 3000, upgrade: () => false }]],
+  ['a Worker', [{ DB: {} }, { waitUntil: () => undefined }]],
+])('what %s passes after the request is ignored', async (_, others) => {
+  const service = createMockService();
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const events: unknown[] = [];
+  const handle = client.callbacks.handler({ onEvent: ({ jobId }) => void events.push(jobId) }) as (
+    ...given: readonly unknown[]
+  ) => Promise<Response>;
+  const request = await callbackOf(service);
+
+  expect((await handle(request, ...others)).status).toBe(200);
+  expect(events).toEqual(['job-1']);
+});
+
+test('hono mounts the handler as it is', async () => {
+  const service = createMockService();
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const app = new Hono().mount('/callbacks', client.callbacks.handler({ onEvent: () => undefined }));
+
+  expect((await app.fetch(await callbackOf(service))).status).toBe(200);
+});
+
+async function callbackOf({ sandbox }: ReturnType<typeof createMockService>): Promise<Request> {
+  const job = sandbox.jobs.start({ jobId: 'job-1' });
+  sandbox.jobs.complete(job, 'approved');
+  return sandbox.jobs.callback(job);
+}
