@@ -135,7 +135,15 @@ export const callOptions = {
     z.pipe(
       z.pipe(
         // The headers are copied before they are checked, so that no getter is called twice.
-        z.transform((value: unknown) => (isRecord(value) ? Object.fromEntries(Object.entries(value)) : value)),
+        z.transform((value: unknown, check): unknown => {
+          if (!isRecord(value)) return value;
+          // The entries of a Headers or a Map are not its properties, so a copy would be empty.
+          if (Symbol.iterator in value) {
+            const message = 'must be an object with a property for each header: use Object.fromEntries(headers)';
+            check.issues.push({ code: 'custom', input: value, message });
+          }
+          return Object.fromEntries(Object.entries(value));
+        }),
         z.custom<Record<string, string>>(
           isHeaders,
           'must map header names to single-line strings; headers that only the client or the connection may set are not allowed (content-type, content-length, host, …)',

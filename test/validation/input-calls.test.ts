@@ -70,6 +70,8 @@ const badOptions: readonly [string, object, readonly string[]][] = [
   ['a header with a line end', { headers: { 'x-y': 'a\r\nx-z: b' } }, ['headers']],
   ['a header that is no text', { headers: { 'x-y': 5 } }, ['headers']],
   ['headers that are no object', { headers: 'x-y: z' }, ['headers']],
+  ['a Headers object', { headers: new Headers({ 'x-y': 'z' }) }, ['headers']],
+  ['a Map of headers', { headers: new Map([['x-y', 'z']]) }, ['headers']],
   ['an unknown option', { timeout: 5 }, ['timeout']],
   [
     'all of it',
