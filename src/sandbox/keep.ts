@@ -48,7 +48,7 @@ export interface Keeper {
 export function openFolder(folder: string, write: () => string): Keeper {
   const path = makeFolder(resolve(folder));
   const file = join(path, 'sandbox.json');
-  const unlock = lockFolder(path);
+  const unlock = lockFolder(path, folder);
   narrowFiles(path);
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
@@ -150,8 +150,8 @@ function warn(message: string): void {
   process.emitWarning(message, 'HostedSandboxWarning');
 }
 
-/** Locks the folder. The lock ends with the process, even if the process is killed. */
-function lockFolder(path: string): () => void {
+/** Locks the folder. The lock ends with the process, even if the process is killed. Errors name the folder as `given`. */
+function lockFolder(path: string, given: string): () => void {
   if (!canLockFiles()) {
     throw createConfigError({ path: 'folder', message: 'must be left out: this version of Node cannot lock a folder' });
   }
@@ -163,10 +163,10 @@ function lockFolder(path: string): () => void {
   }
   if (typeof locked === 'function') return locked;
   if (locked === 'foreign') {
-    const problem = `must be a folder of a sandbox: delete the file "sandbox.lock" in ${path}, because it is not the lock of a sandbox`;
+    const problem = `must be a folder of a sandbox: delete the file "sandbox.lock" in ${given}, because it is not the lock of a sandbox`;
     throw createConfigError({ path: 'folder', message: problem });
   }
-  const message = `must be a folder that no other sandbox uses: stop the sandbox that uses ${path}, or choose another folder`;
+  const message = `must be a folder that no other sandbox uses: stop the sandbox that uses ${given}, or choose another folder`;
   throw createConfigError({ path: 'folder', message });
 }
 
