@@ -17,7 +17,8 @@ export interface Flag {
   readonly isList?: boolean;
   /** The allowed values. A flag with `choices` needs no `kind`. */
   readonly choices?: readonly string[];
-  readonly kind?: 'integer' | 'number' | 'url';
+  /** A command sends requests to an `endpoint` itself. */
+  readonly kind?: 'integer' | 'number' | 'url' | 'endpoint';
   readonly min?: number;
   readonly max?: number;
 }
@@ -141,7 +142,12 @@ function isNextFlag(value: string, known: Flags): boolean {
 function findValueProblem(value: string, { choices, kind, min = -Infinity, max = Infinity }: Flag): string | null {
   if (choices) return choices.includes(value) ? null : describeChoice(value, choices);
   if (kind === undefined) return value === '' ? 'must not be empty' : null;
-  if (kind === 'url') return isHttpUrl(value) ? null : 'must be an absolute http or https URL';
+  if (kind === 'url' || kind === 'endpoint') {
+    if (!isHttpUrl(value)) return 'must be an absolute http or https URL';
+    const { username, password } = new URL(value);
+    if (kind === 'url' || username + password === '') return null;
+    return 'must be a URL without a user name and a password: requests cannot have them in their URL';
+  }
   const number = /^-?\d{1,16}(?:\.\d{1,9})?$/.test(value) ? Number(value) : Number.NaN;
   const isRight = kind === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number);
   if (isRight && number >= min && number <= max) return null;

@@ -123,6 +123,7 @@ test('a port in use exits 1, and names it', async () => {
 
 test.each([
   [['--forward', '/hook'], '--forward must be an absolute http or https URL'],
+  [['--forward', 'http://me:s3cret@127.0.0.1:1/'], '--forward must be a URL without a user name and a password'],
   [['--forword', 'x'], 'did you mean --forward?'],
 ])('listen %j is a wrong use, which is named', async (args, message) => {
   const { code, stderr } = await command(['listen', ...args]);

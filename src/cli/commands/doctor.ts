@@ -20,7 +20,7 @@ export const doctorCommand: Command = {
     callback: {
       value: 'URL',
       about: 'also check that your callback endpoint rejects callbacks without a valid signature',
-      kind: 'url',
+      kind: 'endpoint',
     },
   },
   async run(given, context) {

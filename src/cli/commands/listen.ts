@@ -33,7 +33,7 @@ export const listenCommand: Command = {
       value: 'URL',
       about:
         'post the confirmed result of each callback to this URL, and respond to the service with the status that this URL returns',
-      kind: 'url',
+      kind: 'endpoint',
     },
     unverified: { about: 'with --forward: post every body as it came, and verify nothing' },
   },

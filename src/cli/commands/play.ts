@@ -21,7 +21,7 @@ export const playCommand: Command = {
       value: 'URL',
       about:
         'the URL of the sandbox; default: the base URL in the environment variables if this URL is on this machine, otherwise http://127.0.0.1:4085',
-      kind: 'url',
+      kind: 'endpoint',
     },
   },
   async run(given, context) {

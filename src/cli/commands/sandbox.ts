@@ -63,7 +63,7 @@ export const sandboxCommand: Command = {
     'callback-url': {
       value: 'URL',
       about: 'if a link has no callback URL, its results are posted to this URL',
-      kind: 'url',
+      kind: 'endpoint',
     },
     'allow-callbacks': {
       value: 'HOST',
