@@ -166,8 +166,9 @@ export interface TrackedJob<C extends Json = Json> extends JobRef {
   readonly key: string;
   /**
    * The state of the job. `'heard'` means that a callback has mentioned the job, and that the job is not tracked yet.
-   * `'tracking'` means that the job is followed. `'handing_over'` means that the job has ended, and that its completion
-   * is being handed over. `'done'` means that its completion was handled. `'dead'` means that its completion is a dead
+   * `'tracking'` means that the job is followed. This includes a job that has ended, if its status could not be fetched for
+   * the delivery, for example during an outage: it is polled again until the service responds. `'handing_over'` means that
+   * the job has ended, and that its completion is being handed over. `'done'` means that its completion was handled. `'dead'` means that its completion is a dead
    * letter.
    */
   readonly state: 'heard' | 'tracking' | 'handing_over' | 'done' | 'dead';
