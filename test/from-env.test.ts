@@ -111,7 +111,7 @@ describe('env', () => {
     }
   });
 
-  test('gives job status an address of its own', async () => {
+  test('gives job status a URL of its own', async () => {
     const urls: string[] = [];
     const fetch = async (url: string) => {
       urls.push(url);

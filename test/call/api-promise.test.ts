@@ -1,4 +1,4 @@
-// The promise of a call: its value, its answer, and branches that nobody waits for.
+// The promise of a call: its value, its response, and branches that no caller waits for.
 
 import { HostedNotFoundError, type ResponseInfo } from 'hosted-client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test.each(operations)('$name gives value and answer together withResponse()', async ({ call, answer }) => {
+test.each(operations)('$name gives value and response together withResponse()', async ({ call, answer }) => {
   const body = answer();
   const headers = { 'x-request-id': 'req-1', 'x-other': 'value' };
   const { client, sent } = clientOf(Response.json(body, { status: 202, headers }));
@@ -62,7 +62,7 @@ test.each([
   ['request-id', 'req-2', 'req-2'],
   ['x-other', 'req-3', null],
   ['x-request-id', 'with blanks in it', null],
-])('an answer with the header %s: %s has the request id %s', async (name, value, expected) => {
+])('a response with the header %s: %s has the request id %s', async (name, value, expected) => {
   const { client } = clientOf(Response.json(link, { headers: { [name]: value } }));
 
   const { response } = await client.links.get('ref-1').withResponse();
@@ -212,7 +212,7 @@ test('an attempt that fails after its call is over leaves none', async () => {
   expect(unhandled).toEqual([]);
 });
 
-test('a list that nobody awaits sends nothing', async () => {
+test('a list that no caller awaits sends nothing', async () => {
   const { client, sent } = clientOf(notFound());
 
   client.links.list();

@@ -29,7 +29,7 @@ const minute = 60 * second;
 
 type Body = Record<string, unknown>;
 
-/** Hands back what was sent, as if it were an answer. */
+/** Hands back what was sent, as if it were a response. */
 const mirror =
   (answerOf: (body: Body) => object): Reply =>
   ({ body }) =>
@@ -114,7 +114,7 @@ test.each(mirrored.slice(0, 5))(
   },
 );
 
-test('a reflection is no matter of which member carries the signature of the request', async () => {
+test('a reflection is no matter of which field carries the signature of the request', async () => {
   const wire = { echoesTimestamp: false, jobSignatureMember: 'signature' as const };
   const reply = mirror(({ signature }) => ({ sec_key: signature }));
   const { client, sent } = clientOf(reply, { wire, clock: recordingClock() });

@@ -1,4 +1,4 @@
-// What is believed of an answer and what is not: the table of statuses and codes, signatures, freshness, and what an answer is about.
+// What is trusted of a response and what is not: the table of statuses and codes, signatures, freshness, and what a response is about.
 
 import { createHmac } from 'node:crypto';
 import {
@@ -33,7 +33,7 @@ const isoNow = new Date(now).toISOString();
 const iso = (offsetMs: number) => new Date(now + offsetMs).toISOString();
 const linkOperations = operations.filter(({ name }) => name !== 'jobs.status');
 
-/** An answer to job status, signed with `signature` alone. */
+/** A response to job status, signed with `signature` alone. */
 const answered = (members: object) => ({ job_complete: true, job_success: true, job_id: job.jobId, ...members });
 
 // Statuses and codes --------------------------------------------------------
@@ -152,7 +152,7 @@ test.each(
 // Section 4 of docs/protocol.md: the other three operations change nothing.
 const writes: readonly string[] = ['links.create', 'links.update'];
 
-// By docs/protocol.md and the README: the answer was lost or cannot be used, or whoever stands before the
+// By docs/protocol.md and the README: the response was lost or cannot be used, or whoever stands before the
 // service may have answered for it.
 function mayHaveActed({ outcome = 'refused', code }: Row): boolean {
   return outcome === 'refused' ? code === 'server' || code === 'timeout' : outcome !== 'not_sent';
@@ -208,9 +208,9 @@ test.each<[string, object, string]>([
 });
 
 test.each([
-  ['a link without any address', { ref_id: 'ref-1' }, 'link_url'],
+  ['a link without any URL', { ref_id: 'ref-1' }, 'link_url'],
   ['a link without any id', { link_url: 'https://links.hosted.test/1' }, 'ref_id'],
-  ['a link whose address is no http(s) one', { link_url: 'javascript:alert(1)', ref_id: 'ref-1' }, 'link_url'],
+  ['a link whose URL is no http(s) one', { link_url: 'javascript:alert(1)', ref_id: 'ref-1' }, 'link_url'],
 ])('links.get() rejects with HostedResponseError on %s', async (_what, record, path) => {
   const { client } = clientOf(record);
 
@@ -220,7 +220,7 @@ test.each([
   expect(error).toMatchObject({ code: 'response', reason: 'shape', status: 200, issues: [{ path }] });
 });
 
-test('an error of the service tells its own status, code, words and headers', async () => {
+test('an error of the service reports its own status, code, words and headers', async () => {
   const body = { error: 'No such thing', code: '2215' };
   const headers = { 'x-request-id': 'req-1', 'x-other': 'value' };
   const { client } = clientOf(Response.json(body, { status: 400, headers }));
@@ -333,7 +333,7 @@ test.each([
 
 // Signatures of job status --------------------------------------------------
 
-const disbelieved: readonly [string, object, string][] = [
+const untrusted: readonly [string, object, string][] = [
   ['no signature', answered({ timestamp: isoNow }), 'missing'],
   ['a signature of null', answered({ timestamp: isoNow, signature: null }), 'missing'],
   ['an empty signature', answered({ timestamp: isoNow, sec_key: '', signature: '' }), 'missing'],
@@ -383,7 +383,7 @@ const disbelieved: readonly [string, object, string][] = [
   ['64 hex digits of something else', answered({ timestamp: isoNow, signature: 'ab'.repeat(32) }), 'mismatch'],
 ];
 
-test.each(disbelieved)('jobs.status() does not believe %s', async (_what, body, reason) => {
+test.each(untrusted)('jobs.status() does not trust %s', async (_what, body, reason) => {
   const { client, sent } = clientOf(body);
 
   const error = await rejection(client.jobs.status(job));
@@ -393,7 +393,7 @@ test.each(disbelieved)('jobs.status() does not believe %s', async (_what, body, 
   expect(sent).toHaveLength(1);
 });
 
-test('jobs.status() tells a digest that anyone can compute apart as unkeyed', async () => {
+test('jobs.status() reports a digest that anyone can compute as unkeyed', async () => {
   const body = {
     timestamp: '1678216434434',
     signature: '6f3dec6d6fad3cfe36fb62b38a185de1cd53088291082d6f20fddbf5ea0e4a0f',
@@ -420,7 +420,7 @@ test.each<[string, object]>([
   ['signature', signed(answered({}), { member: 'signature' })],
   ['sec_key and signature', { ...signed(answered({})), signature: sign(isoNow) }],
   ['sec_key beside an empty signature', { ...signed(answered({})), signature: '' }],
-])('jobs.status() believes an answer signed as %s', async (_what, body) => {
+])('jobs.status() trusts a response signed as %s', async (_what, body) => {
   const { client } = clientOf(body);
 
   const status = await client.jobs.status(job);
@@ -435,7 +435,7 @@ test.each<[string, string | number, string]>([
   ['ISO text with an offset', '2026-01-02T04:04:05.678+01:00', '2026-01-02T04:04:05.678+01:00'],
   ['ISO text with microseconds', '2026-01-02T03:04:05.678901Z', '2026-01-02T03:04:05.678901Z'],
   ['ISO text without a zone', '2026-01-02T03:04:05.678', '2026-01-02T03:04:05.678'],
-])('jobs.status() believes a timestamp that is %s', async (_what, timestamp, text) => {
+])('jobs.status() trusts a timestamp that is %s', async (_what, timestamp, text) => {
   const { client } = clientOf(answered({ timestamp, signature: sign(text) }));
 
   const status = await client.jobs.status(job);
@@ -443,7 +443,7 @@ test.each<[string, string | number, string]>([
   expect(status).toMatchObject({ state: 'succeeded', signedAt: new Date(now) });
 });
 
-test('jobs.status() believes seconds as a number and as text', async () => {
+test('jobs.status() trusts seconds as a number and as text', async () => {
   const seconds = Math.floor(now / 1000);
   const { client } = clientOf([
     answered({ timestamp: seconds, signature: sign(String(seconds)) }),
@@ -480,7 +480,7 @@ test.each([
   ['older', -300_001],
   ['newer', 300_001],
   ['a year older', -31_536_000_000],
-])('jobs.status() rejects as stale an answer that is %s than maxResponseAgeMs', async (_what, offsetMs) => {
+])('jobs.status() rejects as stale a response that is %s than maxResponseAgeMs', async (_what, offsetMs) => {
   const { client } = clientOf(signed(answered({}), { timestamp: iso(offsetMs) }));
 
   const error = await rejection(client.jobs.status(job));
@@ -490,7 +490,7 @@ test.each([
   expect((error as Error).message).toContain('maxResponseAgeMs');
 });
 
-test.each([-300_000, 0, 300_000])('jobs.status() believes an answer of %i ms from now', async (offsetMs) => {
+test.each([-300_000, 0, 300_000])('jobs.status() trusts a response of %i ms from now', async (offsetMs) => {
   const { client } = clientOf(signed(answered({}), { timestamp: iso(offsetMs) }));
 
   const status = await client.jobs.status(job);
@@ -498,7 +498,7 @@ test.each([-300_000, 0, 300_000])('jobs.status() believes an answer of %i ms fro
   expect(status.state).toBe('succeeded');
 });
 
-test('maxResponseAgeMs sets how old an answer may be', async () => {
+test('maxResponseAgeMs sets how old a response may be', async () => {
   const answers = [-1_000, -1_001, 1_001].map((offsetMs) => signed(answered({}), { timestamp: iso(offsetMs) }));
   const { client } = clientOf(answers, { maxResponseAgeMs: 1_000 });
 
@@ -553,13 +553,13 @@ test('a signed timestamp that is no time cannot be fresh', async () => {
 
 // Signatures of links -------------------------------------------------------
 
-test.each(linkOperations)('$name believes an answer without a signature', async ({ answer, call }) => {
+test.each(linkOperations)('$name trusts a response without a signature', async ({ answer, call }) => {
   const { client } = clientOf({ ...answer(), timestamp: iso(-400_000) });
 
   await expect(call(client)).resolves.toBeDefined();
 });
 
-test.each(linkOperations)('$name believes an answer signed by the service', async ({ answer, call }) => {
+test.each(linkOperations)('$name trusts a response signed by the service', async ({ answer, call }) => {
   const { client } = clientOf([signed(answer()), signed(answer(), { member: 'signature' })]);
 
   await expect(call(client)).resolves.toBeDefined();
@@ -578,7 +578,7 @@ test.each(
       ] as const
     ).map(([what, members, reason]) => ({ name: operation.name, what, operation, members, reason })),
   ),
-)('$name does not believe $what where there is one', async ({ operation, members, reason }) => {
+)('$name does not trust $what where there is one', async ({ operation, members, reason }) => {
   const { client } = clientOf({ ...operation.answer(), ...members });
 
   const error = await rejection(operation.call(client));
@@ -598,7 +598,7 @@ test.each(linkOperations)('$name takes its own signature coming back for none', 
 });
 
 test.each(linkOperations.flatMap((operation) => [true, false].map((echoes) => ({ ...operation, echoes }))))(
-  '$name believes or not what stands beside its own signature coming back (echoesTimestamp: $echoes)',
+  '$name trusts or not what stands beside its own signature coming back (echoesTimestamp: $echoes)',
   async ({ answer, call, echoes }) => {
     const beside =
       (signature: string): Reply =>
@@ -630,7 +630,7 @@ const otherJob: readonly [string, object, string][] = [
   ['a numeric user_id', { user_id: 1 }, 'user_id'],
 ];
 
-test.each(otherJob)('jobs.status() rejects an answer with another %s', async (_what, members, path) => {
+test.each(otherJob)('jobs.status() rejects a response with another %s', async (_what, members, path) => {
   const { client, sent } = clientOf([signed(answered(members)), signed({ job_complete: false, ...members })]);
 
   const errors = [await rejection(client.jobs.status(job)), await rejection(client.jobs.status(job))];
@@ -759,7 +759,7 @@ test.each(
       .filter(({ name }) => name === 'links.get' || name === 'links.update')
       .map((operation) => ({ name: operation.name, what, members, path, operation })),
   ),
-)('$name rejects an answer with another $what', async ({ operation, members, path }) => {
+)('$name rejects a response with another $what', async ({ operation, members, path }) => {
   const { client } = clientOf({ ...operation.answer(), ...members });
 
   const error = await rejection(operation.call(client));
@@ -776,7 +776,7 @@ test('links.get() takes a numeric ref_id that is equal as text', async () => {
   expect(link).toMatchObject({ refId: '123456', linkId: '123456' });
 });
 
-test('links.disable() rejects when the answer does not show the link disabled', async () => {
+test('links.disable() rejects when the response does not show the link disabled', async () => {
   const active = { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', id_types: [] };
   const { client, sent } = clientOf([active, { ...active, disabled_at: null }, { ...active, disabled_at: '' }]);
 
@@ -816,7 +816,7 @@ const byteOrderMark = Uint8Array.of(0xef, 0xbb, 0xbf);
 /** A link whose extra member brings the whole answer to so many levels of nesting. */
 const nested = (levels: number) => `${okLink.slice(0, -1)},"more":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
 
-test('an answer may begin with one byte order mark', async () => {
+test('a response may begin with one byte order mark', async () => {
   const { client } = clientOf(bytes(byteOrderMark, utf8(okLink)));
 
   const link = await client.links.get('ref-1');
@@ -824,7 +824,7 @@ test('an answer may begin with one byte order mark', async () => {
   expect(link.name).toBe('Zażółć');
 });
 
-test('an answer may nest 64 levels deep', async () => {
+test('a response may nest 64 levels deep', async () => {
   const { client } = clientOf(new Response(nested(64)));
 
   const link = await client.links.get('ref-1');
@@ -840,7 +840,7 @@ test.each<[string, Reply]>([
   ['has an overlong form', bytes(utf8('{"ref_id":"ref-1","name":"'), Uint8Array.of(0xc0, 0xaf), utf8('"}'))],
   ['ends within a character', bytes(utf8(okLink.slice(0, -2)), Uint8Array.of(0xc5))],
   ['is UTF-16', new Response(Buffer.from(`\ufeff${okLink}`, 'utf16le'))],
-])('links.get() rejects with HostedResponseError when the answer %s', async (_what, reply) => {
+])('links.get() rejects with HostedResponseError when the response %s', async (_what, reply) => {
   const { client, sent } = clientOf(reply);
 
   const error = await rejection(client.links.get('ref-1'));
@@ -850,7 +850,7 @@ test.each<[string, Reply]>([
   expect(sent).toHaveLength(1);
 });
 
-test('jobs.status() does not believe a signed answer with a byte that is no UTF-8', async () => {
+test('jobs.status() does not trust a signed response with a byte that is no UTF-8', async () => {
   const [before, after] = JSON.stringify(signed(answered({ result: { ResultText: '@' } }))).split('@');
   const { client } = clientOf(bytes(utf8(before ?? ''), Uint8Array.of(0xe9), utf8(after ?? '')));
 
@@ -859,7 +859,7 @@ test('jobs.status() does not believe a signed answer with a byte that is no UTF-
   expect(error).toMatchObject({ code: 'response', reason: 'malformed' });
 });
 
-test('an answer of maxResponseBytes is read, and one of a byte more is too large', async () => {
+test('a response of maxResponseBytes is read, and one of a byte more is too large', async () => {
   const maxResponseBytes = utf8(okLink).length;
   const { client, sent } = clientOf([bytes(utf8(okLink)), bytes(utf8(okLink), utf8(' '))], { maxResponseBytes });
 
@@ -873,7 +873,7 @@ test('an answer of maxResponseBytes is read, and one of a byte more is too large
   expect(sent).toHaveLength(2);
 });
 
-test('an answer without an end is given up on, whatever its length header says', async () => {
+test('a response without an end is given up on, whatever its length header says', async () => {
   let pulled = 0;
   let cancelled = false;
   const endless = () =>
@@ -907,7 +907,7 @@ test('the body of an error is read up to 64 KiB, and the error stays what it is'
   expect((error as HostedNotFoundError).rawBody().length).toBeLessThanOrEqual(64 * 1024);
 });
 
-test('members named like those of a prototype change nothing', async () => {
+test('fields named like those of a prototype change nothing', async () => {
   const hostile = `${okLink.slice(0, -1)},"__proto__":{"polluted":true},"constructor":{"prototype":{}},"then":1}`;
   const { client } = clientOf(new Response(hostile));
 
@@ -936,7 +936,7 @@ test.each(
   expect(sent.map(({ init }) => init.redirect)).toEqual(['manual']);
 });
 
-/** An answer as a fetch hands it over that followed a redirect, or that may not show one. */
+/** A response as a fetch hands it over that followed a redirect, or that may not show one. */
 function dressed(response: Response, members: PropertyDescriptorMap): Reply {
   return () => Object.defineProperties(response.clone(), members);
 }

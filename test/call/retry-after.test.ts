@@ -56,7 +56,7 @@ test.each<[string, number]>([
   ['Fri, 02 Jan 2026 03:05:06 GMT', 60_322],
   ['Fri, 02 Jan 2026 04:04:05 GMT', 3_599_322],
   ['Fri, 31 Dec 9999 23:59:59 GMT', Date.UTC(9999, 11, 31, 23, 59, 59) - Date.UTC(2026, 0, 2, 3, 4, 5, 678)],
-])('Retry-After "%s", more than a minute, is told to the caller at once', async (header, retryAfterMs) => {
+])('Retry-After "%s", more than a minute, is reported to the caller at once', async (header, retryAfterMs) => {
   const clock = recordingClock();
   const { client, sent } = clientOf([asking(header), get.answer()], { clock, maxRetries: 5 });
 

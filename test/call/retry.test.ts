@@ -80,7 +80,7 @@ test.each([0, 1, 5])('maxRetries of %i means that many repeats', async (maxRetri
   expect([byClient.sent.length, byCall.sent.length]).toEqual([maxRetries + 1, maxRetries + 1]);
 });
 
-test('a call that succeeds at last tells how many attempts it took', async () => {
+test('a call that succeeds at last says how many attempts it took', async () => {
   const { client } = clientOf([unavailable(), broken('ECONNRESET'), get.answer()], { clock: recordingClock() });
 
   const { data, response } = await client.links.get('ref-1').withResponse();
@@ -176,7 +176,7 @@ const unsettled: readonly [string, Reply, string, string][] = [
     'connection',
     'unknown',
   ],
-  ['an answer that breaks off', () => new Response(breaking()), 'connection', 'unknown'],
+  ['a response that breaks off', () => new Response(breaking()), 'connection', 'unknown'],
   ['status 500', Response.json({}, { status: 500 }), 'server', 'refused'],
   ['status 502 with HTML', new Response('<html>', { status: 502 }), 'server', 'refused'],
   ['status 503', unavailable({ 'retry-after': '1' }), 'server', 'refused'],
@@ -206,7 +206,7 @@ function breaking(): ReadableStream<Uint8Array> {
   });
 }
 
-test.each(unsettled)('links.create() is not repeated after %s, and tells how to look for the link', async (...row) => {
+test.each(unsettled)('links.create() is not repeated after %s, and says how to look for the link', async (...row) => {
   const [, reply, code, outcome] = row;
   const { client, sent } = clientOf([reply, create.answer()], { clock: recordingClock() });
 
@@ -328,7 +328,7 @@ test('an attempt that may have arrived is not forgotten when the next one cannot
   expect(error).toMatchObject({ code: 'connection', outcome: 'unknown', attempts: 3 });
 });
 
-test('an attempt that was answered is not forgotten when the next one cannot leave', async () => {
+test('an attempt that got a response is not forgotten when the next one cannot leave', async () => {
   const gatewayTimeout = Response.json({}, { status: 504 });
   const { client } = clientOf([gatewayTimeout, broken('ECONNREFUSED')], { clock: recordingClock() });
 
@@ -570,7 +570,7 @@ test.each(operations)('$name rejects with the reason of an abort during fetch', 
   expect(clock.sleeping()).toBe(0);
 });
 
-test('an abort that fetch answers with an error of its own still rejects with the reason', async () => {
+test('an abort that fetch responds to with an error of its own still rejects with the reason', async () => {
   const fetching = deferred();
   const obedient: Reply = (_request, signal) =>
     new Promise((_resolve, reject) => {
@@ -620,7 +620,7 @@ test('an abort during back-off rejects with its reason at once', async () => {
   expect(clock.sleeping()).toBe(0);
 });
 
-test('an abort while an answer is verified rejects with its reason', async () => {
+test('an abort while a response is verified rejects with its reason', async () => {
   const verifying = deferred();
   const signer = {
     name: 'slow',

@@ -192,7 +192,7 @@ test('an error that only looks like ours is passed on as it is, and nothing is r
   expect(types).not.toContain('retry');
 });
 
-test('an abort by the error of another call is an abort: no failure is told, and nothing repeated', async () => {
+test('an abort by the error of another call is an abort: no failure is reported, and nothing repeated', async () => {
   const ending = new AbortController();
   const failed = await rejection(
     clientOf(new Response(null, { status: 503 }), { maxRetries: 0 }).client.links.get('a'),

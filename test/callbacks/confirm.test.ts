@@ -235,7 +235,7 @@ test('callbacks.handler() asks once more after two seconds when a final callback
   ]);
 });
 
-test('callbacks.handler() answers 503 to a final callback whose job stays pending, and takes it later', async () => {
+test('callbacks.handler() responds with 503 to a final callback whose job stays pending, and takes it later', async () => {
   const clock = recordingClock([10_000, 30_000, 120_000]);
   const { client, sent } = clientOf([pending, pending, completed([enrolled])], { clock });
   const onEvent = listener();

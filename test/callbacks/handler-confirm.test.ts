@@ -135,7 +135,7 @@ test('callbacks.handler() with confirm takes an altered body under a late pair a
 });
 
 test.each(['forged', 'unsigned'] as const)(
-  'callbacks.handler() with confirm answers 401 to a callback that is %s, and asks nothing',
+  'callbacks.handler() with confirm responds with 401 to a callback that is %s, and asks nothing',
   async (variant) => {
     const { sandbox, client, job } = startApproved();
     const onEvent = confirmedListener();
@@ -150,18 +150,18 @@ test.each(['forged', 'unsigned'] as const)(
 );
 
 test.each<[string, MockFault]>([
-  ['answers 503', { kind: 'status', status: 503 }],
-  ['answers 400', { kind: 'status', status: 400, body: { error: 'no', code: '2313' } }],
-  ['answers 401', { kind: 'status', status: 401 }],
-  ['answers 429', { kind: 'status', status: 429, retryAfter: '5' }],
+  ['responds with 503', { kind: 'status', status: 503 }],
+  ['responds with 400', { kind: 'status', status: 400, body: { error: 'no', code: '2313' } }],
+  ['responds with 401', { kind: 'status', status: 401 }],
+  ['responds with 429', { kind: 'status', status: 429, retryAfter: '5' }],
   ['does not know the job yet', { kind: 'status', status: 400, body: { error: 'Job not found', code: '2304' } }],
   ['cannot be reached', { kind: 'network' }],
   ['breaks off', { kind: 'truncate' }],
-  ['answers with a page', { kind: 'html' }],
-  ["answers under another's signature", { kind: 'bad-signature' }],
-  ['answers without signature', { kind: 'missing-signature' }],
-  ['answers with an old signature', { kind: 'stale-timestamp' }],
-])('callbacks.handler() answers 503 when job status %s, and confirms the next delivery', async (_what, fault) => {
+  ['responds with a page', { kind: 'html' }],
+  ["responds under another's signature", { kind: 'bad-signature' }],
+  ['responds without signature', { kind: 'missing-signature' }],
+  ['responds with an old signature', { kind: 'stale-timestamp' }],
+])('callbacks.handler() responds with 503 when job status %s, and confirms the next delivery', async (_what, fault) => {
   const { sandbox, client, job, warned } = startApproved();
   const onEvent = confirmedListener();
   const to = client.callbacks.handler({ onEvent });
@@ -215,7 +215,7 @@ test.each<[string, Reply]>([
   expect(sent).toHaveLength(1);
 });
 
-test('callbacks.handler() answers 503 while the same callback is being confirmed', async () => {
+test('callbacks.handler() responds with 503 while the same callback is being confirmed', async () => {
   const asked = deferred();
   const answer = deferred();
   const { client, sent } = clientOf(async () => {
@@ -280,7 +280,7 @@ test.each([[[0, 1, 2]], [[2, 1, 0]], [[1, 2, 0]], [[0, 0, 1, 0, 2, 1, 2]]])(
   },
 );
 
-test('callbacks.handler() with confirm tells of each result, and of the state at that time', async () => {
+test('callbacks.handler() with confirm reports each result, and of the state at that time', async () => {
   const { sandbox, client, job } = start();
   const onEvent = confirmedListener();
   const to = client.callbacks.handler({ onEvent });
@@ -382,12 +382,12 @@ test('callbacks.confirm() rejects as jobs.status() does', async () => {
   const unsigned = clientOf({ job_complete: true, job_success: true }).client;
 
   const unknown = await rejection(client.callbacks.confirm(anyEvent));
-  const unbelieved = await rejection(unsigned.callbacks.confirm(anyEvent));
+  const untrusted = await rejection(unsigned.callbacks.confirm(anyEvent));
 
   expect(unknown).toBeInstanceOf(HostedNotFoundError);
   expect(unknown).toMatchObject({ code: 'not_found', operation: 'jobs.status' });
-  expect(unbelieved).toBeInstanceOf(HostedSignatureError);
-  expect(unbelieved).toMatchObject({ code: 'signature', reason: 'missing', operation: 'jobs.status' });
+  expect(untrusted).toBeInstanceOf(HostedSignatureError);
+  expect(untrusted).toMatchObject({ code: 'signature', reason: 'missing', operation: 'jobs.status' });
 });
 
 test.each([

@@ -29,7 +29,7 @@ test.each([
   ],
   ['rejects with nothing', () => Promise.reject()],
   ['rejects with an error of this package', () => Promise.reject(new HostedConfigError([], {}))],
-])('callbacks.handler() answers 500 when onEvent %s, and hands the next delivery over', async (_what, fail) => {
+])('callbacks.handler() responds with 500 when onEvent %s, and hands the next delivery over', async (_what, fail) => {
   const { sandbox, client, job } = startApproved();
   const onEvent = vi.fn<(event: CallbackEvent) => void | Promise<void>>();
   onEvent.mockImplementationOnce(fail);
@@ -43,7 +43,7 @@ test.each([
   expect(onEvent.mock.calls[1]).toEqual(onEvent.mock.calls[0]);
 });
 
-test('callbacks.handler() answers 500 when onEvent rejects with a signature error', async () => {
+test('callbacks.handler() responds with 500 when onEvent rejects with a signature error', async () => {
   const { sandbox, client, job } = startApproved();
   const signatureError = await rejection(client.callbacks.receive(JSON.stringify({})));
   expect(signatureError).toBeInstanceOf(HostedSignatureError);
@@ -73,7 +73,7 @@ test('callbacks.handler() refuses an altered body after the genuine one could no
 
 // 503 -----------------------------------------------------------------------
 
-test('callbacks.handler() answers 503 with Retry-After while the same callback is being handled', async () => {
+test('callbacks.handler() responds with 503 with Retry-After while the same callback is being handled', async () => {
   const { sandbox, client, job } = startApproved();
   const handling = deferred();
   const started = deferred();
@@ -152,7 +152,7 @@ test('callbacks.handler() handles different callbacks beside each other', async 
   expect([second.status, await statusOf(first)]).toEqual([200, 200]);
 });
 
-test('callbacks.handler() answers 503 to a body that breaks off, and takes it when it comes whole', async () => {
+test('callbacks.handler() responds with 503 to a body that breaks off, and takes it when it comes whole', async () => {
   const { client } = clientOf({});
   const onEvent = listener();
   const to = client.callbacks.handler({ confirm: false, onEvent });
@@ -169,7 +169,7 @@ test('callbacks.handler() answers 503 to a body that breaks off, and takes it wh
   expect(onEvent).toHaveBeenCalledTimes(1);
 });
 
-test('callbacks.handler() does not reject when somebody has read the body before', async () => {
+test('callbacks.handler() does not reject when the body was read before', async () => {
   const { client, sent } = clientOf({});
   const onEvent = listener();
   const request = post(postedResult());
@@ -182,7 +182,7 @@ test('callbacks.handler() does not reject when somebody has read the body before
   expect(sent).toEqual([]);
 });
 
-test('callbacks.handler() answers 503 when the signer throws', async () => {
+test('callbacks.handler() responds with 503 when the signer throws', async () => {
   const signer: Signer = {
     name: 'broken',
     sign: () => '',
@@ -200,7 +200,7 @@ test('callbacks.handler() answers 503 when the signer throws', async () => {
 test.each([
   ['throws', broken],
   ['rejects', away],
-])('callbacks.handler() answers as ever when its logger %s', async (_what, write) => {
+])('callbacks.handler() responds as ever when its logger %s', async (_what, write) => {
   const logger = { debug: write, info: write, warn: write, error: write };
   const { sandbox, client, job } = startApproved({}, { logger });
   const to = client.callbacks.handler({ confirm: false, onEvent: listener() });

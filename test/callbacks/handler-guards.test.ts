@@ -68,7 +68,7 @@ test.each([
 test.each([
   ['rejects', away],
   ['throws', broken],
-])('callbacks.handler() answers 503 when begin of its guard %s, and hands nothing over', async (_what, begin) => {
+])('callbacks.handler() responds with 503 when begin of its guard %s, and hands nothing over', async (_what, begin) => {
   const { sandbox, client, job, warned } = startApproved();
   const onEvent = listener();
   const to = client.callbacks.handler({ confirm: false, replayGuard: guardWith({ begin }), onEvent });
@@ -101,7 +101,7 @@ test.each([
 test.each([
   ['rejects', away],
   ['throws', broken],
-])('callbacks.handler() answers as ever when forget of its guard %s', async (_what, forget) => {
+])('callbacks.handler() responds as ever when forget of its guard %s', async (_what, forget) => {
   const { sandbox, client, job } = startApproved();
   const replayGuard = guardWith({ forget });
   const handled = client.callbacks.handler({ confirm: false, replayGuard, onEvent: away });
@@ -118,7 +118,7 @@ const both = [
 ] as const;
 
 test.each(both)(
-  'a handler %s answers 503 when begin of its guard has not settled after 10 s',
+  'a handler %s responds with 503 when begin of its guard has not settled after 10 s',
   async (_what, confirm) => {
     const { clock, sandbox, client, job, warned } = startApproved();
     const begin = held<'new'>();
@@ -203,7 +203,7 @@ test('a handler takes no notice of a guard that fails too late', async () => {
 });
 
 test.each(both)(
-  'a handler %s waits 10 s for commit and forget of its guard, and answers as ever',
+  'a handler %s waits 10 s for commit and forget of its guard, and responds as ever',
   async (_what, confirm) => {
     const { clock, sandbox, client, job, warned } = startApproved();
     const commit = held<void>();
@@ -225,7 +225,7 @@ test.each(both)(
   },
 );
 
-test.each(both)('a handler %s answers 503 when its signer has not settled after 10 s', async (_what, confirm) => {
+test.each(both)('a handler %s responds with 503 when its signer has not settled after 10 s', async (_what, confirm) => {
   const { clock, sandbox, job } = startApproved();
   const verify = held<boolean>();
   const signer = { name: 'held', sign: () => 'x', verify: verify.step };

@@ -74,7 +74,7 @@ function plantedHandling(reply: (plant: (what: string) => string, job: JobRef) =
   return { client, plant, bodyOf, deliver, told };
 }
 
-test('callbacks.handler() tells nothing of a callback, whatever becomes of it', async () => {
+test('callbacks.handler() reports nothing of a callback, whatever becomes of it', async () => {
   const { client, plant, bodyOf, deliver, told } = plantedHandling(() => ({}));
   const to = client.callbacks.handler({ confirm: false, onEvent: listener(), maxBytes: 5_000 });
   const body = bodyOf();
@@ -98,7 +98,7 @@ test('callbacks.handler() tells nothing of a callback, whatever becomes of it', 
   expect(told.length).toBeGreaterThan(0);
 });
 
-test('callbacks.handler() tells nothing of what onEvent throws', async () => {
+test('callbacks.handler() reports nothing of what onEvent throws', async () => {
   const { client, plant, bodyOf, deliver, told } = plantedHandling(() => ({}));
   const talkative = (event: CallbackEvent) => {
     const cause = Object.assign(new Error(`${plant('cause')} ${event.userId}`), { event });
@@ -122,7 +122,7 @@ test('callbacks.handler() tells nothing of what onEvent throws', async () => {
   expect(told.filter((each) => typeof each === 'string' && each.startsWith('hosted-client: '))).toHaveLength(2);
 });
 
-test('callbacks.handler() tells nothing of what its guard throws', async () => {
+test('callbacks.handler() reports nothing of what its guard throws', async () => {
   const { client, plant, bodyOf, deliver } = plantedHandling(() => ({}));
   const talkative = async (...given: unknown[]) => {
     throw Object.assign(new Error(`${plant('message')} ${given.join(' ')}`), { [plant('member')]: plant('value') });
@@ -140,7 +140,7 @@ test('callbacks.handler() tells nothing of what its guard throws', async () => {
   expect(statuses).toEqual([503, 200, 500]);
 });
 
-test('callbacks.handler() tells nothing of what confirming finds', async () => {
+test('callbacks.handler() reports nothing of what confirming finds', async () => {
   const { client, bodyOf, deliver, told } = plantedHandling((plant, job) => [
     () => Promise.reject(Object.assign(new TypeError(plant('message')), { cause: { code: plant('code') } })),
     Response.json({ error: plant('error'), code: '2304', [plant('member')]: plant('value') }, { status: 400 }),

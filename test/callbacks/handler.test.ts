@@ -20,7 +20,7 @@ failOnStrayRejections();
 
 // 200 -----------------------------------------------------------------------
 
-test('callbacks.handler() answers 200 when a callback is accepted, and hands it over', async () => {
+test('callbacks.handler() responds with 200 when a callback is accepted, and hands it over', async () => {
   const { sandbox, client, job, warned } = startApproved();
   const onEvent = listener();
   const to = client.callbacks.handler({ confirm: false, onEvent });
@@ -50,7 +50,7 @@ test('callbacks.handler() answers 200 when a callback is accepted, and hands it 
   expect(warned).toEqual([]);
 });
 
-test('callbacks.handler() answers 200 to a repeated callback, and does not hand it over again', async () => {
+test('callbacks.handler() responds with 200 to a repeated callback, and does not hand it over again', async () => {
   const { sandbox, client, job } = startApproved();
   const onEvent = listener();
   const to = client.callbacks.handler({ confirm: false, onEvent });
@@ -62,7 +62,7 @@ test('callbacks.handler() answers 200 to a repeated callback, and does not hand 
   expect(onEvent).toHaveBeenCalledTimes(1);
 });
 
-test('callbacks.handler() answers 200 once an asynchronous onEvent is done, and no sooner', async () => {
+test('callbacks.handler() responds with 200 once an asynchronous onEvent is done, and no sooner', async () => {
   const { sandbox, client, job } = startApproved();
   const handling = deferred();
   const started = deferred();
@@ -200,7 +200,7 @@ test.each([
   ['bytes that are no UTF-8', Buffer.from(postedResult({ FullName: 'Zoë' }), 'latin1')],
   ['a result without a job', postedResult({ PartnerParams: {} })],
   ['a result of another shape', postedResult({ IDNumber: 12345 })],
-])('callbacks.handler() answers 400 to %s', async (_what, body) => {
+])('callbacks.handler() responds with 400 to %s', async (_what, body) => {
   const { client } = clientOf({});
   const onEvent = listener();
 
@@ -214,7 +214,7 @@ test.each([
 // 401 -----------------------------------------------------------------------
 
 test.each(['forged', 'unsigned', 'stale'] as const)(
-  'callbacks.handler() answers 401 to a callback that is %s, and takes the genuine one after it',
+  'callbacks.handler() responds with 401 to a callback that is %s, and takes the genuine one after it',
   async (variant) => {
     const { sandbox, client, job } = startApproved();
     const onEvent = listener();
@@ -229,7 +229,7 @@ test.each(['forged', 'unsigned', 'stale'] as const)(
   },
 );
 
-test('callbacks.handler() answers 401 to a callback that is altered after the genuine one', async () => {
+test('callbacks.handler() responds with 401 to a callback that is altered after the genuine one', async () => {
   const { sandbox, client, job } = startApproved();
   const onEvent = listener();
   const to = client.callbacks.handler({ confirm: false, onEvent });
@@ -245,7 +245,7 @@ test('callbacks.handler() answers 401 to a callback that is altered after the ge
   expect(onEvent.mock.calls.map(([event]) => event.entry.resultCode)).toEqual(['0810']);
 });
 
-test("callbacks.handler() answers 401 to the other environment's callbacks", async () => {
+test("callbacks.handler() responds with 401 to the other environment's callbacks", async () => {
   const { service, client } = start();
   const { production } = service;
   const job = production.jobs.start();
@@ -289,7 +289,7 @@ test('callbacks.handler() keeps to maxAgeMs', async () => {
 // 405 -----------------------------------------------------------------------
 
 test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-  'callbacks.handler() answers 405 to %s',
+  'callbacks.handler() responds with 405 to %s',
   async (method) => {
     const { client } = clientOf({});
     const onEvent = listener();
@@ -328,7 +328,7 @@ function longBody() {
   return { body, pulled };
 }
 
-test('callbacks.handler() answers 413 by the content-length, and reads nothing', async () => {
+test('callbacks.handler() responds with 413 by the content-length, and reads nothing', async () => {
   const { client } = clientOf({});
   const onEvent = listener();
   const { body, pulled } = longBody();
@@ -346,7 +346,7 @@ test.each([
   ['no content-length', {}],
   ['a content-length that says less', { 'content-length': '100' }],
   ['a content-length that is no number', { 'content-length': 'many' }],
-])('callbacks.handler() answers 413 before it has read a body with %s whole', async (_what, headers) => {
+])('callbacks.handler() responds with 413 before it has read a body with %s whole', async (_what, headers) => {
   const { client } = clientOf({});
   const onEvent = listener();
   const { body, pulled } = longBody();
@@ -359,7 +359,7 @@ test.each([
   expect(onEvent).not.toHaveBeenCalled();
 });
 
-test('callbacks.handler() answers 413 though the sender does not let itself be cancelled', async () => {
+test('callbacks.handler() responds with 413 though the sender does not let itself be cancelled', async () => {
   const { client } = clientOf({});
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {

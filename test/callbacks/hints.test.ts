@@ -30,7 +30,7 @@ test('a forged body that came first does not cost the genuine one', async () => 
   expect(sent).toHaveLength(2);
 });
 
-test('a second body that leads to the same result is answered 200, and not handed over again', async () => {
+test('a second body that leads to the same result gets 200, and not handed over again', async () => {
   const clock = manualClock();
   const { client } = clientOf(succeeded(clock.now), { clock });
   const onEvent = listener();
@@ -138,7 +138,7 @@ test('the guard is told of sixteen bodies of one job under one signed time, and 
   expect(onEvent.mock.calls.map(([{ entry }]) => entry?.resultCode)).toEqual([undefined, '0810']);
 });
 
-test('a body that the guard is not told of is answered 503 while it is handled, and is new after it failed', async () => {
+test('a body that the guard is not told of gets 503 while it is handled, and is new after it failed', async () => {
   const clock = manualClock();
   const { client } = clientOf(succeeded(clock.now), { clock });
   const handling = deferred();
@@ -175,7 +175,7 @@ test('a body that the guard is not told of is answered 503 while it is handled, 
 
 const laterText = '2026-01-02T03:05:00.000Z';
 
-test('a result that is redelivered under a new signature is answered 200, and not handed over again', async () => {
+test('a result that is redelivered under a new signature gets 200, and not handed over again', async () => {
   const { client } = clientOf(succeeded());
   const onEvent = listener();
   const handle = client.callbacks.handler({ onEvent });
@@ -201,7 +201,7 @@ test('a result whose onEvent rejected is handed over again under a new signature
   expect(onEvent).toHaveBeenCalledTimes(2);
 });
 
-test('a result that is in hand is answered 503 under a new signature, until its lease has ended', async () => {
+test('a result that is in hand gets 503 under a new signature, until its lease has ended', async () => {
   const clock = manualClock();
   const { client } = clientOf(succeeded(clock.now), { clock });
   const { errors, onError } = recordErrors();
@@ -281,7 +281,7 @@ test('callbacks.handler() keeps to maxHintAgeMs, and not to maxAgeMs, where it c
 
 // Requests ------------------------------------------------------------------
 
-test('one job is asked about once a second under one signed time, and then answered 503', async () => {
+test('one job is asked about once a second under one signed time, and then gets 503', async () => {
   const clock = manualClock();
   const { client, sent } = clientOf(succeeded(clock.now), { clock });
   const { errors, onError } = recordErrors();

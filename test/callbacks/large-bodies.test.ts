@@ -104,7 +104,7 @@ test('a large body whose bytes are not UTF-8 is refused as malformed', async () 
 test.each([
   ['unsigned', {}, 401],
   ['genuine', genuinePair, 200],
-])('callbacks.handler() answers a large body that is %s with %d', async (_what, pair, status) => {
+])('callbacks.handler() responds to a large body that is %s with %d', async (_what, pair, status) => {
   const handle = clientOf({}).client.callbacks.handler({ confirm: false, onEvent: () => undefined });
 
   expect((await handle(post(JSON.stringify({ ...result, ...pair, Photo: photo })))).status).toBe(status);

@@ -49,7 +49,7 @@ export function idOf(
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
 }
 
-export async function disbelieved(
+export async function expectSignatureError(
   receiving: Promise<unknown>,
   reason: HostedSignatureError['reason'],
 ): Promise<HostedSignatureError> {
@@ -59,7 +59,7 @@ export async function disbelieved(
   return error as HostedSignatureError;
 }
 
-export async function unreadable(
+export async function expectResponseError(
   receiving: Promise<unknown>,
   reason: HostedResponseError['reason'],
 ): Promise<HostedResponseError> {

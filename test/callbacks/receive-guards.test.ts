@@ -8,14 +8,14 @@ import { clientOf, now, partnerId, rejection, sign, stillClock } from '../suppor
 import { held } from './handled-callback.js';
 import {
   day,
-  disbelieved,
+  expectResponseError,
+  expectSignatureError,
   fiveMinutes,
   nowText,
   otherResult,
   posted,
   receiver,
   result,
-  unreadable,
 } from './posted-callback.js';
 
 type Known = Awaited<ReturnType<ReplayGuard['begin']>>;
@@ -117,20 +117,23 @@ test.each([
 test('callbacks.receive() refuses what its guard knows as a conflict', async () => {
   const { guard, told } = recordingGuard('conflict');
 
-  await disbelieved(receiver().receive(posted(result), { replayGuard: guard }), 'replayed');
+  await expectSignatureError(receiver().receive(posted(result), { replayGuard: guard }), 'replayed');
 
   expect(told).toHaveLength(1);
 });
 
-test('a ReplayGuard is told nothing of what is not believed or cannot be read', async () => {
+test('a ReplayGuard is told nothing of what is not trusted or cannot be read', async () => {
   const { guard, told } = recordingGuard();
   const options = { replayGuard: guard };
 
-  await disbelieved(receiver().receive(JSON.stringify(result), options), 'missing');
-  await disbelieved(receiver().receive(posted(result, { key: 'another-key' }), options), 'mismatch');
-  await disbelieved(receiver().receive(posted(result, { timestamp: '2018-03-13T21:04:11.193Z' }), options), 'stale');
-  await unreadable(receiver().receive(posted({}), options), 'shape');
-  await unreadable(receiver().receive('{', options), 'malformed');
+  await expectSignatureError(receiver().receive(JSON.stringify(result), options), 'missing');
+  await expectSignatureError(receiver().receive(posted(result, { key: 'another-key' }), options), 'mismatch');
+  await expectSignatureError(
+    receiver().receive(posted(result, { timestamp: '2018-03-13T21:04:11.193Z' }), options),
+    'stale',
+  );
+  await expectResponseError(receiver().receive(posted({}), options), 'shape');
+  await expectResponseError(receiver().receive('{', options), 'malformed');
 
   expect(told).toEqual([]);
 });
@@ -214,7 +217,7 @@ test('clients that share a guard know what the other received', async () => {
 
   const first = await receiver().receive(posted(result), { replayGuard });
   const second = await receiver().receive(posted(result), { replayGuard });
-  await disbelieved(receiver().receive(posted(otherResult), { replayGuard }), 'replayed');
+  await expectSignatureError(receiver().receive(posted(otherResult), { replayGuard }), 'replayed');
 
   expect([first.repeat, second.repeat]).toEqual([false, true]);
 });

@@ -5,7 +5,8 @@ import { expect, test, vi } from 'vitest';
 import { apiKey, clientOf, deferred, manualClock, now, rejection, sign } from '../support/fake-fetch.js';
 import {
   day,
-  disbelieved,
+  expectResponseError,
+  expectSignatureError,
   fiveMinutes,
   nowText,
   otherResult,
@@ -13,10 +14,9 @@ import {
   receiver,
   result,
   type Signing,
-  unreadable,
 } from './posted-callback.js';
 
-test('callbacks.receive() tells that the same callback came again', async () => {
+test('callbacks.receive() reports that the same callback came again', async () => {
   const callbacks = receiver();
   const body = posted(result);
 
@@ -131,7 +131,7 @@ test.each<{ what: string; first: Signing; again: Signing }>([
   const callbacks = receiver();
   await callbacks.receive(posted(result, first));
 
-  const error = await disbelieved(callbacks.receive(posted(otherResult, again)), 'replayed');
+  const error = await expectSignatureError(callbacks.receive(posted(otherResult, again)), 'replayed');
 
   expect(error).toMatchObject({ operation: null, outcome: 'answered', retryable: false });
   expect((await callbacks.receive(posted(result, first))).repeat).toBe(true);
@@ -145,12 +145,12 @@ test('callbacks.receive() refuses another body under either signature of a callb
 
   for (const key of ['new-key', 'old-key']) {
     for (const member of ['signature', 'sec_key'] as const) {
-      await disbelieved(callbacks.receive(posted(otherResult, { key, member })), 'replayed');
+      await expectSignatureError(callbacks.receive(posted(otherResult, { key, member })), 'replayed');
     }
   }
 });
 
-test('callbacks.receive() believes the same result under a pair of its own', async () => {
+test('callbacks.receive() trusts the same result under a pair of its own', async () => {
   const callbacks = receiver();
   await callbacks.receive(posted(result));
 
@@ -162,9 +162,9 @@ test('callbacks.receive() believes the same result under a pair of its own', asy
 test('callbacks.receive() remembers nothing of what it refused', async () => {
   const callbacks = receiver();
   const forged = JSON.stringify({ ...otherResult, timestamp: nowText, signature: sign(nowText, 'another-key') });
-  await disbelieved(callbacks.receive(forged), 'mismatch');
-  await unreadable(callbacks.receive(posted({ ResultCode: '0810' })), 'shape');
-  await unreadable(callbacks.receive(posted(otherResult), { maxBytes: 10 }), 'too_large');
+  await expectSignatureError(callbacks.receive(forged), 'mismatch');
+  await expectResponseError(callbacks.receive(posted({ ResultCode: '0810' })), 'shape');
+  await expectResponseError(callbacks.receive(posted(otherResult), { maxBytes: 10 }), 'too_large');
 
   const event = await callbacks.receive(posted(result));
 
@@ -185,10 +185,10 @@ test.each([
 
     clock.advance(offset + fiveMinutes);
 
-    await disbelieved(callbacks.receive(posted(otherResult, { timestamp })), 'replayed');
+    await expectSignatureError(callbacks.receive(posted(otherResult, { timestamp })), 'replayed');
     expect((await callbacks.receive(posted(result, { timestamp }))).repeat).toBe(true);
     clock.advance(1);
-    await disbelieved(callbacks.receive(posted(otherResult, { timestamp })), 'stale');
+    await expectSignatureError(callbacks.receive(posted(otherResult, { timestamp })), 'stale');
   },
 );
 
@@ -209,7 +209,7 @@ test('callbacks.receive() refuses a replay whose verifying outlasts its freshnes
   clock.advance(fiveMinutes - 10);
   verifyingMs = 50;
 
-  await disbelieved(callbacks.receive(posted(otherResult)), 'replayed');
+  await expectSignatureError(callbacks.receive(posted(otherResult)), 'replayed');
 });
 
 test('callbacks.receive() forgets a pair that is long too old', async () => {
@@ -219,7 +219,7 @@ test('callbacks.receive() forgets a pair that is long too old', async () => {
 
   clock.advance(2 * day);
 
-  await disbelieved(callbacks.receive(posted(result)), 'stale');
+  await expectSignatureError(callbacks.receive(posted(result)), 'stale');
   const event = await callbacks.receive(posted(otherResult), { maxAgeMs: false });
   expect(event.repeat).toBe(false);
 });

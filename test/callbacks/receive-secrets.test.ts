@@ -14,7 +14,7 @@ import {
 import { expect, test } from 'vitest';
 import { clientOf, now, rejection, sign, stillClock } from '../support/fake-fetch.js';
 import { createPlanter, everything, expectNothingIn, type Planter, showings, showingsOf } from '../support/showings.js';
-import { day, disbelieved, nowText, otherResult, posted, receiver, result } from './posted-callback.js';
+import { day, expectSignatureError, nowText, otherResult, posted, receiver, result } from './posted-callback.js';
 
 /** A callback with something planted in every member that was ever seen, and in some that were not. */
 function plantedCallback({ plant }: Planter) {
@@ -291,7 +291,7 @@ test('callbacks.receive() keeps to freshness though its options are those of a h
   const options = { confirm: true, maxAgeMs: 1_000, onEvent: () => undefined };
   const callbacks = receiver({ clock: stillClock(now + day) });
 
-  await disbelieved(callbacks.receive(posted(result), options), 'stale');
+  await expectSignatureError(callbacks.receive(posted(result), options), 'stale');
 });
 
 test("callbacks.receive() judges freshness by its own clock, whatever a response's Date says", async () => {
@@ -305,7 +305,7 @@ test("callbacks.receive() judges freshness by its own clock, whatever a response
   const event = await client.callbacks.receive(posted(result, { timestamp: new Date(here).toISOString() }));
 
   expect(event.signedAt).toEqual(new Date(here));
-  await disbelieved(client.callbacks.receive(posted(result)), 'stale');
+  await expectSignatureError(client.callbacks.receive(posted(result)), 'stale');
 });
 
 test('callbacks.receive() goes by its own clock alone, and refuses a replay on one that is ten minutes ahead', async () => {
@@ -316,10 +316,10 @@ test('callbacks.receive() goes by its own clock alone, and refuses a replay on o
   const maxAgeMs = 900_000;
   await rejection(client.links.get('ref-1'));
 
-  await disbelieved(client.callbacks.receive(posted(result)), 'stale');
+  await expectSignatureError(client.callbacks.receive(posted(result)), 'stale');
   const first = await client.callbacks.receive(posted(result), { maxAgeMs });
   const second = await client.callbacks.receive(posted(result), { maxAgeMs });
 
   expect([first.repeat, second.repeat]).toEqual([false, true]);
-  await disbelieved(client.callbacks.receive(posted(otherResult), { maxAgeMs }), 'replayed');
+  await expectSignatureError(client.callbacks.receive(posted(otherResult), { maxAgeMs }), 'replayed');
 });

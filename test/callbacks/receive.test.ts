@@ -3,7 +3,7 @@
 import { HostedValidationError, type ReceiveOptions } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
-import { idOf, posted, receiver, result, unreadable } from './posted-callback.js';
+import { expectResponseError, idOf, posted, receiver, result } from './posted-callback.js';
 
 // Text and bytes ------------------------------------------------------------
 
@@ -88,8 +88,8 @@ test('callbacks.receive() counts bytes, and accepts as many as maxBytes', async 
   expect(bytes).toBeGreaterThan(body.length);
 
   const event = await receiver().receive(body, { maxBytes: bytes });
-  const asText = await unreadable(receiver().receive(body, { maxBytes: bytes - 1 }), 'too_large');
-  await unreadable(receiver().receive(Buffer.from(body), { maxBytes: bytes - 1 }), 'too_large');
+  const asText = await expectResponseError(receiver().receive(body, { maxBytes: bytes - 1 }), 'too_large');
+  await expectResponseError(receiver().receive(Buffer.from(body), { maxBytes: bytes - 1 }), 'too_large');
 
   expect(event.userId).toBe('user-1');
   expect(asText.message).toContain('maxBytes');
@@ -104,7 +104,7 @@ test('callbacks.receive() accepts bodies of up to 8 MiB', async () => {
   expect(largest).toHaveLength(limit);
 
   expect((await receiver().receive(largest)).userId).toBe('user-1');
-  await unreadable(receiver().receive(Buffer.concat([largest, Buffer.from(' ')])), 'too_large');
+  await expectResponseError(receiver().receive(Buffer.concat([largest, Buffer.from(' ')])), 'too_large');
 });
 
 test.each([
@@ -118,7 +118,7 @@ test.each([
   ['no bytes', new Uint8Array()],
   ['JSON nested deeper than 64', posted({ ...result, Deep: JSON.parse(`${'['.repeat(70)}${']'.repeat(70)}`) })],
 ])('callbacks.receive() refuses %s as malformed', async (_what, body) => {
-  const error = await unreadable(receiver().receive(body), 'malformed');
+  const error = await expectResponseError(receiver().receive(body), 'malformed');
 
   expect(error.message).toMatch(/^Cannot receive a callback: /);
   expect(error).toMatchObject({ status: null, operation: null, outcome: 'answered', attempts: 0 });
@@ -127,7 +127,7 @@ test.each([
 test.each(['null', 'true', '5', '"text"', '[]', `[${posted(result)}]`])(
   'callbacks.receive() refuses JSON that is no object: %#',
   async (body) => {
-    const error = await unreadable(receiver().receive(body), 'shape');
+    const error = await expectResponseError(receiver().receive(body), 'shape');
 
     expect(error.issues).toEqual([{ path: '', message: expect.any(String) }]);
   },
@@ -144,7 +144,7 @@ test.each([
   ['no job id', { user_id: 'user-1', job_id: null }, ['PartnerParams.job_id']],
   ['a job id that is an object', { user_id: 'user-1', job_id: {} }, ['PartnerParams.job_id']],
 ])('callbacks.receive() refuses a callback with %s', async (_what, PartnerParams, paths) => {
-  const error = await unreadable(receiver().receive(posted({ ...result, PartnerParams })), 'shape');
+  const error = await expectResponseError(receiver().receive(posted({ ...result, PartnerParams })), 'shape');
 
   expect(error.issues.map(({ path }) => path)).toEqual(paths);
   for (const path of paths) expect(error.message).toMatch(new RegExp(`"${path}" must be (?:there|a string)`));
@@ -156,7 +156,7 @@ test.each(['user_id', 'job_id', 'link_id'])(
     const withId = (length: number) =>
       posted({ ...result, PartnerParams: { ...result.PartnerParams, [name]: 'a'.repeat(length) } });
 
-    const error = await unreadable(receiver().receive(withId(1_025)), 'shape');
+    const error = await expectResponseError(receiver().receive(withId(1_025)), 'shape');
 
     expect(error.issues).toEqual([{ path: `PartnerParams.${name}`, message: 'must have at most 1,024 characters' }]);
     await expect(receiver().receive(withId(1_024))).resolves.toMatchObject({ id: expect.any(String) });
@@ -183,7 +183,7 @@ test.each([
   ['PartnerParams', 'user-1'],
   ['Actions', 'Passed'],
 ])('callbacks.receive() names %s when it is of another shape', async (member, value) => {
-  const error = await unreadable(receiver().receive(posted({ ...result, [member]: value })), 'shape');
+  const error = await expectResponseError(receiver().receive(posted({ ...result, [member]: value })), 'shape');
 
   expect(error.issues.map(({ path }) => path)).toEqual([member]);
 });

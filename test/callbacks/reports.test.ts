@@ -331,7 +331,7 @@ test.each([
     },
   ],
   ['rejects', () => Promise.reject(new Error('no'))],
-])('callbacks.handler() answers as ever when onError %s', async (_what, fail) => {
+])('callbacks.handler() responds as ever when onError %s', async (_what, fail) => {
   const { client } = recordingClient();
   const handle = client.callbacks.handler({ onEvent: away, onError: fail });
 
@@ -357,7 +357,7 @@ test('a log line is written where the guard fails after a callback was handled, 
   expect(lines).toEqual([expect.stringContaining('the replay guard failed after a callback was handled')]);
 });
 
-test('callbacks.handler() answers 503 when the clock fails, and does not reject', async () => {
+test('callbacks.handler() responds with 503 when the clock fails, and does not reject', async () => {
   let isBroken = false;
   const clock = { ...stillClock(), now: () => (isBroken ? Number.NaN : now) };
   const { client, errors, onError } = recordingClient(succeeded, { clock });
@@ -372,7 +372,7 @@ test('callbacks.handler() answers 503 when the clock fails, and does not reject'
 
 // Time ----------------------------------------------------------------------
 
-test('callbacks.handler() answers 408 to a body that does not arrive within ten seconds, and reads no more of it', async () => {
+test('callbacks.handler() responds with 408 to a body that does not arrive within ten seconds, and reads no more of it', async () => {
   const clock = createTestClock(now);
   const { client, errors, onError } = recordingClient(succeeded, { clock });
   const cancelled = vi.fn();

@@ -165,7 +165,7 @@ test('a service that does not respond exits 4', async () => {
   expect(messages).toContain(`no response from ${sandbox.origin} (ECONNREFUSED)`);
 });
 
-test('a job status address of its own is tried', async () => {
+test('a job status URL of its own is tried', async () => {
   const { env } = await well();
   const HOSTED_SANDBOX_JOB_STATUS_BASE_URL = 'http://127.0.0.1:9';
 

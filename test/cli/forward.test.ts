@@ -144,7 +144,7 @@ test('listen --forward has a callback sent again until it is taken there', async
   expect(streams.stderr.match(/forwarded to/g)).toHaveLength(2);
 });
 
-test('listen --forward to where nothing answers says so, and answers 502', async () => {
+test('listen --forward to where nothing responds says so, and responds with 502', async () => {
   const { sandbox, play, streams } = await listening('--forward', 'http://127.0.0.1:9/hook?token=hidden');
 
   await play('approved');

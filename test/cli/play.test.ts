@@ -56,14 +56,14 @@ test('a link that is not there exits 1, and is named', async () => {
   expect(stderr).toMatch(/^The sandbox rejected the input: REF must be the reference id of a link/);
 });
 
-test('play exits 4 where no sandbox answers, and says how to start one', async () => {
+test('play exits 4 where no sandbox responds, and says how to start one', async () => {
   const { code, stderr } = await command(['play', 'ref', 'approved', '--origin', 'http://127.0.0.1:9']);
 
   expect(code).toBe(4);
   expect(stderr).toBe('No sandbox responds at http://127.0.0.1:9: "npx hosted-client sandbox" starts a sandbox\n');
 });
 
-test('play exits 1 where something else answers', async () => {
+test('play exits 1 where something else responds', async () => {
   const { url } = await receiving();
   const { code, stderr } = await command(['play', 'ref', 'approved', '--origin', url]);
 

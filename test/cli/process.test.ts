@@ -62,7 +62,7 @@ test('from a sandbox to a job, each command in a process of its own', async () =
   expect(await sandbox.code).toBe(130);
 }, 30_000);
 
-test('a sandbox answers its first requests before it has loaded the fetch of the platform', async () => {
+test('a sandbox responds to its first requests before it has loaded the fetch of the platform', async () => {
   const program = `
     const { request } = process.getBuiltinModule('node:http');
     const { createHmac } = process.getBuiltinModule('node:crypto');
@@ -91,7 +91,7 @@ test('a sandbox answers its first requests before it has loaded the fetch of the
   expect(JSON.parse(stdout)).toEqual({ statuses: [200, 200], loaded: [] });
 }, 30_000);
 
-test('a wrong use exits 2, and an address that nothing answers at 4', async () => {
+test('a wrong use exits 2, and a URL at which nothing responds at 4', async () => {
   const usage = launch(['snadbox']);
   const env = { HOSTED_PARTNER_ID: '085', HOSTED_API_KEY: 'key', HOSTED_SANDBOX_BASE_URL: 'http://127.0.0.1:9' };
   const away = launch(['doctor'], env);

@@ -184,7 +184,7 @@ test.each([
   ['HOSTED_API_KEY=x', 'Argument 1 is not a command'],
   ['--api-key=x', 'Argument 1 is not a command'],
   ['postgresql://app@db.test/app', 'Argument 1 is not a command'],
-])('%s as a command is answered with where it belongs', async (given, what) => {
+])('%s as a command gets the command where it belongs', async (given, what) => {
   const { stderr } = await command([given, 'doctor']);
 
   expect(stderr).toBe(`${what}: keys and URLs are read only from environment variables, such as HOSTED_API_KEY\n`);

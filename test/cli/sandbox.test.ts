@@ -7,7 +7,7 @@ import { command, start } from './running.js';
 
 const facts = (stdout: string) => JSON.parse(stdout.slice(0, stdout.indexOf('\n')));
 
-test('sandbox prints addresses and keys ready to paste, and a line for each request', async () => {
+test('sandbox prints URLs and keys ready to paste, and a line for each request', async () => {
   const { streams, interrupt } = start(['sandbox', '--port', '0']);
   await expect.poll(() => streams.stdout).toContain('Ctrl+C');
   const pasted = Object.fromEntries(

@@ -1,4 +1,4 @@
-// What errors say to people: of each kind of refusal, of answers that cannot be used, and of those that are not believed.
+// What errors say to people: of each kind of refusal, of responses that cannot be used, and of those that are not trusted.
 
 import { createHash } from 'node:crypto';
 import { HostedClient, type HostedClientOptions, type HostedError } from 'hosted-client';
@@ -173,7 +173,7 @@ test('a signature that is not accepted asks for the keys of the environment it w
   expect(error).toHaveProperty('message', `Cannot list links: ${checkKeys('status 401', 'production', 'sandbox')}`);
 });
 
-// Answers that cannot be used -----------------------------------------------
+// Responses that cannot be used -----------------------------------------------
 
 const unusable: readonly [string, Reply, readonly object[]][] = [
   ['it is a redirect, which is not followed', new Response(null, { status: 307 }), []],
@@ -192,7 +192,7 @@ const unusable: readonly [string, Reply, readonly object[]][] = [
   ],
 ];
 
-test.each(unusable)('an answer that cannot be used says: %s', async (why, reply, issues) => {
+test.each(unusable)('a response that cannot be used says: %s', async (why, reply, issues) => {
   const { client } = clientOf(reply, { ...once, maxResponseBytes: 1_000 });
 
   const errors = [await rejection(get.call(client)), await rejection(create.call(client))];
@@ -203,7 +203,7 @@ test.each(unusable)('an answer that cannot be used says: %s', async (why, reply,
   expect(errors).toMatchObject([{ mayHaveActed: false }, { mayHaveActed: true }]);
 });
 
-test('an answer about another job names each member that says so, and no id', async () => {
+test('a response about another job names each field that says so, and no id', async () => {
   const { client } = clientOf(signed({ job_complete: false, user_id: 'user-2', job_id: 'job-2' }));
 
   const error = await rejection(status.call(client));
@@ -218,11 +218,11 @@ test('an answer about another job names each member that says so, and no id', as
   });
 });
 
-// Answers that are not believed ---------------------------------------------
+// Responses that are not trusted ---------------------------------------------
 
 const anyonesDigest = createHash('sha256').update(`85:${isoNow}`).digest('hex');
 
-const unbelieved: readonly [string, Reply][] = [
+const untrusted: readonly [string, Reply][] = [
   ['it is not signed', {}],
   ['its signature or timestamp is malformed', { signature: sign('2026-01-02T03:04:04.678Z') }],
   [
@@ -237,7 +237,7 @@ const unbelieved: readonly [string, Reply][] = [
   ['it has the signature of our own request', ({ body }) => Response.json(body)],
 ];
 
-test.each(unbelieved)('an answer that is not believed says: %s', async (why, reply) => {
+test.each(untrusted)('a response that is not trusted says: %s', async (why, reply) => {
   const { client } = clientOf(reply, { ...once, wire: { echoesTimestamp: false } });
 
   const error = await rejection(status.call(client));
@@ -249,7 +249,7 @@ test.each(unbelieved)('an answer that is not believed says: %s', async (why, rep
   });
 });
 
-test('of a create whose answer is not believed, the link may exist', async () => {
+test('of a create whose response is not trusted, the link may exist', async () => {
   const { client } = clientOf({ ...create.answer(), signature: 'forged' });
 
   const error = await rejection(create.call(client));

@@ -253,7 +253,7 @@ test.each(operationNames)('%s says nothing of HTML', async (operation) => {
   }
 });
 
-test.each(operationNames)('%s says nothing of an answer that cannot be read', async (operation) => {
+test.each(operationNames)('%s says nothing of a response that cannot be read', async (operation) => {
   const bodies: readonly [string, (planter: Planter) => string, Partial<HostedClientOptions>?][] = [
     ['malformed', ({ plant }) => `{"name":"${plant('name')}"`],
     ['malformed', ({ plant }) => `${plant('words')}`],
@@ -308,13 +308,13 @@ function misshapen({ plant }: Planter): object {
 
 const timestamp = new Date(now).toISOString();
 
-/** A signer that believes everything, and says nothing. */
+/** A signer that trusts everything, and says nothing. */
 const credulous = ({ plant }: Planter): Signer => {
   const signature = plant('signature');
   return { name: plant('signer'), sign: () => signature, verify: () => true };
 };
 
-test.each(operationNames)('%s says nothing of an answer of another shape', async (operation) => {
+test.each(operationNames)('%s says nothing of a response of another shape', async (operation) => {
   const error = await expectSilence(
     operation,
     (planter) => Response.json({ ...misshapen(planter), timestamp, signature: planter.plant('theirs') }),
@@ -326,7 +326,7 @@ test.each(operationNames)('%s says nothing of an answer of another shape', async
 });
 
 test.each(['links.update', 'links.get', 'jobs.status'] as const)(
-  '%s says nothing of an answer about somebody else',
+  '%s says nothing of a response about somebody else',
   async (operation) => {
     const error = await expectSilence(
       operation,
@@ -356,7 +356,7 @@ test.each<[string, (planter: Planter) => object]>([
   ['malformed', ({ plant }) => ({ timestamp, signature: [plant('theirs')] })],
   ['mismatch', ({ plant }) => ({ timestamp: plant('time'), signature: plant('theirs') })],
   ['mismatch', ({ plant }) => ({ timestamp, sec_key: plant('theirs'), signature: plant('theirs') })],
-])('jobs.status() says nothing of an answer it does not believe (%s)', async (reason, signature) => {
+])('jobs.status() says nothing of a response it does not trust (%s)', async (reason, signature) => {
   const error = await expectSilence('jobs.status', (planter) =>
     Response.json({
       job_complete: true,
@@ -369,7 +369,7 @@ test.each<[string, (planter: Planter) => object]>([
   expect(error).toMatchObject({ code: 'signature', reason });
 });
 
-test('jobs.status() says nothing of an answer that is stale', async () => {
+test('jobs.status() says nothing of a response that is stale', async () => {
   const stale = '2020-01-02T03:04:05.678Z';
   const error = await expectSilence(
     'jobs.status',
@@ -555,7 +555,7 @@ test('the end of a wait says nothing of its job, and hands it over', () => {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-test('a client, its namespaces and its derived clients show no key and no address', () => {
+test('a client, its namespaces and its derived clients show no key and no URL', () => {
   const planter = createPlanter();
   const { client, secrets } = plantedClient(planter, {});
   const derived = client.withOptions({ apiKey: planter.plant('key') });
@@ -611,7 +611,7 @@ const eventMembers: Readonly<Record<HostedEvent['type'], readonly string[]>> = {
   callback: ['durationMs', 'reason', 'result', 'status', 'type'],
 };
 
-test('events and log lines carry the members they are described with, and no others', async () => {
+test('events and log lines carry the properties they are described with, and no others', async () => {
   const planter = createPlanter();
   const { client, events, told, secrets, tellings } = plantedClient(planter, (_request) => tellAll(planter, null, 503));
 

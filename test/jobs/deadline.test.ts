@@ -114,7 +114,7 @@ test('a poll that stalls no longer than timeoutMs is one transient error of a wa
   expect(polledAt()).toEqual([0, 5_000]);
 });
 
-test('the last poll begins so early that a service of steady latency answers it in time', async () => {
+test('the last poll begins so early that a service of steady latency responds in time', async () => {
   const completeAt = 9_000;
   const reply = (asked: Asked): Reply => (asked.at >= completeAt - 2_000 ? passed(asked) : pending);
   const { client, clock, polledAt } = serviceOf(reply, { latencyMs: 500 });

@@ -23,14 +23,14 @@ async function resultsOf(members: object) {
   return [result, entry] as const;
 }
 
-/** An answer as it is written, where an object of ours could not say it; signed at the test's time. */
+/** A response as it is written, where an object of ours could not say it; signed at the test's time. */
 function raw(members: string): Response {
   const timestamp = new Date(now).toISOString();
   const text = `{"timestamp":"${timestamp}","sec_key":"${sign(timestamp)}","job_id":"${job.jobId}",${members}}`;
   return new Response(text, { headers: { 'content-type': 'application/json' } });
 }
 
-/** The paths at which an answer is refused for its shape. */
+/** The paths at which a response is refused for its shape. */
 async function misshapenAt(promise: Promise<unknown>): Promise<readonly string[]> {
   const error = await rejection(promise);
   if (!(error instanceof HostedResponseError)) throw error;
@@ -108,15 +108,15 @@ const fullStatus: JobStatus = {
 
 // Whole records
 
-test('jobs.status() reads every member of a status in the table spelling', async () => {
+test('jobs.status() reads every field of a status in the table spelling', async () => {
   expect(await ask(signed(jobInTableSpelling, { member: 'sec_key' }))).toEqual(fullStatus);
 });
 
-test('jobs.status() reads every member of a status in the sample spelling', async () => {
+test('jobs.status() reads every field of a status in the sample spelling', async () => {
   expect(await ask(signed(jobInSampleSpelling, { member: 'signature' }))).toEqual(fullStatus);
 });
 
-test('jobs.status() reads members that are missing as nothing', async () => {
+test('jobs.status() reads fields that are missing as nothing', async () => {
   expect(await status({ job_complete: false })).toEqual({
     state: 'pending',
     complete: false,
@@ -131,7 +131,7 @@ test('jobs.status() reads members that are missing as nothing', async () => {
   });
 });
 
-test('jobs.status() reads members of a result that are missing as nothing', async () => {
+test('jobs.status() reads fields of a result that are missing as nothing', async () => {
   const [result, entry] = await resultsOf({ ResultText: 'Enroll User' });
 
   expect(result).toEqual({ ...nothing, resultText: 'Enroll User' });
@@ -411,7 +411,7 @@ test.each(['1990-01-01', '01/02/1990', 'NaN-NaN-NaN', 'Not Available', '1990-02-
 
 // Identity
 
-test('jobs.status() gives an entry with any one member of an identity an identity', async () => {
+test('jobs.status() gives an entry with any one field of an identity an identity', async () => {
   const read = await statusWith({ history: [{ ResultCode: '0810' }, { Country: 'NG' }] });
 
   expect(read.history?.map(({ identity }) => identity)).toEqual([
@@ -496,7 +496,7 @@ test.each<[string, string | null]>([
   ['X-Amz-Date=2026-01-02T03:04:05Z&X-Amz-Expires=3600', null],
   ['x-amz-date=20260102T030405Z&x-amz-expires=3600', null],
   ['', null],
-])('jobs.status() tells when a selfie link expires: %s', async (query, expiresAt) => {
+])('jobs.status() says when a selfie link expires: %s', async (query, expiresAt) => {
   const selfie_image = presigned(query);
 
   const read = await statusWith({ image_links: { selfie_image } });
@@ -523,7 +523,7 @@ test('jobs.status() keeps what else stands in image_links', async () => {
   expect(read.imageLinks).toEqual({ selfieImage: null, expiresAt: null, extra: { error: 'No image found' } });
 });
 
-test('jobs.status() reads image_links without members as such', async () => {
+test('jobs.status() reads image_links without fields as such', async () => {
   for (const image_links of [{}, []]) {
     expect((await statusWith({ image_links })).imageLinks).toEqual({ selfieImage: null, expiresAt: null, extra: {} });
   }
@@ -545,7 +545,7 @@ test.each([[undefined], [null], [{}], [[]]])('jobs.status() reads Actions %j as 
   for (const result of await resultsOf({ Actions, ResultText: 'x' })) expect(result.actions).toEqual({});
 });
 
-test('jobs.status() writes members that are no text as JSON, and leaves out what is null', async () => {
+test('jobs.status() writes fields that are no text as JSON, and leaves out what is null', async () => {
   const written = { A: 'Passed', B: 2, C: false, D: { of: [1, '2'] }, E: null, F: '' };
   const read = { A: 'Passed', B: '2', C: 'false', D: '{"of":[1,"2"]}', F: '' };
 
@@ -560,7 +560,7 @@ test.each([[undefined], [null], [[]]])('jobs.status() reads PartnerParams %j as 
   for (const result of await resultsOf({ PartnerParams, ResultText: 'x' })) expect(result.partnerParams).toBeNull();
 });
 
-test("jobs.status() keeps the partner's own members beside those it knows", async () => {
+test("jobs.status() keeps the partner's own fields beside those it knows", async () => {
   const PartnerParams = {
     user_id: job.userId,
     job_id: job.jobId,
@@ -610,13 +610,13 @@ test.each<[string, object]>([
 
 // What nobody named
 
-test('jobs.status() keeps members of a result it does not know in extra, as they came', async () => {
+test('jobs.status() keeps fields of a result it does not know in extra, as they came', async () => {
   const unknown = { Source: 'WebAPI', KYCReceipt: null, ImageLinks: { id_card_image: 'x' }, Retries: 2 };
 
   for (const result of await resultsOf({ ResultText: 'x', ...unknown })) expect(result.extra).toEqual(unknown);
 });
 
-test('jobs.status() keeps the ID numbers that have no member of their own in extra', async () => {
+test('jobs.status() keeps the ID numbers that have no field of their own in extra', async () => {
   const [result, entry] = await resultsOf({ IDNumber: '00012345', SecondaryIDNumber: '00067890' });
 
   expect(result.extra).toEqual({ IDNumber: '00012345', SecondaryIDNumber: '00067890' });
@@ -654,7 +654,7 @@ test('jobs.status() passes result types and codes it has never heard of', async 
   }
 });
 
-test('members named __proto__, constructor and then touch no prototype and break no awaiting', async () => {
+test('fields named __proto__, constructor and then touch no prototype and break no awaiting', async () => {
   const odd = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"then":"later"';
   const params = `{"user_id":"${job.userId}","__proto__":{"polluted":"yes"},"constructor":"c","then":"later"}`;
   const record = `{"ResultText":"x","Actions":{"__proto__":"x","then":"later"},"PartnerParams":${params},${odd}}`;
@@ -681,7 +681,7 @@ test('members named __proto__, constructor and then touch no prototype and break
   expect('polluted' in {}).toBe(false);
 });
 
-test('what stands under __proto__ stands for no member', async () => {
+test('what stands under __proto__ stands for no field', async () => {
   const undecided = raw('"job_complete":true,"__proto__":{"job_success":true}');
   const unknown = raw('"__proto__":{"job_complete":true,"job_success":true}');
 

@@ -6,7 +6,7 @@ import { createCountingClock } from '../support/counting-clock.js';
 import { partnerId, sign } from '../support/fake-fetch.js';
 import { createImmediateSigner } from '../support/immediate-signer.js';
 
-/** What the service knows of a job: pending until it is due, or an answer of another kind. */
+/** What the service knows of a job: pending until it is due, or a response of another kind. */
 type Course =
   | { readonly completeAt: number; readonly success?: boolean }
   | { readonly answer: () => object | Response };

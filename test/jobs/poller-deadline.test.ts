@@ -106,7 +106,7 @@ test('an infinite deadline waits for days', async () => {
   expect((await waited).state).toBe('succeeded');
 });
 
-test('a wait in which no poll was answered has no last status', async () => {
+test('a wait in which no poll got a response has no last status', async () => {
   const { client, clock, job, fail, polledAt } = start();
   fail({ kind: 'network' }, 99);
 

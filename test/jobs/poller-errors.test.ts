@@ -118,7 +118,7 @@ test.each<[string, object, string]>([
   ['whose completion is text', { job_complete: 'yes', job_success: true }, 'shape'],
   ['that is complete without a verdict', { job_complete: true, code: '2302' }, 'shape'],
   ['of another job', { job_complete: true, job_success: true, job_id: 'another' }, 'mismatch'],
-])('a signed answer %s ends a wait at once, and never makes a status', async (_what, record, expected) => {
+])('a signed response %s ends a wait at once, and never makes a status', async (_what, record, expected) => {
   const { client, clock, polls, job } = answering(() => record);
 
   const failed = rejection(client.jobs.waitForCompletion(job));
@@ -130,7 +130,7 @@ test.each<[string, object, string]>([
   expect(polls).toHaveLength(1);
 });
 
-test('an answer that is too large ends a wait at once', async () => {
+test('a response that is too large ends a wait at once', async () => {
   const { client, clock, job, polledAt } = start({ maxResponseBytes: 10 });
 
   const failed = rejection(client.jobs.waitForCompletion(job));
@@ -172,8 +172,8 @@ test.each([
 
 const transient: readonly [string, MockFault, new (...given: never[]) => Error][] = [
   ['a reset connection', { kind: 'network' }, HostedConnectionError],
-  ['an answer that breaks off', { kind: 'truncate' }, HostedConnectionError],
-  ['no answer in time', { kind: 'stall' }, HostedTimeoutError],
+  ['a response that breaks off', { kind: 'truncate' }, HostedConnectionError],
+  ['no response in time', { kind: 'stall' }, HostedTimeoutError],
   ['status 408', { kind: 'status', status: 408 }, HostedTimeoutError],
   ['status 429', { kind: 'status', status: 429 }, HostedRateLimitError],
   ['status 500', { kind: 'status', status: 500 }, HostedServerError],
@@ -222,7 +222,7 @@ test('of four different transient errors in a row the fourth ends a wait', async
   expect(await failed).toMatchObject({ code: 'server', status: 504 });
 });
 
-test('an answer in between begins the count of transient errors anew', async () => {
+test('a response in between begins the count of transient errors anew', async () => {
   const { client, clock, job, complete, fail, polledAt } = start();
 
   const waited = client.jobs.waitForCompletion(job, { ...steady, backoffFactor: 1 });
@@ -327,7 +327,7 @@ test('code 2304 ends a wait at once when the job was seen before, though the gra
   expect(polledAt()).toEqual([0, 2_000]);
 });
 
-test('code 2304 is borne within the grace however often it comes, and among transient errors', async () => {
+test('code 2304 is tolerated within the grace however often it comes, and among transient errors', async () => {
   const { client, clock, sandbox, fail, polledAt } = start();
   const options = { ...steady, minDelayMs: 1_000, backoffFactor: 1, maxConsecutiveErrors: 1 };
 

@@ -8,7 +8,7 @@ import { late, type OnPoll, type Poll, start, steady } from './started-job.js';
 
 failOnStrayRejections();
 
-test('onPoll is told of every poll what came of it and when the next one is', async () => {
+test('onPoll is called for every poll with what came of it and when the next one is', async () => {
   const { client, clock, job, complete, fail } = start();
   const told: Poll[] = [];
 
@@ -34,7 +34,7 @@ test('onPoll is told of every poll what came of it and when the next one is', as
   ]);
 });
 
-test('onPoll is told of the error that ends a wait, with no next poll', async () => {
+test('onPoll is called with the error that ends a wait, with no next poll', async () => {
   const { client, clock, job, fail } = start();
   const told: Poll[] = [];
   fail({ kind: 'bad-signature' });
@@ -45,7 +45,7 @@ test('onPoll is told of the error that ends a wait, with no next poll', async ()
   expect(told).toEqual([{ job, attempt: 1, elapsedMs: 0, nextDelayMs: null, status: null, error: await failed }]);
 });
 
-test('onPoll is told of the poll at the deadline as the last one', async () => {
+test('onPoll is called with the poll at the deadline as the last one', async () => {
   const { client, clock, job } = start();
   const told: Poll[] = [];
 
@@ -106,7 +106,7 @@ test('onPoll is told which of many jobs was polled, in an object of its own', as
   expect(told.map((poll) => poll.job)).toEqual([job, other, job, other]);
 });
 
-test('poll events tell of every poll of a wait, under one call id', async () => {
+test('poll events report every poll of a wait, under one call id', async () => {
   const { client, clock, job, complete, fail, events } = start();
 
   const waited = client.jobs.waitForCompletion(job, steady);

@@ -88,7 +88,7 @@ test('an abort during the fetch of a poll rejects with the reason itself, in the
   expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
 });
 
-test('an abort is no poll: neither onPoll nor a poll event tells of it', async () => {
+test('an abort is no poll: neither onPoll nor a poll event reports it', async () => {
   const { client, clock, job, fail, events } = start();
   const controller = new AbortController();
   const told: Poll[] = [];
@@ -180,7 +180,7 @@ test('an abort during the wait for Retry-After rejects with the reason itself, i
   expect(sleeping()).toBe(0);
 });
 
-test('an abort while whoever watches reads a status rejects the next step with the reason itself', async () => {
+test('an abort while the caller who watches reads a status rejects the next step with the reason itself', async () => {
   const { client, clock, job, polledAt } = start();
   const controller = new AbortController();
   const watch = client.jobs.watch(job, { ...steady, signal: controller.signal })[Symbol.asyncIterator]();
@@ -194,7 +194,7 @@ test('an abort while whoever watches reads a status rejects the next step with t
   expect(polledAt()).toEqual([0]);
 });
 
-test('an abort after whoever watches has let the next poll fall due rejects with the reason itself', async () => {
+test('an abort after the caller who watches has let the next poll fall due rejects with the reason itself', async () => {
   const { client, clock, job, polledAt } = start();
   const controller = new AbortController();
   const watch = client.jobs.watch(job, { ...steady, signal: controller.signal })[Symbol.asyncIterator]();

@@ -300,7 +300,7 @@ test.each([0, 2, 5])('a poll is never repeated by itself, whatever maxRetries sa
   expect(events.filter(({ type }) => type === 'retry')).toEqual([]);
 });
 
-test('a slow answer does not shorten the delay after it', async () => {
+test('a slow response does not shorten the delay after it', async () => {
   const clock = createTestClock();
   const startedAt = clock.now();
   const { fetch, sandbox } = createMockService({ clock, latencyMs: 1_000 });
@@ -315,7 +315,7 @@ test('a slow answer does not shorten the delay after it', async () => {
   expect(sandbox.requests.map(({ at }) => at - startedAt)).toEqual([0, 3_000, 7_000, 12_500, 14_000]);
 });
 
-test('whoever reads a watch slowly does not shift its schedule', async () => {
+test('a caller who reads a watch slowly does not shift its schedule', async () => {
   const { client, clock, job, polledAt } = start();
 
   const watched = rejection(
@@ -329,7 +329,7 @@ test('whoever reads a watch slowly does not shift its schedule', async () => {
   expect(polledAt()).toEqual([0, 2_000, 5_000, 9_500, 16_250]);
 });
 
-test('whoever reads a watch more slowly than it polls gets the next status at once, and no burst after it', async () => {
+test('a caller who reads a watch more slowly than it polls gets the next status at once, and no burst after it', async () => {
   const { client, clock, job, polledAt } = start();
   const sleep = vi.spyOn(clock, 'sleep');
   const watch = client.jobs.watch(job, { ...steady, minDelayMs: 1_000, backoffFactor: 1 })[Symbol.asyncIterator]();

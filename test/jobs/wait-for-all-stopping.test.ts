@@ -11,7 +11,7 @@ const reason = { why: 'the user left' };
 
 failOnStrayRejections();
 
-test('break ends a wait for many: nothing more is sent, nothing sleeps, and the source is told', async () => {
+test('break ends a wait for many: nothing more is sent, nothing sleeps, and the source is ended', async () => {
   const { client, clock, job, polls, asleep } = start();
   const { signal } = new AbortController();
   const jobs = [job('first', { completeAt: 0 }), ...Array.from({ length: 30 }, (_, index) => job(`job-${index}`))];
@@ -46,7 +46,7 @@ test('break ends the requests that are in flight', async () => {
   expect(asleep()).toBe(0);
 });
 
-test('an error of whoever reads ends the wait and passes through', async () => {
+test('an error of a caller who reads ends the wait and passes through', async () => {
   const { client, clock, job, polls, asleep } = start();
   const ofTheReader = new Error('of the reader');
   const { iterable, calls } = source([job('first', { completeAt: 0 }), job('second')]);
@@ -281,7 +281,7 @@ test('an abort tells the source, and waits for nothing it does', async () => {
   expect(polls).toHaveLength(2);
 });
 
-test('an abort ends the requests in flight though nobody waits for a result', async () => {
+test('an abort ends the requests in flight though no caller waits for a result', async () => {
   const { client, clock, job, polls, inFlight, asleep } = start({ latencyMs: 1_000 });
   const controller = new AbortController();
   const jobs = [job('first', { completeAt: 0 }), ...Array.from({ length: 9 }, (_, index) => job(`job-${index}`))];
@@ -301,7 +301,7 @@ test('an abort ends the requests in flight though nobody waits for a result', as
   expect(await rejection(waiting.next())).toBe(reason);
 });
 
-test('an abort between polls ends all sleep though nobody waits for a result', async () => {
+test('an abort between polls ends all sleep though no caller waits for a result', async () => {
   const { client, clock, job, asleep } = start();
   const controller = new AbortController();
   const { signal } = controller;
@@ -332,7 +332,7 @@ test('an abort at the very moment a poll falls due rejects with the reason itsel
   expect([polls.length, asleep()]).toEqual([1, 0]);
 });
 
-test('once all jobs have ended the signal is let go, though nobody reads on', async () => {
+test('once all jobs have ended the signal is let go, though no caller reads on', async () => {
   const { client, clock, job } = start();
   const { signal } = new AbortController();
   const jobs = [job('one', { completeAt: 0 }), job('two', { completeAt: 0 })];

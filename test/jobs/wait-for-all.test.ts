@@ -198,7 +198,7 @@ test('every job of waitForAll() has the initial delay, counted from its admissio
   expect([polledAt('one'), polledAt('two')]).toEqual([[7_000], [10_000]]);
 });
 
-test('waitForAll() asks for what it is to ask for, tells onPoll, and gives each job poll events of its own', async () => {
+test('waitForAll() asks for what it is to ask for, calls onPoll, and gives each job poll events of its own', async () => {
   const { client, clock, job, events } = start();
   const told: number[] = [];
   const jobs = [job('one', { completeAt: 1_000 }), job('two', { completeAt: 1_000 })];

@@ -23,10 +23,10 @@ const create = (answer: Reply) => clientOf(answer).client.links.create(newLink);
 const update = (answer: Reply) => clientOf(answer).client.links.update(refId, { idTypes: [] });
 const list = (answer: Reply) => clientOf(answer).client.links.list();
 
-/** An answer as it is written, where an object of ours could not say it. */
+/** A response as it is written, where an object of ours could not say it. */
 const raw = (text: string) => new Response(text, { headers: { 'content-type': 'application/json' } });
 
-/** The refusal of an answer for its shape. */
+/** The refusal of a response for its shape. */
 async function misshapen(promise: Promise<unknown>): Promise<HostedResponseError> {
   const error = await rejection(promise);
   if (!(error instanceof HostedResponseError)) throw error;
@@ -71,18 +71,18 @@ const spellings = [
 
 // Whole records
 
-test.each(spellings)('links.get() reads every member of a link in the %s spelling', async (_spelling, record) => {
+test.each(spellings)('links.get() reads every field of a link in the %s spelling', async (_spelling, record) => {
   expect(await get(record, linkRefId)).toEqual(fullLink);
 });
 
-test.each(spellings)('links.list() reads every member of a link in the %s spelling', async (_spelling, record) => {
+test.each(spellings)('links.list() reads every field of a link in the %s spelling', async (_spelling, record) => {
   const page = await list({ links: [record], meta: oneMeta });
 
   expect(page.links).toEqual([fullLink]);
   expect(page.meta).toEqual(oneMeta);
 });
 
-test.each(spellings)('links.update() reads its answer in the %s spelling', async (_spelling, record) => {
+test.each(spellings)('links.update() reads its response in the %s spelling', async (_spelling, record) => {
   const { link_url, ref_id, id_types } = record;
   const disabled_at = '2026-01-02T03:00:00+00:00';
 
@@ -97,7 +97,7 @@ test.each(spellings)('links.update() reads its answer in the %s spelling', async
   });
 });
 
-test('links.get() reads members that are missing as nothing', async () => {
+test('links.get() reads fields that are missing as nothing', async () => {
   expect(await get(minimal)).toEqual({
     url,
     linkId: refId,
@@ -179,7 +179,7 @@ test('links.get() reads a numeric id as its digits', async () => {
   expect(await get({ link_url: url, ref_id: 123456 }, '123456')).toMatchObject({ refId: '123456', linkId: '123456' });
 });
 
-test('links.update() gives the id that was asked for where the answer has none', async () => {
+test('links.update() gives the id that was asked for where the response has none', async () => {
   expect((await update({ link_url: url })).refId).toBe(refId);
 });
 
@@ -390,7 +390,7 @@ test.each<[string, object]>([
   ['has none', {}],
   ['has null', { disabled_at: null }],
   ['has an empty one', { disabled_at: '' }],
-])('links.disable() rejects where disabled_at shows no effect: the answer %s', async (_case, members) => {
+])('links.disable() rejects where disabled_at shows no effect: the response %s', async (_case, members) => {
   const error = await rejection(clientOf({ ...minimal, ...members }).client.links.disable(refId));
 
   expect(error).toBeInstanceOf(HostedResponseError);
@@ -464,7 +464,7 @@ const addresses = [
   ['logo_url', 'logoUrl'],
 ] as const;
 
-test.each(addresses)('links.get() reads "%s" where it is an http(s) address', async (member, clean) => {
+test.each(addresses)('links.get() reads "%s" where it is an http(s) URL', async (member, clean) => {
   const link = await getWith({ [member]: 'http://partner.example/a' });
 
   expect(link[clean]).toBe('http://partner.example/a');
@@ -520,7 +520,7 @@ test.each(addresses)('links.list() reads "%s" of each link, whatever the link be
 const noUrl = (path: string) => ({ path, message: 'must be an http(s) URL' });
 const noId = (path = 'ref_id') => ({ path, message: 'must be there' });
 
-test('links refuse an answer without id and address, naming both', async () => {
+test('links refuse a response without id and URL, naming both', async () => {
   const empty = { name: 'Onboarding' };
 
   expect((await misshapen(create(empty))).issues).toEqual([noUrl('link'), noId()]);
@@ -533,7 +533,7 @@ test('links refuse an answer without id and address, naming both', async () => {
   ]);
 });
 
-test('links refuse an answer without an id', async () => {
+test('links refuse a response without an id', async () => {
   const record = { link_url: url, ref_id: '', link_id: null };
 
   expect((await misshapen(create(record))).issues).toEqual([noId()]);
@@ -543,7 +543,7 @@ test('links refuse an answer without an id', async () => {
   ]);
 });
 
-test('links refuse an answer without an address', async () => {
+test('links refuse a response without a URL', async () => {
   const record = { ref_id: refId, link: '', link_url: null };
 
   expect((await misshapen(create(record))).issues).toEqual([noUrl('link')]);
@@ -554,7 +554,7 @@ test('links refuse an answer without an address', async () => {
   ]);
 });
 
-test('links.list() refuses an answer without a list of links', async () => {
+test('links.list() refuses a response without a list of links', async () => {
   expect(pathsOf(await misshapen(list({ meta: oneMeta })))).toEqual(['links']);
   expect(pathsOf(await misshapen(list({ links: minimal, meta: oneMeta })))).toEqual(['links']);
 });
@@ -591,7 +591,7 @@ test.each<[string, object]>([
 
 // What nobody named
 
-test('links.get() keeps members it does not know in extra, as they came', async () => {
+test('links.get() keeps fields it does not know in extra, as they came', async () => {
   const unknown = {
     partner_params: { order: 4711, tags: ['a', 'b'] },
     redirect_url: 'https://partner.example/done',
@@ -602,7 +602,7 @@ test('links.get() keeps members it does not know in extra, as they came', async 
   expect((await getWith(unknown)).extra).toEqual(unknown);
 });
 
-test('links.list() keeps members it does not know in the extra of each link', async () => {
+test('links.list() keeps fields it does not know in the extra of each link', async () => {
   const page = await list({ links: [{ ...minimal, flow: 'a' }, minimal], meta: { ...oneMeta, pages: 'many' } });
 
   expect(page.links.map(({ extra }) => extra)).toEqual([{ flow: 'a' }, {}]);
@@ -631,7 +631,7 @@ test('links.get() passes ID types it has never heard of', async () => {
   ]);
 });
 
-test('links read members of an ID type that are missing or null as empty texts', async () => {
+test('links read fields of an ID type that are missing or null as empty texts', async () => {
   const id_types = [{}, { country: null, id_type: null, verification_method: null }, { country: 'NG' }];
   const none = { country: '', idType: '', verificationMethod: '' };
   const expected = [none, none, { ...none, country: 'NG' }];
@@ -645,7 +645,7 @@ test.each([[undefined], [null], [[]]])('links read id_types %j as an empty list'
   expect((await update({ ...minimal, id_types })).idTypes).toEqual([]);
 });
 
-test('members named __proto__, constructor and then touch no prototype and break no awaiting', async () => {
+test('fields named __proto__, constructor and then touch no prototype and break no awaiting', async () => {
   const link = await get(
     raw(`{"link_url":"${url}","ref_id":"${refId}","__proto__":{"polluted":true,"disabled_at":"2026-01-01T00:00:00Z"},
       "constructor":{"prototype":{"polluted":true}},"then":"later","id_types":[{"country":"NG","id_type":"BVN",
@@ -661,7 +661,7 @@ test('members named __proto__, constructor and then touch no prototype and break
   }
 });
 
-test('links.get() and list() keep no member named __proto__ in extra', async () => {
+test('links.get() and list() keep no field named __proto__ in extra', async () => {
   const record = `{"link_url":"${url}","ref_id":"${refId}","flow":"a","__proto__":{"polluted":true}}`;
 
   const got = await get(raw(record));
@@ -670,14 +670,14 @@ test('links.get() and list() keep no member named __proto__ in extra', async () 
   for (const link of [got, listed]) expect(Object.getOwnPropertyNames(link?.extra)).toEqual(['flow']);
 });
 
-test('what stands under __proto__ stands for no member', async () => {
+test('what stands under __proto__ stands for no field', async () => {
   const hidden = raw(`{"__proto__":{"link_url":"${url}","link":"${url}","ref_id":"${refId}","link_id":"${refId}"}}`);
 
   expect(pathsOf(await misshapen(get(hidden)))).toEqual(['link_url', 'ref_id']);
   expect(pathsOf(await misshapen(create(hidden)))).toEqual(['link', 'ref_id']);
 });
 
-test('links.create() and list() await answers with a member named then', async () => {
+test('links.create() and list() await responses with a field named then', async () => {
   const record = `"link":"${url}","ref_id":"${refId}","then":"later"`;
   const page = `{"links":[{${record}}],"meta":${JSON.stringify(oneMeta)},"then":"later"}`;
 
@@ -685,7 +685,7 @@ test('links.create() and list() await answers with a member named then', async (
   expect((await list(raw(page))).links).toHaveLength(1);
 });
 
-test('links.get() keeps no signature in extra when the answer hands our request back', async () => {
+test('links.get() keeps no signature in extra when the response hands our request back', async () => {
   const { client } = clientOf(({ body }) =>
     Response.json({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1', more: 'kept', ...body }),
   );

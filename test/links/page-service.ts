@@ -45,7 +45,7 @@ export function serve(pager: Pager, options: Partial<HostedClientOptions> = {}, 
     asked: () => sent.map(({ body }) => body.page),
     inFlight: () => inFlight,
     mostInFlight: () => mostInFlight,
-    /** Lets everything run that does not wait for time or for an answer. */
+    /** Lets everything run that does not wait for time or for a response. */
     settle: () => clock.advance(0),
   };
 }
@@ -113,7 +113,7 @@ export function whereStuck(error: unknown): string | null {
 
 export const reason = { why: 'the user left' };
 
-/** A list of pages whose answers come when they are let go. */
+/** A list of pages whose responses come when they are let go. */
 export function held(pages: readonly (readonly string[])[], base = 1) {
   const gates = pages.map(() => deferred());
   const release = (...numbers: readonly number[]) => {

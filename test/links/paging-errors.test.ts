@@ -29,7 +29,7 @@ test.each<[string, unknown, string]>([
   ['maxPages of 0.5', { maxPages: 0.5 }, 'maxPages'],
   ['a timeoutMs of 0', { timeoutMs: 0 }, 'timeoutMs'],
   ['a signal that is none', { signal: {} }, 'signal'],
-  ['an unknown member', { pageSize: 50 }, 'pageSize'],
+  ['an unknown property', { pageSize: 50 }, 'pageSize'],
 ])('links.list() with %s rejects, however it is used, and sends nothing', async (_what, options, path) => {
   const { client, sent, settle } = serve(book(names(5)));
   const list = () => client.links.list(options as ListOptions);
@@ -82,7 +82,7 @@ test('links.list() names every bad option at once', async () => {
   ]);
 });
 
-test('a list that nobody awaits or iterates leaves no unhandled rejection, bad options or not', async () => {
+test('a list that no caller awaits or iterates leaves no unhandled rejection, bad options or not', async () => {
   const { client, sent, settle } = serve(book(names(5)));
 
   client.links.list({ page: -1 });

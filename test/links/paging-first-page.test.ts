@@ -8,7 +8,7 @@ import { book, expectStuck, names, refsOf, serve, walk, wirePage } from './page-
 
 failOnStrayRejections();
 
-test.each([0, 1])('the number of the first page, %d, is learnt from the first answer', async (base) => {
+test.each([0, 1])('the number of the first page, %d, is learnt from the first response', async (base) => {
   const { client, asked } = serve(book(names(5), { base }));
 
   const { refs, error } = await walk(client.links.list());
@@ -67,7 +67,7 @@ test('a walk from a page 0 goes on past the last page, as it does not know that 
   expect(asked()).toEqual([0, 1, 2, 3]);
 });
 
-test('a page 0 that a list from 1 on answers with its first page ends the walk loudly', async () => {
+test('a page 0 that a list from 1 on responds to with its first page ends the walk loudly', async () => {
   const { client, asked } = serve((page = 1) => book(names(5))(Math.max(page, 1), 0));
 
   const { refs, error } = await walk(client.links.list({ page: 0 }));
@@ -77,7 +77,7 @@ test('a page 0 that a list from 1 on answers with its first page ends the walk l
   expect(asked()).toEqual([0]);
 });
 
-test('a page 0 that a list from 1 on answers with nothing is followed by the whole list', async () => {
+test('a page 0 that a list from 1 on responds to with nothing is followed by the whole list', async () => {
   const { client } = serve((page = 1) => (page === 0 ? wirePage([], 0, 3) : book(names(5))(page, 0)));
 
   const { refs, error } = await walk(client.links.list({ page: 0 }));

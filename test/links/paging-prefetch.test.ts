@@ -63,7 +63,7 @@ test.each([1, 3, 16])(
   },
 );
 
-test('pages that were fetched ahead come in order, whatever order their answers come in', async () => {
+test('pages that were fetched ahead come in order, whatever order their responses come in', async () => {
   const { pager, release } = held(sixPages);
   const { client, settle } = serve(pager);
   const seen: string[] = [];

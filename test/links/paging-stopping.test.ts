@@ -24,7 +24,7 @@ test('break sends nothing more', async () => {
   expect(asked()).toEqual([undefined, 2]);
 });
 
-test('break ends the requests of pages that are on their way, though they are never answered', async () => {
+test('break ends the requests of pages that are on their way, though they never get a response', async () => {
   const { pager, release } = held(sixPages);
   const { client, sent, asked, inFlight, settle } = serve(pager);
   release(1);
@@ -40,7 +40,7 @@ test('break ends the requests of pages that are on their way, though they are ne
   expect(inFlight()).toBe(0);
 });
 
-test('an error of whoever reads a list ends its requests and passes through', async () => {
+test('an error of a caller who reads a list ends its requests and passes through', async () => {
   const { pager, release } = held(sixPages);
   const { client, inFlight, asked, settle } = serve(pager);
   const mistake = new Error('of the reader');
@@ -103,7 +103,7 @@ test('return() while a page is awaited that never comes ends its request at once
   expect(inFlight()).toBe(0);
 });
 
-test('return() while the first page is awaited does not wait for it, and leaves it to whoever awaits the list', async () => {
+test('return() while the first page is awaited does not wait for it, and leaves it to the caller who awaits the list', async () => {
   const { pager, release } = held(sixPages);
   const { client, asked, settle } = serve(pager);
   const list = client.links.list({ prefetch: 2 });
@@ -244,7 +244,7 @@ test('an abort with pages on their way rejects with the reason itself and ends t
   expect(inFlight()).toBe(0);
 });
 
-test('an abort ends pages on their way though nobody waits for one', async () => {
+test('an abort ends pages on their way though no caller waits for one', async () => {
   const { pager, release } = held(sixPages);
   const { client, sent, inFlight, settle } = serve(pager);
   const controller = new AbortController();

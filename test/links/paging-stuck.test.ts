@@ -59,7 +59,7 @@ test.each([2, 7, 1e15])('a first page with the number %d ends the walk loudly', 
   expect(asked()).toEqual([undefined, undefined]);
 });
 
-test('a service that answers with its first page whatever it is asked ends a walk from the middle loudly', async () => {
+test('a service that responds with its first page whatever it is asked ends a walk from the middle loudly', async () => {
   const { client, asked } = serve(() => wirePage(['a', 'b'], 1, 5));
 
   const { refs, error } = await walk(client.links.list({ page: 3 }));
@@ -102,7 +102,7 @@ test('a service that ignores the page and mixes its links ends loudly', async ()
   expect(sent).toHaveLength(3);
 });
 
-test('a service that answers beyond its end with its last page ends loudly after the good ones', async () => {
+test('a service that responds beyond its end with its last page ends loudly after the good ones', async () => {
   const { client, sent } = serve((page = 1) =>
     wirePage(
       names(6)
@@ -159,7 +159,7 @@ test.each(stuckServices)('what ends a walk loudly says: "%s" %s', async (path, m
   });
 });
 
-test('what ends a walk loudly says where the answer is wrong, and keeps the answer behind a method', async () => {
+test('what ends a walk loudly says where the response is wrong, and keeps the response behind a method', async () => {
   const { client } = serve(() => wirePage(['secret-ref'], 1, 5));
 
   const { error } = await walk(client.links.list());

@@ -38,7 +38,7 @@ test('meta as text counts as numbers', async () => {
 });
 
 test.each(['', 'many', '-1', '1e3', '2.5', -1, 2.5, null, undefined, true, [], {}, 1e16])(
-  'a number of pages that is %j is an answer of the wrong shape',
+  'a number of pages that is %j is a response of the wrong shape',
   async (totalPages) => {
     const { client, sent } = serve(() => wirePage(['a'], 1, totalPages));
 
@@ -145,7 +145,7 @@ test.each([
   [11, 'at the beginning', [], '', 'links'],
   [10, 'in the middle', [['a']], 'ab', null],
   [11, 'in the middle', [['a']], 'a', 'links'],
-])('of %d empty pages in a row %s, ten are borne', async (count, _where, first, expected, path) => {
+])('of %d empty pages in a row %s, ten are tolerated', async (count, _where, first, expected, path) => {
   const empty = Array.from({ length: count }, () => []);
   const { client } = serve(shelf([...first, ...empty, ['b']]));
 

@@ -129,7 +129,7 @@ describe('many at once', { timeout: 60_000 }, () => {
     expect(linkRequests).toBe(200);
   });
 
-  test('beyond the ten in flight 1,000 wait for ten seconds at most, and the others are answered 503 at once', async () => {
+  test('beyond the ten in flight 1,000 wait for ten seconds at most, and the others get 503 at once', async () => {
     const clock = createTestClock(now);
     const { client, sent } = clientOf(() => new Promise<Response>(() => undefined), { clock });
     const { errors, onError } = recordErrors();

@@ -182,7 +182,7 @@ test.each<[string, () => Response]>([
   ['status 503', () => Response.json({}, { status: 503, headers: { 'retry-after': '0' } })],
   ['status 408', () => Response.json({}, { status: 408 })],
   ['HTML', () => new Response('<html>')],
-])('1,000 creates whose answers are lost to %s make exactly 1,000 requests', async (_what, lost) => {
+])('1,000 creates whose responses are lost to %s make exactly 1,000 requests', async (_what, lost) => {
   const { client, requests } = outage({ maxRetries: 10 }, lost);
 
   const made = await requests(1_000, () => create.call(client));
@@ -190,7 +190,7 @@ test.each<[string, () => Response]>([
   expect(made).toBe(1_000);
 });
 
-test('1,000 creates whose answers never come make exactly 1,000 requests', async () => {
+test('1,000 creates whose responses never come make exactly 1,000 requests', async () => {
   const clock = manualClock();
   const never: Reply = () => new Promise<Response>(() => undefined);
   const { client, sent, arrived } = clientOf(never, { clock, timeoutMs: 5_000, maxRetries: 10 });

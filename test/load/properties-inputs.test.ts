@@ -158,7 +158,7 @@ test.each(givenInputs)(
       }
       ends.sent += 1;
       for (const request of sent) expectOwn(request);
-      // The answer may be about another link or job than the one asked for.
+      // The response may be about another link or job than the one asked for.
       if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(HostedError);
     });
 

@@ -147,7 +147,7 @@ function inPieces(bytes: Uint8Array, { size, breaksAt }: { size: number; breaksA
 }
 
 test.each(operations)(
-  'any bytes as an answer to $name give a value or a HostedError, and nothing else comes of them',
+  'any bytes as a response to $name give a value or a HostedError, and nothing else comes of them',
   async ({ name, call }) => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown) => unhandled.push(reason);

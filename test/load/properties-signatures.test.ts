@@ -67,14 +67,14 @@ test('a signed request always verifies by node:crypto, and never with one bit of
       const timestamp = String(body.timestamp);
       const signature = String(body.signature ?? body.sec_key);
       const bytes = Buffer.from(signature, 'base64');
-      const isBelieved = async (text: string, input: { timestamp: string; partnerId: string }) => {
+      const isTrusted = async (text: string, input: { timestamp: string; partnerId: string }) => {
         const ours = await signer.verify(text, input);
         const theirs = verifies(Buffer.from(text, 'base64'), `${input.timestamp}${input.partnerId}sid_request`);
         return [ours, theirs];
       };
 
       expect(body.partner_id).toBe(partner);
-      expect(await isBelieved(signature, { timestamp, partnerId: partner })).toEqual([true, true]);
+      expect(await isTrusted(signature, { timestamp, partnerId: partner })).toEqual([true, true]);
 
       const otherTimestamp = withBitChanged(timestamp, number);
       const otherPartner = withBitChanged(partner, number);
@@ -83,12 +83,12 @@ test('a signed request always verifies by node:crypto, and never with one bit of
       otherBytes[spot] = (bytes[spot] ?? 0) ^ (1 << (number % 8));
       const otherSignature = otherBytes.toString('base64');
       if (otherTimestamp !== null) {
-        expect(await isBelieved(signature, { timestamp: otherTimestamp, partnerId: partner })).toEqual([false, false]);
+        expect(await isTrusted(signature, { timestamp: otherTimestamp, partnerId: partner })).toEqual([false, false]);
       }
       if (otherPartner !== null) {
-        expect(await isBelieved(signature, { timestamp, partnerId: otherPartner })).toEqual([false, false]);
+        expect(await isTrusted(signature, { timestamp, partnerId: otherPartner })).toEqual([false, false]);
       }
-      expect(await isBelieved(otherSignature, { timestamp, partnerId: partner })).toEqual([false, false]);
+      expect(await isTrusted(otherSignature, { timestamp, partnerId: partner })).toEqual([false, false]);
       const otherText = withBitChanged(signature, number);
       if (otherText !== null) expect(await signer.verify(otherText, { timestamp, partnerId: partner })).toBe(false);
     },
@@ -97,7 +97,7 @@ test('a signed request always verifies by node:crypto, and never with one bit of
   await fc.assert(property, runs(250));
 }, 60_000);
 
-test('a signed job status is believed, and never with one bit of timestamp, partner or signature changed', async () => {
+test('a signed job status is trusted, and never with one bit of timestamp, partner or signature changed', async () => {
   const property = fc.asyncProperty(fc.nat(), fc.constantFrom('sec_key', 'signature'), async (number, member) => {
     const answer = signed({ job_complete: true, job_success: true, job_id: 'job-1' }, { member });
     const changed = (name: string) => ({ ...answer, [name]: withBitChanged(String(answer[name]), number) ?? 'x' });

@@ -126,7 +126,7 @@ test.concurrent.each(operations)(
   },
 );
 
-test.concurrent.each(operations)('$name counts as sent when a TLS greeting finds no answer', async (operation) => {
+test.concurrent.each(operations)('$name counts as sent when a TLS greeting finds no response', async (operation) => {
   const server = await serving(() => undefined);
   const { client } = clientAt(server.origin.replace('http:', 'https:'), { maxRetries: 0, timeoutMs: 250 });
 
@@ -137,7 +137,7 @@ test.concurrent.each(operations)('$name counts as sent when a TLS greeting finds
   expect(server.requests).toEqual([]);
 });
 
-// Answers that fail ---------------------------------------------------------
+// Responses that fail ---------------------------------------------------------
 
 interface Fault {
   readonly what: string;
@@ -377,7 +377,7 @@ test.concurrent.each(operations)(
   },
 );
 
-// Answers that are accepted -------------------------------------------------
+// Responses that are accepted -------------------------------------------------
 
 const accepted: readonly [string, Answer][] = [
   ['of another content type', ({ socket }, op) => socket.write(whole(200, good(op), { 'content-type': 'text/html' }))],
@@ -407,7 +407,7 @@ test.concurrent.each(
   accepted.flatMap(([what, answer]) =>
     operations.map((operation) => ({ name: operation.name, what, answer, operation })),
   ),
-)('$name accepts an answer $what', async ({ operation, answer }) => {
+)('$name accepts a response $what', async ({ operation, answer }) => {
   const server = await serving((exchange) => answer(exchange, operation));
   const { client } = clientAt(server.origin);
 
@@ -565,7 +565,7 @@ test.concurrent.each(operations)(
     });
     const { client } = clientAt(server.origin);
     await operation.call(client);
-    // The platform has a connection free again in the turn after its answer.
+    // The platform has a connection free again in the turn after its response.
     await new Promise(setImmediate);
 
     const second = await operation
@@ -585,7 +585,7 @@ test.concurrent.each(operations)(
 );
 
 test.concurrent.each(operations)(
-  '$name after an answer that closes its connection makes a new one',
+  '$name after a response that closes its connection makes a new one',
   async (operation) => {
     const server = await serving(({ socket }) =>
       socket.end(whole(200, good(operation), { ...json, connection: 'close' })),
@@ -600,7 +600,7 @@ test.concurrent.each(operations)(
   },
 );
 
-test('links.create() whose answer is lost tells how to look for the link, on any way of losing it', async () => {
+test('links.create() whose response is lost says how to look for the link, on any way of losing it', async () => {
   const lost = faults.filter(({ repeated, timeoutMs }) => repeated && timeoutMs !== 1_200);
 
   for (const fault of lost) {
@@ -612,7 +612,7 @@ test('links.create() whose answer is lost tells how to look for the link, on any
 });
 
 // What ends by its limit takes 1.5 s each; a busy machine needs most of it for 50 MB that are compressed.
-test('one client bears every fault in turn, and then works', { timeout: 60_000 }, async () => {
+test('one client tolerates every fault in turn, and then works', { timeout: 60_000 }, async () => {
   let fault = 0;
   const quick = faults.filter(({ timeoutMs }) => timeoutMs !== 1_200);
   const server = await serving((exchange) => {

@@ -159,7 +159,7 @@ test('polls that are always due leave every other request to new jobs', async ()
   expect(firstAnswers).toEqual(Array(10).fill(1_000));
 });
 
-test('whoever reads results slowly does not stop the polling of others', async () => {
+test('a caller who reads results slowly does not stop the polling of others', async () => {
   const { client, clock, job, polledAt } = start();
   const jobs = [
     job('first', { completeAt: 0 }),

@@ -203,7 +203,7 @@ describe.each(Object.entries(starts).filter(([name]) => !/^Fastify, which parses
   },
 );
 
-test('a body that was read before, and not kept, ends in 503, and onError is told', async () => {
+test('a body that was read before, and not kept, ends in 503, and onError is called', async () => {
   const app = express();
   app.use((request, _response, next) => {
     request.on('data', () => undefined).on('end', () => next());

@@ -112,7 +112,7 @@ describe('while all goes well', () => {
 });
 
 describe('creating', () => {
-  test('a retry by hand makes two links of a lost answer, the client one', async () => {
+  test('a retry by hand makes two links of a lost response, the client one', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     service.sandbox.failNext('links.create', { kind: 'truncate' });
 
@@ -147,7 +147,7 @@ describe('creating', () => {
     expect(String(await rejection(client.links.create(newLink)))).not.toContain('Grace');
   });
 
-  test('a member or an id can turn a call by hand into another, and is refused by the client', async () => {
+  test('a field or an id can turn a call by hand into another, and is refused by the client', async () => {
     service.sandbox.links.seed(3);
     const [refId, extra] = ['list', { partner_id: 'somebody-else' }];
 
@@ -184,7 +184,7 @@ describe('creating', () => {
 });
 
 describe('job status', () => {
-  test('an answer of an hour ago is believed by hand, and stale to the client', async () => {
+  test('a response of an hour ago is trusted by hand, and stale to the client', async () => {
     const job = service.sandbox.jobs.start();
     service.sandbox.failNext('jobs.status', { kind: 'stale-timestamp' }, 2);
 
@@ -192,7 +192,7 @@ describe('job status', () => {
     expect(await rejection(client.jobs.status(job))).toMatchObject({ code: 'signature', reason: 'stale' });
   });
 
-  test('an answer about another job is believed by hand, and a mismatch to the client', async () => {
+  test('a response about another job is trusted by hand, and a mismatch to the client', async () => {
     const job = service.sandbox.jobs.start();
     answerNext({ user_id: 'somebody-else', job_id: 'another-job', job_complete: true, job_success: true });
 
@@ -200,7 +200,7 @@ describe('job status', () => {
     expect(await rejection(client.jobs.status(job))).toMatchObject({ code: 'response', reason: 'mismatch' });
   });
 
-  test('a request’s own signature that comes back is believed by hand, and reflected to the client', async () => {
+  test('a request’s own signature that comes back is trusted by hand, and reflected to the client', async () => {
     const job = service.sandbox.jobs.start();
     vi.stubGlobal('fetch', async (_url: unknown, { body }: { body: string }) => {
       const { timestamp, sec_key } = JSON.parse(body);
@@ -213,7 +213,7 @@ describe('job status', () => {
     expect(error).toMatchObject({ reason: 'reflected' });
   });
 
-  test('an honest answer in the other spelling is refused by hand, and believed by the client', async () => {
+  test('an honest response in the other spelling is refused by hand, and trusted by the client', async () => {
     use(createMockService({ spelling: 'table' }));
     const job = service.sandbox.jobs.start();
 
@@ -248,7 +248,7 @@ describe('waiting', () => {
     expect(await client.jobs.waitForCompletion(job)).toMatchObject({ state: 'failed' });
   });
 
-  test('one bad answer ends a wait by hand, and not the client’s', async () => {
+  test('one bad response ends a wait by hand, and not the client’s', async () => {
     const job = service.sandbox.jobs.start();
     service.sandbox.jobs.complete(job, 'approved');
     service.sandbox.failNext('jobs.status', { kind: 'status', status: 503 });

@@ -30,7 +30,7 @@ beforeEach(() => {
   return () => vi.unstubAllGlobals();
 });
 
-test('the rotation example signs with the new key, and believes callbacks signed with the old one', async () => {
+test('the rotation example signs with the new key, and trusts callbacks signed with the old one', async () => {
   vi.stubEnv('HOSTED_PREVIOUS_API_KEY', 'the-old-key');
 
   const { POST } = await import('../../examples/rotate-keys.ts');
@@ -91,7 +91,7 @@ test('the legacy example writes the hash of real payloads', async () => {
   );
 });
 
-test('the legacy example believes the private key alone', async () => {
+test('the legacy example trusts the private key alone', async () => {
   const legacy = await legacyExample();
   const input = { partnerId: '001', timestamp: '1678216434434' };
   const hash = '6f3dec6d6fad3cfe36fb62b38a185de1cd53088291082d6f20fddbf5ea0e4a0f';
@@ -152,7 +152,7 @@ function macOf(text: string): string {
   return createHmac('sha256', apiKey).update(text).digest('base64');
 }
 
-test('the key service example holds no key, and is believed', async () => {
+test('the key service example holds no key, and is trusted', async () => {
   const asked = withKeyService((text) => new Response(macOf(text)));
 
   await importAnew('key-service-signer');
@@ -162,8 +162,8 @@ test('the key service example holds no key, and is believed', async () => {
 });
 
 test.each([
-  ['answers with an error', () => new Response(apiKey, { status: 500 })],
-  ['answers with no MAC', () => new Response(apiKey)],
+  ['responds with an error', () => new Response(apiKey, { status: 500 })],
+  ['responds with no MAC', () => new Response(apiKey)],
   ['cannot be reached', () => Promise.reject(new TypeError('fetch failed'))],
 ])('the key service example sends nothing when the key service %s', async (_how, answer) => {
   withKeyService(answer);
@@ -176,7 +176,7 @@ test.each([
   expect(sandbox.requests).toEqual([]);
 });
 
-test('the key service example gives up on a key service that does not answer', async () => {
+test('the key service example gives up on a key service that does not respond', async () => {
   withKeyService(
     (_text, signal) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
   );

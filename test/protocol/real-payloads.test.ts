@@ -144,7 +144,7 @@ test('jobs.status() reads a finished job with selfie and history', async () => {
   });
 });
 
-test('jobs.status() does not believe the signature the finished job was published with', async () => {
+test('jobs.status() does not trust the signature the finished job was published with', async () => {
   const { client } = clientOf({ ...finishedJob, ...publishedSignature }, anyAge);
 
   const error = await rejection(client.jobs.status({ ...finishedRef, imageLinks: true, history: true }));
@@ -184,7 +184,7 @@ test('jobs.status() reads a text for a result as a message', async () => {
 test.each([
   ['its partner', '001'],
   ['another partner', '085'],
-])('jobs.status() does not believe a digest without a key, for %s', async (_whose, partnerId) => {
+])('jobs.status() does not trust a digest without a key, for %s', async (_whose, partnerId) => {
   const { client } = clientOf(pendingWithDigest, { ...anyAge, partnerId });
 
   const error = await rejection(client.jobs.status(anyJob));
@@ -229,7 +229,7 @@ test('jobs.status() reads a pending job that says no more than that', async () =
   });
 });
 
-test("jobs.status() does not believe somebody else's signature", async () => {
+test("jobs.status() does not trust somebody else's signature", async () => {
   const error = await rejection(clientOf(pendingMinimal, anyAge).client.jobs.status(anyJob));
 
   expect(error).toBeInstanceOf(HostedSignatureError);
@@ -304,7 +304,7 @@ test('jobs.status() reads a job with its single checks', async () => {
   });
 });
 
-test('jobs.status() does not believe a signature of the older kind', async () => {
+test('jobs.status() does not trust a signature of the older kind', async () => {
   const error = await rejection(clientOf(jobWithActions, anyAge).client.jobs.status(jobWithActionsRef));
 
   expect(error).toBeInstanceOf(HostedSignatureError);

@@ -14,7 +14,7 @@ test('it is made once, however many ask at the same time', async () => {
   expect(make).toHaveBeenCalledOnce();
 });
 
-test('after a failure it is made anew for whoever asks next', async () => {
+test('after a failure it is made anew for the next caller', async () => {
   const make = vi.fn().mockRejectedValueOnce(new Error('no file handle is free')).mockResolvedValue('made');
   const get = lazy<string>(make);
 

@@ -207,7 +207,7 @@ test.each(['forged', 'stale', 'altered', 'unsigned'] as const)('resend() makes a
   expect(other?.timestamp === genuine?.timestamp).toBe(variant === 'forged' || variant === 'altered');
 });
 
-test('a receiver that answers in pieces or breaks off after its status has answered', async () => {
+test('a receiver that responds in pieces or breaks off after its status has responded', async () => {
   const server = createServer((_message, response) => {
     response.writeHead(200).write('half');
     setImmediate(() => response.destroy());

@@ -104,7 +104,7 @@ test('the console completes and fails jobs, and posts their results', async () =
 });
 
 test('a job that is completed during its review is not completed again', async () => {
-  const { sandbox, client } = await running({ reviewMs: 20 });
+  const { sandbox, client } = await running({ reviewMs: 500 });
   const link = await client.links.create(newLink);
   const job = await sandbox.play(link.refId, 'review_approved');
 
@@ -188,7 +188,7 @@ test('a hundred links are counted, and the latest shown', async () => {
   expect(html.match(/id="link-/g)).toHaveLength(50);
 });
 
-test('open pages are told of changes', async () => {
+test('open pages are notified of changes', async () => {
   const { sandbox, client } = await running();
   const leaving = new AbortController();
   const response = await fetch(`${sandbox.origin}/events`, { signal: leaving.signal });

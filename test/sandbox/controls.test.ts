@@ -10,7 +10,7 @@ test('GET /health says ok', async () => {
   expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
 });
 
-test('POST /control/play plays an outcome and answers with the job', async () => {
+test('POST /control/play plays an outcome and responds with the job', async () => {
   const { sandbox, client } = await running();
   const idType = { country: 'NG', idType: 'BVN', verificationMethod: 'enhanced_kyc' as const };
   const link = await client.links.create({ ...newLink, idTypes: [idType] });
@@ -81,7 +81,7 @@ test('GET /control/callbacks gives callbacks, and POST …/resend sends one agai
   expect(listed.map(({ id }: { id: number }) => id)).toEqual([2, 3]);
 });
 
-test('POST …/resend answers 404 for an unknown callback and 400 for an unknown variant', async () => {
+test('POST …/resend responds with 404 for an unknown callback and 400 for an unknown variant', async () => {
   const { sandbox, client } = await running({ defaultCallbackUrl: 'http://127.0.0.1:9/' });
   const link = await client.links.create(newLink);
   await sandbox.play(link.refId, 'approved');
@@ -131,7 +131,7 @@ test('POST /control/reset forgets all', async () => {
   expect(sandbox.service.sandbox.links.all()).toEqual([]);
 });
 
-test('an unknown control answers 404 in JSON', async () => {
+test('an unknown control responds with 404 in JSON', async () => {
   const { sandbox } = await running();
   const response = await control(sandbox.origin, 'explode', {});
 

@@ -66,7 +66,7 @@ test('every request is remembered, with its verdict and no secret', async () => 
   expect(JSON.stringify(seen)).not.toContain('test-key');
 });
 
-test('onRequest may throw, and the request is answered', async () => {
+test('onRequest may throw, and the request gets a response', async () => {
   const { client } = await running({
     onRequest: () => {
       throw new Error('theirs');
@@ -100,7 +100,7 @@ test.each([
   await expect(client.links.create(newLink)).rejects.toMatchObject({ code });
 });
 
-test('failureRate has its share of requests answered with 503, the same for the same seed', async () => {
+test('failureRate has its share of requests that get 503, the same for the same seed', async () => {
   const failures = async (seed: number) => {
     const { sandbox, client } = await running({ failureRate: 0.5, seed });
     const patient = client.withOptions({ maxRetries: 0 });

@@ -41,7 +41,7 @@ test("ed25519() signs and verifies by the platform's arithmetic where it has it"
   expect(platform.verify).toHaveBeenCalledTimes(3);
 });
 
-/** The platform, but for what its public keys say of themselves; it believes everything. */
+/** The platform, but for what its public keys say of themselves; it trusts everything. */
 const exporting = (jwk: object) => ({
   ...crypto,
   createPublicKey: (given: { key: Uint8Array }) =>
@@ -63,7 +63,7 @@ test.each<[string, object | undefined]>([
     },
   ],
   ['signs wrongly', { ...crypto, sign: () => Buffer.alloc(64, 1) }],
-  ['signs wrongly and believes it', { ...crypto, sign: () => Buffer.alloc(64, 1), verify: () => true }],
+  ['signs wrongly and trusts it', { ...crypto, sign: () => Buffer.alloc(64, 1), verify: () => true }],
   // It takes the first of the two messages that are tried for a good one, and the second for none.
   ['signs in a way of its own', { ...crypto, sign: () => Buffer.alloc(64, 1), verify: isFirstTried }],
   [

@@ -96,9 +96,9 @@ test.each<[string, unknown]>([
 ])('hmacSha256() verifies %s as false', async (_what, signature) => {
   const signer = hmacSha256({ apiKey: 'test-key' });
 
-  const believed = await signer.verify(signature as string, input);
+  const trusted = await signer.verify(signature as string, input);
 
-  expect(believed).toBe(false);
+  expect(trusted).toBe(false);
 });
 
 test.each([
@@ -109,9 +109,9 @@ test.each([
 ])('hmacSha256() verifies the signature over %s as false', async (_what, other) => {
   const signer = hmacSha256({ apiKey: 'test-key' });
 
-  const believed = await signer.verify(goodMac, other);
+  const trusted = await signer.verify(goodMac, other);
 
-  expect(believed).toBe(false);
+  expect(trusted).toBe(false);
 });
 
 test('hmacSha256() with several keys signs with the first and verifies with all', async () => {
@@ -293,13 +293,13 @@ test('ed25519() verifies with each of several service keys', async () => {
   const signer = ed25519({ secretKey: ours.seed, servicePublicKey: [next.raw, base64(service.raw)] });
   const by = (pair: { privateKey: Parameters<typeof sign>[2] }) => base64(sign(null, message, pair.privateKey));
 
-  const believed = [
+  const trusted = [
     await signer.verify(by(next), input),
     await signer.verify(by(service), input),
     await signer.verify(by(keyPair(4)), input),
   ];
 
-  expect(believed).toEqual([true, true, false]);
+  expect(trusted).toEqual([true, true, false]);
 });
 
 /** The group order L and the prime p (RFC 8032 §5.1). */
@@ -333,9 +333,9 @@ test.each<[string, unknown]>([
 ])('ed25519() verifies %s as false', async (_what, signature) => {
   const signer = ed25519({ secretKey: ours.seed, servicePublicKey: service.raw });
 
-  const believed = await signer.verify(signature as string, input);
+  const trusted = await signer.verify(signature as string, input);
 
-  expect(believed).toBe(false);
+  expect(trusted).toBe(false);
   expect(await signer.verify(goodText, input)).toBe(true);
 });
 
@@ -365,7 +365,7 @@ const overPrime = Array.from({ length: 19 }, (_, index) => fieldPrime + BigInt(i
 const notCanonical = overPrime.flatMap((y) => [bytesOf(y), bytesOf(y + 2n ** 255n)]);
 
 test.each([...smallOrder, ...notCanonical].map((point) => [Buffer.from(point).toString('hex'), point]))(
-  'ed25519() believes nothing under the service key %s, of small order or not canonical',
+  'ed25519() trusts nothing under the service key %s, of small order or not canonical',
   async (_name, servicePublicKey) => {
     const weak = ed25519({ secretKey: ours.seed, servicePublicKey });
     const beside = ed25519({ secretKey: ours.seed, servicePublicKey: [service.raw, base64(servicePublicKey)] });
@@ -377,13 +377,13 @@ test.each([...smallOrder, ...notCanonical].map((point) => [Buffer.from(point).to
   },
 );
 
-test('ed25519() believes nothing under a key that is no point of the curve', async () => {
+test('ed25519() trusts nothing under a key that is no point of the curve', async () => {
   // RFC 8032 §5.1.3: y = 2 has no x, (y²-1)/(dy²+1) being no square.
   const signer = ed25519({ secretKey: ours.seed, servicePublicKey: bytesOf(2n) });
 
-  const believed = [await signer.verify(base64(universal), input), await signer.verify(goodText, input)];
+  const trusted = [await signer.verify(base64(universal), input), await signer.verify(goodText, input)];
 
-  expect(believed).toEqual([false, false]);
+  expect(trusted).toEqual([false, false]);
 });
 
 test('ed25519() verifies a signature whose R is of small order as false', async () => {
@@ -400,10 +400,10 @@ test('ed25519() verifies a signature whose R is of small order as false', async 
   const forged = joined(identity, bytesOf((k * scalar) % groupOrder));
   const signer = ed25519({ secretKey: ours.seed, servicePublicKey: service.raw });
 
-  const believed = await signer.verify(base64(forged), input);
+  const trusted = await signer.verify(base64(forged), input);
 
   expect(nacl.sign.detached.verify(message, forged, service.raw)).toBe(true);
-  expect(believed).toBe(false);
+  expect(trusted).toBe(false);
 });
 
 test.each(smallOrder.map((point) => [Buffer.from(point).toString('hex'), point]))(
@@ -411,9 +411,9 @@ test.each(smallOrder.map((point) => [Buffer.from(point).toString('hex'), point])
   async (_name, point) => {
     const signer = ed25519({ secretKey: ours.seed, servicePublicKey: service.raw });
 
-    const believed = await signer.verify(base64(joined(point, S)), input);
+    const trusted = await signer.verify(base64(joined(point, S)), input);
 
-    expect(believed).toBe(false);
+    expect(trusted).toBe(false);
   },
 );
 
@@ -502,7 +502,7 @@ test('a call with such a secret key rejects with HostedConfigError and sends not
   expect(outcome).toMatchObject({ code: 'config', issues: [{ path: 'secretKey' }] });
 });
 
-test('a client with ed25519() signs its requests and believes answers by the service key', async () => {
+test('a client with ed25519() signs its requests and trusts responses by the service key', async () => {
   const signer = ed25519({ secretKey: ours.seed, servicePublicKey: service.raw });
   const timestamp = new Date(now).toISOString();
   const answer = { job_complete: false, timestamp, sec_key: base64(sign(null, message, service.privateKey)) };
@@ -522,7 +522,7 @@ const record = { job_complete: true, job_success: true, job_id: job.jobId };
 const anyAge = { maxResponseAgeMs: false } as const;
 
 test.each<[unknown]>([[''], [2 ** 53], [2 ** 60], [now + 0.5], [true], [null], [{}], [[]], [['text']]])(
-  'jobs.status() does not believe the timestamp %j at any age, though its text is signed',
+  'jobs.status() does not trust the timestamp %j at any age, though its text is signed',
   async (timestamp) => {
     const { client } = clientOf({ ...record, timestamp, sec_key: signedText(String(timestamp)) }, anyAge);
 
@@ -636,7 +636,7 @@ test('a client signs and verifies with an asynchronous signer of the user', asyn
   expect(asked).toEqual([['by the service', { partnerId: '085', timestamp }]]);
 });
 
-test('a client does not believe what an asynchronous signer verifies as false', async () => {
+test('a client does not trust what an asynchronous signer verifies as false', async () => {
   const answer = { job_complete: true, job_success: true, timestamp: new Date(now).toISOString(), signature: 'forged' };
   const { client } = clientOf(answer, { signer: slowSigner() });
 

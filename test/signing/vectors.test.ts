@@ -142,7 +142,7 @@ vectorTest('ed25519() gives the strict verdict on every vector whose message is 
   expect({ seen, wrong }).toEqual({ seen: 284, wrong: [] });
 });
 
-vectorTest('ed25519() believes no valid signature of a vector once a bit of its message is another', async () => {
+vectorTest('ed25519() trusts no valid signature of a vector once a bit of its message is another', async () => {
   const signers = await byteSigners();
   const valid = verdicts().filter((vector) => vector.valid && vector.msg !== '');
   // One in eight is enough: the arithmetic is slow, and the rest is no different.
@@ -272,9 +272,9 @@ vectorTest('hmacSha256() gives the known answers of all seven cases of RFC 4231,
       const input = { timestamp: latin1Of(msg), partnerId: '' };
       const signer = signers.hmacSha256({ apiKey: latin1Of(key), context: '' });
       const signature = Buffer.from(await signer.sign(input), 'base64').toString('hex');
-      const believed = await signer.verify(base64Of(mac), input);
+      const trusted = await signer.verify(base64Of(mac), input);
       // A code that is cut short is refused, however right its beginning.
-      return truncated ? signature.startsWith(mac) && !believed : signature === mac && believed;
+      return truncated ? signature.startsWith(mac) && !trusted : signature === mac && trusted;
     },
     ({ case: number }) => `case ${number}`,
   );
@@ -303,9 +303,9 @@ vectorTest(
         const input = { timestamp: latin1Of(msg), partnerId: '' };
         const signer = signers.hmacSha256({ apiKey: latin1Of(key), context: '' });
         const signature = Buffer.from(await signer.sign(input), 'base64').toString('hex');
-        const believed = await signer.verify(base64Of(tag), input);
+        const trusted = await signer.verify(base64Of(tag), input);
         const valid = result === 'valid';
-        return signature.startsWith(tag) === valid && believed === (valid && whole);
+        return signature.startsWith(tag) === valid && trusted === (valid && whole);
       },
       ({ tcId }) => `tc${tcId}`,
     );
@@ -340,7 +340,7 @@ async function bothOver(bytes: Uint8Array<ArrayBuffer>): Promise<readonly unknow
 
 const isMalformed = (end: unknown) => end instanceof HostedResponseError && end.reason === 'malformed';
 
-vectorTest('every text of JSONTestSuite as an answer gives a HostedError, as none is a link or a job', async () => {
+vectorTest('every text of JSONTestSuite as a response gives a HostedError, as none is a link or a job', async () => {
   const { seen, wrong } = await score(
     jsonTexts(),
     async ({ bytes }) => (await bothOver(bytes)).every((end) => end instanceof HostedError),
@@ -370,7 +370,7 @@ vectorTest("every text of JSONTestSuite that is no JSON is refused as 'malformed
   expect({ seen, wrong }).toEqual({ seen: 188, wrong: [] });
 });
 
-vectorTest('every value of JSONTestSuite in an unknown member of a link and a result comes as it is', async () => {
+vectorTest('every value of JSONTestSuite in an unknown field of a link and a result comes as it is', async () => {
   const inMember = (record: object, path: string, text: Uint8Array) => {
     const [before = '', after = ''] = JSON.stringify(record).split(`"${path}"`);
     return Uint8Array.from(Buffer.concat([Buffer.from(before), text, Buffer.from(after)]));
@@ -429,7 +429,7 @@ const sameBytes = (sent: unknown, text: string) =>
 const isRefused = ({ body, error }: { body: unknown; error: unknown }) =>
   body === null && error instanceof HostedValidationError;
 
-vectorTest('a naughty string as name, ID type or extra member is sent byte for byte', async () => {
+vectorTest('a naughty string as name, ID type or extra field is sent byte for byte', async () => {
   const { seen, wrong } = await score(
     naughty(),
     async (text) => {
@@ -448,7 +448,7 @@ vectorTest('a naughty string as name, ID type or extra member is sent byte for b
 });
 
 vectorTest(
-  'a naughty string as the name of an extra member is sent, or refused with HostedValidationError',
+  'a naughty string as the name of an extra field is sent, or refused with HostedValidationError',
   async () => {
     const { seen, wrong } = await score(
       naughty(),
@@ -527,7 +527,7 @@ vectorTest('a naughty string as a header is sent as the platform sends it, or re
   expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
 });
 
-vectorTest('a naughty string in the text members of an answer comes byte for byte', async () => {
+vectorTest('a naughty string in the text fields of a response comes byte for byte', async () => {
   const { seen, wrong } = await score(
     naughty(),
     async (text) => {
@@ -574,7 +574,7 @@ const linkMembers = [
 const jobMembers = ['user_id', 'job_id', 'job_complete', 'job_success', 'code', 'result', 'history', 'image_links'];
 const resultMembers = ['ResultCode', 'IsFinalResult', 'ConfidenceValue', 'JSONVersion', 'PartnerParams', 'HostedJobID'];
 
-vectorTest('a naughty string in any other member of an answer gives a value or a HostedError', async () => {
+vectorTest('a naughty string in any other field of a response gives a value or a HostedError', async () => {
   const answers = (text: string) => [
     ...linkMembers.map((member) => ({ ...link, [member]: text })),
     ...jobMembers.map((member) => signed({ job_complete: true, job_success: true, [member]: text })),
@@ -601,7 +601,7 @@ vectorTest('a naughty string in any other member of an answer gives a value or a
   expect({ seen, wrong }).toEqual({ seen: 515, wrong: [] });
 });
 
-vectorTest('a naughty string as an answer, or as what signs one, is never believed', async () => {
+vectorTest('a naughty string as a response, or as what signs one, is never trusted', async () => {
   const { seen, wrong } = await score(
     naughty(),
     async (text) => {

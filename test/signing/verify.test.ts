@@ -27,7 +27,7 @@ function signerOf(good: readonly string[], answers: (verdict: () => boolean) => 
   return { asked, by: { signer, partnerId: '085', now, maxAgeMs: 300_000 } };
 }
 
-const believed = { isVerified: true, signedAt: new Date(now), timestamp };
+const trusted = { isVerified: true, signedAt: new Date(now), timestamp };
 const mismatch = { isVerified: false, reason: 'mismatch' };
 
 const rows = [
@@ -36,14 +36,14 @@ const rows = [
     answer: { timestamp, signature: 'a' },
     good: [`a over ${timestamp}`],
     asked: [`a over ${timestamp}`],
-    verdict: believed,
+    verdict: trusted,
   },
   {
     what: 'two signatures',
     answer: { timestamp, signature: 'a', sec_key: 'b' },
     good: [`a over ${timestamp}`, `b over ${timestamp}`],
     asked: [`b over ${timestamp}`, `a over ${timestamp}`],
-    verdict: believed,
+    verdict: trusted,
   },
   {
     what: 'two signatures of which the second is wrong',
@@ -57,7 +57,7 @@ const rows = [
     answer: { timestamp: now, signature: 'a' },
     good: [`a over ${timestamp}`],
     asked: [`a over ${now}`, `a over ${timestamp}`],
-    verdict: believed,
+    verdict: trusted,
   },
   {
     what: 'a wrong signature',
@@ -104,7 +104,7 @@ test.each(ways.flatMap(([way, answers]) => rows.map((row) => ({ ...row, way, ans
 test('verifySigned() waits for nothing where the signer verifies the one signature at once', () => {
   const { by } = signerOf([`a over ${timestamp}`], (verdict) => verdict());
 
-  expect(verifySigned({ timestamp, signature: 'a' }, by)).toEqual(believed);
+  expect(verifySigned({ timestamp, signature: 'a' }, by)).toEqual(trusted);
 });
 
 test.each([

@@ -79,7 +79,7 @@ export function clientOf(replies: Reply | readonly Reply[], options: Partial<Hos
   return { client: new HostedClient(optionsOf({ fetch }, options)), sent, arrived };
 }
 
-/** The five operations: how each is called, an answer that it can use, and whether the design lets it be repeated. */
+/** The five operations: how each is called, a response that it can use, and whether the design lets it be repeated. */
 export const operations = [
   {
     name: 'links.create',

@@ -11,7 +11,7 @@ export interface Exchange {
   readonly number: number;
   /** Which request of its connection this is, from 1. */
   readonly onConnection: number;
-  /** Resolves once the client has read the head of an answer. */
+  /** Resolves once the client has read the head of a response. */
   headRead(): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ function wholeRequest(received: string): Arrived | null {
   return { requestLine: received.slice(0, received.indexOf('\r\n')), body: Buffer.from(body, 'latin1').toString() };
 }
 
-/** The head of an answer, with nothing in it that is not asked for. */
+/** The head of a response, with nothing in it that is not asked for. */
 export function head(status: number, headers: Readonly<Record<string, string | number>> = {}): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} Said\r\n${lines.join('')}\r\n`;

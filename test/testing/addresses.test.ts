@@ -70,7 +70,7 @@ test('apiKeys replace the keys of the environments that they name', async () => 
   expect(service.production.clientOptions.apiKey).toBe('production-test-key');
 });
 
-test('job status is taken under the name "signature", and answered under it', async () => {
+test('job status is taken under the name "signature", and returned under it', async () => {
   const service = createMockService({ clock: stillClock });
   const job = service.sandbox.jobs.start();
   const signed = { partner_id: '085', timestamp: nowText, signature: hmac('sandbox-test-key', nowText) };
@@ -98,7 +98,7 @@ test('link operations take "sec_key" where "signature" is expected', async () =>
   expect(created.status).toBe(200);
 });
 
-test('where job status expects "signature", "sec_key" is taken and answered, too', async () => {
+test('where job status expects "signature", "sec_key" is accepted and returned, too', async () => {
   const service = createMockService({
     clock: stillClock,
     wire: { jobSignatureMember: 'signature' },

@@ -48,7 +48,7 @@ test('mock.jobs.callback() refuses a job without results', async () => {
   await expect(sandbox.jobs.callback(job)).rejects.toThrow(RangeError);
 });
 
-test('mock.jobs.callback() goes to the address of the link and names it', async () => {
+test('mock.jobs.callback() goes to the URL of the link and names it', async () => {
   const { service, sandbox } = start();
   const { body: link } = await partnerOf(service).create(newLink);
   const { body: bare } = await partnerOf(service).create({ ...newLink, callback_url: undefined });
@@ -148,7 +148,7 @@ test('mock.jobs.callback() pads the body by as many bytes as asked', async () =>
   expect(body.signature).toBe(hmac(apiKeyOf(sandbox), nowText));
 });
 
-test('mock.jobs.deliverCallback() hands the request over and answers the response', async () => {
+test('mock.jobs.deliverCallback() hands the request over and returns the response', async () => {
   const { sandbox, job } = start();
   sandbox.jobs.complete(job, 'approved');
   const received: Request[] = [];

@@ -20,23 +20,26 @@ function start(options: Parameters<typeof createMockService>[0] = {}) {
 
 const steady = { jitter: false } as const;
 
-test.each(['hmac-sha256', 'ed25519'] as const)('with %s a call is answered, with no time passing', async (scheme) => {
-  const { client, links, jobs } = start({ scheme });
-  links.seed(3);
-  const job = jobs.start();
-  let listed: unknown;
-  let state: unknown;
+test.each(['hmac-sha256', 'ed25519'] as const)(
+  'with %s a call gets a response, with no time passing',
+  async (scheme) => {
+    const { client, links, jobs } = start({ scheme });
+    links.seed(3);
+    const job = jobs.start();
+    let listed: unknown;
+    let state: unknown;
 
-  void client.links.list().then(({ meta }) => {
-    listed = meta.totalCount;
-  });
-  void client.jobs.status(job).then((status) => {
-    state = status.state;
-  });
-  await vi.advanceTimersByTimeAsync(0);
+    void client.links.list().then(({ meta }) => {
+      listed = meta.totalCount;
+    });
+    void client.jobs.status(job).then((status) => {
+      state = status.state;
+    });
+    await vi.advanceTimersByTimeAsync(0);
 
-  expect([listed, state]).toEqual([3, 'pending']);
-});
+    expect([listed, state]).toEqual([3, 'pending']);
+  },
+);
 
 test('a wait polls when its time has come, and ends when its job has', async () => {
   const { client, jobs, requests } = start();

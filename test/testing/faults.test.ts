@@ -10,7 +10,7 @@ function start() {
   return { service, sandbox, partner: partnerOf(service), job: wireJob(sandbox.jobs.start()) };
 }
 
-test('mock.failNext() with a status answers it before acting, once, for that operation alone', async () => {
+test('mock.failNext() with a status responds with it before acting, once, for that operation alone', async () => {
   const { sandbox, partner } = start();
   sandbox.failNext('links.create', { kind: 'status', status: 503, retryAfter: '7' });
 
@@ -35,7 +35,7 @@ test.each([
   ],
   [{ status: 200, body: { job_complete: true } }, { job_complete: true }],
   [{ status: 502, body: null }, null],
-])('mock.failNext() with %j answers job status with %j', async (fault, expected) => {
+])('mock.failNext() with %j responds to job status with %j', async (fault, expected) => {
   const { sandbox, partner, job } = start();
   sandbox.failNext('jobs.status', { kind: 'status', ...fault });
 
@@ -118,7 +118,7 @@ test('mock fault truncate acts, then breaks off in the middle of the body', asyn
   expect(sandbox.links.all()).toHaveLength(1);
 });
 
-test('mock fault html acts, then answers a page', async () => {
+test('mock fault html acts, then responds with a page', async () => {
   const { service, sandbox } = start();
   sandbox.failNext('links.create', { kind: 'html' });
 

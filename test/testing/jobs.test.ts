@@ -23,7 +23,7 @@ function start(options: MockServiceOptions = {}) {
 
 const underReview = { resultCode: '0814', resultText: 'Provisional - Under Review' };
 
-test('mock.jobs.start() makes up ids, and job status answers the job as pending', async () => {
+test('mock.jobs.start() makes up ids, and job status reports the job as pending', async () => {
   const { sandbox, partner } = start();
   const job = sandbox.jobs.start();
 
@@ -60,7 +60,7 @@ test('mock.jobs controls refuse a job there is not', async () => {
   await expect(sandbox.jobs.callback(job)).rejects.toThrow('no job with this user id and job id');
 });
 
-test('mock.jobs.complete() makes job status answer job_complete true with a signature of the service key', async () => {
+test('mock.jobs.complete() makes job status respond with job_complete true with a signature of the service key', async () => {
   const { sandbox, partner } = start();
   const job = sandbox.jobs.start();
 
@@ -162,7 +162,7 @@ test('mock.jobs.report() of an ID verification says what was read from the ID', 
   });
 });
 
-test('mock job status answers history and image_links only when asked', async () => {
+test('mock job status responds with history and image_links only when asked', async () => {
   const { sandbox, partner } = start();
   const job = sandbox.jobs.start();
   sandbox.jobs.complete(job, 'approved');
@@ -190,7 +190,7 @@ test('mock history ties a job to its link', async () => {
   expect(body.result.PartnerParams).toEqual({ user_id: job.userId, job_id: job.jobId, job_type: '1' });
 });
 
-test('mock job status never answers with the timestamp of the request', async () => {
+test('mock job status never responds with the timestamp of the request', async () => {
   const { sandbox, partner } = start();
   const job = sandbox.jobs.start();
 
@@ -200,7 +200,7 @@ test('mock job status never answers with the timestamp of the request', async ()
   expect(Math.abs(Date.parse(body.timestamp) - stillClock.now())).toBeLessThan(1_000);
 });
 
-test('mock job status with wire.echoesTimestamp answers with the timestamp of the request', async () => {
+test('mock job status with wire.echoesTimestamp responds with the timestamp of the request', async () => {
   const { sandbox, partner } = start({ wire: { echoesTimestamp: true } });
   const job = sandbox.jobs.start();
 
@@ -231,7 +231,7 @@ test("mock spelling 'sample' has no result while a job is pending", async () => 
 });
 
 // `job_type` is a number in `result`, and text in `history`: in the one sample there is it is so.
-test("mock spelling 'sample' has what docs/protocol.md §2.4 shows, and the member signature", async () => {
+test("mock spelling 'sample' has what docs/protocol.md §2.4 shows, and the field signature", async () => {
   const { sandbox, partner } = start({ spelling: 'sample' });
   const job = sandbox.jobs.start();
   sandbox.jobs.complete(job, 'approved');

@@ -12,7 +12,7 @@ function start(options: MockServiceOptions = {}) {
 const bvn = { country: 'NG', id_type: 'BVN', verification_method: 'enhanced_kyc' };
 const passport = { country: 'KE', id_type: 'PASSPORT', verification_method: 'doc_verification' };
 
-test('mock.links.create() answers link and ref_id, and mock.links.get() the record', async () => {
+test('mock.links.create() responds with link and ref_id, and mock.links.get() the record', async () => {
   const { partner } = start();
 
   const created = await partner.create({ ...newLink, name: 'Onboarding', id_types: [bvn], is_single_use: true });
@@ -78,7 +78,7 @@ test('mock.links.update() disables a link, and is_disabled false leaves it so', 
   expect((await partner.get(created.body.ref_id)).body.disabled_at).toBe(nowText);
 });
 
-test('mock.links.update() without a change answers the link as it is', async () => {
+test('mock.links.update() without a change responds with the link as it is', async () => {
   const { partner } = start();
   const created = await partner.create({ ...newLink, id_types: [bvn] });
 
@@ -117,7 +117,7 @@ test.each([
   expect(last.body.links).toHaveLength(1);
 });
 
-test('mock.links.list() answers a page beyond the last with no links', async () => {
+test('mock.links.list() responds with a page beyond the last with no links', async () => {
   const { sandbox, partner } = start({ pageSize: 2 });
   sandbox.links.seed(3);
 
@@ -127,7 +127,7 @@ test('mock.links.list() answers a page beyond the last with no links', async () 
   expect(body).toEqual({ links: [], meta: { currentPage: 9, limit: 2, totalCount: 3, totalPages: 2 } });
 });
 
-test('mock.links.list() without links answers no pages', async () => {
+test('mock.links.list() without links responds with no pages', async () => {
   const { partner } = start();
 
   const { body } = await partner.list();

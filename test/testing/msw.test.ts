@@ -17,7 +17,7 @@ beforeAll(() => server.listen({ onUnhandledFrame: 'error' }));
 afterEach(() => service.reset());
 afterAll(() => server.close());
 
-test('mswHandlers() answer the platform fetch for every operation', async () => {
+test('mswHandlers() respond to the platform fetch for every operation', async () => {
   const created = await partner.create();
   const job = sandbox.jobs.start({ linkRefId: created.body.ref_id });
 
@@ -35,7 +35,7 @@ test('mswHandlers() answer the platform fetch for every operation', async () => 
   expect(sandbox.requests).toHaveLength(5);
 });
 
-test('mswHandlers() answer for production too', async () => {
+test('mswHandlers() respond for production too', async () => {
   const response = await fetch(`${service.production.baseUrl}/v1/nothing`, { method: 'POST', body: '{}' });
 
   expect(response.status).toBe(404);
@@ -73,7 +73,7 @@ test('mswHandlers() break a body off in the middle', async () => {
   expect(sandbox.links.all()).toHaveLength(1);
 });
 
-test('mock.jobs.deliverCallback() posts to the address by the platform fetch', async () => {
+test('mock.jobs.deliverCallback() posts to the URL by the platform fetch', async () => {
   const job = sandbox.jobs.start();
   sandbox.jobs.complete(job, 'approved');
   const received: Request[] = [];

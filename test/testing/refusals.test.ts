@@ -64,7 +64,7 @@ test.each([
   ['2026-01-02T04:04:05.123456+0100', 200],
   ['2026-01-02T03:04:05', 200],
   ['2026-02-30T03:04:05Z', 400],
-])('mock.links.list() at 2026-01-02T03:04:05Z answers a timestamp of %s with %i', async (timestamp, expected) => {
+])('mock.links.list() at 2026-01-02T03:04:05Z responds to a timestamp of %s with %i', async (timestamp, expected) => {
   const { sandbox, partner } = start();
 
   const { status } = await partner.list(signedBy(sandbox, timestamp));
@@ -101,7 +101,7 @@ test.each([
   ['PUT', '/v1/hosted_links', 405],
   ['DELETE', '/v1/hosted_links/abc', 405],
   ['PUT', '/v1/job_status', 405],
-])('mock service answers %s %s with %i and logs no request', async (method, path, expected) => {
+])('mock service responds to %s %s with %i and logs no request', async (method, path, expected) => {
   const { service, sandbox } = start();
 
   const response = await send(service, method, sandbox.baseUrl + path, signedBy(sandbox));
@@ -110,7 +110,7 @@ test.each([
   expect(sandbox.requests).toEqual([]);
 });
 
-test('mock service answers GET with 405', async () => {
+test('mock service responds to GET with 405', async () => {
   const { service, sandbox } = start();
 
   const response = await service.fetch(`${sandbox.baseUrl}/v1/hosted_links`);
@@ -122,7 +122,7 @@ test.each([
   ['company_name missing', { company_name: undefined }],
   ['company_name empty', { company_name: '' }],
   ['data_privacy_policy_url missing', { data_privacy_policy_url: undefined }],
-  ['data_privacy_policy_url no address', { data_privacy_policy_url: 'privacy' }],
+  ['data_privacy_policy_url no URL', { data_privacy_policy_url: 'privacy' }],
   ['callback_url not http(s)', { callback_url: 'ftp://partner.example/' }],
   ['callback_url null', { callback_url: null }],
   ['logo_url relative', { logo_url: '/logo.png' }],
@@ -158,7 +158,7 @@ test.each([
   expect(sandbox.links.all()).toEqual([]);
 });
 
-test('mock.links.create() accepts everything the protocol names, and members it does not', async () => {
+test('mock.links.create() accepts everything the protocol names, and fields it does not', async () => {
   const { partner } = start();
 
   const { status } = await partner.create({
@@ -193,7 +193,7 @@ test.each([
   expect([status, body.code]).toEqual([400, '2213']);
 });
 
-test('mock link operations answer 404 and 2215 for a link there is not', async () => {
+test('mock link operations respond with 404 and 2215 for a link there is not', async () => {
   const { partner } = start();
 
   const answers = [await partner.get('none'), await partner.update('none', { is_disabled: true })];
@@ -228,7 +228,7 @@ test.each([
   expect([status, body.code]).toEqual([400, '2313']);
 });
 
-test('mock job status answers 400 and 2304 for a job there is not', async () => {
+test('mock job status responds with 400 and 2304 for a job there is not', async () => {
   const { service, sandbox, partner } = start();
   const known = sandbox.jobs.start({ userId: 'user-1', jobId: 'job-1' });
 
@@ -239,7 +239,7 @@ test('mock job status answers 400 and 2304 for a job there is not', async () => 
   expect([otherEnvironment.status, otherEnvironment.body.code]).toEqual([400, '2304']);
 });
 
-test('mock refusals name members, never values', async () => {
+test('mock refusals name fields, never values', async () => {
   const { partner } = start();
 
   const { body } = await partner.create({ ...newLink, user_id: 1, name: 'Peter Parker', logo_url: 'Peter Parker' });

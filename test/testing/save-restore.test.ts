@@ -77,7 +77,7 @@ test('what is saved is JSON that says nothing of keys, and restoring it forgets 
   expect(service.sandbox.links.all()).toEqual([]);
 });
 
-test('links of a restored service lead to its own addresses', async () => {
+test('links of a restored service lead to its own URLs', async () => {
   const before = create({ linkBaseUrl: 'http://127.0.0.1:1/links' });
   const { linkRefId } = await fill(before);
   const after = create({ linkBaseUrl: 'http://127.0.0.1:2/links' });

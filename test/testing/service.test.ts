@@ -53,7 +53,7 @@ test('mock environments know nothing of each other', async () => {
   expect(service.sandbox.links.all()).toHaveLength(1);
 });
 
-test('mock clientOptions hold partner, environment, key and addresses, and no fetch', () => {
+test('mock clientOptions hold partner, environment, key and URLs, and no fetch', () => {
   const { sandbox, production } = createMockService();
   const baseUrls = { sandbox: 'https://sandbox.hosted.test', production: 'https://production.hosted.test' };
 
@@ -103,7 +103,7 @@ test('mock requests log operation, body, status and time', async () => {
   expect(service.production.requests).toEqual([]);
 });
 
-test('mock answers are JSON with a date and a request id', async () => {
+test('mock responses are JSON with a date and a request id', async () => {
   const service = createMockService({ clock: stillClock });
   const partner = partnerOf(service);
 
@@ -116,7 +116,7 @@ test('mock answers are JSON with a date and a request id', async () => {
   expect(second.headers.get('x-request-id')).toBe('sandbox-2');
 });
 
-test('mock latencyMs passes on the clock between acting and answering', async () => {
+test('mock latencyMs passes on the clock between acting and responding', async () => {
   const clock = createTestClock(nowMs);
   const service = createMockService({ clock, latencyMs: 50 });
   let answeredAt = 0;

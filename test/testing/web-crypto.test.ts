@@ -21,7 +21,7 @@ test.each([
   ['has a part of it', {}],
   ['has functions that throw', { hash: missing, createSecretKey: missing, createPrivateKey: missing }],
   ['has a hash that is wrong', { hash: () => new Uint8Array(32) }],
-])('on a platform that %s, calls are answered and callbacks delivered, by both schemes', async (_, module) => {
+])('on a platform that %s, calls get responses and callbacks delivered, by both schemes', async (_, module) => {
   for (const scheme of ['hmac-sha256', 'ed25519'] as const) {
     vi.resetModules();
     const { HostedClient } = await import('hosted-client');

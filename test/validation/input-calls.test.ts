@@ -13,7 +13,7 @@ test.each<[string, object, readonly string[]]>([
   ['flags as text', { userId: 'u', jobId: 'j', imageLinks: 'true', history: 'false' }, ['imageLinks', 'history']],
   ['flags as numbers', { userId: 'u', jobId: 'j', imageLinks: 1, history: 0 }, ['imageLinks', 'history']],
   ['ids and a flag', { userId: null, jobId: [], history: null }, ['userId', 'jobId', 'history']],
-])('jobs.status() refuses %s and names every member', async (_what, query, paths) => {
+])('jobs.status() refuses %s and names every property', async (_what, query, paths) => {
   await expectRefusal((client) => client.jobs.status(query as never), paths);
 });
 

@@ -18,7 +18,7 @@ afterEach(() => {
 
 // Wire options --------------------------------------------------------------
 
-test('wire.brand names the path and the id member', async () => {
+test('wire.brand names the path and the id property', async () => {
   const result = { ResultText: 'text', AcmeJobID: '0000000857', HostedJobID: 'another' };
   const { client, sent } = clientOf([created, signed({ job_complete: false, result })], { wire: { brand: 'acme' } });
 
@@ -119,18 +119,18 @@ const badClients: readonly [string, object, readonly string[]][] = [
   ['key and signer', { signer: hmacSha256({ apiKey }) }, ['apiKey']],
   ['a signer without verify', { apiKey: undefined, signer: { name: 'x', sign: () => '' } }, ['signer']],
   ['an unknown environment', { environment: 'staging' }, ['environment']],
-  ['no address', { baseUrls: undefined }, ['baseUrls']],
-  ['the address of the other environment', { environment: 'production' }, ['baseUrls.production']],
-  ['no address in baseUrls', { baseUrls: {} }, ['baseUrls.sandbox']],
+  ['no URL', { baseUrls: undefined }, ['baseUrls']],
+  ['the URL of the other environment', { environment: 'production' }, ['baseUrls.production']],
+  ['no URL in baseUrls', { baseUrls: {} }, ['baseUrls.sandbox']],
   [
     'an address for an unknown environment',
     { baseUrls: { ...good.baseUrls, staging: 'https://planted.test' } },
     ['baseUrls.staging'],
   ],
-  ['a relative address', { baseUrls: { sandbox: 'planted.test' } }, ['baseUrls.sandbox']],
-  ['an empty address', { baseUrls: { sandbox: '' } }, ['baseUrls.sandbox']],
-  ['an address that is no text', { baseUrls: { sandbox: ['https://planted.test'] } }, ['baseUrls.sandbox']],
-  ['a plain http address', { baseUrls: { sandbox: 'http://planted.test' } }, ['baseUrls.sandbox']],
+  ['a relative URL', { baseUrls: { sandbox: 'planted.test' } }, ['baseUrls.sandbox']],
+  ['an empty URL', { baseUrls: { sandbox: '' } }, ['baseUrls.sandbox']],
+  ['a URL that is no text', { baseUrls: { sandbox: ['https://planted.test'] } }, ['baseUrls.sandbox']],
+  ['a plain http URL', { baseUrls: { sandbox: 'http://planted.test' } }, ['baseUrls.sandbox']],
   [
     'http on a host that looks like loopback',
     { baseUrls: { sandbox: 'http://localhost.planted.test' } },
@@ -141,13 +141,13 @@ const badClients: readonly [string, object, readonly string[]][] = [
     { baseUrls: { sandbox: 'http://127.0.0.1.planted.test' } },
     ['baseUrls.sandbox'],
   ],
-  ['an ftp address', { baseUrls: { sandbox: 'ftp://planted.test' } }, ['baseUrls.sandbox']],
-  ['an address with a user', { baseUrls: { sandbox: 'https://planted@hosted.test' } }, ['baseUrls.sandbox']],
-  ['an address with a password', { baseUrls: { sandbox: 'https://:planted@hosted.test' } }, ['baseUrls.sandbox']],
-  ['an address with a query', { baseUrls: { sandbox: 'https://hosted.test/?planted=1' } }, ['baseUrls.sandbox']],
-  ['an address with a fragment', { baseUrls: { sandbox: 'https://hosted.test/#planted' } }, ['baseUrls.sandbox']],
-  ['an address that ends in /v1', { baseUrls: { sandbox: 'https://hosted.test/planted/v1' } }, ['baseUrls.sandbox']],
-  ['an address that ends in /v1/', { baseUrls: { sandbox: new URL('https://hosted.test/v1/') } }, ['baseUrls.sandbox']],
+  ['an ftp URL', { baseUrls: { sandbox: 'ftp://planted.test' } }, ['baseUrls.sandbox']],
+  ['a URL with a user', { baseUrls: { sandbox: 'https://planted@hosted.test' } }, ['baseUrls.sandbox']],
+  ['a URL with a password', { baseUrls: { sandbox: 'https://:planted@hosted.test' } }, ['baseUrls.sandbox']],
+  ['a URL with a query', { baseUrls: { sandbox: 'https://hosted.test/?planted=1' } }, ['baseUrls.sandbox']],
+  ['a URL with a fragment', { baseUrls: { sandbox: 'https://hosted.test/#planted' } }, ['baseUrls.sandbox']],
+  ['a URL that ends in /v1', { baseUrls: { sandbox: 'https://hosted.test/planted/v1' } }, ['baseUrls.sandbox']],
+  ['a URL that ends in /v1/', { baseUrls: { sandbox: new URL('https://hosted.test/v1/') } }, ['baseUrls.sandbox']],
   [
     'a bad address of the other environment',
     { baseUrls: { ...good.baseUrls, production: 'http://planted.test' } },
@@ -158,7 +158,7 @@ const badClients: readonly [string, object, readonly string[]][] = [
     { jobStatusBaseUrls: { sandbox: 'http://planted.test' } },
     ['jobStatusBaseUrls.sandbox'],
   ],
-  ['a default callback that is no address', { defaultCallbackUrl: 'planted' }, ['defaultCallbackUrl']],
+  ['a default callback that is no URL', { defaultCallbackUrl: 'planted' }, ['defaultCallbackUrl']],
   ['a timeout of 0', { timeoutMs: 0, totalTimeoutMs: 0 }, ['timeoutMs', 'totalTimeoutMs']],
   ['a timeout of 2^31', { timeoutMs: 2 ** 31 }, ['timeoutMs']],
   ['an endless timeout', { totalTimeoutMs: Number.POSITIVE_INFINITY }, ['totalTimeoutMs']],
@@ -253,7 +253,7 @@ test('a partner id as a number is refused for its leading zeros', () => {
   expect(error.message).toMatch(/zero/);
 });
 
-test('an address that ends in /v1 is refused with the reason', () => {
+test('a URL that ends in /v1 is refused with the reason', () => {
   const error = configErrorOf(() => new HostedClient({ ...good, baseUrls: { sandbox: 'https://hosted.test/v1' } }));
 
   expect(error.message).toMatch(/\/v1.*version/);
@@ -270,7 +270,7 @@ test.each<[string | URL, string]>([
   ['http://localhost:3000', 'http://localhost:3000/v1/hosted_links/ref-1'],
   ['http://127.0.0.1:3000/base', 'http://127.0.0.1:3000/base/v1/hosted_links/ref-1'],
   ['http://[::1]:3000', 'http://[::1]:3000/v1/hosted_links/ref-1'],
-])('the base address %s is kept', async (sandbox, expected) => {
+])('the base URL %s is kept', async (sandbox, expected) => {
   const { client, sent } = clientOf(
     { link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' },
     { baseUrls: { sandbox } },
@@ -357,7 +357,7 @@ async function sentFromEnv(overrides: Partial<HostedClientOptions> = {}) {
   return sent[0];
 }
 
-test('fromEnv() reads partner, key and addresses', async () => {
+test('fromEnv() reads partner, key and URLs', async () => {
   stubEnvironment();
 
   const request = await sentFromEnv();
@@ -437,7 +437,7 @@ test.each<[string, Partial<typeof variables>, readonly string[]]>([
 
 test.each([
   ['a key with a line end', { HOSTED_API_KEY: 'planted-key\n' }],
-  ['a bad address', { HOSTED_SANDBOX_BASE_URL: 'https://planted@hosted.test' }],
+  ['a bad URL', { HOSTED_SANDBOX_BASE_URL: 'https://planted@hosted.test' }],
   ['a bad secret key', { HOSTED_API_KEY: '', HOSTED_SECRET_KEY: 'planted', HOSTED_SERVICE_PUBLIC_KEY: 'planted' }],
 ])('fromEnv() refuses %s without repeating it', (_what, changes) => {
   stubEnvironment(changes);

@@ -25,7 +25,7 @@ const badLinks: readonly [string, object, readonly string[]][] = [
   ['a blank company name', { companyName: '  ' }, ['companyName']],
   ['a company name that is no text', { companyName: 7 }, ['companyName']],
   ['a name that is no text', { name: 7 }, ['name']],
-  ['a relative privacy address', { dataPrivacyPolicyUrl: '/privacy' }, ['dataPrivacyPolicyUrl']],
+  ['a relative privacy URL', { dataPrivacyPolicyUrl: '/privacy' }, ['dataPrivacyPolicyUrl']],
   ['an ftp callback', { callbackUrl: 'ftp://partner.test/' }, ['callbackUrl']],
   ['a javascript callback', { callbackUrl: 'javascript:alert(1)' }, ['callbackUrl']],
   ['an ftp URL object', { callbackUrl: new URL('ftp://partner.test/') }, ['callbackUrl']],
@@ -36,7 +36,7 @@ const badLinks: readonly [string, object, readonly string[]][] = [
   ['a callback without a host', { callbackUrl: 'https://' }, ['callbackUrl']],
   ['an empty callback', { callbackUrl: '' }, ['callbackUrl']],
   ['a callback of false', { callbackUrl: false }, ['callbackUrl']],
-  ['a logo that is no address', { logoUrl: 'logo.png' }, ['logoUrl']],
+  ['a logo that is no URL', { logoUrl: 'logo.png' }, ['logoUrl']],
   ['isSingleUse as text', { isSingleUse: 'true' }, ['isSingleUse']],
   ['isSingleUse as a number', { isSingleUse: 1 }, ['isSingleUse']],
   ['a user id that is no text', { userId: 123 }, ['userId']],
@@ -77,7 +77,7 @@ const badLinks: readonly [string, object, readonly string[]][] = [
     { idTypes: [{ ...bvn, country: 'NGA' }, bvn, { ...bvn, verificationMethod: 'enhanced_kyc' }] },
     ['idTypes[0].country', 'idTypes[2].verificationMethod'],
   ],
-  ['an unknown member', { companyname: 'Example Ltd' }, ['companyname']],
+  ['an unknown property', { companyname: 'Example Ltd' }, ['companyname']],
   ['extra that is no object', { extra: 'partner_params' }, ['extra']],
   ['extra that is a list', { extra: [] }, ['extra']],
   ['extra of null', { extra: null }, ['extra']],
@@ -114,7 +114,7 @@ function circular(): Record<string, unknown> {
   return members;
 }
 
-test.each(badLinks)('links.create() refuses %s and names every member', async (_what, members, paths) => {
+test.each(badLinks)('links.create() refuses %s and names every property', async (_what, members, paths) => {
   await expectRefusal((client) => client.links.create({ ...newLink, ...members } as NewLink), paths);
 });
 
@@ -134,7 +134,7 @@ const named = [
   'expires_at',
 ];
 
-test.each(named)('links.create() lets no extra member replace %s', async (name) => {
+test.each(named)('links.create() lets no extra property replace %s', async (name) => {
   const hidden = Object.defineProperty({}, name, { enumerable: true, get: () => 'planted' });
   const calls: readonly object[] = [{ [name]: 'planted' }, { toJSON: () => ({ [name]: 'planted' }) }, hidden];
 
@@ -147,7 +147,7 @@ test.each(named)('links.create() lets no extra member replace %s', async (name) 
   }
 });
 
-test('links.create() lets no extra member change its mind after the check', async () => {
+test('links.create() lets no extra property change its mind after the check', async () => {
   let reads = 0;
   const shifty = {
     toJSON() {
@@ -169,7 +169,7 @@ test('links.create() lets no extra member change its mind after the check', asyn
   expect(sent.map(({ body }) => body.partner_params)).toEqual([{}, { team: 'one' }]);
 });
 
-test('links.create() refuses a member __proto__ of extra, and takes no members of a prototype', async () => {
+test('links.create() refuses a property __proto__ of extra, and takes no properties of a prototype', async () => {
   const own = JSON.parse('{"__proto__": {"partner_id": "planted"}}') as Record<string, unknown>;
   const inherited = Object.create({ partner_id: 'planted' }) as Record<string, unknown>;
   const { client, sent } = clientOf(created);
@@ -191,7 +191,7 @@ test('links.create() lets no toJSON of its input replace anything', async () => 
   for (const { body } of sent) expect(body.partner_id).toBe('085');
 });
 
-test('links.create() sends every member under its name of the protocol', async () => {
+test('links.create() sends every property under its name of the protocol', async () => {
   const { client, sent } = clientOf(created);
 
   const link = await client.links.create({
@@ -328,7 +328,7 @@ test.each([
   expect(warn).toHaveBeenCalledTimes(lines);
 });
 
-test('links.create() answers with a reference id that cannot go into a path, and no call takes it', async () => {
+test('links.create() responds with a reference id that cannot go into a path, and no call takes it', async () => {
   const { client, sent } = clientOf({ link: 'https://links.hosted.test/1', ref_id: '../secrets' });
 
   const { refId } = await client.links.create(newLink);
@@ -403,8 +403,8 @@ test.each<[string, object, readonly string[]]>([
     { idTypes: [bvn, { ...bvn, verificationMethod: 'x' }] },
     ['idTypes[1].verificationMethod'],
   ],
-  ['a member of create', { isDisabled: true, name: 'x' }, ['name']],
-])('links.update() refuses %s and names every member', async (_what, changes, paths) => {
+  ['a property of create', { isDisabled: true, name: 'x' }, ['name']],
+])('links.update() refuses %s and names every property', async (_what, changes, paths) => {
   await expectRefusal((client) => client.links.update('ref-1', changes as LinkChanges), paths);
 });
 

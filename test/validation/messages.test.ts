@@ -70,7 +70,7 @@ test.each<[z.ZodMiniType, unknown, unknown]>([
   expect(check(schema, given)).toEqual({ data: sent, issues: [] });
 });
 
-test('an extra member that has a place of its own is named, and why', () => {
+test('an extra property that has a place of its own is named, and why', () => {
   expect(check(extraProperties(new Set(['name'])), { name: 'a', other: 'b' }).issues).toEqual([
     { path: 'name', message: expect.stringMatching(/^must not be in "extra": only the client may set this field$/) },
   ]);
