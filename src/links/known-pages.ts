@@ -111,6 +111,8 @@ export function createKnownPages(maxPages: number): KnownPages {
     }
     for (let page = newest; page >= first() && page < end(); page += step) if (latestOf(page) < since) return page;
     if (mayContinue() && (isWhole('seen') || isWhole('seen or old'))) return end();
+    const hasGrown = (readings[latestOf(newest)]?.meta.totalCount ?? 0) < totals().totalCount;
+    if (hasGrown || (readings.length === maxPages - 1 && isWhole('seen or old'))) return newest;
     return [...latest.keys()].find((page) => page < end()) ?? first();
   }
 
@@ -161,7 +163,8 @@ export function createKnownPages(maxPages: number): KnownPages {
   function isWhole(proof: Proof): boolean {
     const seen = countSeen(wholeList);
     const isCounted = proof === 'seen' ? seen >= totals().totalCount : seen === totals().totalCount;
-    return isCounted && readPages().length === count() && wasListed(wholeList, proof);
+    const isFitting = readPages().length === count() && listLinks().length <= totals().totalCount;
+    return isCounted && isFitting && wasListed(wholeList, proof);
   }
 
   /** Whether the order of the list shows that every link is known that is newer than `limit`. */
@@ -199,8 +202,8 @@ export function createKnownPages(maxPages: number): KnownPages {
 
   /** Whether enough pages were read that the search could leave out; a list shorter than `maxPages` is read whole. */
   function hasSamples({ pages }: NewestPart): boolean {
-    const needed = count() < maxPages ? count() : Math.min(pages + provenPages, count());
-    return readPages().length >= needed;
+    if (count() < maxPages) return readPages().length === count() && known.size >= totals().totalCount;
+    return readPages().length >= Math.min(pages + provenPages, count());
   }
 
   /** Finds a page with a link that is older than `limit`, so that every newer link is known and newer than the page. */

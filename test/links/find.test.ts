@@ -73,7 +73,7 @@ describe.each([
 
     expect(refOf(await client.links.find({ name: 'wanted' }))).toBe('ref-98');
     expect(asked()).toEqual(
-      newestFirst ? [undefined, 2, 3, 4, 5, 6, 1, 2, 3, 4] : [undefined, 5, 4, 3, 2, 1, 6, 5, 4, 3],
+      newestFirst ? [undefined, 2, 3, 4, 5, 6, 1, 2, 3, 1] : [undefined, 5, 4, 3, 2, 1, 6, 5, 4, 5],
     );
   });
 
@@ -276,6 +276,7 @@ test.each([
   ['a late one comes before it, without any order', 2, [5, 2, 3, 4, 1], [5, 2, 3, 4.9, 4, 1], 4],
   ['a late one comes before it, newest first', 1, down(3, 1), [3, 2.9, 2, 1], 2],
   ['a late one comes before it, oldest first', 3, up(1, 13), [...up(1, 9), 8.5, ...up(10, 13)], 10],
+  ['a new one comes to the wrong end', 3, up(1, 13), [40, ...up(1, 13)], 40],
   ['a late one comes before it, on the fourth page', 4, down(21, 1), [...down(21, 8), 7.5, ...down(7, 1)], 7],
 ])('links.find() misses no link if %s', async (_what, size, before, now, wanted) => {
   for (let after = 1; after < 10; after++) {
