@@ -20,7 +20,7 @@ import { hmacSha256 } from './signing/hmac-sha256.js';
 import { findApiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
 import { check, inputObject } from './validation/check.js';
-import { choice, duration, httpUrl, integer, maxBodyLimit } from './validation/input.js';
+import { choice, duration, durationOr, httpUrl, integer, maxBodyLimit } from './validation/input.js';
 
 /** The package's version, as in the `user-agent` header. */
 export const version = '1.0.0';
@@ -180,7 +180,7 @@ const optionShape = {
     ),
   ),
   clockSkew: z.optional(choice(['auto', 'off'], 'must be "auto" or "off"')),
-  maxResponseAgeMs: z.optional(z.union([choice([false]), duration], 'must be an integer of milliseconds, or false')),
+  maxResponseAgeMs: z.optional(durationOr(false, 'must be an integer of milliseconds, or false')),
   maxResponseBytes: z.optional(integer(1, maxBodyLimit)),
   wire: z.optional(wireOptions),
   logger: z.optional(z.custom<Logger>(isLogger, 'must have debug(), info(), warn() and error()')),

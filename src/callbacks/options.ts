@@ -9,7 +9,7 @@ import { HostedConfigError, HostedValidationError } from '../errors/errors.js';
 import { assumedMaxCallbackAgeMs, assumedMaxHintAgeMs } from '../protocol/assumptions.js';
 import { hasMethods, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
-import { choice, duration, flag, integer, maxBodyLimit } from '../validation/input.js';
+import { duration, durationOr, flag, integer, maxBodyLimit } from '../validation/input.js';
 import type { HandlerOptions, ReceiveOptions, ReplayGuard } from './types.js';
 
 /** The settings that `receive` and handlers share. */
@@ -50,7 +50,7 @@ const defaults = {
 
 // One schema for `receive` and handlers: a caller may pass the same object to both.
 const receiveOptions = inputObject({
-  maxAgeMs: z.optional(z.union([choice([false]), duration], 'must be an integer of milliseconds, or false')),
+  maxAgeMs: z.optional(durationOr(false, 'must be an integer of milliseconds, or false')),
   maxBytes: z.optional(integer(1, maxBodyLimit)),
   replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
   // The options below are for handlers only.

@@ -11,7 +11,7 @@ import type { CallOptions } from '../options.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { readProperty, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
-import { callOptions, choice, flag, integer } from '../validation/input.js';
+import { callOptions, durationOr, flag, integer } from '../validation/input.js';
 import type { JobRef, JobStatus } from './types.js';
 
 /**
@@ -107,17 +107,12 @@ export interface WaitPlan {
 
 const waitOptions = inputObject({
   ...callOptions,
-  deadlineMs: z.optional(
-    z.union(
-      [integer(0, maxTimerMs), choice([Number.POSITIVE_INFINITY])],
-      'must be an integer of milliseconds, or Infinity',
-    ),
-  ),
+  deadlineMs: z.optional(durationOr(Number.POSITIVE_INFINITY, 'must be an integer of milliseconds, or Infinity', 0)),
   initialDelayMs: z.optional(integer(0, maxTimerMs)),
   minDelayMs: z.optional(integer(1, maxTimerMs)),
   maxDelayMs: z.optional(integer(1, maxTimerMs)),
   backoffFactor: z.optional(
-    z.number('must be a number of 1 or more').check(z.refine((factor) => factor >= 1, 'must be a number of 1 or more')),
+    z.custom<number>((factor) => Number.isFinite(factor) && Number(factor) >= 1, 'must be a number of 1 or more'),
   ),
   jitter: z.optional(flag),
   notFoundGraceMs: z.optional(integer(0, maxTimerMs)),

@@ -10,7 +10,16 @@ import { assumedRepeatable } from '../protocol/assumptions.js';
 import { routes } from '../protocol/routes.js';
 import { isRecord, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { inputObject } from '../validation/check.js';
-import { anyString, choice, dateTime, extraProperties, flag, httpUrl, integer, nonBlank } from '../validation/input.js';
+import {
+  anyString,
+  callbackUrl,
+  dateTime,
+  extraProperties,
+  flag,
+  httpUrl,
+  integer,
+  nonBlank,
+} from '../validation/input.js';
 import { type DecodedPage, decodeCreatedLink, decodeLink, decodePage, decodeUpdatedLink } from './decode.js';
 import { changedIdTypes, encodeIdType, newIdTypes } from './id-types.js';
 import type { CreatedLink, Link, NewLink, UpdatedLink } from './types.js';
@@ -50,10 +59,7 @@ const linkId = z
 const newLinkShape = {
   companyName: nonBlank,
   dataPrivacyPolicyUrl: httpUrl,
-  callbackUrl: z.union(
-    [choice([null]), httpUrl],
-    'must be an absolute http(s) URL, or null to use the default callback URL of the account',
-  ),
+  callbackUrl,
   name: z.optional(anyString),
   idTypes: z.optional(newIdTypes),
   logoUrl: z.optional(httpUrl),

@@ -17,7 +17,6 @@ export interface SchemaIssue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
   readonly keys?: readonly string[];
-  readonly errors?: readonly (readonly SchemaIssue[])[];
 }
 
 /** The result of a check: the value to use, or the issues. */
@@ -69,19 +68,16 @@ export function copyOf(names: readonly string[]) {
 }
 
 /** The issues of a failed check, one for each property, and at most {@link maxIssues}. */
-export function issuesOf(found: readonly SchemaIssue[], parentPath: readonly PropertyKey[] = []): Issue[] {
+export function issuesOf(found: readonly SchemaIssue[]): Issue[] {
   const issues: Issue[] = [];
   for (const issue of found) {
     if (issues.length >= maxIssues) break;
-    const path = [...parentPath, ...issue.path];
-    // If a value may have several forms, the issues of the first form with the right type are reported.
-    const nearest = issue.errors?.find((branch) => branch.every((inner) => inner.path.length > 0));
+    const { path } = issue;
     const unknown = issue.keys?.slice(0, maxIssues);
     if (unknown) {
       const known = issue.message.split(' ');
       issues.push(...unknown.map((key) => ({ path: pathOf([...path, key]), message: describeUnknown(key, known) })));
-    } else if (nearest) issues.push(...issuesOf(nearest, path));
-    else issues.push({ path: pathOf(path), message: issue.message });
+    } else issues.push({ path: pathOf(path), message: issue.message });
   }
   return issues.slice(0, maxIssues);
 }

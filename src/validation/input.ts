@@ -47,21 +47,39 @@ export const duration = z.custom<number>((value) => isInteger(value, 1, maxTimer
   error: (issue) => `must be an integer of milliseconds from 1 to ${maxTimerMs}, got ${kindOf(issue.input)}`,
 });
 
+/**
+ * A duration as above, or the value `other`. A union of zod is not used, because it would enlarge the package. The issue
+ * has its own `path` for the reason given at {@link choice}.
+ */
+export function durationOr<const T>(other: T, message: string, least = 1) {
+  const accepts = (value: unknown) => value === other || isInteger(value, least, maxTimerMs);
+  return z.custom<number | T>(accepts, { path: [], error: message });
+}
+
 /** An absolute http(s) URL, in the form that is sent. A string is sent as the caller wrote it. */
 export const httpUrl = z.pipe(
   z.transform(copyUrl),
   z.custom<string>((value) => typeof value === 'string' && isHttpUrl(value), 'must be an absolute http(s) URL'),
 );
 
+/** The URL for callbacks: an absolute http(s) URL in the form that is sent, or null. */
+export const callbackUrl = z.pipe(
+  z.transform(copyUrl),
+  z.custom<string | null>(
+    (value) => value === null || (typeof value === 'string' && isHttpUrl(value)),
+    'must be an absolute http(s) URL, or null to use the default callback URL of the account',
+  ),
+);
+
 /**
  * Writes a caller's `URL` as a string, with the platform's own method: a subclass could return one string for the check
- * and another one to send. Other values are passed on; null if the value cannot be read.
+ * and another one to send. Other values are passed on; undefined if the value cannot be read.
  */
 function copyUrl(value: unknown): unknown {
   try {
     return value instanceof URL ? URL.prototype.toString.call(value) : value;
   } catch {
-    return null;
+    return undefined;
   }
 }
 

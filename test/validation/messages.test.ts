@@ -153,16 +153,6 @@ test('a property that is not known is named where it looks like a name of a prog
 
 const issueAt = (...path: PropertyKey[]): SchemaIssue => ({ code: 'custom', path, message: 'is wrong' });
 
-test('of several forms, the one that a value nearly has says what is wrong', () => {
-  const forms = [[issueAt()], [issueAt(), issueAt('a')], [issueAt('b', 0), issueAt('c')], [issueAt('d')]];
-
-  expect(issuesOf([{ ...issueAt('x'), errors: forms }])).toEqual([
-    { path: 'x.b[0]', message: 'is wrong' },
-    { path: 'x.c', message: 'is wrong' },
-  ]);
-  expect(issuesOf([{ ...issueAt('x'), errors: [[issueAt()]] }])).toEqual([{ path: 'x', message: 'is wrong' }]);
-});
-
 test('no issue beyond the 20th is looked at', () => {
   const unread: SchemaIssue = {
     ...issueAt(),
