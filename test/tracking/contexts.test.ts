@@ -184,6 +184,20 @@ onOneDatabase((database) => {
     expect(completions[0]).toMatchObject({ job, context: 'mine' });
   });
 
+  test('with unknownJobs "track", a job has the context of a link that is tracked after the callback', async () => {
+    const { world, callbackOf } = await createAttack();
+    const tracker = await world.open({ unknownJobs: 'track' });
+    const mine = await world.client.links.create(newLink);
+    const job = world.completeJob('approved', mine.refId);
+    await tracker.receive(await callbackOf(job));
+    await tracker.trackLink(mine.refId, { context: 'mine' });
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+
+    await until(() => completions.length > 0);
+    expect(completions[0]).toMatchObject({ job, context: 'mine', linkRefId: mine.refId });
+  });
+
   test('a job that is tracked after a callback named a link is not said to be of that link', async () => {
     const { world, victim, forge } = await createAttack();
     const tracker = await world.open();

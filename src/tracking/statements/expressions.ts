@@ -82,11 +82,12 @@ export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs,
   // of a callback is not signed, so it may name the link of another person.
   const isLinkProven = (row: string) =>
     `(${row}.told_at is null or (${row}.is_proven and ${row}.link_ref_id is not null))`;
-  // Takes the link of a callback, and its context, from a job. The job still counts as a known job of this link.
-  const withoutLink = (condition: string) => `
+  // Takes the link of a callback, and its context, from a job. The job still counts as a known job of this link. Without
+  // the condition, the job gets `context`.
+  const withoutLink = (condition: string, context = 't.context') => `
   told_link_ref_id = case when ${condition} then coalesce(t.told_link_ref_id, t.link_ref_id) else t.told_link_ref_id end,
   link_ref_id = case when ${condition} then null else t.link_ref_id end,
-  context = case when ${condition} then null else t.context end`;
+  context = case when ${condition} then null else ${context} end`;
   // Says whether a job that only callbacks have mentioned is followed, and with which context.
   const ownerOf = (linkKey: string) => `(select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
     from (select 1) one left join ${tracked} l

@@ -27,6 +27,10 @@ export function createPollStatements({
   lateMs,
 }: Expressions) {
   const hasNoProof = `not ${isLinkProven('t')}`;
+  // A link may be tracked only after the job is followed.
+  const lateContext = `case when t.context is null and t.told_at is not null then (select l.context from ${tracked} l
+    where l.link_ref_id = e.link_ref_id and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))
+    else t.context end`;
   const lateDelay = interval(`(case when ${isLateCounted('t')} then ${lateMs} else ${firstLateMs} end)`);
 
   return {
@@ -163,12 +167,12 @@ returning t.state`,
 
     /**
      * Ends jobs that are followed, and gives each end its own id. If no verified status has named the link of a job, the
-     * job ends without this link and its context. If the link of a job has changed since the poll, the job is not ended,
-     * because its context may have changed too. A job does not expire if it has got a new deadline since the poll.
+     * job ends without this link and its context. A job without a context gets the one of its proven link. If the link of
+     * a job has changed since the poll, the job is not ended, because its context may have changed too. A job does not expire if it has got a new deadline since the poll.
      * Parameters: $1 keys, $2 outcome, $3 JSON of rows.
      */
     end: `update ${tracked} t set state = ${states.handingOver}, outcome = $2::smallint, due = null, ended_at = now(),
-  end_id = gen_random_uuid(), is_proven = true,${withoutLink(`e.link_ref_id is null and ${hasNoProof}`)}
+  end_id = gen_random_uuid(), is_proven = true,${withoutLink(`e.link_ref_id is null and ${hasNoProof}`, lateContext)}
 from json_to_recordset($3::text::json) as e(key uuid, link_ref_id text)
 where t.key = e.key and t.key = ${keysOf('$1')} and t.state = ${states.tracking}
   and (${isLinkProven('t')} or e.link_ref_id is null or t.link_ref_id = e.link_ref_id)

@@ -94,7 +94,8 @@ export function createCallers(settings: Settings): readonly Action<State>[] {
       cases: ({ row, world }) => once(callbacks.includes(links.own) && !world.isLinkTracked && row.state === 'absent'),
       effect({ row, world }) {
         world.isLinkTracked = true;
-        Object.assign(row, { state: 'heard', link: links.own, isTold: true });
+        const follows = settings.unknownJobs === 'track';
+        Object.assign(row, { state: follows ? 'tracking' : 'heard', link: links.own, isTold: true, hasDate: follows });
       },
     },
     {

@@ -80,6 +80,7 @@ export const needed: readonly [promise: keyof typeof promises, without: Protecti
   ['context', 'only jobs of the polled link end', 'links'],
   ['context', 'a compared poll ends a job of the verified link', 'links'],
   ['context', 'a status that names no link proves none', 'links'],
+  ['context', 'a link that is tracked later gives its context', 'links of unknown jobs'],
   ['doneStays', 'track() changes no job that has ended', 'two ends'],
 ];
 

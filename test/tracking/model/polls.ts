@@ -197,6 +197,13 @@ export function createPolls(settings: Settings): readonly Action<State>[] {
         const isNamed = namesLink && poll.found === 'completed';
         if (truth.context === 0) truth.context = isNamed && world.isLinkTracked ? links.own : 0;
         removeLink(state, poll);
+        if (
+          row.isTold &&
+          row.context === 0 &&
+          link !== 0 &&
+          without !== 'a link that is tracked later gives its context'
+        )
+          row.context = ownerOf(state, settings, link).context;
         truth.ended += 1;
         startEnd(state, without !== 'each end has an id of its own');
         Object.assign(row, { hasExpired: poll.found === 'expired', isProven: true, hasDate: false });

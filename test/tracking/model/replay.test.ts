@@ -1,6 +1,5 @@
 // Traces of the model are replayed with the real parts of the tracker, on PGlite.
 
-import process from 'node:process';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { randomFrom } from '../../support/random.ts';
 import { type Database, openLite } from '../databases.ts';
@@ -10,7 +9,7 @@ import { openReplay, type Replay } from './replay/replay.ts';
 import { drawnSettings, drawTrace, writeTrace } from './replay/traces.ts';
 import type { RowState } from './state.ts';
 
-const tracesPerSetting = Math.ceil(Number(process.env.TRACES ?? 1_000) / drawnSettings.length);
+const tracesPerSetting = Math.ceil(1_000 / drawnSettings.length);
 
 let database: Database;
 let replay: Replay;
@@ -63,6 +62,14 @@ test.each<Told>([
     setting: 'two ends',
     steps: [...ended, ...deliver(0, 1, 1), ...endedAgain, ...fails(0, 1), ...deliver(1, 2, 2)],
     state: 'handingOver',
+    attempts: 1,
+    contexts: [1, 2],
+  },
+  {
+    name: 'a handler fails for the last time after the handler of the next end has begun',
+    setting: 'two ends',
+    steps: [...ended, ...deliver(0, 1, 1), ...endedAgain, ...deliver(1, 2, 2), ...fails(0, 1), ...succeeds(1, 2)],
+    state: 'done',
     attempts: 1,
     contexts: [1, 2],
   },

@@ -39,6 +39,7 @@ export const protections = [
   'only the delivery that has the message follows or buries',
   'a compared poll ends a job of the verified link',
   'a status that names no link proves none',
+  'a link that is tracked later gives its context',
 ] as const;
 
 export type Protection = (typeof protections)[number];
@@ -163,6 +164,17 @@ export const settings: readonly Settings[] = [
   {
     ...base,
     name: 'links',
+    callbacks: [3, 4],
+    namesLink: true,
+    results: [1, 2],
+    slowPolls: true,
+    pollers: 2,
+    deliverers: 1,
+  },
+  {
+    ...base,
+    name: 'links of unknown jobs',
+    unknownJobs: 'track',
     callbacks: [3, 4],
     namesLink: true,
     results: [1, 2],
