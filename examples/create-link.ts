@@ -8,7 +8,7 @@ const client = HostedClient.fromEnv();
 const { url, refId } = await client.links.create({
   companyName: 'Example Ltd',
   dataPrivacyPolicyUrl: 'https://example.test/privacy',
-  callbackUrl: 'https://example.test/callbacks',
+  callbackUrl: 'http://127.0.0.1:3000/callbacks',
   idTypes: [{ country: 'NG', idType: 'PASSPORT', verificationMethod: 'doc_verification' }],
   isSingleUse: true,
 });

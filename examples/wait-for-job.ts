@@ -2,18 +2,18 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { env } from 'node:process';
-import { HostedClient, HostedPollTimeoutError, type JobRef } from 'hosted-client';
+import { HostedClient, HostedPollTimeoutError } from 'hosted-client';
 
 const client = HostedClient.fromEnv();
 const file = env.JOB_FILE ?? 'job.json';
 
-// A job is stored as its two ids. The process that first learns of the job writes its two ids into this file.
-const job = JSON.parse(await readFile(file, 'utf8')) as JobRef;
+// A job is stored as its two ids. Here, the command `play` has written them into this file.
+const job = JSON.parse(await readFile(file, 'utf8'));
 
 try {
   const { success, result } = await client.jobs.waitForCompletion(job, {
     deadlineMs: Number(env.DEADLINE_MS ?? 600_000),
-    onPoll: ({ attempt, nextDelayMs }) => console.log(`poll ${attempt}, the next in ${nextDelayMs} ms`),
+    onPoll: ({ attempt, status }) => console.log(`poll ${attempt}: ${status?.state ?? 'no status'}`),
   });
   console.log(success ? 'verified:' : 'not verified:', result?.resultText);
 } catch (error) {

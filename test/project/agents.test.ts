@@ -41,7 +41,7 @@ describe('what they name exists', () => {
     const foreign = /^(?:const|new|import|server|only|express|json|limit|mb|bodyLimit|useBodyParser|Retry|After)$/;
     // Paths are looked at below.
     const names = code
-      .filter((words) => !/^[\w*./-]+\.(?:md|ts|txt)$/.test(words))
+      .filter((words) => !/^[\w*./-]+\.(?:md|ts|txt)$|^npx /.test(words))
       .map((words) => words.replaceAll(/'[^']*'/g, (quoted) => (/^'\w+'$/.test(quoted) ? quoted : '')))
       .flatMap((words) => words.match(/[A-Za-z_]\w*/g) ?? [])
       .filter((name) => !foreign.test(name));

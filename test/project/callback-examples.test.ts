@@ -2,7 +2,6 @@
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,8 +46,8 @@ test('the web-standard example hands a callback over once, with the confirmed st
 });
 
 test('the Express example takes 1.5 MB that were parsed, and refuses a forged callback', async () => {
-  const { app } = await import('../../examples/receive-with-express.ts');
-  const server = createServer(app).listen(0, '127.0.0.1');
+  vi.stubEnv('PORT', '0');
+  const { server } = await import('../../examples/receive-with-express.ts');
   await once(server, 'listening');
   const to = overHttp(`http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`);
   const job = completedJob();

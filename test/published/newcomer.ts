@@ -9,11 +9,9 @@ import { printed } from './node-versions.ts';
 import { makeProject, mustRun, nodes, root, writeFiles } from './project.ts';
 import { withService } from './service.ts';
 
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
-
-/** What the README says under a heading, up to the next one. */
-export function sectionOf(heading: string): string {
-  const [, text = ''] = readme.split(`\n## ${heading}\n`);
+/** What a page says under a heading, up to the next one. */
+export function sectionOf(heading: string, page = 'README.md'): string {
+  const [, text = ''] = readFileSync(join(root, page), 'utf8').split(`\n## ${heading}\n`);
   return text.split('\n## ')[0] ?? '';
 }
 
@@ -72,17 +70,17 @@ console.log(error.code, error.reason, error.message);
   return printsJust(told, process.execPath, ['track.mjs'], { cwd });
 }
 
-/** What the README says to install for tests, and its tests. */
+/** What the README and the page on tests say to install, and their tests. */
 export async function runTests(cwd: string): Promise<string | null> {
-  const section = sectionOf('Testing your code');
-  const [, names] = section.match(/^npm install (?:-D|--save-dev) (.+)$/m) ?? [];
-  if (names === undefined) return 'README.md does not say under "Testing your code" what to install';
+  const sections = [sectionOf('Testing your code'), sectionOf('msw', 'docs/testing.md')];
+  const names = sections.flatMap((section) => /^npm install --save-dev (.+)$/m.exec(section)?.[1]?.split(' ') ?? []);
+  if (names.length === 0) return 'README.md does not say under "Testing your code" what to install';
   // Left alone, npm may choose releases that are not whole in every registry.
   const held = Object.entries(heldVersions).map(([name, version]) => `overrides.${name}=${version}`);
   await mustRun('npm', ['pkg', 'set', ...held], { cwd });
-  await mustRun('npm', ['install', '-D', '--loglevel=error', ...names.split(' ').map(tested)], { cwd });
+  await mustRun('npm', ['install', '-D', '--loglevel=error', ...new Set(names.map(tested))], { cwd });
 
-  const tests = blocksOf(section).map((code, index) => [`block-${index + 1}.test.ts`, code] as const);
+  const tests = sections.flatMap(blocksOf).map((code, index) => [`block-${index + 1}.test.ts`, code] as const);
   if (tests.length === 0) return 'README.md has no block under "Testing your code"';
   await writeFiles(cwd, Object.fromEntries(tests));
   return endsWell(process.execPath, ['node_modules/vitest/vitest.mjs', 'run'], { cwd });

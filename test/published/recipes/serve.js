@@ -11,7 +11,10 @@ const listening = async (server) => {
 const serve = (listener) => listening(createServer(listener).listen(0, '127.0.0.1'));
 
 const recipes = {
-  Express: async () => serve((await import('./receive-with-express.ts')).app),
+  async Express() {
+    process.env.PORT = '0';
+    return listening((await import('./receive-with-express.ts')).server);
+  },
   'Express and PostgreSQL': async () => serve((await import('./express-and-postgres.ts')).app),
   Fastify: async () => (await import('./receive-with-fastify.ts')).app.listen({ port: 0, host: '127.0.0.1' }),
   'Hono on Node': async () => listening((await import('./hono-on-node.ts')).server),
