@@ -50,13 +50,13 @@ export default defineConfig({
       },
       // In processes, because a thread cannot change its umask.
       { extends: true, test: { name: 'kit', include: kit, pool: 'forks', isolate: false } },
-      { extends: true, test: { name: 'tracking', include: tracking } },
+      // Databases and browsers that share the machine may take long.
+      { extends: true, test: { name: 'tracking', include: tracking, testTimeout: 120_000 } },
       {
         extends: true,
         test: {
           name: 'load',
           include: load,
-          // A browser that shares the machine may take long, and no test waits for a time to pass.
           testTimeout: 120_000,
           expect: { poll: { timeout: 60_000 } },
         },

@@ -12,12 +12,9 @@ import {
   type TrackerOptions,
 } from 'hosted-client/tracking';
 import { PgBoss } from 'pg-boss';
-import { onTestFinished, vi } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { sign } from '../support/fake-fetch.ts';
 import type { Database } from './databases.ts';
-
-// PGlite is slow where the machine is busy.
-vi.setConfig({ testTimeout: 40_000, hookTimeout: 60_000 });
 
 let schemas = 0;
 
