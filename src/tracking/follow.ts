@@ -51,7 +51,8 @@ interface Note {
   readonly missing_told: number | null;
   readonly soon_ms: number | null;
   readonly is_late: boolean;
-  readonly is_first_answer: boolean;
+  /** How many polls have shown that the service does not know the job, before one of them was stored. */
+  readonly first_answers: number;
 }
 
 /** Starts the loop. `signal` aborts the running requests. */
@@ -65,7 +66,8 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   let inFlight = 0;
   let waitFactor = 1;
 
-  const notes: Batches<Note> = createBatches(async (rows) => {
+  const notes: Batches<Note> = createBatches(async (all) => {
+    const rows = mergeNotes(all);
     await database.run(statements.note, [JSON.stringify(rows), JSON.stringify(rows.map(({ key }) => key))]);
   });
   const unknown: Batches<string> = createBatches(async (keys) => {
@@ -202,7 +204,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       missing_told: seen?.told ?? null,
       soon_ms: found.soonMs,
       is_late: found.isLate,
-      is_first_answer: found.isFirstAnswer,
+      first_answers: found.isFirstAnswer ? 1 : 0,
     });
   }
 
@@ -232,4 +234,15 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     await handOver.endGap({ key, linkKey: row.key, missing, told });
     if (row.isLate) await linkEnds.add(row.key);
   }
+}
+
+/** Merges the notes of polls of the same job, because one statement changes a row only once. */
+function mergeNotes(notes: readonly Note[]): readonly Note[] {
+  const merged = new Map<string, Note>();
+  for (const note of notes) {
+    const before = merged.get(note.key);
+    const kept = before?.is_proven === true && !note.is_proven ? before : note;
+    merged.set(note.key, { ...kept, first_answers: (before?.first_answers ?? 0) + note.first_answers });
+  }
+  return [...merged.values()];
 }

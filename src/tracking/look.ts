@@ -12,6 +12,7 @@ import { type Health, isOfTheFleet } from './health.js';
 import { isFailingForLong, pollAgain, readFailure, waitOf } from './late.js';
 import { kinds } from './schema.js';
 import type { Row } from './sql.js';
+import { maxUnknownLooks } from './statements/polls.js';
 
 /** A row that was taken to be polled. */
 export interface TakenRow {
@@ -74,13 +75,6 @@ export type Found =
 
 /** The time, in ms, that one request may take. */
 export const requestMs = 20_000;
-
-/**
- * If only a callback has mentioned a job and the service does not know it, the job is polled at most this many times.
- * With the default waits, these polls take about five minutes. The body of a callback is not signed, so the job may be
- * invented.
- */
-const maxUnknownLooks = 10;
 
 /** Reads a row of the statement `claim`. */
 export function readTaken(row: Row): TakenRow {

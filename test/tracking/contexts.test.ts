@@ -238,6 +238,21 @@ onOneDatabase((database) => {
     expect((await tracker.get(invented))?.polls).toBe(polls);
   });
 
+  test('a job that the service does not know is polled ten times, also if its first polls overlap', async () => {
+    const { world, forge } = await createAttack();
+    const trackers = await Promise.all([1, 2].map(() => world.open({ unknownJobs: 'track' })));
+    const invented = { userId: 'invented', jobId: 'invented' };
+    await trackers[0]?.receive(await forge(invented));
+    const release = world.holdAfter(0);
+    for (const tracker of trackers) await tracker.onCompletion(() => {});
+    await until(async () => ((await trackers[0]?.get(invented))?.polls ?? 0) >= 3);
+
+    release();
+
+    await until(async () => (await trackers[0]?.get(invented))?.state === 'heard');
+    expect((await trackers[0]?.get(invented))?.polls).toBe(10);
+  });
+
   test('a link that no link can be gives a job no context', async () => {
     const { world, victim, forge } = await createAttack();
     const tracker = await world.open({ unknownJobs: 'track' });

@@ -194,7 +194,7 @@ function createWorker(world: World, { pool }: OpenedDatabase) {
     /** What is stored of a look that failed. */
     async fail(jobId: string, error: string, isAnswer: boolean): Promise<void> {
       const [row] = await world.rows(`select key, link_ref_id from TRACKED where job_id = '${jobId}'`);
-      const note = { ...row, last_error: error, is_proven: false, is_late: false, is_first_answer: isAnswer };
+      const note = { ...row, last_error: error, is_proven: false, is_late: false, first_answers: isAnswer ? 1 : 0 };
       await pool.query(statements.note, [JSON.stringify([note]), JSON.stringify([row?.key])]);
     },
   };

@@ -7,6 +7,15 @@
 import { kinds, outcomes, states } from '../schema.js';
 import { type Expressions, interval, keysOf, maxHoldMs, microseconds, milliseconds } from './expressions.js';
 
+/**
+ * If only a callback has mentioned a job and the service does not know it, the job is polled at most this many times.
+ * With the default waits, these polls take about five minutes. The body of a callback is not signed, so the job may be
+ * invented.
+ */
+export const maxUnknownLooks = 10;
+/** How long, in ms, no process polls such a job again while its last poll runs and the result is stored. */
+const lastLookMs = 60_000;
+
 /** Creates the statements. */
 export function createPollStatements({
   tracked,
@@ -81,6 +90,7 @@ export function createPollStatements({
     told_turn = t.told_turn + (t.told_looks > 0)::integer,
     told_looks = t.told_looks + (t.told_looks between 1 and 99)::integer,
     due = case when deadline <= now() then now() + ${lateDelay}
+      when not t.is_proven and t.told_looks >= ${maxUnknownLooks - 1} then now() + ${interval(lastLookMs)}
       else least(now() + ${randomWait(longestWait('t.step'))}, deadline) end
   where key = any(array(select key from chosen))
   returning t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.polls, t.last_error, t.is_proven,
@@ -129,12 +139,13 @@ where l.key = ${keysOf('$1')}`,
 
     /**
      * Stores the results of polls, if the polled job or link has not ended. If a verified status names no link, the job
-     * loses the link that a callback named. Counts the polls that fail after the deadline. Parameters: $1 JSON of rows,
+     * loses the link that a callback named. Counts the first polls that show that the service does not know a job: several
+     * of them may run at the same time. Counts the polls that fail after the deadline. Parameters: $1 JSON of rows,
      * $2 keys.
      */
     note: `update ${tracked} t set last_error = n.last_error,
-  told_turn = t.told_turn + (n.is_first_answer and t.told_looks = 0)::integer,
-  told_looks = t.told_looks + (n.is_first_answer and t.told_looks = 0)::integer,
+  told_turn = t.told_turn + (n.first_answers > 0 and t.told_looks = 0)::integer,
+  told_looks = case when n.first_answers = 0 then t.told_looks else least(t.told_looks + n.first_answers, 99) end,
   is_proven = t.is_proven or (n.is_proven and (n.link_ref_id is null or t.link_ref_id = n.link_ref_id)),${withoutLink(
     `n.is_proven and n.link_ref_id is null and ${hasNoProof}`,
   )},
@@ -143,7 +154,7 @@ where l.key = ${keysOf('$1')}`,
   late_looks = case when not n.is_late then t.late_looks when ${isLateCounted('t')} then least(t.late_looks + 1, 30000) else 1 end,
   late_since = case when n.is_late and not ${isLateCounted('t')} then now() else t.late_since end
 from json_to_recordset($1::text::json) as n(key uuid, last_error text, is_proven boolean, link_ref_id text,
-  missing_seen integer, missing_told integer, soon_ms double precision, is_late boolean, is_first_answer boolean)
+  missing_seen integer, missing_told integer, soon_ms double precision, is_late boolean, first_answers integer)
 where t.key = n.key and t.key = ${keysOf('$2')} and t.state = ${states.tracking}`,
 
     /**
