@@ -25,8 +25,8 @@ export interface Handling<C extends Json> {
 
 /** Stores the progress of deliveries. */
 interface Progress {
-  /** Stores that the handler begins. Resolves with the number of the attempt, or with null if it must not begin. */
-  begin(delivery: Delivery, until: number): Promise<number | null>;
+  /** Stores that the handler begins. Resolves with its attempt and context, or with null if it must not begin. */
+  begin(delivery: Delivery, until: number): Promise<Row | null>;
   /** Stores the success of a handler whose failure was already returned, because it took too long. */
   keepLate(done: Settled): void;
 }
@@ -59,6 +59,12 @@ export type Settled =
   | { readonly is: 'unbegun'; readonly delivery: Delivery; readonly message: BossMessage }
   | { readonly is: 'failed'; readonly delivery: Delivery; readonly message: BossMessage; readonly error: Failure };
 
+/** The parts of a completion that are not in the row of its delivery. */
+interface Given<C extends Json> {
+  readonly status: CompletedJob | null;
+  readonly context: C | null;
+}
+
 /** The part of a handler's error that is stored. */
 interface Failure {
   readonly name: string;
@@ -87,10 +93,10 @@ export function createHandlerRunner<C extends Json>(
     const status = asksForStatus(row) ? await fetchStatus(row, waitMs) : null;
     if (asksForStatus(row) && status === null) return { is: 'again', delivery, message };
     if (performance.now() > beginBy) throw new Error('the lease of the message may have ended');
-    const attempt = await begin(delivery, beginBy);
-    if (attempt === null) return { is: 'gone', message };
+    const begun = await begin(delivery, beginBy);
+    if (begun === null) return { is: 'gone', message };
     if (performance.now() > beginBy) return { is: 'unbegun', delivery, message };
-    return runHandler({ ...delivery, attempt }, status);
+    return runHandler({ ...delivery, attempt: numberOf(begun, 'attempts') }, { status, context: contextOf<C>(begun) });
   }
 
   /**
@@ -111,7 +117,7 @@ export function createHandlerRunner<C extends Json>(
     }
   }
 
-  async function runHandler(delivery: Delivery, status: CompletedJob | null): Promise<Settled> {
+  async function runHandler(delivery: Delivery, given: Given<C>): Promise<Settled> {
     const { message } = delivery;
     const ending = new AbortController();
     const startedAt = performance.now();
@@ -133,7 +139,7 @@ export function createHandlerRunner<C extends Json>(
       ending.signal.addEventListener('abort', () => reject(ending.signal.reason));
     });
     aborted.catch(() => undefined);
-    const handled = Promise.resolve().then(() => handler(toCompletion<C>(delivery, status, ending.signal)));
+    const handled = Promise.resolve().then(() => handler(toCompletion(delivery, given, ending.signal)));
     try {
       // A handler that ignores its signal may continue. If it has not succeeded by then, the completion is handed over
       // again.
@@ -162,12 +168,12 @@ export function asksForStatus(row: Row): boolean {
 
 function toCompletion<C extends Json>(
   { row, key, attempt }: Delivery,
-  status: CompletedJob | null,
+  { status, context }: Given<C>,
   signal: AbortSignal,
 ): Completion<C> {
   const base = {
     key,
-    context: contextOf<C>(row),
+    context,
     linkRefId: textOf(row, 'link_ref_id'),
     attempt,
     signal,

@@ -17,10 +17,11 @@ import type { Row, Transaction } from './sql.js';
 /** Stores the progress of deliveries. */
 export interface Settler {
   /**
-   * Stores that a handler begins. Resolves with the number of the attempt, or with null if the handler must not begin.
+   * Stores that a handler begins. Resolves with the number of the attempt and the context, in a row, or with null if the
+   * handler must not begin.
    * Rejects if this could not be stored before the time `until`.
    */
-  begin(delivery: Delivery, until: number): Promise<number | null>;
+  begin(delivery: Delivery, until: number): Promise<Row | null>;
   /** Stores the result of a delivery. Rejects if it could not be stored before the time `until`. */
   settle(settled: Settled, until: number): Promise<void>;
 }
@@ -28,8 +29,8 @@ export interface Settler {
 /** A step of a delivery. */
 type Step = Settled | { readonly is: 'begins'; readonly delivery: Delivery; readonly message: BossMessage };
 
-/** The number of the attempt of each handler that may begin. */
-type Begun = ReadonlyMap<string, number>;
+/** The rows of the handlers that may begin. */
+type Begun = ReadonlyMap<string, Row>;
 
 /** Says whether the message is not needed any more. A failed delivery also needs it, except after the last attempt. */
 const isFinished = { begins: false, unbegun: false, failed: false, gone: true, done: true, again: true } as const;
@@ -123,7 +124,7 @@ function deliveriesOf(steps: readonly Step[], is: 'begins' | 'done' | 'again' | 
 }
 
 function readBegun(rows: readonly Row[]): Begun {
-  return new Map(rows.map((row) => [`${row.end_id} ${row.retry_count}`, numberOf(row, 'attempts')]));
+  return new Map(rows.map((row) => [`${row.end_id} ${row.retry_count}`, row]));
 }
 
 /** Distinguishes deliveries of the same message: after its lease, the same process may fetch it again. */

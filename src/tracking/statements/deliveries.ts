@@ -17,7 +17,7 @@ export const batchSize = 500;
 /** Creates the statements. */
 export function createDeliveryStatements(
   { minDelayMs, deadlineMs, maxAttempts }: TrackerSettings,
-  { schema, tracked, fleet, refilled, firstProvenDue, firstToldDue, isFree, identity }: Expressions,
+  { schema, tracked, fleet, refilled, firstProvenDue, firstToldDue, isFree, ids, identity }: Expressions,
 ) {
   const messages = `${schema}_boss.job`;
   // True if the lease of the message has not ended: pg-boss increases `retry_count` when the message is fetched again.
@@ -28,7 +28,7 @@ export function createDeliveryStatements(
   const begin = (rows: string, keys: string) => `update ${tracked} t set attempts = least(t.attempts + 1, n.attempt)
 from json_to_recordset(${rows}::text::json) as n(key uuid, end_id uuid, attempt integer, retry_count integer)
 where ${isCurrent(keys)}
-returning t.end_id, n.retry_count, t.attempts`;
+returning t.end_id, n.retry_count, t.attempts, t.context::text as context`;
 
   return {
     /**
@@ -37,10 +37,11 @@ returning t.end_id, n.retry_count, t.attempts`;
      * requests must wait until it has risen to zero. No token is taken during a pause, during a problem that affects
      * all jobs, or if the deficit would exceed the limit of `maxDebtSeconds`. In these cases, `tokens` is null. If
      * `is_spent` is true, a process died during the last attempt: the completion is not delivered again. Parameters:
-     * $1 keys, $2 ids of the ends.
+     * $1 keys, $2 ids of the ends. `begin` returns the contexts, because PostgreSQL keeps the lock of the row of `fleet`
+     * until it has sent all rows.
      */
     deliver: `with r as materialized (
-  select ${identity}, t.end_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} as is_spent, t.missing, t.last_error
+  select ${ids}, t.end_id, t.outcome, t.attempts, t.attempts >= ${maxAttempts} as is_spent, t.missing, t.last_error
   from ${tracked} t
   where t.key = ${keysOf('$1')} and t.end_id = ${keysOf('$2')} and t.state = ${states.handingOver}
 ), charged as (
@@ -56,7 +57,7 @@ select r.*, c.tokens, s.rate, coalesce(${firstProvenDue} <= now(), false) as has
 from r cross join ${fleet} s left join charged c on true`,
 
     /**
-     * Stores that handlers begin, and returns the numbers of their attempts. If a process sends the same row again, it
+     * Stores that handlers begin, and returns the numbers of their attempts, and the contexts. If a process sends the same row again, it
      * counts once. Parameters: $1 JSON of rows, $2 keys.
      */
     begin: begin('$1', '$2'),

@@ -92,7 +92,8 @@ export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs,
   const ownerOf = (linkKey: string) => `(select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
     from (select 1) one left join ${tracked} l
       on l.key = ${linkKey}::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))`;
-  const identity = `t.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.context::text as context`;
+  const ids = 't.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id';
+  const identity = `${ids}, t.context::text as context`;
   return {
     schema,
     tracked,
@@ -113,6 +114,7 @@ export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs,
     isLinkProven,
     withoutLink,
     ownerOf,
+    ids,
     identity,
     longestWait,
     randomWait,
