@@ -11,7 +11,7 @@ export default defineConfig({
     include: [
       'test/{call,callbacks,jobs,links,protocol,runtime,signing,validation}/**/*.test.ts',
       'test/errors/*.test.ts',
-      'test/load/scan-body.test.ts',
+      'test/load/{scan-body,vectors}.test.ts',
     ],
     setupFiles: ['test/support/given-random.ts'],
   },

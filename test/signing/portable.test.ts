@@ -15,6 +15,5 @@ afterAll(() => {
 // Each in a suite of its own, because the hooks of one are none of the others'.
 describe.each([
   ['signers', () => import('./signer.test.js')],
-  ['vectors', () => import('./vectors.test.js')],
   ['payloads', () => import('../protocol/real-payloads.test.js')],
 ])('%s', (_name, load) => load() as Promise<never>);
