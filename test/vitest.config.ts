@@ -34,9 +34,10 @@ export default defineConfig({
     setupFiles: ['test/support/given-random.ts'],
     // Many tests wait for a database or a server. By itself, a machine of two cores would use one.
     maxWorkers: Math.max(2, availableParallelism()),
-    // No test waits for a time to pass, so this limit only ends one that hangs, however busy the machine is.
+    // No test waits for a time to pass, so these limits only end one that hangs, however busy the machine is.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,
@@ -58,7 +59,6 @@ export default defineConfig({
           name: 'load',
           include: load,
           testTimeout: 120_000,
-          expect: { poll: { timeout: 60_000 } },
         },
       },
     ],
