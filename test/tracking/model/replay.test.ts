@@ -167,6 +167,14 @@ test.each<Told>([
     attempts: 1,
     contexts: [1],
   },
+  {
+    name: 'a poll after the deadline ends when the job has got another deadline',
+    setting: 'deadlines',
+    steps: ['track', 'the deadline passes', 'claim 0', 'answer 0 0', 'untrack', 'track', 'end 0'],
+    state: 'tracking',
+    attempts: 0,
+    contexts: [],
+  },
 ])('the rows are those of the model when $name', async ({ setting, steps, state, attempts, contexts }) => {
   const trace = writeTrace(settingOf(setting), steps);
 
