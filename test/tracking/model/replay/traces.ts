@@ -166,7 +166,9 @@ function listVain({ row, world }: State, { tracks, untracks, retries, forgets }:
     forget: forgets && !['done', 'untracked', 'absent'].includes(row.state),
     adopt: world.isLinkTracked && row.state !== 'heard' && row.state !== 'absent',
   };
-  return Object.entries(vain).flatMap(([name, is]) => (is ? [{ name, at: [], weight: 0.1 }] : []));
+  // Few traces reach a dead letter.
+  const weight = row.state === 'dead' ? 1 : 0.1;
+  return Object.entries(vain).flatMap(([name, is]) => (is ? [{ name, at: [], weight }] : []));
 }
 
 const deliveriesOf = ({ processes }: State): readonly Delivery[] => processes.flatMap(({ deliveries }) => deliveries);
