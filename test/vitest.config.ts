@@ -31,7 +31,7 @@ export default defineConfig({
     // Of a green run, only what was skipped, and the counts.
     reporters: ['minimal', 'test/support/skipped-reporter.ts'],
     silent: 'passed-only',
-    setupFiles: ['test/support/given-random.ts'],
+    setupFiles: ['test/support/given-random.ts', 'test/support/clear-openssl-errors.ts'],
     // Many tests wait for a database or a server. By itself, a machine of two cores would use one.
     maxWorkers: Math.max(2, availableParallelism()),
     // No test waits for a time to pass, so these limits only end one that hangs, however busy the machine is.
