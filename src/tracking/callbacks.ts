@@ -7,7 +7,7 @@
  */
 
 import { createBusyError, createJobLimitError, notStored } from '../callbacks/callback-errors.js';
-import type { CallbackEvent, ReplayGuard } from '../callbacks/types.js';
+import type { CallbackEvent, CallbackHandler, ReplayGuard } from '../callbacks/types.js';
 import { HostedResponseError } from '../errors/errors.js';
 import { assumedMaxHintAgeMs, assumedMaxJobs } from '../protocol/assumptions.js';
 import { type Context, textOf } from './context.js';
@@ -17,7 +17,7 @@ import { createKey } from './keys.js';
 /** Receives callbacks. */
 export interface CallbackDoor {
   receive(body: string | Uint8Array, options: { readonly maxBytes?: number | undefined }): Promise<CallbackEvent>;
-  handler(options: { readonly maxBytes?: number | undefined }): (request: Request) => Promise<Response>;
+  handler(options: { readonly maxBytes?: number | undefined }): CallbackHandler;
 }
 
 // This guard rejects no callback, because the table shows whether a callback is a repeat. A second body with the same

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CallbackEvent } from '../callbacks/types.js';
+import type { CallbackEvent, CallbackHandler } from '../callbacks/types.js';
 import type { JobRef } from '../jobs/types.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
 
@@ -103,14 +103,15 @@ export interface Tracker<C extends Json = Json> {
    * have named too many jobs (see `receive`).
    *
    * @param options - How large a callback may be.
-   * @returns A function that takes a request and resolves with a response. It never rejects.
+   * @returns A function that takes a request and resolves with a response. It never rejects. For Express, Fastify and
+   *   `node:http`, wrap it in `nodeHandler()` of `hosted-client/node`.
    *
    * @see §6 of docs/protocol.md
    */
   handler(options?: {
     /** The largest accepted body, in bytes. Default 8 MiB. */
     maxBytes?: number;
-  }): (request: Request) => Promise<Response>;
+  }): CallbackHandler;
   /**
    * Starts the work in this process. From now on, this process polls due jobs and hands over completions. The method
    * can be called only once. A process that never calls it can still track jobs and receive callbacks.
