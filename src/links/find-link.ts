@@ -92,7 +92,7 @@ const mustBeCounted =
 const mustDiffer =
   'must show which of the links that match is the newest: look at them with links.list(), and choose by other properties';
 const mustBeDated =
-  'must show whether a link that matches the other criteria was created before "createdAfter": its date cannot be read, or is in whole minutes, hours or days; look at the link with links.list(); you can pass an earlier "createdAfter" or, if no other link has this name or user id, leave out "createdAfter"';
+  'must show whether a link that matches the other criteria was created before "createdAfter": its date cannot be read, or may be in whole minutes, hours or days; look at the link with links.list(); you can pass an earlier "createdAfter" or, if no other link has this name or user id, leave out "createdAfter"';
 const mustBeSent =
   'must have the name and the users that you look for: otherwise, a link without them may be the one; look at the newest links with links.list()';
 
@@ -133,7 +133,7 @@ function readSearch(givenQuery: unknown, givenOptions: unknown) {
     isMatch: (link) =>
       (name === undefined || link.name === name) && (userId === undefined || link.userIds.includes(userId)),
     mayMatch: (link) =>
-      (name === undefined || link.name === name || link.name === null) &&
+      (name === undefined || link.name === name || !link.name) &&
       (userId === undefined || link.userIds.includes(userId) || lacksUser(link)) &&
       latestTime(link) >= createdAfter,
   };

@@ -11,7 +11,7 @@ import type { Link, PageMeta } from './types.js';
 
 /** How many different times the links must show before their order lets pages be left out. */
 const provenTimes = 12;
-/** How many pages must then be read after the newest pages: the last page, and three between. */
+/** How many pages must then be read apart from the newest ones without a gap: the last page, and three between. */
 const provenPages = 4;
 /** Two links that were created within this time, in ms, may be listed in the wrong order. */
 const swappedMs = 1_000;
@@ -39,11 +39,6 @@ interface Part {
 }
 
 const wholeList: Part = { from: Number.NEGATIVE_INFINITY, older: 0 };
-
-/** The part of the list that is newer than a page, and the number of pages from the newest one to this page. */
-interface NewestPart extends Part {
-  readonly pages: number;
-}
 
 /**
  * Which links count as listed at the time of a reading: those seen in it, or both before and after it; or also older
@@ -104,7 +99,7 @@ export function createKnownPages(maxPages: number): KnownPages {
     const part = count() < maxPages ? null : findNewestPart(limit);
     if (part) {
       // The latest request shows the links that were added during the search.
-      if (readings.length === maxPages - 1 && hasSamples(part)) return newest;
+      if (readings.length === maxPages - 1 && hasSamples()) return newest;
       if (step === -1 && mayContinue()) return end();
       const unread = [oldest, ...spreadPages()].find((page) => latestOf(page) === -1);
       if (unread !== undefined) return unread;
@@ -170,7 +165,7 @@ export function createKnownPages(maxPages: number): KnownPages {
   /** Whether the order of the list shows that every link is known that is newer than `limit`. */
   function isProven(limit: number): boolean {
     const part = findNewestPart(limit);
-    return part !== null && hasSamples(part) && countSeen(part) >= totals().totalCount - part.older;
+    return part !== null && hasSamples() && countSeen(part) >= totals().totalCount - part.older;
   }
 
   /** Counts the known links of a part that are listed now, unless one was removed when another was added. */
@@ -201,24 +196,29 @@ export function createKnownPages(maxPages: number): KnownPages {
   }
 
   /** Whether enough pages were read that the search could leave out; a list shorter than `maxPages` is read whole. */
-  function hasSamples({ pages }: NewestPart): boolean {
+  function hasSamples(): boolean {
     if (count() < maxPages) return readPages().length === count() && known.size >= totals().totalCount;
-    return readPages().length >= Math.min(pages + provenPages, count());
+    const step = findStep();
+    let newest = 0;
+    for (let page = step === 1 ? first() : end() - 1; latestOf(page) !== -1 && newest < count(); page += step)
+      newest += 1;
+    const unread = count() - readPages().length;
+    return 4 * unread < count() || readPages().length >= newest + provenPages;
   }
 
   /** Finds a page with a link that is older than `limit`, so that every newer link is known and newer than the page. */
-  function findNewestPart(limit: number): NewestPart | null {
+  function findNewestPart(limit: number): Part | null {
     const step = findStep();
     const size = findSize();
     if (limit === Number.NEGATIVE_INFINITY || !isOrdered(step, size)) return null;
     const sureLimit = limit - findTolerance();
-    for (let pages = 1, page = step === 1 ? first() : end() - 1; latestOf(page) >= since; pages++, page += step) {
+    for (let page = step === 1 ? first() : end() - 1; latestOf(page) >= since; page += step) {
       const at = latestOf(page);
       const { links, meta } = readings[at] as Reading;
       if (!links.some((link) => latestTime(link) < sureLimit)) continue;
       const before = (page - first()) * size;
       const older = step === 1 ? meta.totalCount - before : before + links.length;
-      const part = { from: Math.max(...links.map(timeOf)) + 1, older, pages };
+      const part = { from: Math.max(...links.map(timeOf)) + 1, older };
       if (wasListed(part, 'seen or old', at)) return part;
     }
     return null;
@@ -282,12 +282,27 @@ export function timeOf({ createdAt }: Link): number {
   return createdAt?.getTime() ?? Number.NEGATIVE_INFINITY;
 }
 
+/**
+ * How long after its date, in ms, a link can have been created, if the date is a multiple of a unit. A whole hour or day
+ * of any time zone is a multiple of a quarter of an hour.
+ */
+const spans = [
+  [900_000, 86_400_000],
+  [60_000, 60_000],
+  [1_000, 1_000],
+  [100, 100],
+  [10, 10],
+  [1, 1],
+] as const;
+
 /** The latest time at which a link can have been created. */
 export function latestTime(link: Link): number {
-  return link.createdAt === null ? Number.POSITIVE_INFINITY : timeOf(link) + unitOf(link) - 1;
+  if (link.createdAt === null) return Number.POSITIVE_INFINITY;
+  const [, span] = spans.find(([unit]) => timeOf(link) % unit === 0) as (typeof spans)[number];
+  return timeOf(link) + span - 1;
 }
 
-/** How exact a link's date is, in ms: a date may be in whole seconds, minutes, hours or days. */
+/** The unit of a link's date, in ms: a date may be in whole seconds, minutes, hours or days. */
 function unitOf(link: Link): number {
   return [86_400_000, 3_600_000, 60_000, 1_000].find((unit) => timeOf(link) % unit === 0) ?? 1;
 }

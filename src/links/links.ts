@@ -143,7 +143,8 @@ export interface Links {
    * twelve links show the order. If the service always sends wrong totals that agree with each other, `find` cannot
    * notice this.
    *
-   * @param query - At least one criterion. Values are compared exactly, and a link must match all of them.
+   * @param query - At least one criterion. Values are compared exactly (case, blanks, Unicode form), so pass them as the
+   *   service shows them, and a link must match all of them.
    *   `createdAfter` is inclusive, and is compared with times of the service's clock. This clock may differ from yours,
    *   so pass the time one minute before you called `create`. Use `createdAfter` if several links have the same name or
    *   user id, or if there are many links.

@@ -184,9 +184,13 @@ test.each([
   ['2026-01-01T00:07Z', '2026-01-01T00:07:59.900Z', 'shape'],
   ['2026-01-01T00:07Z', '2026-01-01T00:08:00.000Z', null],
   ['2026-01-01T01:00Z', '2026-01-01T01:59:59.900Z', 'shape'],
-  ['2026-01-01T01:00Z', '2026-01-01T02:00:00.000Z', null],
+  ['2026-01-01T01:00Z', '2026-01-02T01:00:00.000Z', null],
   ['2026-01-02T00:00Z', '2026-01-02T23:59:59.900Z', 'shape'],
   ['2026-01-02T00:00Z', '2026-01-03T00:00:00.000Z', null],
+  ['2026-01-02T00:00+02:00', '2026-01-02T09:00:00.000+02:00', 'shape'],
+  ['2026-01-02T00:00+05:30', '2026-01-02T23:59:59.000+05:30', 'shape'],
+  ['2026-01-01T12:00+05:30', '2026-01-01T12:20:00.000+05:30', 'shape'],
+  ['2026-01-01T00:07:00.5Z', '2026-01-01T00:07:00.550Z', 'ref-7'],
 ])('links.find() tells whether a link of %s was created after %s', async (createdAt, createdAfter, expected) => {
   const { client } = serve(listOf(dated(8, { 7: { name: 'a', createdAt } }), { newestFirst: true }));
 
@@ -320,6 +324,21 @@ test('links.find() reads every page of a short list, also after a link was remov
     expect(found, `after ${after} requests`).toMatch(/^(?:ref-1000|paging)$/);
   }
 });
+
+test.each([
+  ['oldest first', 14, [1, 43, ...up(2, 42)], 43],
+  ['newest first', 14, [...down(43, 41), ...down(39, 1), 40, 0.5], 40],
+])(
+  'links.find() leaves out no page of a list %s without three pages at uneven distances',
+  async (_, maxPages, minutes, wanted) => {
+    const { client, asked } = serve((page = 1) => pageOf(listed(minutes, wanted), page, { size: 1 }));
+
+    const finding = client.links.find({ name: 'wanted', createdAfter: at(38) }, { maxPages });
+
+    expect(await finding.then(refOf, ({ reason }) => reason)).toMatch(/^(?:ref-\d+|paging)$/);
+    expect(asked.length).toBeLessThanOrEqual(maxPages);
+  },
+);
 
 test.each([5, 9, 13])('links.find() notices that a list consists of %d parts of equal length', async (parts) => {
   const pages = parts * 8;
