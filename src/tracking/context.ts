@@ -26,18 +26,19 @@ export interface Context {
 }
 
 /** Creates the objects that all parts share. */
-export function createContext(
-  parts: Pick<Context, 'settings' | 'database' | 'statements'>,
-  logger: Logger | undefined,
-): Context {
+export function createContext(parts: Pick<Context, 'settings' | 'database' | 'statements' | 'log'>): Context {
   const { onEvent } = parts.settings;
   const report = (event: TrackerEvent) => {
     if (onEvent) ignoreErrors(() => onEvent(event));
   };
-  const log = (level: 'info' | 'warn', message: string) => {
+  return { ...parts, report, storage: createStorageWatch(parts, report, parts.log) };
+}
+
+/** Creates the function that writes the log lines of a tracker. */
+export function createLog(logger: Logger | undefined): Context['log'] {
+  return (level, message) => {
     if (logger) ignoreErrors(() => logger[level](`hosted-client: tracking: ${message}`));
   };
-  return { ...parts, report, log, storage: createStorageWatch(parts, report, log) };
 }
 
 /** Reads a text column. Returns null if the column is null. */

@@ -6,7 +6,7 @@
 
 import { loggerOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
-import { type Context, createContext } from './context.js';
+import { type Context, createContext, createLog } from './context.js';
 import { openDatabase } from './database.js';
 import { installBoss } from './hand-over.js';
 import { opensForEver, readOptions, type TrackerOptions } from './options.js';
@@ -35,9 +35,10 @@ import { createWorkingTracker } from './working-tracker.js';
  */
 export async function createTracker<C extends Json = Json>(options: TrackerOptions): Promise<Tracker<C>> {
   const settings = readOptions(options);
-  const logger = settings.logger ?? loggerOf(settings.client);
+  const log = createLog(settings.logger ?? loggerOf(settings.client));
+  if ('folder' in settings.place) log('info', 'PGlite opens the folder, which takes a few seconds');
   const database = await openDatabase(settings.place);
-  const context = createContext({ settings, database, statements: createStatements(settings) }, logger);
+  const context = createContext({ settings, database, statements: createStatements(settings), log });
   try {
     // PGlite runs in this process. It always responds in the end, even on a busy machine, so it needs no timeout.
     await (database.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));

@@ -33,6 +33,7 @@ export function toStats(row: Row): TrackerStats {
   return {
     heard: numberOf(row, 'heard'),
     tracking: numberOf(row, 'tracking'),
+    links: numberOf(row, 'links'),
     overdue: numberOf(row, 'overdue'),
     oldestOverdueMs: Math.max(0, Math.round(numberOf(row, 'oldest_ms'))),
     handingOver: numberOf(row, 'handing_over'),

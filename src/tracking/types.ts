@@ -193,6 +193,8 @@ export interface TrackerStats {
   readonly heard: number;
   /** How many jobs are followed. */
   readonly tracking: number;
+  /** How many links are followed. */
+  readonly links: number;
   /** How many jobs and links should have been polled by now. */
   readonly overdue: number;
   /** How late the most overdue poll is, in milliseconds. 0 if no poll is late. */

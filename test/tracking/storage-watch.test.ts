@@ -77,7 +77,10 @@ function createWatch() {
       },
     },
   };
-  const { storage } = createContext(parts as never, { debug: note, info: note, warn: note, error: note });
+  const { storage } = createContext({
+    ...parts,
+    log: (_: string, message: string) => note(`hosted-client: tracking: ${message}`),
+  } as never);
   return {
     storage,
     lines,

@@ -43,6 +43,7 @@ function factsOf(counts: TrackerStats): Readonly<Record<string, unknown>> {
   return {
     Heard: counts.heard,
     Tracking: counts.tracking,
+    Links: counts.links,
     Overdue:
       overdue === 0 ? 0 : `${overdue}, and the oldest has been overdue for ${Math.round(oldestOverdueMs / 1_000)} s`,
     'Handing over': counts.handingOver,
@@ -113,6 +114,7 @@ async function withTracker<T>(given: Arguments, context: Context, work: (tracker
   const client = createClient(context);
   const { createTracker, HostedStorageError } = await import('../../tracking/index.js');
   const schema = given.text('schema') ?? defaultSchema;
+  if ('folder' in place) writeLine(context.stderr, 'PGlite opens the folder, which takes a few seconds …');
   try {
     const tracker = await createTracker({ client, ...place, schema, migrate: false });
     try {

@@ -57,6 +57,7 @@ where problem_code is not null`,
 from ${fleet} f, (select
   count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.heard})::double precision as heard,
   count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.tracking})::double precision as tracking,
+  count(*) filter (where t.kind = ${kinds.link} and t.state = ${states.tracking})::double precision as links,
   count(*) filter (where t.due < now())::double precision as overdue,
   coalesce(${milliseconds('now() - min(t.due) filter (where t.due < now())')}, 0) as oldest_ms,
   count(*) filter (where t.state = ${states.handingOver})::double precision as handing_over,

@@ -71,7 +71,7 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
   const open = (given: object) => {
     const settings = readOptions({ ...options, ...given });
     const parts = { settings, database, statements: createStatements(settings) };
-    const context: Context = { ...createContext(parts, undefined), storage };
+    const context: Context = { ...createContext({ ...parts, log() {} }), storage };
     return { context, tracker: createWorkingTracker<number>(context) };
   };
   const trackers = new Map<string, ReturnType<typeof open>>();
