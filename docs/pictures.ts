@@ -244,6 +244,14 @@ const changes: readonly Change[] = [
     anchor: 'start',
   },
   {
+    from: tracking,
+    to: heard,
+    label: 'its link is not tracked',
+    path: 'M450 108V222H250',
+    at: [258, 238],
+    anchor: 'start',
+  },
+  {
     from: heard,
     to: unknown,
     label: `after ${option('deadlineMs')}`,
@@ -274,7 +282,7 @@ const jobStates: Picture = {
   name: 'job-states',
   document: 'docs/tracking.md',
   width: 1040,
-  height: 270,
+  height: 284,
   title: 'The states of a tracked job',
   text: `${changes.map(({ from, to, label }) => `From ${from} to ${to}: ${label}.`).join(' ')} ${untrack}`,
   draw: (palette) => [
@@ -286,7 +294,7 @@ const jobStates: Picture = {
       box(x, y, stateWidth, stateHeight, palette),
       write(x + stateWidth / 2, y + 23, name, { fill: palette.text, weight: 600, isCode: name !== unknown }),
     ]),
-    write(130, 256, untrack, { fill: palette.quiet, anchor: 'start' }),
+    write(130, 270, untrack, { fill: palette.quiet, anchor: 'start' }),
   ],
 };
 

@@ -86,6 +86,8 @@ function canBeStored({ userId, jobId }: CallbackEvent): boolean {
 }
 
 function createShapeError(): HostedResponseError {
-  const issues = [{ path: 'PartnerParams', message: 'must have ids without NUL and without an unpaired surrogate' }];
+  const issues = [
+    { path: 'PartnerParams', message: 'must have ids without NUL, an unpaired surrogate, or U+FEFF at the start' },
+  ];
   return new HostedResponseError('shape', issues, { operation: null, task: 'receive a callback', outcome: 'answered' });
 }

@@ -22,15 +22,19 @@ const maxIdCharacters = 1_024;
 const maxJobs = 100_000;
 
 const whatAnIdIs =
-  'must be a string of 1 to 1,024 characters, not blank, without NUL and without an unpaired surrogate';
+  'must be a string of 1 to 1,024 characters, not blank, without NUL, an unpaired surrogate, or U+FEFF at the start';
 
-/** Says whether PostgreSQL can store an id unchanged. It cannot store NUL, and UTF-8 has no unpaired surrogates. */
+/**
+ * Says whether a database can store an id unchanged. PostgreSQL cannot store NUL, UTF-8 has no unpaired surrogates, and
+ * PGlite leaves out U+FEFF at the start of a text: the id would become that of another person.
+ */
 export function isStorableId(value: unknown): value is string {
   return (
     typeof value === 'string' &&
     value.trim() !== '' &&
     value.length <= maxIdCharacters &&
     !value.includes('\u0000') &&
+    !value.startsWith('\ufeff') &&
     !/[\ud800-\udfff]/u.test(value)
   );
 }

@@ -72,7 +72,11 @@ async function operate(
   expect(await run('retry', first.key)).toMatchObject({ code: 1, stderr: `${notice}No dead letter has this key\n` });
   expect(await run('retry', '--all', '--json')).toMatchObject({ code: 0, stdout: '1\n' });
   expect(await run('retry', '--all')).toMatchObject({ code: 0, stdout: 'Handed over again: 0\n' });
-  expect(await run('dead-letters')).toMatchObject({ code: 0, stdout: '', stderr: `${notice}There are no dead letters\n` });
+  expect(await run('dead-letters')).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: `${notice}There are no dead letters\n`,
+  });
   expect((await work(2)).sort()).toEqual([...keys].sort());
 }
 

@@ -45,6 +45,22 @@ onOneDatabase((database) => {
     expect(completions[0]).toMatchObject({ job, context: 'mine', linkRefId: mine.refId });
   });
 
+  test('a job whose first callback names no link is followed when the link of a later one is tracked', async () => {
+    const { world, forge, callbackOf } = await createAttack();
+    const tracker = await world.open();
+    const mine = await world.client.links.create(newLink);
+    const job = world.completeJob('approved', mine.refId);
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+
+    await tracker.receive(await forge(job));
+    await tracker.receive(await callbackOf(job));
+    await tracker.trackLink(mine.refId, { context: 'mine' });
+
+    await until(() => completions.length > 0);
+    expect(completions[0]).toMatchObject({ outcome: 'completed', job, context: 'mine', linkRefId: mine.refId });
+  });
+
   test('the same callback, sent again and again, gives it neither', async () => {
     const { world, victim, forge } = await createAttack();
     const tracker = await world.open({ minDelayMs: 300, maxDelayMs: 300 });

@@ -141,6 +141,7 @@ onOneDatabase((database) => {
       { userId: 'u', jobId: 'j', context: Number.NaN },
       { userId: 'u', jobId: 'j', deadline: new Date(Date.now() - 1_000) },
       { userId: 'u', jobId: 'j', linkRefId: ' ' },
+      { userId: '\ufeffu', jobId: '\ufeffj' },
     ];
 
     const error = await tracker.track(jobs as never).catch((thrown) => thrown);
@@ -155,6 +156,8 @@ onOneDatabase((database) => {
       'jobs[5].context',
       'jobs[6].deadline',
       'jobs[7].linkRefId',
+      'jobs[8].userId',
+      'jobs[8].jobId',
     ]);
     const ofLink = await tracker
       .trackLink('../x', { deadline: new Date(0), db: {} as never })

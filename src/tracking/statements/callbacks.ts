@@ -37,9 +37,11 @@ export function createCallbackStatements(
     order by t.told_signed_at limit ${maxDropped} for update of t skip locked) dropped`;
   const linkOf = `select from ${tracked} l
       where l.link_ref_id = t.link_ref_id and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done})`;
+  // The first callback of a job that is not followed may name no link.
+  const isLinked = `(t.state = ${states.heard} and t.link_ref_id is null and excluded.link_ref_id is not null)`;
   // A callback may name a link for a job that is tracked without a link. The job then counts as a known job of this
   // link (`jobsOf`), but it does not get the link's context.
-  const toldLink = `case when t.link_ref_id is null then coalesce(t.told_link_ref_id, excluded.link_ref_id)
+  const toldLink = `case when t.link_ref_id is null and not ${isLinked} then coalesce(t.told_link_ref_id, excluded.link_ref_id)
     else t.told_link_ref_id end`;
 
   return {
@@ -96,13 +98,13 @@ on conflict (key) do update set
   step = case when ${isBrought} then 0 else t.step end,
   state = case when ${isAdopted} then ${states.tracking} else t.state end,
   context = case when ${isAdopted} then excluded.context else t.context end,
-  link_ref_id = case when ${isAdopted} then excluded.link_ref_id else t.link_ref_id end,
+  link_ref_id = case when ${isAdopted} or ${isLinked} then excluded.link_ref_id else t.link_ref_id end,
   deadline = coalesce(t.deadline, excluded.deadline),
   told_signed_at = case when ${isNewer} then excluded.told_signed_at else t.told_signed_at end,
   told_turn = case when ${isNewer} then excluded.told_turn else t.told_turn end,
   told_looks = case when ${isNewer} then 0 else t.told_looks end,
   told_link_ref_id = ${toldLink}
-where ${isBrought} or ${isNewer} or t.told_link_ref_id is distinct from ${toldLink}
+where ${isBrought} or ${isNewer} or ${isLinked} or t.told_link_ref_id is distinct from ${toldLink}
 returning 1
 )
 select exists (select from known where ended_at is not null and state <> ${states.untracked}) as has_ended,
