@@ -115,9 +115,11 @@ async function failAll(
   state.fault = check.fault;
   for (const job of tracked) jobs.complete(job, 'approved');
   await sleep(outageMs);
-  const waiting = (await Promise.all(tracked.map(({ userId, jobId }) => tracker.get({ userId, jobId })))).filter(
-    (job) => job?.state === 'tracking' && job.deadline !== null && job.deadline < new Date(),
-  ).length;
+  let waiting = 0;
+  for (const { userId, jobId } of tracked) {
+    const job = await tracker.get({ userId, jobId });
+    if (job?.state === 'tracking' && job.deadline !== null && job.deadline < new Date()) waiting += 1;
+  }
   state.fault = null;
   const overAt = performance.now();
   while (completions.length < jobCount && performance.now() - overAt < 600_000) await sleep(100);
