@@ -5,7 +5,7 @@ import { createMockService, createTestClock } from 'hosted-client/testing';
 import { expect, test, vi } from 'vitest';
 import { clientOf, deferred, manualClock, now, sign, signed } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { listener, post, recordErrors, statusOf, succeeded } from './hint.js';
+import { expectLimit, listener, post, recordErrors, statusOf, succeeded } from './hint.js';
 
 const nowText = '2026-01-02T03:04:05.678Z';
 const day = 24 * 60 * 60 * 1000;
@@ -355,20 +355,9 @@ test.each([
   [8, 'with a fraction of nought', '2026-01-02T03:04:05.000Z'],
   [8, 'as milliseconds', now],
   [8, 'as milliseconds in text', String(now)],
-])('at most %d jobs are asked about under one signed time that is written %s', async (most, _how, timestamp) => {
-  const { client, sent } = clientOf(succeeded());
-  const { errors, onError } = recordErrors();
-  const handle = client.callbacks.handler({ onEvent: listener(), onError });
-
-  const statuses: number[] = [];
-  for (let job = 0; job < most + 2; job++)
-    statuses.push(await statusOf(handle(post({ jobId: `job-${job}`, timestamp }))));
-
-  expect(statuses).toEqual([...Array(most).fill(200), 503, 503]);
-  expect(sent).toHaveLength(most);
-  expect(errors.map(({ phase }) => phase)).toEqual(['guard', 'guard']);
-  expect(await statusOf(handle(post({ jobId: 'job-0', timestamp })))).toBe(200);
-});
+])('at most %d jobs are asked about under one signed time that is written %s', (most, _how, timestamp) =>
+  expectLimit(most, timestamp),
+);
 
 test('callbacks.handler() keeps to maxJobsPerSignature', async () => {
   const { client, sent } = clientOf(succeeded());

@@ -3,7 +3,7 @@
 import { HostedTimeoutError } from 'hosted-client';
 import { createTestClock } from 'hosted-client/testing';
 import { describe, expect, test } from 'vitest';
-import { listener, post, recordErrors, statusOf, succeeded, succeededStatus } from '../callbacks/hint.js';
+import { expectLimit, listener, post, recordErrors, statusOf, succeededStatus } from '../callbacks/hint.js';
 import { day } from '../callbacks/posted-callback.js';
 import { clientOf, now, type Reply, type SentRequest } from '../support/fake-fetch.js';
 
@@ -14,20 +14,7 @@ test.each([
 ])(
   'at most %d jobs are asked about under one signed time that is written %s',
   { timeout: 60_000 },
-  async (most, _how, timestamp) => {
-    const { client, sent } = clientOf(succeeded());
-    const { errors, onError } = recordErrors();
-    const handle = client.callbacks.handler({ onEvent: listener(), onError });
-
-    const statuses: number[] = [];
-    for (let job = 0; job < most + 2; job++)
-      statuses.push(await statusOf(handle(post({ jobId: `job-${job}`, timestamp }))));
-
-    expect(statuses).toEqual([...Array(most).fill(200), 503, 503]);
-    expect(sent).toHaveLength(most);
-    expect(errors.map(({ phase }) => phase)).toEqual(['guard', 'guard']);
-    expect(await statusOf(handle(post({ jobId: 'job-0', timestamp })))).toBe(200);
-  },
+  (most, _how, timestamp) => expectLimit(most, timestamp),
 );
 
 // Many at once --------------------------------------------------------------
