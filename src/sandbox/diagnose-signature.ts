@@ -9,8 +9,7 @@
 import type { Environment } from '../options.js';
 import { assumedSignatureContext, type Wire } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
-import { authWindowMs, signaturePropertyOf } from '../testing/authenticate.js';
-import { type ParsedTimestamp, parseJobTimestamp, parseLinkTimestamp } from '../testing/timestamps.js';
+import { authWindowMs, parseTimestamp, signaturePropertyOf } from '../testing/authenticate.js';
 import { mistakesOf, type SignedRequest, type SigningFacts, type WrongRequest } from './signing-mistakes.js';
 import type { SignatureProblem } from './types.js';
 
@@ -25,19 +24,27 @@ export async function diagnoseSignature(request: SignedRequest, facts: SigningFa
   const { body, operation, environment, nowMs } = request;
   const property = signaturePropertyOf(body, operation, facts.wire);
   for (const name of ['partner_id', 'timestamp', property]) {
-    if (body[name] === undefined) return found('missing', `Send "${name}": it is missing in the request`);
+    if (body[name] !== undefined) continue;
+    const isRenamed = name === 'signature' && body.sec_key !== undefined;
+    const reason = isRenamed ? 'only job status accepts "sec_key" in its place' : 'it is missing in the request';
+    return found('missing', `Send "${name}": ${reason}`);
   }
   const partner = findPartnerProblem(body.partner_id, facts.partnerId);
   if (partner !== null) return partner;
 
-  const timestamp = parseTimestamp(request, facts.wire);
+  const timestamp = parseTimestamp(body, operation, facts.wire);
   if (timestamp === null) return found('timestamp_text', unreadableTimestamp(operation, facts.wire));
   const offMs = timestamp.ms - nowMs;
   if (Math.abs(offMs) > authWindowMs) return found('stale', staleMessage(offMs));
 
   const signature = body[property];
   if (typeof signature !== 'string') return found('encoding', `Send "${property}" as a base64 string`);
-  if (signature === (await facts.sign(environment, timestamp.signedText, facts.partnerId))) return genuine;
+  const isSignatureOf = async (text: string) => signature === (await facts.sign(environment, text, facts.partnerId));
+  if (await isSignatureOf(timestamp.signedText)) return genuine;
+  // The digits of a number were signed, and not its ISO form.
+  if (await isSignatureOf(String(timestamp.sent))) {
+    return found('timestamp_text', unreadableTimestamp(operation, facts.wire));
+  }
   return explain({ ...request, signature, property, timestamp }, facts);
 }
 
@@ -54,12 +61,6 @@ function findPartnerProblem(given: unknown, partnerId: string): Diagnosis | null
     return found('leading_zeros', `Send and sign "partner_id" as the string "${partnerId}", with its leading zeros`);
   }
   return found('partner', `Send "partner_id" as the string "${partnerId}": the sandbox knows no other partner`);
-}
-
-function parseTimestamp({ body, operation }: SignedRequest, wire: Wire): ParsedTimestamp | null {
-  return operation === 'jobs.status'
-    ? parseJobTimestamp(body.timestamp, wire.jobTimestampFormat)
-    : parseLinkTimestamp(body.timestamp, wire.timestampFormat);
 }
 
 const formats = {

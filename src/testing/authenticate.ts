@@ -8,7 +8,7 @@ import { assumedMaxResponseAgeMs, type Wire } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
 import type { Keys } from './keys.js';
 import type { Body } from './request-rules.js';
-import { parseJobTimestamp, parseLinkTimestamp } from './timestamps.js';
+import { type ParsedTimestamp, parseJobTimestamp, parseLinkTimestamp } from './timestamps.js';
 
 /** The data that is needed to authenticate a request. */
 export interface AuthContext {
@@ -25,32 +25,42 @@ export interface AuthContext {
 export const authWindowMs = assumedMaxResponseAgeMs;
 
 /**
- * Finds the name of the property with a request's signature. Each operation expects either `sec_key` or `signature`. If
- * a request has only the property with the other name, that property is used, because deployments differ (§4, §5).
+ * Finds the name of the property with a request's signature. Link operations have only `signature` (§4.1). Job status
+ * expects either name. If a request has only the property with the other name, that property is used, because
+ * deployments differ (§4.5).
  */
 export function signaturePropertyOf(body: Body, operation: OperationName, wire: Wire): 'sec_key' | 'signature' {
-  const expected = operation === 'jobs.status' ? wire.jobSignatureMember : 'signature';
+  if (operation !== 'jobs.status') return 'signature';
+  const expected = wire.jobSignatureMember;
   const other = expected === 'sec_key' ? 'signature' : 'sec_key';
   return body[expected] === undefined && body[other] !== undefined ? other : expected;
+}
+
+/** Parses the timestamp of a request. Null if it is invalid. */
+export function parseTimestamp(body: Body, operation: OperationName, wire: Wire): ParsedTimestamp | null {
+  return operation === 'jobs.status'
+    ? parseJobTimestamp(body.timestamp, wire.jobTimestampFormat)
+    : parseLinkTimestamp(body.timestamp, wire.timestampFormat);
 }
 
 /** Says in the service's words why a request is not authenticated; null if it is authenticated. */
 export async function findAuthProblem(body: Body, operation: OperationName, auth: AuthContext): Promise<string | null> {
   const { partnerId, wire, keys, now } = auth;
-  const isJobStatus = operation === 'jobs.status';
   const signatureProperty = signaturePropertyOf(body, operation, wire);
   for (const property of ['partner_id', signatureProperty, 'timestamp']) {
-    if (body[property] === undefined) return `Missing ${property}`;
+    if (body[property] === undefined) return `Missing ${property}${hintOf(body, property)}`;
   }
   if (body.partner_id !== partnerId) return 'Unknown partner';
 
-  const timestamp = isJobStatus
-    ? parseJobTimestamp(body.timestamp, wire.jobTimestampFormat)
-    : parseLinkTimestamp(body.timestamp, wire.timestampFormat);
+  const timestamp = parseTimestamp(body, operation, wire);
   if (timestamp === null) return 'Unreadable timestamp';
   if (Math.abs(now() - timestamp.ms) > authWindowMs) return 'Timestamp is too far from now';
 
   const signature = body[signatureProperty];
   const isGenuine = typeof signature === 'string' && (await keys.verify(signature, timestamp.signedText));
   return isGenuine ? null : 'Invalid signature';
+}
+
+function hintOf(body: Body, property: string): string {
+  return property === 'signature' && body.sec_key !== undefined ? ': only job status has sec_key' : '';
 }

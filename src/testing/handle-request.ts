@@ -7,7 +7,7 @@
 import type { OperationName } from '../protocol/routes.js';
 import type { Clock } from '../runtime/clock.js';
 import { detachFromPrototype } from '../runtime/untrusted-objects.js';
-import { type AuthContext, findAuthProblem, signaturePropertyOf } from './authenticate.js';
+import { type AuthContext, findAuthProblem, parseTimestamp, signaturePropertyOf } from './authenticate.js';
 import { sleepOn, whileBusy } from './clock.js';
 import { chooseSigning, createFaultResponse, createNetworkError, type FaultQueue, htmlPage, stall } from './faults.js';
 import { type RequestContext, runOperation } from './handlers.js';
@@ -23,6 +23,7 @@ import {
   writeResponse,
 } from './responses.js';
 import { matchRoute, type RouteMatch } from './routing.js';
+import type { ParsedTimestamp } from './timestamps.js';
 import type { MockFault } from './types.js';
 
 /** A line of the request log. */
@@ -57,6 +58,7 @@ interface ParsedRequest {
   readonly operation: OperationName;
   readonly linkId: string;
   readonly body: unknown;
+  readonly timestamp: ParsedTimestamp | null;
   readonly fault: MockFault | null;
 }
 
@@ -81,14 +83,15 @@ export async function handleRequest(request: ServiceRequest, server: ServerState
   const body = parseJson(await request.text());
   const line: LogLine = { operation, body, status: 0, at: clock.now(), problem: null };
   addLine(line, server);
-  if (isObject(body)) server.requestTimes.add(body.timestamp);
+  const timestamp = isObject(body) ? parseTimestamp(body, operation, auth.wire) : null;
+  if (timestamp !== null) server.requestTimes.add(timestamp.signedText);
 
   const fault = server.faults.take(operation);
   if (fault !== null) line.problem = `Fault "${fault.kind}" of failNext()`;
   if (fault?.kind === 'network') throw createNetworkError();
   if (fault?.kind === 'stall') return stall(signal);
 
-  const parsed: ParsedRequest = { operation, linkId, body, fault };
+  const parsed: ParsedRequest = { operation, linkId, body, timestamp, fault };
   const data = await whileBusy(clock, () => createResponse(parsed, server));
   line.status = data.status;
   line.problem ??= problemOf(data);
@@ -116,14 +119,14 @@ async function serve(request: ParsedRequest, { auth, context }: ServerState): Pr
 /** Signs a response. Only successful responses of job status are signed (§4.5), unless a fault changes this. */
 function sign(data: ResponseData, request: ParsedRequest, server: ServerState): Promise<ResponseData> {
   const { auth, clock } = server;
-  const { operation, body, fault } = request;
+  const { operation, fault } = request;
   const isJobStatus = operation === 'jobs.status';
   const isSigned = isJobStatus && data.status === 200 && fault?.kind !== 'status';
   const usual: Signing = isSigned ? 'fresh' : 'not at all';
   return signResponse(data, chooseSigning(fault, usual), {
     keys: auth.keys,
     property: isJobStatus ? chooseSignatureProperty(request, server) : 'signature',
-    requestTimestamp: isObject(body) ? body.timestamp : undefined,
+    requestTimestamp: request.timestamp,
     requestTimes: server.requestTimes,
     echoes: auth.wire.echoesTimestamp,
     nowMs: clock.now(),

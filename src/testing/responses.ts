@@ -8,6 +8,7 @@ import type { OperationName } from '../protocol/routes.js';
 import { writeJson } from '../runtime/untrusted-objects.js';
 import { writeTime } from './dialect.js';
 import type { Keys } from './keys.js';
+import type { ParsedTimestamp } from './timestamps.js';
 
 /** The parts of a response. A string body is sent unchanged. Any other body is sent as JSON. */
 export interface ResponseData {
@@ -23,8 +24,8 @@ export interface ResponseSigning {
   readonly keys: Keys;
   /** The name of the property for the signature. */
   readonly property: string;
-  /** The timestamp of the request, as received. */
-  readonly requestTimestamp: unknown;
+  /** Null if the request has no timestamp that can be read. */
+  readonly requestTimestamp: ParsedTimestamp | null;
   readonly requestTimes: RequestTimes;
   /** Whether the response is signed with the request's timestamp. */
   readonly echoes: boolean;
@@ -47,28 +48,32 @@ export function serviceCode(operation: OperationName, lastDigits: '01' | '03' | 
 /** Signs a response whose body is an object. */
 export async function signResponse(data: ResponseData, how: Signing, signing: ResponseSigning): Promise<ResponseData> {
   if (how === 'not at all' || typeof data.body !== 'object' || data.body === null) return data;
-  const timestamp = how === 'stale' ? writeTime(signing.nowMs - staleByMs) : createTimestamp(signing);
-  const { keys, property } = signing;
-  const signature = how === 'forged' ? await keys.forge(String(timestamp)) : await keys.sign(String(timestamp));
+  const { keys, property, nowMs } = signing;
+  const { sent, signedText } = how === 'stale' ? ofTime(nowMs - staleByMs) : createTimestamp(signing);
+  const signature = how === 'forged' ? await keys.forge(signedText) : await keys.sign(signedText);
   return {
     ...data,
-    body: { timestamp, ...(how !== 'timestamp alone' && { [property]: signature }), ...data.body },
+    body: { timestamp: sent, ...(how !== 'timestamp alone' && { [property]: signature }), ...data.body },
   };
 }
 
 // With HMAC, client and service have the same key, so the same timestamp gives the same signature. A client rejects a
 // response that has the signature of the request. So a response never has the timestamp of a request, unless the
 // service echoes timestamps.
-function createTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: ResponseSigning): unknown {
-  if (echoes && requestTimestamp !== undefined) return requestTimestamp;
+function createTimestamp({ requestTimestamp, requestTimes, echoes, nowMs }: ResponseSigning): ParsedTimestamp {
+  if (echoes && requestTimestamp !== null) return requestTimestamp;
   let ms = nowMs;
   while (requestTimes.has(writeTime(ms))) ms -= 1;
-  return writeTime(ms);
+  return ofTime(ms);
+}
+
+function ofTime(ms: number): ParsedTimestamp {
+  return { sent: writeTime(ms), signedText: writeTime(ms), ms };
 }
 
 /** The timestamps of the latest requests. */
 export interface RequestTimes {
-  add(timestamp: unknown): void;
+  add(signedText: string): void;
   has(timestamp: string): boolean;
 }
 
@@ -77,10 +82,10 @@ const maxRequestTimes = 1_000;
 
 /** Creates an empty set of timestamps. */
 export function createRequestTimes(): RequestTimes {
-  const times = new Set<unknown>();
+  const times = new Set<string>();
   return {
-    add(timestamp) {
-      times.add(timestamp);
+    add(signedText) {
+      times.add(signedText);
       const [oldest] = times.size > maxRequestTimes ? times : [];
       if (oldest !== undefined) times.delete(oldest);
     },

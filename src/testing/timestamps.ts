@@ -6,8 +6,9 @@
 
 import type { Wire } from '../protocol/assumptions.js';
 
-/** A request's timestamp: the signed text, and the time in ms since the epoch. */
+/** A timestamp: as it is sent, the signed text, and the time in ms since the epoch. */
 export interface ParsedTimestamp {
+  readonly sent: string | number;
   readonly signedText: string;
   readonly ms: number;
 }
@@ -16,15 +17,18 @@ export interface ParsedTimestamp {
 export function parseLinkTimestamp(value: unknown, format: Wire['timestampFormat']): ParsedTimestamp | null {
   if (typeof value !== 'string') return null;
   const ms = format === 'iso' ? parseIsoTime(value) : parseEpochTime(value, format);
-  return ms === null ? null : { signedText: value, ms };
+  return ms === null ? null : { sent: value, signedText: value, ms };
 }
 
-/** Parses the timestamp of a job status request: an ISO string or a number (§4.5). Null if it is invalid. */
+/**
+ * Parses the timestamp of a job status request: an ISO string or a number (§4.5). With the format `iso`, the signature
+ * of a number covers its ISO form, because published clients sign this form. Null if it is invalid.
+ */
 export function parseJobTimestamp(value: unknown, format: Wire['jobTimestampFormat']): ParsedTimestamp | null {
-  if (format === 'iso') return parseLinkTimestamp(value, 'iso');
-  if (typeof value !== 'number') return null;
-  const ms = parseEpochTime(String(value), format);
-  return ms === null ? null : { signedText: String(value), ms };
+  if (typeof value !== 'number') return format === 'iso' ? parseLinkTimestamp(value, 'iso') : null;
+  const ms = parseEpochTime(String(value), format === 'iso' ? 'epoch-ms' : format);
+  if (ms === null) return null;
+  return { sent: value, signedText: format === 'iso' ? new Date(ms).toISOString() : String(value), ms };
 }
 
 const isoPattern = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d{2}:?\d{2})?$/;
@@ -43,7 +47,10 @@ function isCalendarDate(date: string): boolean {
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date);
 }
 
+/** The latest time of `Date`. */
+const maxTimeMs = 8.64e15;
+
 function parseEpochTime(value: string, format: 'epoch-ms' | 'epoch-s'): number | null {
-  if (!/^\d{1,16}$/.test(value)) return null;
-  return format === 'epoch-ms' ? Number(value) : Number(value) * 1_000;
+  const ms = format === 'epoch-ms' ? Number(value) : Number(value) * 1_000;
+  return /^\d{1,16}$/.test(value) && ms <= maxTimeMs ? ms : null;
 }

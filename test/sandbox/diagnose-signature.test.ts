@@ -97,21 +97,25 @@ describe.each([
   });
 });
 
-test('a right signature has no problem, under either name', async () => {
+test('a right signature has no problem, for job status under either name and with a number as its time', async () => {
   const asSecKey = { signature: undefined, sec_key: base64(right) };
 
   expect(await diagnose({})).toMatchObject({ problem: null });
-  expect(await diagnose(asSecKey)).toMatchObject({ problem: null });
   expect(await diagnose(asSecKey, 'jobs.status')).toMatchObject({ problem: null });
+  expect(await diagnose({ timestamp: nowMs }, 'jobs.status')).toMatchObject({ problem: null });
+  expect(await diagnose(asSecKey)).toEqual({
+    problem: 'missing',
+    message: 'Send "signature": only job status accepts "sec_key" in its place',
+  });
 });
 
 test('a job status that sends a number is told to send ISO text, and one of epochs the reverse', async () => {
   const wire = { ...assumedWire, jobTimestampFormat: 'epoch-ms' as const };
 
-  const asNumber = await diagnose({ timestamp: nowMs }, 'jobs.status');
+  const asNumber = await diagnose({ timestamp: nowMs, signature: base64(`${nowMs}085sid_request`) }, 'jobs.status');
   const asText = await diagnose({}, 'jobs.status', { ...facts, wire });
 
-  expect(asNumber.message).toContain('ISO 8601');
+  expect(asNumber).toMatchObject({ problem: 'timestamp_text', message: expect.stringContaining('ISO 8601') });
   expect(asText.message).toContain('milliseconds since 1970, as a number');
 });
 

@@ -86,18 +86,6 @@ test('job status is taken under the name "signature", and returned under it', as
   expect(body).not.toHaveProperty('sec_key');
 });
 
-test('link operations take "sec_key" where "signature" is expected', async () => {
-  const service = createMockService({ clock: stillClock });
-
-  const created = await partnerOf(service).create({
-    ...newLink,
-    signature: undefined,
-    sec_key: hmac('sandbox-test-key', nowText),
-  });
-
-  expect(created.status).toBe(200);
-});
-
 test('where job status expects "signature", "sec_key" is accepted and returned, too', async () => {
   const service = createMockService({
     clock: stillClock,

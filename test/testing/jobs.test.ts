@@ -10,6 +10,7 @@ import {
   ed25519Verifies,
   hmac,
   newLink,
+  nowMs,
   nowText,
   partnerOf,
   stillClock,
@@ -308,6 +309,19 @@ test.each([
   const asText = await partner.status({ ...job, timestamp: String(timestamp), sec_key });
 
   expect([asNumber.status, asText.status]).toEqual([200, 400]);
+});
+
+test.each([
+  [false, '2026-01-02T03:04:04.999Z'],
+  [true, nowMs],
+])('mock job status takes a number whose ISO form was signed, echoed: %s', async (echoesTimestamp, timestamp) => {
+  const { sandbox, partner } = start({ wire: { echoesTimestamp } });
+  const job = wireJob(sandbox.jobs.start());
+
+  const { status, body } = await partner.status({ ...job, timestamp: nowMs });
+
+  expect([status, body.timestamp]).toEqual([200, timestamp]);
+  expect(body.sec_key).toBe(hmac(apiKeyOf(sandbox), new Date(timestamp).toISOString()));
 });
 
 test('mock wire.jobFlags string takes flags as text alone', async () => {

@@ -2,7 +2,7 @@
 
 import { createMockService } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
-import { apiKeyOf, hmac, newLink, nowText, partnerOf, send, signedBy, stillClock, wireJob } from './partner.js';
+import { apiKeyOf, hmac, newLink, nowMs, nowText, partnerOf, send, signedBy, stillClock, wireJob } from './partner.js';
 
 function start() {
   const service = createMockService({ clock: stillClock });
@@ -22,6 +22,7 @@ test.each([
   ['no timestamp', { timestamp: undefined }],
   ['a timestamp that is no time', { timestamp: 'now' }],
   ['a timestamp as a number', { timestamp: 1_767_323_045_000 }],
+  ['sec_key in place of signature', { signature: undefined, sec_key: hmac('sandbox-test-key', nowText) }],
   ['a signature of another timestamp', { timestamp: '2026-01-02T03:04:05.001Z' }],
 ])('mock link operations refuse %s with 400 and 2205', async (_what, members) => {
   const { partner } = start();
@@ -46,13 +47,27 @@ test.each([
   ['a wrong sec_key beside a genuine signature', { sec_key: 'AAAA', signature: hmac('sandbox-test-key', nowText) }],
   ['a signature of another key', { sec_key: hmac('production-test-key', nowText) }],
   ['no timestamp', { timestamp: undefined }],
-  ['a timestamp as a number', { timestamp: 1_767_323_045_000 }],
+  ['a number whose digits were signed', { timestamp: nowMs, sec_key: hmac('sandbox-test-key', String(nowMs)) }],
+  ['a number that is no whole millisecond', { timestamp: nowMs + 0.5 }],
+  ['a number after the end of time', { timestamp: 8_640_000_000_000_001 }],
 ])('mock job status refuses %s with 400 and 2305', async (_what, members) => {
   const { partner } = start();
 
   const { status, body } = await partner.status({ ...job, ...members });
 
   expect([status, body.code]).toEqual([400, '2305']);
+});
+
+test('mock link operations say that only job status has sec_key', async () => {
+  const { partner } = start();
+
+  const { body } = await partner.create({
+    ...newLink,
+    signature: undefined,
+    sec_key: hmac('sandbox-test-key', nowText),
+  });
+
+  expect(body.error).toBe('Missing signature: only job status has sec_key');
 });
 
 test.each([
