@@ -193,8 +193,10 @@ function isEmptyList(wire: unknown): boolean {
   return Array.isArray(wire) && wire.length === 0;
 }
 
+// The names of a list are not read: a list of millions of entries has as many.
 function isEmpty(wire: unknown): boolean {
-  return typeof wire === 'object' && wire !== null && Object.keys(wire).every((name) => name === '__proto__');
+  if (typeof wire !== 'object' || wire === null || Array.isArray(wire)) return isEmptyList(wire);
+  return Object.keys(wire).every((name) => name === '__proto__');
 }
 
 // A presigned URL has the time of its signing, in the basic ISO format, and the number of seconds for which it is
