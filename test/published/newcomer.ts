@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Check, endsWell, printsJust } from './check.ts';
-import { heldVersions, tested } from './consumer.ts';
+import { install, tested } from './consumer.ts';
 import { printed } from './node-versions.ts';
 import { makeProject, mustRun, nodes, root, writeFiles } from './project.ts';
 import { withService } from './service.ts';
@@ -28,7 +28,7 @@ export function newcomerChecks(tarball: string): readonly Check[] {
 async function followReadme(tarball: string): Promise<string | null> {
   const cwd = await makeProject('newcomer');
   await mustRun('npm', ['init', '-y', '--loglevel=error'], { cwd });
-  await mustRun('npm', ['install', '--loglevel=error', tarball], { cwd });
+  await install(cwd, [tarball]);
   return (
     (await makeFirstCall(cwd)) ?? (await doWithoutMsw(cwd)) ?? (await doWithoutDatabase(cwd)) ?? (await runTests(cwd))
   );
@@ -75,10 +75,7 @@ export async function runTests(cwd: string): Promise<string | null> {
   const sections = [sectionOf('Testing your code'), sectionOf('msw', 'docs/testing.md')];
   const names = sections.flatMap((section) => /^npm install --save-dev (.+)$/m.exec(section)?.[1]?.split(' ') ?? []);
   if (names.length === 0) return 'README.md does not say under "Testing your code" what to install';
-  // Left alone, npm may choose releases that are not whole in every registry.
-  const held = Object.entries(heldVersions).map(([name, version]) => `overrides.${name}=${version}`);
-  await mustRun('npm', ['pkg', 'set', ...held], { cwd });
-  await mustRun('npm', ['install', '-D', '--loglevel=error', ...new Set(names.map(tested))], { cwd });
+  await install(cwd, [...new Set(names.map(tested))], ['-D']);
 
   const tests = sections.flatMap(blocksOf).map((code, index) => [`block-${index + 1}.test.ts`, code] as const);
   if (tests.length === 0) return 'README.md has no block under "Testing your code"';

@@ -19,7 +19,7 @@ import { redisProgram } from '../support/needed.ts';
 import { isRedisRequired, startRedis } from '../support/redis.ts';
 import { type Cluster, isRequired as isPostgresRequired, programs, startCluster } from '../tracking/databases.ts';
 import type { Check } from './check.ts';
-import { heldVersions, tested } from './consumer.ts';
+import { install, tested } from './consumer.ts';
 import { blocksOf, makeFirstCall, runTests, sectionOf } from './newcomer.ts';
 import { makeProject, mustRun, root, run, writeFiles } from './project.ts';
 import { completedJob, deliverThree, withService } from './service.ts';
@@ -142,11 +142,11 @@ const onRedis: readonly Recipe[] = [
 
 async function followRecipe({ name, files, packages, look }: Recipe, tarball: string): Promise<string | null> {
   const cwd = await makeProject(`recipe-${name.toLowerCase().replaceAll(' ', '-')}`, {
-    'package.json': JSON.stringify({ private: true, type: 'module', overrides: heldVersions }),
+    'package.json': JSON.stringify({ private: true, type: 'module' }),
     ...files,
   });
   await copyFile(join(root, 'test/published/recipes/serve.js'), join(cwd, 'serve.js'));
-  await mustRun('npm', ['install', '--loglevel=error', tarball, ...packages.map(tested)], { cwd });
+  await install(cwd, [tarball, ...packages.map(tested)]);
   return (
     (await makeFirstCall(cwd)) ??
     (await withService((env, service) => look(cwd, { ...env, PORT: '0' }, service))) ??
@@ -293,7 +293,7 @@ async function followNext(tarball: string): Promise<string | null> {
     await cp(join(root, 'examples/recipes/next', folder), join(cwd, folder), { recursive: true });
   }
   await mustRun('npm', ['ci', '--loglevel=error'], { cwd });
-  await mustRun('npm', ['install', '--loglevel=error', tarball], { cwd });
+  await install(cwd, [tarball]);
   return (await makeFirstCall(cwd)) ?? (await buildPage(cwd)) ?? (await buildAndServe(cwd)) ?? (await runTests(cwd));
 }
 

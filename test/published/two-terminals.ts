@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { blocksOf, freePort, openSandbox, openTerminal, type Terminal } from '../support/terminal.ts';
 import type { Check } from './check.ts';
-import { tested } from './consumer.ts';
+import { install, tested } from './consumer.ts';
 import { makeProject, mustRun, ownEnvironment, root, writeFiles } from './project.ts';
 
 const page = readFileSync(join(root, 'docs/sandbox.md'), 'utf8');
-const [install = '', sandbox = '', start = '', story = ''] = blocksOf(page, 'sh');
+const [installation = '', sandbox = '', start = '', story = ''] = blocksOf(page, 'sh');
 const [program = ''] = blocksOf(page, 'ts');
 
 export function twoTerminalChecks(tarball: string): readonly Check[] {
@@ -19,9 +19,9 @@ async function follow(tarball: string): Promise<string | null> {
   const cwd = await makeProject('two-terminals');
   await mustRun('npm', ['init', '-y', '--loglevel=error'], { cwd });
   // The names as they stand, for the tarball and the version that was tested.
-  const names = install.trim().split(' ').slice(2);
+  const names = installation.trim().split(' ').slice(2);
   const packages = names.map((name) => (name === 'hosted-client' ? tarball : tested(name)));
-  await mustRun('npm', ['install', '--loglevel=error', ...packages], { cwd });
+  await install(cwd, packages);
   // What npm is set to on this machine may make it warn.
   const at = { cwd, env: { ...ownEnvironment(), npm_config_loglevel: 'error' } };
   const { origin, pasted, close } = await openSandbox(sandbox, at);
