@@ -90,7 +90,8 @@ export function createApp(settings: AppSettings): Hono {
   );
 
   app.route('/', createControls(sandbox));
-  app.get('/events', () => live.open());
+  // Without a body to cancel, the stream would stay open for ever.
+  app.get('/events', (c) => (c.req.method === 'HEAD' ? c.body(null) : live.open()));
   app.get('/assets/style.css', (c) => c.body(style, 200, { 'content-type': 'text/css; charset=utf-8' }));
   app.get('/assets/icon.svg', (c) => c.body(icon, 200, { 'content-type': 'image/svg+xml' }));
   app.get('/assets/follow.js', (c) =>
@@ -112,7 +113,10 @@ function addLinkPages(app: Hono, { simulation, running }: AppSettings): void {
   app.get('/links/:refId', (c) => {
     const found = simulation.findLink(c.req.param('refId'));
     if (found === null) return page(c, <NotFoundPage />, 404);
-    simulation.open(found);
+    // A foreign page can load a link as an image. This does not count as an end user who opens the link.
+    const isCrossSite = c.req.header('sec-fetch-site') === 'cross-site';
+    const destination = c.req.header('sec-fetch-dest') ?? (isCrossSite ? null : 'document');
+    if (destination === 'document') simulation.open(found);
     if (found.closed !== null) return page(c, <ClosedPage link={found.link} closed={found.closed} />, 410);
     return page(c, <LinkPage link={found.link} form={emptyForm} />);
   });
@@ -238,7 +242,9 @@ function jobsOf(running: RunningService, { environment, link }: FoundLink): read
 function back(c: Context, otherwise: string, rowId: string): Response {
   const referrer = URL.parse(c.req.header('referer') ?? '');
   const isOwn = referrer !== null && isHttpUrl(referrer) && referrer.host === c.req.header('host');
-  return c.redirect(`${isOwn ? referrer.pathname : otherwise}#${rowId}`, 303);
+  // Browsers take a location that begins with `//` for another host.
+  const path = isOwn && !referrer.pathname.startsWith('//') ? referrer.pathname : otherwise;
+  return c.redirect(`${path}#${rowId}`, 303);
 }
 
 /** The latest links of both environments, newest first. */

@@ -9,12 +9,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { firstHalf, type WrittenResponse } from '../testing/responses.js';
 import { http } from './node-http.js';
-import { createTooLarge, type Rejection } from './request-check.js';
+import { createTooLarge, type Rejection, readTarget } from './request-check.js';
 
 /** A request that was accepted, with its body. */
 export interface ReceivedRequest {
   readonly method: string;
-  /** Path and query. */
+  /** Path and query, even if the client sent a whole URL. */
   readonly target: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
@@ -73,8 +73,10 @@ async function serve(message: IncomingMessage, response: ServerResponse, site: S
   });
   // A broken connection is not an error of this server.
   response.on('error', () => undefined);
+  // Without this header, a foreign page could learn which server this is.
+  response.setHeader('cross-origin-resource-policy', 'same-origin');
   try {
-    const rejection = site.check(message);
+    const rejection = site.check(message) ?? checkMethod(message);
     if (rejection !== null) return reject(response, rejection);
     if (isWaiting) response.writeContinue();
     const body = await readBody(message, site.maxBodyBytes);
@@ -83,7 +85,8 @@ async function serve(message: IncomingMessage, response: ServerResponse, site: S
       site.onTooLarge?.(tooLarge);
       return reject(response, tooLarge);
     }
-    const { method = 'GET', url: target = '/', headers } = message;
+    const { method = 'GET', url = '/', headers } = message;
+    const target = readTarget(url).path;
     const written = await site.respond({ method, target, headers, body, signal: leaving.signal });
     if ('isTruncated' in written) await write(written, response);
     else await send(written, response, leaving.signal);
@@ -93,10 +96,17 @@ async function serve(message: IncomingMessage, response: ServerResponse, site: S
   }
 }
 
+/** The platform's `Request` refuses the method TRACE. */
+function checkMethod({ method }: IncomingMessage): Rejection | null {
+  if (method !== 'TRACE') return null;
+  const headers = { allow: 'GET, HEAD, OPTIONS, POST, PUT' };
+  return { status: 405, message: `Send the request with one of the methods ${headers.allow}`, headers };
+}
+
 /** Rejects a request, and closes the connection, because the body was not read. */
-function reject(response: ServerResponse, { status, message }: Rejection): void {
-  const headers = { 'content-type': 'application/json', connection: 'close', 'x-content-type-options': 'nosniff' };
-  response.writeHead(status, headers).end(JSON.stringify({ error: message }));
+function reject(response: ServerResponse, { status, message, headers }: Rejection): void {
+  const own = { 'content-type': 'application/json', connection: 'close', 'x-content-type-options': 'nosniff' };
+  response.writeHead(status, { ...own, ...headers }).end(JSON.stringify({ error: message }));
 }
 
 /** Reads a body; null if it is larger than the limit. */

@@ -63,6 +63,7 @@ export function openFolder(folder: string, write: () => string): Keeper {
       await rename(next, file);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
+      await rm(next, { force: true }).catch(() => undefined);
       warn(`The sandbox could not write its state into ${file} (${code})`);
     }
   }

@@ -9,6 +9,7 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { isLoopback } from './loopback.js';
 import { http } from './node-http.js';
+import { callbackUserAgent } from './request-check.js';
 
 /** The result of a delivery. */
 export interface PostResult {
@@ -73,7 +74,7 @@ function post(posting: Posting): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = send(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-length': size },
+      headers: { 'content-type': 'application/json', 'content-length': size, 'user-agent': callbackUserAgent },
       // Each callback gets a new connection, because the address of a reused connection would not be checked.
       agent: false,
       lookup: pinnedLookup({ isAllowed, isSelf, namesHost }),

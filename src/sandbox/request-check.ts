@@ -1,7 +1,8 @@
 /**
  * Decides which requests are accepted. Any page in a browser on this machine can send requests to a sandbox. The DNS
  * can give 127.0.0.1 for the page's host name (DNS rebinding), and a form can be posted to any URL. So `Host` must be
- * the sandbox's own name, and a request that changes something must not come from a page of another origin.
+ * the sandbox's own name, and a request that changes something must not come from a page of another origin. It must not
+ * be a callback of a sandbox either, because a callback URL can name the controls of another sandbox.
  *
  * @module
  */
@@ -10,8 +11,9 @@ import type { IncomingMessage } from 'node:http';
 
 /** Why a request is rejected before its body is read. */
 export interface Rejection {
-  readonly status: 403 | 413 | 421;
+  readonly status: 403 | 405 | 413 | 421;
   readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface RequestCheckSettings {
@@ -25,6 +27,9 @@ export interface RequestCheckSettings {
 /** The largest body that is read, in bytes. */
 export const maxBodyBytes = 1_000_000;
 
+/** The `user-agent` of callbacks. */
+export const callbackUserAgent = 'hosted-client-sandbox';
+
 /** The methods that change nothing. */
 const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -33,20 +38,37 @@ export function createRequestCheck(settings: RequestCheckSettings): (message: In
   const hosts = ownHosts(settings);
   const [first] = hosts;
   return (message) => {
+    const { headers, method = '', url = '/' } = message;
     const host = onlyHostOf(message);
-    if (host === null || !hosts.has(host)) {
+    const authority = readTarget(url).authority ?? host;
+    if (host === null || authority === null || !hosts.has(host) || !hosts.has(authority)) {
       return { status: 421, message: `Send the header "Host: ${first}": this server accepts only its own names` };
     }
-    if (!reads.has(message.method ?? '') && !isOwnOrigin(message.headers.origin, hosts)) {
-      return { status: 403, message: 'Send the request without "Origin", or from a page of this server' };
+    if (!reads.has(method)) {
+      if (headers['sec-fetch-site'] === 'cross-site' || !isOwnOrigin(headers.origin, hosts)) {
+        return { status: 403, message: 'Send the request without "Origin", or from a page of this server' };
+      }
+      if (headers['user-agent'] === callbackUserAgent) {
+        return { status: 403, message: 'Post callbacks to the server that receives them: this is a sandbox' };
+      }
     }
-    return Number(message.headers['content-length'] ?? 0) > maxBodyBytes ? createTooLarge(maxBodyBytes) : null;
+    return Number(headers['content-length'] ?? 0) > maxBodyBytes ? createTooLarge(maxBodyBytes) : null;
   };
 }
 
 /** Creates the response to a body that is too large. */
 export function createTooLarge(maxBytes: number): Rejection {
   return { status: 413, message: `Send at most ${maxBytes} bytes` };
+}
+
+/**
+ * Splits the target of a request. If the target is a whole URL, `authority` is its host and port, in lower case, and
+ * `path` is the part after them. `authority` is null for a path, and empty if the target is of neither form.
+ */
+export function readTarget(target: string): { readonly authority: string | null; readonly path: string } {
+  if (target.startsWith('/') || target === '*') return { authority: null, path: target };
+  const [, authority = '', path = ''] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target) ?? [];
+  return { authority: authority.toLowerCase(), path: path.startsWith('/') ? path : `/${path}` };
 }
 
 function ownHosts({ host, port, allowedHosts }: RequestCheckSettings): ReadonlySet<string> {

@@ -218,7 +218,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
 function toWebRequest({ method, target, headers, body, signal }: ReceivedRequest, origin: string): Request {
   const own = Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []));
   const hasBody = method !== 'GET' && method !== 'HEAD';
-  // The target of a request may be a whole URL of another server, so it is used only if it is a path.
+  // The target of OPTIONS may be `*`.
   const url = target.startsWith('/') ? origin + target : origin;
   const text = hasBody ? { body: new Uint8Array(body) } : {};
   return new Request(url, { method, headers: own as [string, string][], signal, ...text });

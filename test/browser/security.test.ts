@@ -9,6 +9,20 @@ import { newLink, running } from '../sandbox/running.js';
 import { openPage, test } from './browser.js';
 import { everyPage, markup } from './every-page.js';
 
+/** A page that is not of a sandbox. */
+async function foreignSite(html: string) {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.end(html);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { origin: `http://localhost:${(server.address() as AddressInfo).port}` };
+}
+
 test('names made of markup show as text, and nothing is fetched from elsewhere', async ({ browser }) => {
   const page = await openPage(browser);
   const urls: string[] = [];
@@ -62,22 +76,47 @@ test('the policy of the pages stops inline script, inline style and what is else
   });
 });
 
+test('a foreign page does not learn that a sandbox runs', async ({ browser }) => {
+  const { sandbox } = await running();
+  const page = await openPage(browser);
+  await page.goto((await foreignSite('')).origin);
+
+  const seen = await page.evaluate(async (origin) => {
+    const load = (name: string, attribute: string, path: string) =>
+      new Promise<string>((resolve) => {
+        const element = Object.assign(document.createElement(name), { rel: 'stylesheet' });
+        element.onload = () => resolve(`${path} loads`);
+        element.onerror = () => resolve('error');
+        element.setAttribute(attribute, origin + path);
+        document.head.append(element);
+      });
+    const request = (path: string, method: string) =>
+      fetch(origin + path, { mode: 'no-cors', method }).then(
+        () => `${method} ${path} responds`,
+        () => 'error',
+      );
+    return Promise.all([
+      request('/health', 'GET'),
+      request('/health', 'POST'),
+      request('/sandbox/v1/job_status', 'GET'),
+      request('/control/requests', 'GET'),
+      load('script', 'src', '/assets/follow.js'),
+      load('link', 'href', '/assets/style.css'),
+      load('img', 'src', '/assets/icon.svg'),
+    ]);
+  }, sandbox.origin);
+
+  expect(new Set(seen)).toEqual(new Set(['error']));
+});
+
 test('a foreign page neither shows the console in a frame nor writes to it', async ({ browser }) => {
   const { sandbox, client } = await running();
   await client.links.create(newLink);
-  const foreign = createServer((_, response) => {
-    response.writeHead(200, { 'content-type': 'text/html' });
-    response.end(`<iframe src="${sandbox.origin}"></iframe>
-      <form method="post" action="${sandbox.origin}/console/reset"><button>Win a prize</button></form>`);
-  });
-  await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    foreign.close();
-    foreign.closeAllConnections();
-  });
+  const foreign = await foreignSite(`<iframe src="${sandbox.origin}"></iframe>
+    <form method="post" action="${sandbox.origin}/console/reset"><button>Win a prize</button></form>`);
   const page = await openPage(browser);
 
-  await page.goto(`http://127.0.0.1:${(foreign.address() as AddressInfo).port}/`);
+  await page.goto(foreign.origin);
   expect(await page.frameLocator('iframe').getByRole('heading', { name: 'Sandbox console' }).count()).toBe(0);
   const [response] = await Promise.all([
     page.waitForResponse(`${sandbox.origin}/console/reset`),

@@ -86,6 +86,19 @@ test('the console disables a link, and leads back to its row on the page that it
   expect((await client.links.get(link.refId)).state).toBe('disabled');
 });
 
+test.each(['//evil.example/', '//evil.example', '/\\evil.example/'])('a page at %s leads nowhere', async (path) => {
+  const { sandbox, client } = await running();
+  const { refId } = await client.links.create(newLink);
+
+  const response = await fetch(`${sandbox.origin}/console/links/${refId}/disable`, {
+    method: 'POST',
+    headers: { origin: sandbox.origin, referer: sandbox.origin + path },
+    redirect: 'manual',
+  });
+
+  expect(response.headers.get('location')).toBe(`/console/links/${refId}#link-${refId}`);
+});
+
 test('the console completes and fails jobs, and posts their results', async () => {
   const { sandbox, client } = await running({ reviewMs: 60_000 });
   const { received, url } = await receiving();

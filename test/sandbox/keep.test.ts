@@ -381,3 +381,17 @@ describe('other users', { tags: ['posix'] }, () => {
     expect(existsSync(target)).toBe(false);
   });
 });
+
+test('a state that cannot be written leaves no other file', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  onTestFinished(() => warn.mockRestore());
+  const folder = folderOfTest();
+  const { sandbox } = await start({ folder });
+  // The state is written beside it, but cannot replace it.
+  mkdirSync(join(folder, 'sandbox.json', 'full'), { recursive: true });
+
+  await sandbox.stop();
+
+  expect(readdirSync(folder)).not.toContain('sandbox.json.next');
+  expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('could not write'), 'HostedSandboxWarning');
+});

@@ -94,6 +94,102 @@ test.each(['https://evil.example', 'null', 'http://127.0.0.1:1', 'http://127.0.0
   },
 );
 
+test.each([undefined, 'own', 'https://evil.example'])(
+  'a write that is cross-site gets 403, and changes nothing, with the origin %s',
+  async (origin) => {
+    const { port, sandbox, client } = await running();
+    const link = await client.links.create(newLink);
+    const own = origin === 'own' ? sandbox.origin : origin;
+    const headers = { ...json, 'sec-fetch-site': 'cross-site', ...(own && { origin: own }) };
+
+    for (const path of ['/control/reset', '/console/reset', `/links/${link.refId}`, '/sandbox/v1/hosted_links']) {
+      const answer = await write(port, { method: 'POST', path, headers, body: '{}' });
+      expect([path, answer.status]).toEqual([path, 403]);
+    }
+    expect(sandbox.service.sandbox.links.all()).toHaveLength(1);
+  },
+);
+
+test('an end user may come from another site, and an image of another site opens no link', async () => {
+  const { port, sandbox, client } = await running();
+  const link = await client.links.create(newLink);
+  const site = { 'sec-fetch-site': 'cross-site' };
+  const open = async (headers: Record<string, string>) => {
+    const { status } = await write(port, { path: `/links/${link.refId}`, headers: { ...site, ...headers } });
+    const story = await (await fetch(`${sandbox.origin}/console/links/${link.refId}`)).text();
+    return [status, story.includes('Opened')];
+  };
+
+  expect(await open({ 'sec-fetch-dest': 'image' })).toEqual([200, false]);
+  expect(await open({ 'sec-fetch-dest': 'document' })).toEqual([200, true]);
+});
+
+test('a callback of another sandbox changes nothing', async () => {
+  const { sandbox, client } = await running();
+  const other = await running();
+  await other.client.links.create(newLink);
+
+  for (const path of ['/control/reset', '/console/reset']) {
+    const { refId } = await client.links.create({ ...newLink, callbackUrl: other.sandbox.origin + path });
+    await sandbox.play(refId, 'approved');
+  }
+  await sandbox.idle();
+
+  expect(sandbox.callbacks.map(({ attempts }) => attempts.map(({ status }) => status))).toEqual([
+    [403, 403, 403],
+    [403, 403, 403],
+  ]);
+  expect(other.sandbox.service.sandbox.links.all()).toHaveLength(1);
+});
+
+test('TRACE gets 405, wherever it is sent', async () => {
+  const { port } = await running();
+
+  for (const path of ['/', '/health', '/sandbox/v1/hosted_links']) {
+    const { status, headers } = await write(port, { method: 'TRACE', path });
+    expect([path, status, headers.allow]).toEqual([path, 405, 'GET, HEAD, OPTIONS, POST, PUT']);
+  }
+});
+
+test.each([
+  ['http://127.0.0.1:PORT/health', 200],
+  ['HTTP://LOCALHOST:PORT/health', 200],
+  ['https://127.0.0.1:PORT/sandbox/v1/none', 404],
+  ['http://127.0.0.1:PORT', 200],
+  ['http://127.0.0.1:PORT?after=1', 200],
+  ['http://evil.example/health', 421],
+  ['http://127.0.0.1:PORT@evil.example/health', 421],
+  ['http://evil.example@127.0.0.1:PORT/health', 421],
+  ['http://127.0.0.1/health', 421],
+  ['ftp://127.0.0.1:PORT/health', 421],
+  ['*', 404],
+])('a request for %s gets %i', async (target, status) => {
+  const { port } = await running();
+  const path = target.replace('PORT', String(port));
+  const host = `Host: 127.0.0.1:${port}\r\nConnection: close\r\n`;
+
+  const method = target === '*' ? 'OPTIONS' : 'GET';
+  expect(await firstLine(port, `${method} ${path} HTTP/1.1\r\n${host}\r\n`)).toContain(` ${status} `);
+  expect(await firstLine(port, `${method} ${path} HTTP/1.1\r\nHost: evil.example\r\n\r\n`)).toContain(' 421 ');
+});
+
+test('no response tells a page of another origin which server this is', async () => {
+  const { port } = await running();
+
+  for (const [method, path, host] of [
+    ['GET', '/health', 'localhost'],
+    ['GET', '/', 'localhost'],
+    ['HEAD', '/events', 'localhost'],
+    ['GET', '/assets/style.css', 'localhost'],
+    ['POST', '/sandbox/v1/job_status', 'localhost'],
+    ['TRACE', '/', 'localhost'],
+    ['GET', '/', 'evil.example'],
+  ] as const) {
+    const { headers } = await write(port, { method, path, headers: { host: `${host}:${port}` } });
+    expect([method, path, headers['cross-origin-resource-policy']]).toEqual([method, path, 'same-origin']);
+  }
+});
+
 test('a write with the own origin, or with none, is let in', async () => {
   const { port, sandbox } = await running();
 
