@@ -49,6 +49,7 @@ export interface ErrorFacts {
 /** Tasks that can fail and are not operations of the service. A message names its task: `Cannot receive a callback: …`. */
 export type Task =
   | 'create HostedClient'
+  | 'create a replay guard'
   | 'create a tracker'
   | 'instrument the client'
   | 'read the time'

@@ -6,6 +6,7 @@
 
 export { createTracker } from './create-tracker.js';
 export type { TrackerOptions } from './options.js';
+export { postgresReplayGuard } from './replay-guard.js';
 export { HostedStorageError } from './storage-error.js';
 export type { Tracker } from './tracker.js';
 export type {

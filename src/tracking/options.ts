@@ -143,7 +143,7 @@ const age = z.custom<number>(
   },
 );
 
-// The schema of pg-boss is called `${schema}_boss`, and PostgreSQL cuts names after 63 characters.
+/** The name of a schema. That of pg-boss is `${schema}_boss`, and PostgreSQL cuts names after 63 characters. */
 const schemaName = z
   .string('must be a string')
   .check(
@@ -162,13 +162,17 @@ const factor = z.custom<number>((value) => typeof value === 'number' && value >=
   error: 'must be a number from 1 to 10',
 });
 
+/** A pool of `pg`, or an object with the same methods. */
+const sqlPool = z.custom<SqlPool>((value) => hasMethods(value, 'query', 'connect'), 'must have query() and connect()');
+
+/** The schema of the tables, if none is given. */
+const defaultSchema = 'hosted_tracking';
+
 const optionShape = {
   client: z.custom<HostedClient>(isClient, 'must be a HostedClient'),
   connectionString: z.optional(nonBlank),
   pool: z.optional(
-    z
-      .custom<SqlPool>((value) => hasMethods(value, 'query', 'connect'), 'must have query() and connect()')
-      .check(z.refine(hasTwoConnections, 'must have at least two connections: set its "max" to 2 or more')),
+    sqlPool.check(z.refine(hasTwoConnections, 'must have at least two connections: set its "max" to 2 or more')),
   ),
   folder: z.optional(folder),
   schema: z.optional(schemaName),
@@ -219,7 +223,7 @@ export function readOptions(options: unknown): TrackerSettings {
   return Object.freeze({
     client: given.client,
     place: placeOf(given),
-    schema: given.schema ?? 'hosted_tracking',
+    schema: given.schema ?? defaultSchema,
     migrate: given.migrate ?? true,
     maxRequestsPerSecond: given.maxRequestsPerSecond ?? null,
     concurrency: given.concurrency ?? 10,
@@ -237,6 +241,25 @@ export function readOptions(options: unknown): TrackerSettings {
     logger: given.logger,
     onEvent: given.onEvent,
   });
+}
+
+const guardOptions = inputObject({
+  pool: sqlPool,
+  schema: z.optional(schemaName),
+  migrate: z.optional(flag),
+  leaseMs: z.optional(duration),
+  retentionMs: z.optional(age),
+});
+
+/**
+ * Checks the options of a replay guard. By default, a callback is remembered for three days, because a handler that
+ * confirms accepts it for two.
+ */
+export function readGuardOptions(options: unknown) {
+  const { data, issues } = check(guardOptions, options);
+  if (!data) throw new HostedConfigError(issues, { task: 'create a replay guard' });
+  const { pool, schema = defaultSchema, migrate = true, leaseMs, retentionMs = 3 * dayMs } = data;
+  return { pool, schema, migrate, leaseMs, retentionMs };
 }
 
 type Given = z.output<typeof trackerOptions>;

@@ -11,7 +11,7 @@ import { partnerIdOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
 import type { Database } from './database.js';
 import type { TrackerSettings } from './options.js';
-import type { Sql } from './sql.js';
+import type { Sql, Transaction, TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
 
 /** How long, in ms, this process waits while another process creates the tables. */
@@ -108,6 +108,21 @@ export function createTables(schema: string): readonly string[] {
   ];
 }
 
+/** Returns the statements that create the table of the replay guard. */
+export function createGuardTable(schema: string): readonly string[] {
+  return [
+    `create table ${schema}.callbacks (
+  key text primary key,
+  body_digest text not null,
+  is_handled boolean not null default false,
+  lease_id uuid not null,
+  lease_ends_at timestamptz not null,
+  expires_at timestamptz not null
+)`,
+    `create index callbacks_expires on ${schema}.callbacks (expires_at)`,
+  ];
+}
+
 /** The values that all processes on a schema share. */
 export interface Fleet {
   /** The limit of requests per second, for all processes together. */
@@ -127,12 +142,7 @@ export async function openSchema(database: Database, settings: TrackerSettings):
   let found = await look(database, schema);
   if (found === null) {
     if (!migrate) throw notMigrated(`the tables of schema "${schema}" are missing`);
-    found = await makeTables(database, settings).catch((error: unknown) => {
-      const isForbidden = error instanceof HostedStorageError && codeOf(error.cause) === '42501';
-      if (!isForbidden) throw error;
-      const how = 'use a role that may create them, or run the SQL of docs/tracking.md';
-      throw notMigrated(`this role may not create the tables of schema "${schema}" (42501)`, how);
-    });
+    found = await makeTables(database, settings);
   }
   if (found.version > currentVersion) {
     const why = `the tables of schema "${schema}" belong to a newer version of this package: update the package here too`;
@@ -157,7 +167,7 @@ export async function openSchema(database: Database, settings: TrackerSettings):
   return writeRate(database, settings, found.rate);
 }
 
-function notMigrated(
+export function notMigrated(
   why: string,
   how = 'set "migrate" to true, or run the SQL of docs/tracking.md',
 ): HostedStorageError {
@@ -195,19 +205,11 @@ async function look(sql: Sql, schema: string): Promise<Found | null> {
 
 async function makeTables(database: Database, settings: TrackerSettings): Promise<Found> {
   const { schema, client } = settings;
-  return database.transaction(async (inside) => {
-    // If two processes start at the same time, the second process waits, and then finds the tables. The lock ends with
-    // the transaction, so no connection keeps it.
-    await inside.run(`set local lock_timeout = '${lockMs}ms'`);
-    await inside.run('select pg_advisory_xact_lock(hashtext($1))', [`hosted-client/tracking/${schema}`]);
+  return changeSchema(database, schema, async (inside) => {
     const found = await look(inside, schema);
     if (found) return found;
-    // `create schema if not exists` requires rights on the database even if the schema exists.
-    const [namespace] = await inside.run('select 1 as is_there from pg_namespace where nspname = $1', [schema]);
-    if (!namespace) await inside.run(`create schema ${quote(schema)}`);
-    if (!(await isTableThere(inside, schema, 'fleet'))) {
-      for (const statement of createTables(quote(schema))) await inside.run(statement);
-    }
+    await createMissing(inside, schema, 'fleet', createTables);
+    await createMissing(inside, schema, 'callbacks', createGuardTable);
     const rate = settings.maxRequestsPerSecond ?? defaultRate;
     const partnerId = partnerIdOf(client) ?? null;
     await inside.run(
@@ -216,6 +218,43 @@ async function makeTables(database: Database, settings: TrackerSettings): Promis
     );
     return { version: currentVersion, environment: client.environment, partnerId, rate };
   });
+}
+
+/**
+ * Runs `work` in a transaction, in a schema that it creates if it is missing. Of several processes that do this at the
+ * same time, one goes after another.
+ */
+export async function changeSchema<T>(
+  sql: TransactionalSql,
+  schema: string,
+  work: (inside: Transaction) => Promise<T>,
+): Promise<T> {
+  try {
+    return await sql.transaction(async (inside) => {
+      await inside.run(`set local lock_timeout = '${lockMs}ms'`);
+      // The lock ends with the transaction, so no connection keeps it.
+      await inside.run('select pg_advisory_xact_lock(hashtext($1))', [`hosted-client/tracking/${schema}`]);
+      // `create schema if not exists` requires rights on the database even if the schema exists.
+      const [namespace] = await inside.run('select 1 as is_there from pg_namespace where nspname = $1', [schema]);
+      if (!namespace) await inside.run(`create schema ${quote(schema)}`);
+      return work(inside);
+    });
+  } catch (error) {
+    if (!(error instanceof HostedStorageError && codeOf(error.cause) === '42501')) throw error;
+    const how = 'use a role that may create them, or run the SQL of docs/tracking.md';
+    throw notMigrated(`this role may not create the tables of schema "${schema}" (42501)`, how);
+  }
+}
+
+/** Runs the statements that create a table, if it is missing. */
+export async function createMissing(
+  inside: Transaction,
+  schema: string,
+  table: string,
+  create: (schema: string) => readonly string[],
+): Promise<void> {
+  if (await isTableThere(inside, schema, table)) return;
+  for (const statement of create(quote(schema))) await inside.run(statement);
 }
 
 const defaultRate = 10;

@@ -1,24 +1,19 @@
 /** The examples that receive callbacks, each in its framework, against callbacks of the mock service. */
 
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { JobRef } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 
 const service = createMockService();
 const { sandbox } = service;
-const folder = mkdtempSync(join(tmpdir(), 'hosted-client-'));
 const printed: string[] = [];
 
 beforeAll(() => {
   vi.stubEnv('HOSTED_PARTNER_ID', sandbox.clientOptions.partnerId);
   vi.stubEnv('HOSTED_API_KEY', sandbox.clientOptions.apiKey ?? '');
   vi.stubEnv('HOSTED_SANDBOX_BASE_URL', sandbox.baseUrl);
-  vi.stubEnv('CALLBACKS_DB', join(folder, 'callbacks.db'));
   vi.stubGlobal('fetch', service.fetch);
   vi.spyOn(console, 'log').mockImplementation((text: string) => {
     printed.push(text);
@@ -27,7 +22,6 @@ beforeAll(() => {
 
 afterAll(() => {
   vi.unstubAllGlobals();
-  rmSync(folder, { recursive: true });
 });
 
 beforeEach(() => {
@@ -104,36 +98,6 @@ test('the NestJS example injects one client, takes 1.5 MB, and refuses a forged 
   expect(sandbox.links.all()).toMatchObject([{ is_single_use: true, user_id: 'user-1' }]);
   expect([genuine.status, forged.status]).toEqual([200, 401]);
   expect(printed).toEqual([expect.stringMatching(/^result [0-9a-f]{64}: the job is succeeded$/)]);
-});
-
-test('the SQLite example remembers across processes what was received', async () => {
-  const { POST, sqliteReplayGuard } = await import('../../examples/share-replay-guard.ts');
-  const other = sqliteReplayGuard(join(folder, 'callbacks.db'));
-  const later = new Date(Date.now() + 60_000);
-  const job = completedJob();
-
-  const first = await sandbox.jobs.deliverCallback(job, { to: POST });
-  const second = await sandbox.jobs.deliverCallback(job, { to: POST });
-
-  expect([first.status, second.status]).toEqual([200, 200]);
-  expect(printed).toHaveLength(1);
-  expect(await other.begin('key', 'body', later, later)).toBe('new');
-  expect(await other.begin('key', 'body', later, later)).toBe('busy');
-  await other.forget('key');
-  expect(await other.begin('key', 'another', later, later)).toBe('conflict');
-  expect(await other.begin('key', 'body', later, later)).toBe('new');
-  await other.commit('key');
-  expect(await other.begin('key', 'body', later, later)).toBe('repeat');
-});
-
-test('the SQLite example lets a callback go whose lease has ended', async () => {
-  const { sqliteReplayGuard } = await import('../../examples/share-replay-guard.ts');
-  const guard = sqliteReplayGuard(join(folder, 'leases.db'));
-  const later = new Date(Date.now() + 60_000);
-
-  expect(await guard.begin('key', 'body', later, new Date(Date.now() - 1))).toBe('new');
-  expect(await guard.begin('key', 'body', later, later)).toBe('new');
-  expect(await guard.begin('key', 'body', later, later)).toBe('busy');
 });
 
 function completedJob(): JobRef {

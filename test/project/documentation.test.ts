@@ -210,6 +210,8 @@ declare global {
   const startSandbox: typeof Sandboxes.startSandbox;
   const mswHandlers: typeof import('hosted-client/testing/msw').mswHandlers;
   const createTracker: typeof Tracking.createTracker;
+  const postgresReplayGuard: typeof Tracking.postgresReplayGuard;
+  const pool: Tracking.SqlPool;
   const tracker: Tracking.Tracker;
   const transaction: Tracking.SqlRunner;
   const connectionString: string;
