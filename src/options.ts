@@ -22,21 +22,11 @@ export const environments = Object.keys(everyEnvironment) as readonly Environmen
  * Options of {@link HostedClient}. Exactly one of `apiKey` and `signer` is required. Production is never the default:
  * it needs `environment: 'production'` and its base URL.
  */
+// The compiler explains a mistake by the last type of a union that has the given property. Up to TypeScript 6, it sorts
+// them as they are written and declared, from 7 on by their names: the type that most callers want is the last by both.
 export type HostedClientOptions = CommonOptions &
-  (ApiKeyOption | SignerInsteadOfApiKey) &
+  (SignerInsteadOfApiKey | WithApiKey) &
   (ProductionOptions | SandboxOptions);
-
-/**
- * The client signs with an API key.
- *
- * @inline
- */
-interface ApiKeyOption {
-  /** The key of the chosen environment. This option is short for `signer: hmacSha256({ apiKey })`. */
-  apiKey: string;
-  /** Must not be given together with `apiKey`. */
-  signer?: undefined;
-}
 
 /**
  * The client signs with the given `signer`, in place of an API key.
@@ -51,6 +41,35 @@ interface SignerInsteadOfApiKey {
    * signature scheme (§5 of docs/protocol.md).
    */
   signer: Signer;
+}
+
+/**
+ * The client signs with an API key.
+ *
+ * @inline
+ */
+interface WithApiKey {
+  /** The key of the chosen environment. This option is short for `signer: hmacSha256({ apiKey })`. */
+  apiKey: string;
+  /** Must not be given together with `apiKey`. */
+  signer?: undefined;
+}
+
+/**
+ * Production: `environment` is required.
+ *
+ * @inline
+ */
+interface ProductionOptions {
+  /** The environment to send requests to. */
+  environment: 'production';
+  /** The base URL of each environment. The base URL of the chosen environment is required. */
+  baseUrls: {
+    /** The base URL of production. */
+    production: string | URL;
+    /** The base URL of the sandbox. */
+    sandbox?: string | URL;
+  };
 }
 
 /**
@@ -72,23 +91,6 @@ interface SandboxOptions {
     sandbox: string | URL;
     /** The base URL of production. */
     production?: string | URL;
-  };
-}
-
-/**
- * Production: `environment` is required.
- *
- * @inline
- */
-interface ProductionOptions {
-  /** The environment to send requests to. */
-  environment: 'production';
-  /** The base URL of each environment. The base URL of the chosen environment is required. */
-  baseUrls: {
-    /** The base URL of production. */
-    production: string | URL;
-    /** The base URL of the sandbox. */
-    sandbox?: string | URL;
   };
 }
 

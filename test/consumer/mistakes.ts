@@ -1,5 +1,5 @@
 /**
- * Twenty-eight mistakes that people make, each on the line below its name. `test/load/refused-types.test.ts` compiles
+ * Thirty mistakes that people make, each on the line below its name. `test/load/refused-types.test.ts` compiles
  * this file and holds what the compiler says of each; two of them no type can refuse.
  */
 
@@ -81,3 +81,7 @@ express().post('/callbacks', client.callbacks.handler({ onEvent: () => undefined
 new HostedClient({ partnerId: '085', apiKey: 'key', baseUrls: { sandbox: process.env.SANDBOX_URL } });
 // 28 no URLs at all
 new HostedClient({ partnerId: '085', apiKey: 'key' });
+// 29 a variable of the environment, which may not be set, as a key
+new HostedClient({ ...base, apiKey: process.env.API_KEY });
+// 30 no URLs at all, in production
+new HostedClient({ partnerId: '085', apiKey: 'key', environment: 'production' });
