@@ -14,7 +14,7 @@ import { findLink } from './find-link.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
 import { createLink, getLink, linkChangesProperties, listLinks, newLinkProperties, updateLink } from './operations.js';
 import { createFirstPage, type FetchedPage } from './paging.js';
-import type { CreatedLink, Link, LinkChanges, NewLink, UpdatedLink } from './types.js';
+import type { CreatedLink, Link, LinkChanges, NewLink, UpdatedLink, VerificationMethod } from './types.js';
 
 /** Hosted verification links (docs/protocol.md §2.2, §4.1 to §4.4). */
 export interface Links {
@@ -25,6 +25,8 @@ export interface Links {
    * have seen the request, it responded with 429, or it rejected the timestamp. A rejected timestamp leads to one
    * retry, with a corrected clock. After an error whose `mayHaveActed` is true, the link may exist.
    *
+   * @typeParam Method - The type of the verification methods in `idTypes`. A string literal must be a known method; a
+   *   `string`, as in the `idTypes` of another link, is checked when the call runs.
    * @param link - The link; `callbackUrl` defaults to the client's `defaultCallbackUrl`.
    * @param options - Options for this call only.
    * @returns The URL to give to the end user, and the link's reference id.
@@ -45,7 +47,10 @@ export interface Links {
    *
    * @see docs/protocol.md: §4.1, and the row about operations that may run twice in "What is not known"
    */
-  create(link: NewLink, options?: CallOptions): ApiPromise<CreatedLink>;
+  create<Method extends string = VerificationMethod>(
+    link: NewLink<VerificationMethod | (string extends Method ? Method : never)>,
+    options?: CallOptions,
+  ): ApiPromise<CreatedLink>;
 
   /**
    * Changes a link: disables it, or replaces its ID types. The request is retried automatically.
@@ -258,7 +263,7 @@ function copyInput(given: unknown, names: readonly string[]): unknown {
 }
 
 // §4.1: `enhanced_kyc` jobs fail without a valid callback URL.
-function warnOfMissingCallback(link: NewLink, warn: (message: string) => void): void {
+function warnOfMissingCallback(link: NewLink<string>, warn: (message: string) => void): void {
   ignoreErrors(() => {
     if (link.callbackUrl !== null) return;
     const enhanced = link.idTypes?.some(({ verificationMethod }) => verificationMethod === 'enhanced_kyc');

@@ -17,14 +17,21 @@ export type VerificationMethod =
 export interface IdType {
   /** Two-letter country code, sent in capitals. Empty if the service sent none. */
   readonly country: string;
-  /** The kind of ID, in the service's spelling. The empty string means "others". */
-  readonly idType: string;
+  /**
+   * The kind of ID, in the spelling of the service, whose documents list the kinds of each country. This package knows a
+   * few examples only. The empty string means "others".
+   */
+  readonly idType: 'BVN' | 'DRIVERS_LICENSE' | 'PASSPORT' | (string & {});
   /** One of {@link VerificationMethod}, or a newer method of the service; empty if the service sent none. */
   readonly verificationMethod: VerificationMethod | (string & {});
 }
 
-/** A link to be created (§4.1). */
-export interface NewLink {
+/**
+ * A link to be created (§4.1).
+ *
+ * @typeParam Method - The type of the verification methods in `idTypes`.
+ */
+export interface NewLink<Method extends string = VerificationMethod> {
   /** The partner's name, as shown to the end user. */
   companyName: string;
   /** The privacy policy, as an absolute http(s) URL. */
@@ -37,10 +44,14 @@ export interface NewLink {
   callbackUrl?: string | URL | null;
   /** The link's name, for the partner's own use. */
   name?: string;
-  /** The kinds of ID that the link accepts, with one verification method for each. Duplicates are sent once. */
+  /**
+   * The kinds of ID that the link accepts, with one verification method for each. Duplicates are sent once. You may pass
+   * the `idTypes` of another link: an entry without a country, or with a method that {@link VerificationMethod} lacks, is
+   * a `HostedValidationError`.
+   */
   idTypes?: readonly (IdType & {
     /** How the ID is verified. */
-    readonly verificationMethod: VerificationMethod;
+    readonly verificationMethod: Method;
   })[];
   /** The logo: an absolute http(s) URL of a png or svg that anyone can fetch. */
   logoUrl?: string | URL;

@@ -1,7 +1,23 @@
 /** What has to compile, with and without lib dom: the options that tests and tools put together. */
 
-import { type FetchInit, HostedClient, type HostedClientOptions, hmacSha256, type LinkChanges } from 'hosted-client';
-import { createMockService, type MockClientOptions, type MockEnvironment } from 'hosted-client/testing';
+import {
+  type FetchInit,
+  HostedClient,
+  type HostedClientOptions,
+  hmacSha256,
+  isHostedError,
+  type JobRef,
+  type LinkChanges,
+  type Links,
+  type NewLink,
+} from 'hosted-client';
+import {
+  createMockService,
+  type MockClientOptions,
+  type MockEnvironment,
+  type MockService,
+  type MockServiceOptions,
+} from 'hosted-client/testing';
 
 const service = createMockService();
 const kit = service.sandbox.clientOptions;
@@ -60,6 +76,47 @@ export const changes: readonly LinkChanges[] = [
   { idTypes: [] },
   { isDisabled: false, idTypes: [] },
 ];
+
+/** A link with the ID types of another one, as they were fetched, with one more, and from a table of a caller's own. */
+export async function copyLink(link: NewLink, refId: string, rows: readonly { method: string }[]): Promise<void> {
+  const { idTypes } = await client.links.get(refId);
+  await client.links.create(link);
+  await client.links.create({ ...link, idTypes });
+  await client.links.create({
+    ...link,
+    idTypes: [...idTypes, { country: 'NG', idType: 'NEW', verificationMethod: 'enhanced_kyc' }],
+  });
+  await client.links.create({
+    ...link,
+    idTypes: rows.map(({ method }) => ({ country: 'NG', idType: 'BVN', verificationMethod: method })),
+  });
+}
+export const fakes: readonly Pick<Links, 'create'>[] = [
+  { create: (link) => client.links.create({ ...link, name: 'copy' }) },
+  { create: (link: NewLink) => client.links.create(link) },
+  { create: (link: NewLink<string>) => client.links.create(link) },
+];
+
+/** What `onPoll`, a wait and `onError` say of an error. */
+export async function tellErrors(jobs: readonly JobRef[], tell: (text: string) => void): Promise<void> {
+  const onPoll = { onPoll: ({ error }: { error: Error | null }) => tell(error?.message ?? '') };
+  for await (const { error } of client.jobs.waitForAll(jobs, onPoll)) if (error) tell(error.code);
+  await client.jobs.waitForCompletion(
+    { userId: 'user-1', jobId: 'job-1' },
+    { onPoll: ({ error }) => tell(error?.code ?? '') },
+  );
+  client.callbacks.handler({
+    onEvent: () => undefined,
+    onError: (error, { phase }) => tell(isHostedError(error) ? error.code : phase),
+  });
+}
+
+export const services: readonly MockService[] = [
+  createMockService(),
+  createMockService({ seed: 1 }),
+  createMockService({ scheme: 'hmac-sha256' }),
+];
+export const startService = (given?: MockServiceOptions): MockService => createMockService(given);
 
 const handle = client.callbacks.handler({ onEvent: () => undefined });
 interface WorkerContext {
