@@ -93,7 +93,8 @@ export interface HandlerOptions extends ReceiveOptions {
    * Called for every delivery whose response is not 200. The handler does not wait for this function, and ignores its
    * errors.
    *
-   * @param error - An error of this package, or the error that `onEvent` or the replay guard threw.
+   * @param error - An error of this package, which `isHostedError` recognizes, or what `onEvent` or the replay guard
+   *   threw.
    * @param at - The step that failed, and the status of the response.
    */
   onError?: (

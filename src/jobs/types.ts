@@ -105,11 +105,20 @@ export interface HistoryEntry extends JobResult {
 
 /** The properties that every status of a job has (§2.4). */
 interface JobStatusBase extends JobRef {
+  /** What `job_complete` and `job_success` say: `'pending'`, then `'succeeded'` or `'failed'` (§3). */
+  readonly state: 'pending' | 'succeeded' | 'failed';
+  /** Whether there is a final status. */
+  readonly complete: boolean;
+  /** The verdict: whether the user was enrolled or authenticated. It is false while the job is pending. */
+  readonly success: boolean;
   /** The service's code (§7); null if the service sent none. The code does not decide the `state`. */
   readonly code: JobStatusCode | null;
   /** The `result` field, if the service sent it as a string; otherwise null. */
   readonly message: string | null;
-  /** The job's result; null if there is none yet, or if the service sent an empty result. */
+  /**
+   * The job's result. Null if the service sent none, an empty one, or a string, which is then the `message`. Even a
+   * succeeded job may have none.
+   */
   readonly result: JobResult | null;
   /** The URLs of images; null if the response has none, for example because they were not requested. */
   readonly imageLinks: {
@@ -136,31 +145,22 @@ interface JobStatusBase extends JobRef {
 
 /** A job without a final status (§3). */
 export interface PendingJob extends JobStatusBase {
-  /** Only the field `job_complete` decides the state. */
   readonly state: 'pending';
-  /** There is no final status yet. */
   readonly complete: false;
-  /** The user has not been enrolled or authenticated yet. */
   readonly success: false;
 }
 
 /** A job that ended with a match: the user was enrolled or authenticated (§3). */
 export interface SucceededJob extends JobStatusBase {
-  /** The fields `job_complete` and `job_success` decide the state. */
   readonly state: 'succeeded';
-  /** There is a final status. */
   readonly complete: true;
-  /** The user was enrolled or authenticated. */
   readonly success: true;
 }
 
 /** A job that ended without a match (§3). */
 export interface FailedJob extends JobStatusBase {
-  /** The fields `job_complete` and `job_success` decide the state. */
   readonly state: 'failed';
-  /** There is a final status. */
   readonly complete: true;
-  /** The user was neither enrolled nor authenticated. */
   readonly success: false;
 }
 

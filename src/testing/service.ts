@@ -11,6 +11,41 @@ import { createRunningService } from './running-service.js';
 import type { MockClientOptions, MockEnvironment, MockService, MockServiceOptions } from './types.js';
 
 /**
+ * Creates a complete service for tests, without a network. It checks every request as the protocol describes, keeps
+ * links and jobs, and signs its responses and callbacks. A test can choose which requests fail.
+ *
+ * By default, its URLs are `https://sandbox.hosted.test` and `https://production.hosted.test`. Its partner is `'085'`,
+ * with the keys `'sandbox-test-key'` and `'production-test-key'`. It works with the fake timers of vitest, jest and
+ * node:test. Without fake timers, a test can use the clock of {@link createTestClock}. With
+ * `examples/mock-preload.mjs`, a program uses this service without any change to its code.
+ *
+ * @param options - Partner, scheme, spelling and so on. Every option has a default.
+ * @returns The service, without links and jobs.
+ * @throws {RangeError} when an option is out of its range, a URL is not absolute http(s), or a key is blank.
+ *
+ * @example Test a client with the mock service
+ * ```ts
+ * const service = createMockService();
+ * const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+ * const link = await client.links.create({
+ *   companyName: 'Example Partner',
+ *   dataPrivacyPolicyUrl: 'https://partner.example/privacy',
+ *   callbackUrl: 'https://partner.example/callbacks',
+ * });
+ * const job = service.sandbox.jobs.start({ linkRefId: link.refId });
+ * service.sandbox.jobs.complete(job, 'approved');
+ * console.log((await client.jobs.status(job)).state); // succeeded
+ * ```
+ *
+ * @see §§2 to 7 and "What is not known" of docs/protocol.md
+ */
+export function createMockService(
+  options?: MockServiceOptions & {
+    /** How requests, responses and callbacks are signed. Default `'hmac-sha256'`. */
+    scheme?: 'hmac-sha256';
+  },
+): MockService;
+/**
  * Creates a complete service for tests of clients that sign with Ed25519. The options of its clients have a `signer`
  * and no `apiKey`.
  *
@@ -42,31 +77,12 @@ export function createMockService(
   >;
 };
 /**
- * Creates a complete service for tests, without a network. It checks every request as the protocol describes, keeps
- * links and jobs, and signs its responses and callbacks. A test can choose which requests fail.
+ * Creates a service with options whose `scheme` the compiler does not know.
  *
- * By default, its URLs are `https://sandbox.hosted.test` and `https://production.hosted.test`. Its partner is `'085'`,
- * with the keys `'sandbox-test-key'` and `'production-test-key'`. It works with the fake timers of vitest, jest and
- * node:test. Without fake timers, a test can use the clock of {@link createTestClock}. With
- * `examples/mock-preload.mjs`, a program uses this service without any change to its code.
- *
- * @param options - Partner, scheme, spelling and so on. Every option has a default.
- * @returns The service, without links and jobs.
+ * @param options - Partner, scheme, spelling and other options.
+ * @returns The service, without links and jobs. With `'ed25519'`, the options of its clients have a `signer` and no
+ *   `apiKey`.
  * @throws {RangeError} when an option is out of its range, a URL is not absolute http(s), or a key is blank.
- *
- * @example Test a client with the mock service
- * ```ts
- * const service = createMockService();
- * const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
- * const link = await client.links.create({
- *   companyName: 'Example Partner',
- *   dataPrivacyPolicyUrl: 'https://partner.example/privacy',
- *   callbackUrl: 'https://partner.example/callbacks',
- * });
- * const job = service.sandbox.jobs.start({ linkRefId: link.refId });
- * service.sandbox.jobs.complete(job, 'approved');
- * console.log((await client.jobs.status(job)).state); // succeeded
- * ```
  *
  * @see §§2 to 7 and "What is not known" of docs/protocol.md
  */
