@@ -21,7 +21,7 @@ import {
   type UnusableReason,
   unusableMessages,
 } from './messages.js';
-import type {
+import {
   HostedApiError,
   HostedAuthenticationError,
   HostedNotFoundError,
@@ -39,11 +39,6 @@ abstract class InputError extends HostedError {
     super(listIssues(issues), facts);
     this.issues = issues.slice(0, maxIssues);
   }
-
-  /** Adds `issues` to the properties that every error shows. */
-  override toJSON(): object {
-    return { ...super.toJSON(), issues: this.issues };
-  }
 }
 
 /**
@@ -52,17 +47,11 @@ abstract class InputError extends HostedError {
  * finite number.
  */
 export class HostedConfigError extends InputError {
-  static {
-    nameClass(HostedConfigError, 'HostedConfigError');
-  }
   readonly code = 'config';
 }
 
 /** The input of a call is invalid. The error lists all problems at once. Nothing was sent. */
 export class HostedValidationError extends InputError {
-  static {
-    nameClass(HostedValidationError, 'HostedValidationError');
-  }
   readonly code = 'validation';
 }
 
@@ -72,9 +61,6 @@ export class HostedValidationError extends InputError {
  * certificate was rejected, because the certificate stays the same.
  */
 export class HostedConnectionError extends HostedError {
-  static {
-    nameClass(HostedConnectionError, 'HostedConnectionError');
-  }
   readonly code = 'connection';
 }
 
@@ -87,9 +73,6 @@ interface Limit {
 
 /** The time limit of an attempt or of the call was reached, or the service responded with status 408. */
 export class HostedTimeoutError extends HostedError {
-  static {
-    nameClass(HostedTimeoutError, 'HostedTimeoutError');
-  }
   readonly code = 'timeout';
   /** Which limit was reached: `'attempt'` is `timeoutMs`, `'total'` is `totalTimeoutMs`. */
   readonly phase: 'attempt' | 'total';
@@ -114,12 +97,6 @@ export class HostedTimeoutError extends HostedError {
   get retryAfterMs(): number | null {
     return this.#retryAfterMs;
   }
-
-  /** Adds `phase` and `timeoutMs` to the properties that every error shows. */
-  override toJSON(): object {
-    const { phase, timeoutMs } = this;
-    return { ...super.toJSON(), phase, timeoutMs };
-  }
 }
 
 /**
@@ -134,9 +111,6 @@ export class HostedTimeoutError extends HostedError {
  * @see §4.4 and §5 of docs/protocol.md
  */
 export class HostedResponseError extends HostedError {
-  static {
-    nameClass(HostedResponseError, 'HostedResponseError');
-  }
   readonly code = 'response';
   readonly #response: ReceivedResponse | null;
   /** Why the response cannot be used. */
@@ -170,12 +144,6 @@ export class HostedResponseError extends HostedError {
   rawBody(): string {
     return this.#response?.text ?? '';
   }
-
-  /** Adds `reason`, `status` and `issues` to the properties that every error shows. */
-  override toJSON(): object {
-    const { reason, status, issues } = this;
-    return { ...super.toJSON(), reason, status, issues };
-  }
 }
 
 /**
@@ -194,9 +162,6 @@ export class HostedResponseError extends HostedError {
  * @see §5 of docs/protocol.md
  */
 export class HostedSignatureError extends HostedError {
-  static {
-    nameClass(HostedSignatureError, 'HostedSignatureError');
-  }
   readonly code = 'signature';
   /** Why the response or callback cannot be trusted. */
   readonly reason: SignatureReason;
@@ -206,11 +171,6 @@ export class HostedSignatureError extends HostedError {
     super(`${facts.operation ? 'the response cannot be trusted: ' : ''}${why}`, facts);
     this.reason = reason;
   }
-
-  /** Adds `reason` to the properties that every error shows. */
-  override toJSON(): object {
-    return { ...super.toJSON(), reason: this.reason };
-  }
 }
 
 /**
@@ -218,9 +178,6 @@ export class HostedSignatureError extends HostedError {
  * `onError`, if the callback is marked as final but its job is still pending. To wait again later, you only need `job`.
  */
 export class HostedPollTimeoutError extends HostedError {
-  static {
-    nameClass(HostedPollTimeoutError, 'HostedPollTimeoutError');
-  }
   readonly code = 'poll_timeout';
   readonly #job: JobRef;
   readonly #lastStatus: PendingJob | null;
@@ -248,11 +205,23 @@ export class HostedPollTimeoutError extends HostedError {
   get lastStatus(): PendingJob | null {
     return this.#lastStatus;
   }
+}
 
-  /** Adds `elapsedMs` to the properties that every error shows. */
-  override toJSON(): object {
-    return { ...super.toJSON(), elapsedMs: this.elapsedMs };
-  }
+for (const [name, errorClass] of Object.entries({
+  HostedConfigError,
+  HostedValidationError,
+  HostedConnectionError,
+  HostedTimeoutError,
+  HostedApiError,
+  HostedAuthenticationError,
+  HostedNotFoundError,
+  HostedRateLimitError,
+  HostedServerError,
+  HostedResponseError,
+  HostedSignatureError,
+  HostedPollTimeoutError,
+})) {
+  nameClass(errorClass, name);
 }
 
 /** Any error of this package. A check of `code` narrows the type. */

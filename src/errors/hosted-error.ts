@@ -33,8 +33,8 @@ export const maxIssues = 20;
 /** The facts that every error has. */
 export interface ErrorFacts {
   readonly operation?: OperationName | null;
-  /** What failed. Default: the title of the operation. */
-  readonly task?: Task;
+  /** What failed, such as `receive a callback`. Default: the title of the operation. */
+  readonly task?: string;
   readonly outcome?: Outcome;
   readonly attempts?: number;
   readonly requestId?: string | null;
@@ -46,26 +46,6 @@ export interface ErrorFacts {
   readonly mayHaveActed?: boolean;
 }
 
-/** Tasks that can fail and are not operations of the service. A message names its task: `Cannot receive a callback: …`. */
-export type Task =
-  | 'create HostedClient'
-  | 'create a replay guard'
-  | 'create a tracker'
-  | 'instrument the client'
-  | 'read the time'
-  | 'receive a callback'
-  | 'restore the mock service'
-  | 'sign with Ed25519'
-  | 'sign with HMAC-SHA256'
-  | 'start a job'
-  | 'start the sandbox'
-  | 'play an outcome'
-  | 'send a callback again'
-  | 'run a control'
-  | 'track a link'
-  | 'track jobs'
-  | 'use the tracker';
-
 /** A received response, unchanged. The methods of some errors give access to it. */
 export interface ReceivedResponse {
   readonly status: number;
@@ -74,6 +54,12 @@ export interface ReceivedResponse {
 }
 
 const nodeInspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as typeof nodeInspect;
+
+/** Every property that JSON and inspection show, besides `name`, if it is an error's own. */
+const shownFields: readonly string[] = [
+  ...['code', 'message', 'operation', 'outcome', 'attempts', 'requestId', 'retryable', 'mayHaveActed'],
+  ...['issues', 'phase', 'timeoutMs', 'reason', 'status', 'serviceCode', 'retryAfterMs', 'elapsedMs'],
+];
 
 /**
  * The base of every error of this package. JSON and inspection show only an allow-list of properties: no key, no
@@ -116,12 +102,12 @@ export abstract class HostedError extends Error {
   /**
    * Gives the allow-list of properties that JSON and log lines show.
    *
-   * @returns Name, code, message, operation, outcome, attempts, request id, `retryable` and
-   *   `mayHaveActed`; each class adds its own properties that are safe to show.
+   * @returns Name, code, message, operation, outcome, attempts, request id, `retryable`, `mayHaveActed`, and those of
+   *   the class that are safe to show.
    */
   toJSON(): object {
-    const { name, code, message, operation, outcome, attempts, requestId, retryable, mayHaveActed } = this;
-    return { name, code, message, operation, outcome, attempts, requestId, retryable, mayHaveActed };
+    const own = shownFields.filter((field) => Object.hasOwn(this, field));
+    return { name: this.name, ...Object.fromEntries(own.map((field) => [field, this[field as keyof this]])) };
   }
 
   // Shows only the allow-list. Node's own inspection can be configured to call getters, which may return personal data.
@@ -150,7 +136,7 @@ function completeFacts(given: ErrorFacts): CompleteFacts {
   return { ...facts, mayHaveActed: writes && (facts.mayHaveActed ?? isOpen) };
 }
 
-type CompleteFacts = Required<Omit<ErrorFacts, 'task'>> & { readonly task: Task | undefined };
+type CompleteFacts = Required<Omit<ErrorFacts, 'task'>> & { readonly task: string | undefined };
 
 const defaultFacts = {
   operation: null,

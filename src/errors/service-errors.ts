@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ErrorFacts, HostedError, nameClass, type ReceivedResponse } from './hosted-error.js';
+import { type ErrorFacts, HostedError, type ReceivedResponse } from './hosted-error.js';
 
 /** An error response of the service. */
 export interface ErrorResponse extends ReceivedResponse {
@@ -59,12 +59,6 @@ abstract class ServiceError extends HostedError {
   rawBody(): string {
     return this.#response.text;
   }
-
-  /** Adds `status`, `serviceCode` and `retryAfterMs` to the properties that every error shows. */
-  override toJSON(): object {
-    const { status, serviceCode, retryAfterMs } = this;
-    return { ...super.toJSON(), status, serviceCode, retryAfterMs };
-  }
 }
 
 /**
@@ -73,9 +67,6 @@ abstract class ServiceError extends HostedError {
  * that has an `error`.
  */
 export class HostedApiError extends ServiceError {
-  static {
-    nameClass(HostedApiError, 'HostedApiError');
-  }
   readonly code = 'api';
 }
 
@@ -84,17 +75,11 @@ export class HostedApiError extends ServiceError {
  * the request is signed with the key of the wrong environment (docs/protocol.md §5, §7).
  */
 export class HostedAuthenticationError extends ServiceError {
-  static {
-    nameClass(HostedAuthenticationError, 'HostedAuthenticationError');
-  }
   readonly code = 'authentication';
 }
 
 /** There is no such link or job: status 404, code 2304 (docs/protocol.md §7). */
 export class HostedNotFoundError extends ServiceError {
-  static {
-    nameClass(HostedNotFoundError, 'HostedNotFoundError');
-  }
   readonly code = 'not_found';
 }
 
@@ -104,16 +89,10 @@ export class HostedNotFoundError extends ServiceError {
  * §8).
  */
 export class HostedRateLimitError extends ServiceError {
-  static {
-    nameClass(HostedRateLimitError, 'HostedRateLimitError');
-  }
   readonly code = 'rate_limit';
 }
 
 /** An error of the service itself: statuses 5xx, codes 2201 and 2301 (docs/protocol.md §7). */
 export class HostedServerError extends ServiceError {
-  static {
-    nameClass(HostedServerError, 'HostedServerError');
-  }
   readonly code = 'server';
 }

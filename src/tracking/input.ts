@@ -6,7 +6,7 @@
 
 import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/errors.js';
-import type { Issue, Task } from '../errors/hosted-error.js';
+import type { Issue } from '../errors/hosted-error.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { hasMethods, writeJson } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
@@ -154,12 +154,12 @@ export function readKeys(given: unknown): readonly string[] | 'all' {
   return issues.length > 0 ? fail(issues, 'use the tracker') : keys.filter(isKey);
 }
 
-function read<T>(schema: z.ZodMiniType<T>, given: unknown, task: Task): T {
+function read<T>(schema: z.ZodMiniType<T>, given: unknown, task: string): T {
   const { data, issues } = check(schema, given);
   return data === undefined ? fail(issues, task) : data;
 }
 
-function fail(issues: readonly Issue[], task: Task): never {
+function fail(issues: readonly Issue[], task: string): never {
   throw new HostedValidationError(issues, { task });
 }
 

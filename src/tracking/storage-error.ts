@@ -4,10 +4,10 @@
  * @module
  */
 
-import { HostedError, nameClass, type Task } from '../errors/hosted-error.js';
+import { HostedError, nameClass } from '../errors/hosted-error.js';
 
 interface Given {
-  readonly task?: Task;
+  readonly task?: string;
   readonly cause?: unknown;
 }
 
@@ -37,11 +37,6 @@ export class HostedStorageError extends HostedError {
     super(why, { task: given.task ?? 'use the tracker', retryable }, cause);
     this.reason = reason;
   }
-
-  /** Returns the properties that every error shows, and `reason`. */
-  override toJSON(): object {
-    return { ...super.toJSON(), reason: this.reason };
-  }
 }
 
 /**
@@ -70,7 +65,7 @@ export function createDamageError(given: Given): HostedStorageError {
 }
 
 /** Turns a driver's error into an error that contains no values of a row. */
-export function toStorageError(error: unknown, task?: Task): HostedStorageError {
+export function toStorageError(error: unknown, task?: string): HostedStorageError {
   if (error instanceof HostedStorageError) return error;
   const given = { cause: error, ...(task && { task }) };
   const code = codeOf(error);
