@@ -9,7 +9,6 @@
 import { readProcessFacts } from '../runtime/env-proxy.js';
 import { platformFetch } from '../runtime/fetch.js';
 import { copyProperties } from '../runtime/untrusted-objects.js';
-import { findUnusedProxy } from '../runtime/unused-proxy.js';
 import type { Settings } from '../settings.js';
 import { adviceToDiagnose } from './explanations.js';
 
@@ -58,9 +57,13 @@ export function explainFailure(failure: ConnectionFailure, origin: string, { fet
   const advice = typeof adviceOf === 'function' ? adviceOf() : adviceOf;
   const why = `${what.replace('ORIGIN', () => origin)}${reason === null ? '' : ` (${reason})`}`;
   const isPlatforms = fetch === platformFetch || fetch === globalThis.fetch;
-  const hints = isPlatforms && isNotSent ? hintsAboutFetch(failure, origin) : [];
-  return [advice ? `${why}: ${advice}` : why, ...hints, adviceToDiagnose].join('; ');
+  // No real host has a name that ends in `.test` (RFC 6761 §6.2). The hosts of the testing kit have such names.
+  const isKits = isPlatforms && isNotSent && new URL(origin).hostname.endsWith('.test');
+  return [advice ? `${why}: ${advice}` : why, ...(isKits ? [onlyByKit] : []), adviceToDiagnose].join('; ');
 }
+
+const onlyByKit =
+  'only the testing kit\'s own fetch can reach the hosts of the testing kit: pass "fetch: service.fetch" to the client';
 
 /**
  * Errors of one kind: their codes in Node and Bun, when they happen, what they mean for the origin, and what to do.
@@ -200,22 +203,4 @@ function adviceAboutAuthority(): string | null {
   if (runtime === undefined) return null;
   const variable = runtime === 'deno' ? 'DENO_CERT' : 'NODE_EXTRA_CA_CERTS';
   return `if the authority belongs to you or to your proxy, set ${variable} to the path of the authority's certificate file before the process starts`;
-}
-
-function hintsAboutFetch(failure: ConnectionFailure, origin: string): readonly string[] {
-  const hints: string[] = [];
-  // If a certificate was rejected, a connection was made. So a missing proxy is not the cause.
-  const variable = failure.isLasting ? null : findUnusedProxy(origin);
-  if (variable !== null) {
-    hints.push(
-      `${variable} is set, but Node's fetch uses it only with NODE_USE_ENV_PROXY=1 (Node 22.21, 24.5 or later)`,
-    );
-  }
-  // No real host has a name that ends in `.test` (RFC 6761 §6.2). The hosts of the testing kit have such names.
-  if (new URL(origin).hostname.endsWith('.test')) {
-    hints.push(
-      'only the testing kit\'s own fetch can reach the hosts of the testing kit: pass "fetch: service.fetch" to the client',
-    );
-  }
-  return hints;
 }

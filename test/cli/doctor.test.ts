@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { receiving, running } from '../sandbox/running.js';
 import { command, type Env, envOf } from './running.js';
 
@@ -20,7 +20,7 @@ async function examine(env: Env, ...args: readonly string[]) {
   const { code, stdout, stderr } = await command(['doctor', '--json', ...args], { env });
   const report = JSON.parse(stdout) as Report;
   const states = report.findings.map(({ check, state }) => [check, state]);
-  return { code, stderr, report, states, messages: report.findings.map(({ message }) => message).join('\n') };
+  return { code, stdout, stderr, report, states, messages: report.findings.map(({ message }) => message).join('\n') };
 }
 
 test('doctor of a right integration finds all well, and exits 0', async () => {
@@ -163,6 +163,19 @@ test('a service that does not respond exits 4', async () => {
     ['job_status', 'skipped'],
   ]);
   expect(messages).toContain(`no response from ${sandbox.origin} (ECONNREFUSED)`);
+});
+
+test('a proxy that is set but not used is named, without its password', async () => {
+  vi.stubEnv('HTTPS_PROXY', 'http://user:secret-of-the-proxy@proxy.example:3128');
+  for (const name of ['https_proxy', 'NO_PROXY', 'no_proxy', 'NODE_OPTIONS', 'NODE_USE_ENV_PROXY'])
+    vi.stubEnv(name, '');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { env } = await well();
+
+  const { messages, stdout } = await examine({ ...env, HOSTED_SANDBOX_BASE_URL: 'https://127.0.0.1:9' });
+
+  expect(messages).toContain("HTTPS_PROXY is set, but Node's fetch uses it only with NODE_USE_ENV_PROXY=1");
+  expect(stdout).not.toContain('secret-of-the-proxy');
 });
 
 test('a job status URL of its own is tried', async () => {

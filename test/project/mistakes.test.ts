@@ -20,14 +20,12 @@ const secrets = {
   key: 'planted-key-0a1b2c',
   path: 'planted-path',
   refId: 'planted-ref-id',
-  proxyPassword: 'planted-password',
   body: 'planted-person',
 };
 
 const servers: Server[] = [];
 afterAll(() => Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve)))));
 afterEach(() => {
-  vi.unstubAllEnvs();
   vi.unstubAllGlobals();
 });
 
@@ -206,17 +204,6 @@ const mistakes: readonly Mistake[] = [
       return get(clientAt(`https://127.0.0.1:${port}`));
     },
     says: [/does not speak TLS/, /check the port in "baseUrls"/],
-    facts: { code: 'connection', outcome: 'not_sent' },
-  },
-  {
-    what: 'a variable of a proxy, which is not used',
-    make: async () => {
-      vi.stubEnv('HTTPS_PROXY', `http://user:${secrets.proxyPassword}@proxy.example:3128`);
-      vi.stubEnv('https_proxy', undefined);
-      vi.stubEnv('no_proxy', '');
-      return get(clientAt(`https://127.0.0.1:${await refusingPort()}`));
-    },
-    says: [/HTTPS_PROXY is set, but Node's fetch uses it only with NODE_USE_ENV_PROXY=1/],
     facts: { code: 'connection', outcome: 'not_sent' },
   },
   {

@@ -9,6 +9,7 @@ import { adviceToDiagnose } from '../../call/explanations.js';
 import { type HostedClient, isHostedError } from '../../index.js';
 import { type Context, nowOf } from '../context.js';
 import type { Finding } from './finding.js';
+import { findUnusedProxy } from './unused-proxy.js';
 import { toVariable } from './variables.js';
 
 /**
@@ -21,6 +22,8 @@ const unsuspiciousMs = 5_000;
  * this value is the same as the default of `maxResponseAgeMs`.
  */
 const staleMs = 300_000;
+
+const howToUseProxy = "Node's fetch uses it only with NODE_USE_ENV_PROXY=1 (Node 22.21, 24.5 or later)";
 
 /** Checks that a server responds at a URL, and compares its clock with this machine's clock. */
 export async function checkAddress(url: string, context: Context): Promise<readonly Finding[]> {
@@ -36,7 +39,9 @@ export async function checkAddress(url: string, context: Context): Promise<reado
     return [found, checkClock(response.headers, { from, to: nowOf(context) })];
   } catch (error) {
     context.signal.throwIfAborted();
-    const message = `no response from ${origin}${reasonOf(error)}: check the variable, the network and its proxy`;
+    const proxy = findUnusedProxy(origin);
+    const hint = proxy === null ? '' : `; ${proxy} is set, but ${howToUseProxy}`;
+    const message = `no response from ${origin}${reasonOf(error)}: check the variable, the network and its proxy${hint}`;
     return [{ check: 'address', state: 'unreachable', message }];
   }
 }

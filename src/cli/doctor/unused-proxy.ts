@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isEnabledInNode, type ProcessFacts, readProcessFacts } from './env-proxy.js';
+import { isEnabledInNode, type ProcessFacts, readProcessFacts } from '../../runtime/env-proxy.js';
 
 /**
  * Returns the name of the variable that sets a proxy for this URL, if the platform's fetch ignores that proxy.
