@@ -9,7 +9,6 @@ import { callAfter, type Start } from '../call/call.js';
 import { HostedValidationError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
-import { openChannel } from '../runtime/tracing-channel.js';
 import { jobStatus } from './operations.js';
 import type { CompletedJob, JobQuery, JobRef, JobStatus } from './types.js';
 import { type WaitEntry, waitForEach } from './wait-for-all.js';
@@ -124,7 +123,6 @@ export interface Jobs {
  */
 export function createJobs(start: Start): Jobs {
   const call = callAfter(start);
-  const channel = openChannel('wait');
 
   return {
     status: (query, options) => call(jobStatus, query, options),
@@ -132,12 +130,12 @@ export function createJobs(start: Start): Jobs {
       // The ids are copied now, because the caller may change the object before the iteration begins.
       const ids = copyIds(job);
       return createAbortableIterable(async function* (stop) {
-        yield* watchJob(ids, { polling: { ...start(), channel }, plan: readWaitOptions(options), stop });
+        yield* watchJob(ids, { client: start(), plan: readWaitOptions(options), stop });
       });
     },
     async waitForCompletion(job, options) {
       const plan = readWaitOptions(options);
-      const statuses = watchJob(copyIds(job), { polling: { ...start(), channel }, plan, stop: undefined });
+      const statuses = watchJob(copyIds(job), { client: start(), plan, stop: undefined });
       for await (const seen of statuses) if (seen.complete) return seen;
       throw new Error('unreachable: a watch ends with a completed job or an error');
     },
@@ -145,7 +143,7 @@ export function createJobs(start: Start): Jobs {
       createAbortableIterable(async function* (stop) {
         const plan = readWaitOptions(options);
         assertIterable(jobs);
-        yield* waitForEach(jobs, { polling: { ...start(), channel }, plan, stop });
+        yield* waitForEach(jobs, { client: start(), plan, stop });
       }),
   };
 }

@@ -6,6 +6,7 @@
  */
 
 import type { SentSignatures } from '../call/attempt.js';
+import type { Started } from '../call/call.js';
 import { createSentSignatures } from '../call/sign-request.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
 import { ignoreErrors } from '../events.js';
@@ -13,7 +14,7 @@ import type { CallOptions } from '../options.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import { jobStatus } from './operations.js';
 import type { JobRef, JobStatus, PendingJob } from './types.js';
-import type { Polling, Step, Wait } from './wait.js';
+import type { Step, Wait } from './wait.js';
 import type { WaitPlan } from './wait-input.js';
 import { beginWaitTrace, endWaitTrace } from './wait-trace.js';
 
@@ -43,8 +44,7 @@ const minPollMs = 25;
  */
 const maxLeadMs = 10_000;
 
-export function createPoller(polling: Polling, plan: WaitPlan): Poller {
-  const { call, channel, random, telemetry, settings } = polling;
+export function createPoller({ call, random, telemetry, settings }: Started, plan: WaitPlan): Poller {
   const { clock } = settings;
   const pollLimitMs = plan.call.totalTimeoutMs ?? settings.totalTimeoutMs;
 
@@ -70,7 +70,7 @@ export function createPoller(polling: Polling, plan: WaitPlan): Poller {
       wasFound: false,
       lastStatus: null,
       sent: null,
-      trace: channel?.hasSubscribers ? beginWaitTrace(channel, telemetry.calls) : null,
+      trace: beginWaitTrace(telemetry.calls),
     };
   }
 

@@ -51,11 +51,11 @@ const maxAdmittedAtOnce = 1_000;
  */
 export async function* waitForEach<J extends JobRef>(
   jobs: Iterable<J> | AsyncIterable<J>,
-  { polling, plan, stop }: WaitContext & { readonly stop: AbortSignal },
+  { client, plan, stop }: WaitContext & { readonly stop: AbortSignal },
 ): AsyncGenerator<WaitEntry<J>, void, undefined> {
-  const { clock } = polling.settings;
+  const { clock } = client.settings;
   const { concurrency, signal } = plan;
-  const poller = createPoller(polling, plan);
+  const poller = createPoller(client, plan);
   const source = createJobSource(jobs);
   const waiting = createDueQueue<Wait<J>>();
   // Every wait that has not ended, in order of start. All waits have the same time limit, so this is also the order of

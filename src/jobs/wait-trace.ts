@@ -7,13 +7,7 @@
 import type { AnyHostedError } from '../errors/errors.js';
 import type { Outcome } from '../errors/hosted-error.js';
 import type { OperationName } from '../protocol/routes.js';
-import {
-  beginTrace,
-  completeMessage,
-  type Trace,
-  type TraceMessage,
-  type TracingChannel,
-} from '../runtime/tracing-channel.js';
+import { completeMessage, snapshotContext, type TraceMessage, trace } from '../runtime/tracing-channel.js';
 
 /** The message of the channel `hosted-client:wait`. */
 export interface WaitMessage extends TraceMessage {
@@ -29,14 +23,25 @@ export interface WaitMessage extends TraceMessage {
   outcome: 'ok' | Outcome | 'aborted' | null;
 }
 
-export interface WaitTrace extends Trace {
+/** The trace of a wait that has not ended. */
+export interface WaitTrace {
   readonly message: WaitMessage;
+  /** Runs a poll within the subscribers' contexts. */
+  readonly inside: ReturnType<typeof snapshotContext>;
+  readonly end: () => void;
 }
 
-/** Publishes the start of a wait on the channel, and returns the trace. */
-export function beginWaitTrace(channel: TracingChannel, callId: number): WaitTrace {
-  const message: WaitMessage = { callId, operation: 'jobs.status', polls: 0, outcome: null, errorCode: null };
-  return { message, ...beginTrace(channel, message) };
+/** Publishes the start of a wait. Returns null if the channel has no subscriber. */
+export function beginWaitTrace(callId: number): WaitTrace | null {
+  let begun: WaitTrace | null = null;
+  void trace(
+    'wait',
+    (): WaitMessage => ({ callId, operation: 'jobs.status', polls: 0, outcome: null, errorCode: null }),
+    async (message) => {
+      if (message) await new Promise<void>((end) => (begun = { message, inside: snapshotContext(), end }));
+    },
+  );
+  return begun;
 }
 
 /** Publishes the end of a wait. `end` is the error of the wait, or `'aborted'`. After a final status, it is null. */

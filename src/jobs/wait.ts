@@ -5,12 +5,9 @@
  */
 
 import type { SentSignatures } from '../call/attempt.js';
-import type { Call } from '../call/call.js';
+import type { Started } from '../call/call.js';
 import type { AnyHostedError } from '../errors/errors.js';
-import type { Telemetry } from '../events.js';
 import type { Due } from '../runtime/due-queue.js';
-import type { TracingChannel } from '../runtime/tracing-channel.js';
-import type { Settings } from '../settings.js';
 import type { CompletedJob, JobRef, PendingJob } from './types.js';
 import type { WaitPlan } from './wait-input.js';
 import type { WaitTrace } from './wait-trace.js';
@@ -55,20 +52,9 @@ export type Step =
   | { readonly status: PendingJob | null; readonly error: AnyHostedError; readonly over: true }
   | { readonly status: PendingJob | null; readonly error: null; readonly over: false };
 
-/** What all waits of a client share. */
-export interface Polling {
-  readonly call: Call;
-  /** The tracing channel of waits; null if the platform has none. */
-  readonly channel: TracingChannel | null;
-  readonly settings: Pick<Settings, 'clock' | 'totalTimeoutMs' | 'maxResponseAgeMs'>;
-  readonly telemetry: Telemetry;
-  /** Gives a random number from 0 to 1. */
-  readonly random: () => number;
-}
-
 /** How a caller waits for one job or for many. */
 export interface WaitContext {
-  readonly polling: Polling;
+  readonly client: Started;
   readonly plan: WaitPlan;
   /** Aborts when the caller ends the iteration; undefined if the caller does not iterate. */
   readonly stop: AbortSignal | undefined;

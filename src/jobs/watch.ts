@@ -18,10 +18,10 @@ import type { WaitContext } from './wait.js';
  */
 export async function* watchJob(
   job: JobRef,
-  { polling, plan, stop }: WaitContext,
+  { client, plan, stop }: WaitContext,
 ): AsyncGenerator<JobStatus, void, undefined> {
-  const { clock } = polling.settings;
-  const poller = createPoller(polling, plan);
+  const { clock } = client.settings;
+  const poller = createPoller(client, plan);
   const wait = poller.begin(job, job);
   let now = wait.startedAt;
   try {

@@ -121,26 +121,6 @@ export function completeMessage<Message extends object>(message: Message, facts:
   }
 }
 
-/** A trace of a task whose work is spread over several functions, for example a wait for a job. */
-export interface Trace {
-  /** Runs a part of the task within the subscribers' contexts. */
-  inside<T>(run: () => T): T;
-  /**
-   * Publishes the end of the trace. Complete `message` before you call this function, because the function publishes
-   * `message`.
-   */
-  end(): void;
-}
-
-/** Publishes the start of a task whose work is spread over several functions. */
-export function beginTrace(channel: TracingChannel, message: TraceMessage): Trace {
-  let inside: Trace['inside'] = (run) => run();
-  enter(channel, message, () => {
-    inside = snapshot() ?? inside;
-  });
-  return { inside, end: () => publishEnd(channel, message) };
-}
-
 // The traced function runs exactly once, even if a subscriber fails.
 function enter({ start, end }: TracingChannel, message: TraceMessage, run: () => void): void {
   try {
@@ -158,11 +138,10 @@ function publishEnd({ error, asyncStart, asyncEnd }: TracingChannel, message: Tr
   asyncEnd.publish(message);
 }
 
-interface AsyncHooks {
-  readonly AsyncLocalStorage?: { snapshot?(): Trace['inside'] };
-}
-
-function snapshot(): Trace['inside'] | undefined {
-  const { AsyncLocalStorage } = (builtinModule('async_hooks') ?? {}) as AsyncHooks;
-  return AsyncLocalStorage?.snapshot?.();
+/** Returns a function that runs code within the contexts of now. */
+export function snapshotContext(): <T>(run: () => T) => T {
+  const hooks = builtinModule('async_hooks') as {
+    readonly AsyncLocalStorage?: { snapshot?(): ReturnType<typeof snapshotContext> };
+  } | null;
+  return hooks?.AsyncLocalStorage?.snapshot?.() ?? ((run) => run());
 }

@@ -3,9 +3,9 @@
 import { channel, subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
-  beginTrace,
   openChannel,
   runInside,
+  snapshotContext,
   type TraceMessage,
   type TracingChannel,
   traceOn,
@@ -46,7 +46,6 @@ test.each<[string, (message: object, run: () => void) => void]>([
 
   expect(await traceOn(channelOf(runStores), message(), run)).toBe('its value');
   expect(run).toHaveBeenCalledTimes(1);
-  expect(beginTrace(channelOf(runStores), message()).inside(() => 'a part of it')).toBe('a part of it');
 });
 
 test('what is traced runs once where a store runs it later', async () => {
@@ -141,12 +140,7 @@ test.each(['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const)(
 test('without async_hooks the parts of a trace run all the same', async () => {
   vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
 
-  expect(
-    beginTrace(
-      channelOf((_message, run) => run()),
-      message(),
-    ).inside(() => 1),
-  ).toBe(1);
+  expect(snapshotContext()(() => 1)).toBe(1);
 });
 
 function importAnew(): Promise<typeof import('../../src/runtime/tracing-channel.js')> {
