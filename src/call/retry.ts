@@ -8,7 +8,7 @@
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors/errors.js';
 import { assumedMaxRetryAfterMs } from '../protocol/assumptions.js';
-import { sleepAbortably, type WaitingClock } from '../runtime/clock.js';
+import { durationSince, sleepAbortably } from '../runtime/clock.js';
 import { completeMessage } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import {
@@ -156,15 +156,6 @@ function reportEnd(
     attempts,
     durationMs: durationSince(call.startedAt, shared.settings.clock),
   });
-}
-
-// If the caller's clock throws, the duration is 0, and the result of the call does not change.
-function durationSince(startedAt: number | undefined, { elapsed }: WaitingClock): number {
-  try {
-    return startedAt === undefined ? 0 : Math.round(elapsed() - startedAt);
-  } catch {
-    return 0;
-  }
 }
 
 /** Chooses the retry after a failed attempt, and the pause before it, in ms; null if there is none. */

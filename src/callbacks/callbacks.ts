@@ -13,7 +13,7 @@ import { readIds } from '../jobs/wait-input.js';
 import type { CallOptions } from '../options.js';
 import { createPlatformClock } from '../runtime/clock.js';
 import { createAdmission } from './admission.js';
-import { endNodeResponse, handleDelivery, isOfNode, type Receiver, receiveCallback, respondTo } from './handler.js';
+import { deliver, endNodeResponse, isOfNode, type Receiver, receiveCallback, respondTo } from './handler.js';
 import { readHandlerOptions, readReceiveOptions } from './options.js';
 import { createReplayGuard, createResultMemory } from './replay-guard.js';
 import { createDeliveryReports } from './reports.js';
@@ -213,11 +213,13 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
     handler(options: HandlerOptions) {
       const settings = readHandlerOptions(options);
       return async (request: Request, other?: unknown) => {
-        if (isOfNode(request)) return endNodeResponse(other, await handle(request));
-        return handle(request);
+        const isForNode = isOfNode(request);
+        const response = await respond(isForNode ? null : request);
+        if (isForNode) endNodeResponse(other, response);
+        return response;
       };
 
-      async function handle(request: Request): Promise<Response> {
+      function respond(request: Request | null): Promise<Response> {
         let receiver: Receiver;
         try {
           receiver = open();
@@ -227,7 +229,7 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
           const reporting = { client: { clock }, reports: createDeliveryReports(unstarted, clock) };
           return respondTo(() => Promise.reject(error), settings, reporting);
         }
-        return handleDelivery(request, settings, receiver);
+        return respondTo(() => deliver(request, settings, receiver), settings, receiver);
       }
     },
     confirm(event, options) {

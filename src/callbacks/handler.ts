@@ -15,7 +15,7 @@ import {
 } from '../errors/errors.js';
 import type { JobRef, JobStatus } from '../jobs/types.js';
 import { assumedRedeliverySeconds } from '../protocol/assumptions.js';
-import { withTimeout } from '../runtime/clock.js';
+import { durationSince, withTimeout } from '../runtime/clock.js';
 import { readBytes } from '../runtime/read-body.js';
 import { hasMethods, isRecord, readProperty, shadowPollution } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
@@ -32,6 +32,7 @@ import {
   type DeliveryFailure,
   type DeliveryReports,
   type DeliveryResult,
+  isFailure,
   traceDelivery,
 } from './reports.js';
 import type { Turns } from './turns.js';
@@ -50,11 +51,6 @@ export interface Receiver {
   readonly fetchOnce: (job: JobRef) => Promise<JobStatus>;
 }
 
-/** Handles a request with a callback. The promise never rejects. */
-export function handleDelivery(request: Request, settings: HandlerSettings, receiver: Receiver): Promise<Response> {
-  return respondTo(() => deliver(request, settings, receiver), settings, receiver);
-}
-
 /** Responds to a delivery that `receive` handles, and reports it. The promise never rejects. */
 export async function respondTo(
   receive: () => Promise<DeliveryResult>,
@@ -64,35 +60,43 @@ export async function respondTo(
   return respond(await traceDelivery(process));
 
   async function process(): Promise<CallbackReport> {
-    let startedAt = Number.NaN;
-    let outcome: DeliveryResult;
+    let startedAt: number | undefined;
+    let result: DeliveryResult;
     try {
       // The clock is read first: if it failed later, reading the body would time out at once, with a 408 response.
       startedAt = client.clock.elapsed();
-      outcome = await receive();
+      result = await receive();
     } catch (error) {
-      outcome = error instanceof Failed ? error.failure : createFailure('verify', 503, codeOf(error), error);
+      result = createFailure('verify', 503, codeOf(error), error);
     }
-    return reports.report(outcome, durationSince(startedAt, client), onError);
+    return reports.report(result, durationSince(startedAt, client.clock), onError);
   }
 }
 
-async function deliver(request: Request, settings: HandlerSettings, receiver: Receiver): Promise<DeliveryResult> {
+/** Handles a request with a callback; null if the request is not a web-standard one. */
+export async function deliver(
+  request: Request | null,
+  settings: HandlerSettings,
+  receiver: Receiver,
+): Promise<DeliveryResult> {
   const { client, reports, admission } = receiver;
-  if (isOfNode(request)) return createFailure('read', 500, 'config', createNodeError());
+  if (request === null) return createFailure('read', 500, 'config', createNodeError());
   if (request.method !== 'POST') return createFailure('read', 405, 'method', createMethodError(request));
-  const body = await failAs(toReadFailure, readBody(request, settings, client));
-  const callback = await failAs(toVerifyFailure, readCallback(body, settings, client));
+  const body = await readBody(request, settings, client).catch(toReadFailure);
+  if (isFailure(body)) return body;
+  const callback = await readCallback(body, settings, client).catch(toVerifyFailure);
+  if (isFailure(callback)) return callback;
   const { event } = callback;
 
   const admitted = await admission.admit(callback, settings.maxJobsPerSignature);
   if (settings.confirms && !admitted) return createLimitFailure(event);
   const guard = settings.replayGuard ?? receiver.memory;
   const replayGuard = settings.confirms && !admitted?.usesGuard ? receiver.memory : guard;
-  const begun = await failAs(
-    (error) => createFailure('guard', 503, 'guard', error, event),
-    begin(callback, { ...settings, replayGuard }, { clock: client.clock, warn: reports.warn }),
+  const context = { clock: client.clock, warn: reports.warn };
+  const begun = await begin(callback, { ...settings, replayGuard }, context).catch((error: unknown) =>
+    createFailure('guard', 503, 'guard', error, event),
   );
+  if (isFailure(begun)) return begun;
   // A signature is accepted with one unconfirmed body only: anyone who has seen the signature could put it on other
   // bodies. The key of a callback to confirm covers its body.
   if (begun.known === 'conflict' && !settings.confirms) {
@@ -171,22 +175,6 @@ export async function receiveCallback(
   return event;
 }
 
-/** A failure that ends a delivery. */
-class Failed {
-  readonly failure: DeliveryFailure;
-
-  constructor(failure: DeliveryFailure) {
-    this.failure = failure;
-  }
-}
-
-/** Waits for a step of a delivery. If the step rejects, the delivery ends with the failure that `describe` returns. */
-function failAs<T>(describe: (error: unknown) => DeliveryFailure, step: Promise<T>): Promise<T> {
-  return step.catch((error: unknown) => {
-    throw new Failed(describe(error));
-  });
-}
-
 // If the content-length header exceeds the limit, the body is not read. Any other body is read up to the limit.
 async function readBody(
   request: Request,
@@ -238,13 +226,11 @@ function createNodeError(): HostedConfigError {
 }
 
 /** Ends the response of `node:http`, because its frameworks do not send the `Response` that a handler returns. */
-export function endNodeResponse(given: unknown, response: Response): Response {
+export function endNodeResponse(given: unknown, { status }: Response): void {
   const { writeHead, end } = Object(given);
-  if (typeof writeHead === 'function' && typeof end === 'function') {
-    Reflect.apply(writeHead, given, [response.status]);
-    Reflect.apply(end, given, []);
-  }
-  return response;
+  if (typeof writeHead !== 'function' || typeof end !== 'function') return;
+  Reflect.apply(writeHead, given, [status]);
+  Reflect.apply(end, given, []);
 }
 
 function createMethodError({ method }: Request): HostedResponseError {
@@ -286,14 +272,6 @@ async function runOnEvent(
 function reasonOf(error: unknown): string {
   if (!isHostedError(error)) return 'error';
   return error.code === 'poll_timeout' ? 'pending' : error.code;
-}
-
-function durationSince(startedAt: number, { clock }: Pick<Settings, 'clock'>): number {
-  try {
-    return clock.elapsed() - startedAt || 0;
-  } catch {
-    return 0;
-  }
 }
 
 function respond({ status }: CallbackReport): Response {

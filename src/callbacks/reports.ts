@@ -20,8 +20,11 @@ export type DeliveryFailure = Parameters<NonNullable<HandlerOptions['onError']>>
 
 export type DeliveryResult = DeliveryFailure | { readonly status: 200; readonly result: 'accepted' | 'repeat' };
 
-// Checks own properties only: other code may have put a `phase` on `Object.prototype`.
-function isFailure(result: DeliveryResult): result is DeliveryFailure {
+/**
+ * Whether a step of a delivery has failed. Checks own properties only: other code may have put a `phase` on
+ * `Object.prototype`.
+ */
+export function isFailure(result: object): result is DeliveryFailure {
   return Object.hasOwn(result, 'phase');
 }
 

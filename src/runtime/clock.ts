@@ -47,6 +47,15 @@ export interface WaitingClock extends Required<Clock> {
   setTimer(ms: number, onTimeout: (failure?: unknown) => void): () => void;
 }
 
+/** The whole ms since `startedAt`; 0 if that is undefined, or if a caller's clock cannot be read. */
+export function durationSince(startedAt: number | undefined, { elapsed }: Pick<WaitingClock, 'elapsed'>): number {
+  try {
+    return startedAt === undefined ? 0 : Math.round(elapsed() - startedAt);
+  } catch {
+    return 0;
+  }
+}
+
 /** Creates a clock with the platform's time and timers. Durations use the platform's monotonic clock. */
 export function createPlatformClock(): WaitingClock {
   // The clock is looked up for each reading, so that a test runner's fake timers are used.
