@@ -9,13 +9,12 @@ import { HostedValidationError, isHostedError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { isRecord } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
-import { callOptions, integer, isValidDate, nonBlank } from '../validation/input.js';
+import { callOptions, integer, nonBlank, validDate } from '../validation/input.js';
 import { createKnownPages, latestTime, timeOf } from './known-pages.js';
 import { createPageError, type FetchedPage, type FirstPage, placePage } from './paging.js';
 import type { Link } from './types.js';
 
 export interface Search {
-  /** The caller's values, copied. */
   readonly query: unknown;
   readonly options: unknown;
   readonly firstPage: FirstPage;
@@ -25,7 +24,7 @@ export interface Search {
 const linkQueryShape = {
   name: z.optional(nonBlank),
   userId: z.optional(nonBlank),
-  createdAfter: z.optional(z.custom<Date>(isValidDate, 'must be a valid Date')),
+  createdAfter: z.optional(validDate),
 };
 
 const criteria = Object.keys(linkQueryShape);

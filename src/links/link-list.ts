@@ -4,14 +4,16 @@
  * @module
  */
 
+import * as z from 'zod/mini';
 import { type ApiPromise, createApiPromise } from '../call/api-promise.js';
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { HostedValidationError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { createAbortableIterable } from '../runtime/abortable-iterable.js';
 import { withSignals } from '../runtime/clock.js';
-import { copyProperties, isRecord, readProperty, withoutUndefined } from '../runtime/untrusted-objects.js';
-import { callOptions, isAbortSignal } from '../validation/input.js';
+import { isRecord, readProperty, withoutUndefined } from '../runtime/untrusted-objects.js';
+import { check, inputObject } from '../validation/check.js';
+import { callOptions, integer } from '../validation/input.js';
 import { type FetchedPage, type FirstPage, type PlacedPage, placePage, walkPages } from './paging.js';
 import type { Link, LinkPage } from './types.js';
 
@@ -83,7 +85,12 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
   }): Promise<Link[]>;
 }
 
-type Paging = { readonly [Name in 'page' | 'prefetch' | 'maxPages']?: number | undefined };
+const listOptions = inputObject({
+  ...callOptions,
+  page: z.optional(integer(0)),
+  prefetch: z.optional(integer(0, 16)),
+  maxPages: z.optional(integer(1)),
+});
 
 /**
  * The source of a list's pages.
@@ -91,35 +98,39 @@ type Paging = { readonly [Name in 'page' | 'prefetch' | 'maxPages']?: number | u
  * @internal
  */
 export interface PageSource {
-  /** The options as the caller gave them. They are checked before the first request is sent. */
+  /** The options as the caller gave them. */
   readonly options: ListOptions | undefined;
   readonly firstPage: FirstPage;
   readonly fetch: (query: unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
 }
+
+const facts = { operation: 'links.list' } as const;
 
 /**
  * Creates a list; no request is sent yet.
  *
  * @internal
  */
-export function createLinkList({ options, firstPage, fetch }: PageSource): LinkList {
-  const { paging, query, call } = split(options);
-  const { page } = paging;
-  const signal = call?.signal;
+export function createLinkList({ options = {}, firstPage, fetch: fetchValid }: PageSource): LinkList {
+  // The options are copied at once, so that later changes by the caller have no effect.
+  const { data, issues } = check(listOptions, options);
+  const { page, prefetch = 0, maxPages = Number.POSITIVE_INFINITY, ...others } = data ?? {};
+  const call = others as CallOptions;
+  const { signal } = call;
+  const fetch: typeof fetchValid = data ? fetchValid : () => Promise.reject(new HostedValidationError(issues, facts));
   let sharedPage: Promise<FetchedPage> | undefined;
   let firstPagePromise: ApiPromise<LinkPage> | undefined;
   let isShared = false;
   let delivered: unknown;
 
   function fetchSharedPage(): Promise<FetchedPage> {
-    sharedPage ??= fetch(query, call);
+    sharedPage ??= fetch({ page }, call);
     return sharedPage;
   }
 
   // This page belongs to one iteration, so its request is aborted when that iteration ends.
   function fetchOwnPage(stop: AbortSignal): Promise<FetchedPage> {
-    if (signal !== undefined && !isAbortSignal(signal)) return fetch(query, call);
-    return withSignals([signal, stop], (combined) => fetch(query, { ...call, signal: combined }));
+    return withSignals([signal, stop], (combined) => fetch({ page }, { ...call, signal: combined }));
   }
 
   function readFirstPage(): ApiPromise<LinkPage> {
@@ -137,18 +148,8 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
     const first = isShared ? fetchOwnPage(stop) : fetchSharedPage();
     isShared = true;
     try {
-      // If the options are invalid, `first` rejects, before the options are used below.
-      await first;
-      yield* walkPages({
-        fetch: (number, ending) => fetch({ page: number }, { ...call, signal: ending }),
-        firstPage,
-        first,
-        page,
-        prefetch: paging.prefetch ?? 0,
-        maxPages: paging.maxPages ?? Number.POSITIVE_INFINITY,
-        signal,
-        stop,
-      });
+      const fetchNext = (number: number, ending: AbortSignal) => fetch({ page: number }, { ...call, signal: ending });
+      yield* walkPages({ fetch: fetchNext, firstPage, first, page, prefetch, maxPages, signal, stop });
     } catch (error) {
       return deliver(error);
     }
@@ -157,8 +158,7 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
   // All callers that await the first page get the same error; its stack shows the first caller. If the caller's signal
   // has aborted, the error is not changed, because it may be the reason of this signal.
   function deliver(error: unknown): never {
-    const isAbort = isAbortSignal(signal) && signal?.aborted;
-    if (!isAbort && error !== delivered) addCallerFrames(error);
+    if (!signal?.aborted && error !== delivered) addCallerFrames(error);
     delivered = error;
     throw error;
   }
@@ -211,26 +211,11 @@ export function createLinkList({ options, firstPage, fetch }: PageSource): LinkL
   };
 }
 
-const listProperties = ['page', 'prefetch', 'maxPages', ...Object.keys(callOptions)];
-
-// Copies the options once, so that later changes by the caller have no effect. If the input is not an object or cannot
-// be read, the query becomes null, and the input check of the first request rejects it.
-function split(options: ListOptions | undefined): { paging: Paging; query: unknown; call: CallOptions | undefined } {
-  try {
-    if (options === undefined || isRecord(options)) {
-      const { page, prefetch, maxPages, ...call }: ListOptions = copyProperties(options ?? {}, listProperties);
-      const paging = { page, prefetch, maxPages };
-      return { paging, query: paging, call };
-    }
-  } catch {}
-  return { paging: {}, query: null, call: undefined };
-}
-
 function parseLimit(options: unknown): number {
   const limit = isRecord(options) ? readProperty(options, 'limit') : undefined;
   if (typeof limit === 'number' && limit >= 0 && (Number.isSafeInteger(limit) || limit === Number.POSITIVE_INFINITY)) {
     return limit;
   }
   const issues = [{ path: 'limit', message: 'must be an integer of 0 or more, or Infinity' }];
-  throw new HostedValidationError(issues, { operation: 'links.list' });
+  throw new HostedValidationError(issues, facts);
 }

@@ -9,7 +9,6 @@ import { callAfter, type Start } from '../call/call.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
 import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
-import { callOptions, copyDate } from '../validation/input.js';
 import { findLink } from './find-link.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
 import { createLink, getLink, linkChangesProperties, listLinks, newLinkProperties, updateLink } from './operations.js';
@@ -221,9 +220,7 @@ export function createLinks(start: Start): Links {
     async find(query, options = {}) {
       // If a lazy client cannot be started, its error has the caller's frame only here.
       start();
-      // The input is copied before anything is awaited, so that later changes by the caller have no effect.
-      const given = { query: copySearch(query), options: copyInput(options, findOptionNames) };
-      return findLink({ ...given, firstPage, fetch: fetchPage });
+      return findLink({ query, options, firstPage, fetch: fetchPage });
     },
   };
 
@@ -243,16 +240,7 @@ function addRefId(changes: unknown, refId: string): unknown {
   return isRecord(copy) ? { ...copy, refId } : copy;
 }
 
-const searchProperties = ['name', 'userId', 'createdAfter'];
-const findOptionNames = ['maxPages', ...Object.keys(callOptions)];
-
-function copySearch(query: object): unknown {
-  const copy = copyInput(query, searchProperties);
-  if (!isRecord(copy)) return copy;
-  return { ...copy, createdAfter: copyDate(copy.createdAfter) };
-}
-
-// Input that is not an object is passed on. Input that cannot be read becomes null. The input check rejects both.
+// Input that is not an object is passed on, and input that cannot be read becomes null: the input check rejects both.
 function copyInput(given: unknown, names: readonly string[]): unknown {
   try {
     return isRecord(given) ? copyProperties(given, names) : given;

@@ -129,11 +129,7 @@ export const getLink: Operation<z.output<typeof linkQuery>, Link> = {
   decode: (response, { refId }, context) => decodeLink(response, refId, context),
 };
 
-const pageQuery = inputObject({
-  page: z.optional(integer(0)),
-  prefetch: z.optional(integer(0, 16)),
-  maxPages: z.optional(integer(1)),
-});
+const pageQuery = inputObject({ page: z.optional(integer(0)) });
 
 /** §4.4 */
 export const listLinks: Operation<z.output<typeof pageQuery>, DecodedPage> = {

@@ -83,6 +83,9 @@ function copyUrl(value: unknown): unknown {
   }
 }
 
+/** A Date, copied. */
+export const validDate = z.pipe(z.transform(copyDate), z.custom<Date>(isValidDate, 'must be a valid Date'));
+
 /** A point in time, in the form that is sent. A string with an offset is sent as the caller wrote it. */
 export const dateTime = z.pipe(
   z.pipe(
@@ -112,7 +115,7 @@ export function copyDate(value: unknown): unknown {
   }
 }
 
-/** Whether a value is a Date with a time. The value must be a copy of {@link copyDate}. */
+/** Whether a value, which {@link copyDate} has copied, is a Date with a time. */
 export function isValidDate(value: unknown): value is Date {
   return value instanceof Date && !Number.isNaN(value.getTime());
 }

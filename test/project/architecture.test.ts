@@ -171,6 +171,7 @@ const mayCheckShapes = [
   'jobs/wait-input.ts',
   'links/find-link.ts',
   'links/id-types.ts',
+  'links/link-list.ts',
   'links/operations.ts',
   'call/operation.ts',
   'call/call.ts',
