@@ -8,6 +8,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { isAnyAddress, toHostName } from './network-address.js';
 
 /** Why a request is rejected before its body is read. */
 export interface Rejection {
@@ -37,15 +38,17 @@ const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
 export function createRequestCheck(settings: RequestCheckSettings): (message: IncomingMessage) => Rejection | null {
   const hosts = ownHosts(settings);
   const [first] = hosts;
+  const isForOthers = isAnyAddress(settings.host);
   return (message) => {
     const { headers, method = '', url = '/' } = message;
+    const isOwn = (name: string) => hosts.has(name) || (isForOthers && addressesOf(message).includes(name));
     const host = onlyHostOf(message);
     const authority = readTarget(url).authority ?? host;
-    if (host === null || authority === null || !hosts.has(host) || !hosts.has(authority)) {
+    if (host === null || authority === null || !isOwn(host) || !isOwn(authority)) {
       return { status: 421, message: `Send the header "Host: ${first}": this server accepts only its own names` };
     }
     if (!reads.has(method)) {
-      if (headers['sec-fetch-site'] === 'cross-site' || !isOwnOrigin(headers.origin, hosts)) {
+      if (headers['sec-fetch-site'] === 'cross-site' || !isOwnOrigin(headers.origin, isOwn)) {
         return { status: 403, message: 'Send the request without "Origin", or from a page of this server' };
       }
       if (headers['user-agent'] === callbackUserAgent) {
@@ -73,23 +76,27 @@ export function readTarget(target: string): { readonly authority: string | null;
 
 function ownHosts({ host, port, allowedHosts }: RequestCheckSettings): ReadonlySet<string> {
   const names = ['127.0.0.1', 'localhost', '[::1]', ...(isAnyAddress(host) ? [] : [toHostName(host)])];
-  // Browsers send `Host` without the port if it is 80, the default of http.
-  const own = names.flatMap((name) => (port === 80 ? [`${name}:${port}`, name] : [`${name}:${port}`]));
-  return new Set([...own, ...allowedHosts.flatMap((name) => (hasPort(name) ? [name] : [`${name}:${port}`, name]))]);
+  return new Set([
+    ...names.flatMap((name) => withPort(name, port)),
+    ...allowedHosts.flatMap((name) => (hasPort(name) ? [name] : [`${name}:${port}`, name])),
+  ]);
+}
+
+/** Writes a host as in the header `Host`. Browsers leave out the port if it is 80, the default of http. */
+function withPort(name: string, port: number): readonly string[] {
+  return port === 80 ? [`${name}:${port}`, name] : [`${name}:${port}`];
 }
 
 function hasPort(host: string): boolean {
   return (URL.parse(`http://${host}`)?.port ?? '') !== '';
 }
 
-/** Whether a server with this address listens on all addresses of the machine. */
-export function isAnyAddress(host: string): boolean {
-  return host === '0.0.0.0' || host === '::' || host === '[::]';
-}
-
-/** An address in the form of a URL: IPv6 in brackets. */
-export function toHostName(host: string): string {
-  return host.includes(':') && !host.startsWith('[') ? `[${host.toLowerCase()}]` : host.toLowerCase();
+/**
+ * The address and port that a request was sent to, in the form of `Host`. An address cannot be rebound by the DNS, so a
+ * server that listens on all addresses accepts it.
+ */
+function addressesOf({ socket: { localAddress = '', localPort = 0 } }: IncomingMessage): readonly string[] {
+  return withPort(toHostName(localAddress.replace(/^::ffff:(?=\d+\.)/, '')), localPort);
 }
 
 /** The header `Host` of a request; null if the request has no such header, or several. */
@@ -102,8 +109,8 @@ function onlyHostOf({ rawHeaders, headers }: IncomingMessage): string | null {
  * Returns false if a request comes from a page that is not on this server, otherwise true. Browsers send `Origin` with
  * every request that changes something. So a request without `Origin` does not come from a page.
  */
-function isOwnOrigin(origin: string | undefined, hosts: ReadonlySet<string>): boolean {
+function isOwnOrigin(origin: string | undefined, isOwn: (host: string) => boolean): boolean {
   if (origin === undefined) return true;
   const [scheme, host = ''] = origin.toLowerCase().split('://');
-  return (scheme === 'http' || scheme === 'https') && hosts.has(host);
+  return (scheme === 'http' || scheme === 'https') && isOwn(host);
 }

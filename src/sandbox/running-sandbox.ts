@@ -21,9 +21,10 @@ import type { HttpServer, ReceivedRequest, Site } from './http-server.js';
 import type { Keeper } from './keep.js';
 import { type KeptState, writeKept } from './kept-state.js';
 import { createLive, type Live } from './live.js';
+import { findNetworkAddress, isAnyAddress, toHostName } from './network-address.js';
 import type { SandboxSettings } from './options.js';
 import { hasPicture } from './outcomes.js';
-import { createRequestCheck, isAnyAddress, maxBodyBytes, toHostName } from './request-check.js';
+import { createRequestCheck, maxBodyBytes } from './request-check.js';
 import { createServiceHandler } from './service-handler.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import { createSimulation, type Simulation } from './simulation.js';
@@ -50,7 +51,11 @@ export interface Kept {
 /** Creates a sandbox for this port. It is empty, or has the saved state. */
 export function createRunningSandbox(settings: SandboxSettings, port: number, { keeper, kept }: Kept): RunningSandbox {
   const { host, keepRequests, seed } = settings;
-  const origin = `http://${isAnyAddress(host) ? '127.0.0.1' : toHostName(host)}:${port}`;
+  const isForOthers = isAnyAddress(host);
+  const origin = `http://${isForOthers ? '127.0.0.1' : toHostName(host)}:${port}`;
+  // Clients use http only on loopback, but end users may open links on other machines.
+  const networkAddress = isForOthers ? findNetworkAddress() : null;
+  const linkOrigin = networkAddress === null ? origin : `http://${networkAddress}:${port}`;
   const live: Live = createLive();
   const changed = (): void => {
     keeper?.changed();
@@ -59,7 +64,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   const running: RunningService = createRunningService(
     {
       baseUrls: { sandbox: `${origin}/sandbox`, production: `${origin}/production` },
-      linkBaseUrl: `${origin}/links`,
+      linkBaseUrl: `${linkOrigin}/links`,
       ...settings.service,
       keepRequests,
     },

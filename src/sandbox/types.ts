@@ -17,7 +17,10 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    * URLs.
    */
   baseUrls?: Readonly<Record<Environment, string>>;
-  /** The beginning of the URL of every link. Default: `/links` of the sandbox. */
+  /**
+   * The beginning of the URL of every link. Default: `/links` of the sandbox, at the first IPv4 address of this machine
+   * if the sandbox listens on all its addresses.
+   */
   linkBaseUrl?: string;
   /**
    * The port. If it is 0, the sandbox chooses a free port. If the port is in use, the start fails with an error that
@@ -25,13 +28,14 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    */
   port?: number;
   /**
-   * The address to listen on. If it is not a loopback address, anyone on the network can use the sandbox, and a warning
-   * is emitted. Default `'127.0.0.1'`.
+   * The address to listen on: `'0.0.0.0'` for all addresses of this machine. If it is not a loopback address, anyone on
+   * the network can use the sandbox, and a warning is emitted. Default `'127.0.0.1'`.
    */
   host?: string;
   /**
    * Further values that the sandbox accepts in the header `Host` of requests: names with or without a port.
-   * `localhost`, `127.0.0.1` and `[::1]` are always allowed. A request with any other `Host` gets 421. Default: none.
+   * `localhost`, `127.0.0.1` and `[::1]` are always allowed, and so are the addresses that the sandbox listens on. A
+   * request with any other `Host` gets 421. Default: none.
    */
   allowedHosts?: readonly string[];
   /**

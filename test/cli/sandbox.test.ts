@@ -1,8 +1,8 @@
 /** The command `sandbox`. */
 
 import { HostedClient } from 'hosted-client';
-import { expect, test, vi } from 'vitest';
-import { newLink, receiving } from '../sandbox/running.js';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { newLink, receiving, write } from '../sandbox/running.js';
 import { command, start } from './running.js';
 
 const facts = (stdout: string) => JSON.parse(stdout.slice(0, stdout.indexOf('\n')));
@@ -64,6 +64,49 @@ test('the flags of sandbox are its options', async () => {
   await expect.poll(() => received.length).toBe(1);
 });
 
+test('the flags of the wire are options of the service, and are printed for its clients', async () => {
+  const { streams, interrupt } = start([
+    ...['sandbox', '--port', '0', '--json', '--allow-host', 'sandbox.internal', '--allow-host', 'mapped.internal:80'],
+    ...['--link-base-url', 'http://sandbox.internal/links', '--brand', 'acme', '--list-marker', 'all'],
+    ...['--timestamp-format', 'epoch-ms', '--job-timestamp-format', 'epoch-s', '--job-signature-member', 'signature'],
+    ...['--job-flags', 'string', '--echoes-timestamp'],
+  ]);
+  await expect.poll(() => streams.stdout).toContain('\n');
+  const { baseUrls, partnerId, apiKeys, wire, origin } = facts(streams.stdout);
+  const client = new HostedClient({ partnerId, apiKey: apiKeys.sandbox, baseUrls, wire });
+
+  const { refId, url } = await client.links.create(newLink);
+  const played = await command(['play', refId, 'approved', '--origin', origin, '--json']);
+  const status = await client.jobs.status({ ...JSON.parse(played.stdout), history: true });
+
+  expect(url).toBe(`http://sandbox.internal/links/${refId}`);
+  expect((await client.links.list()).links).toHaveLength(1);
+  expect(status.state).toBe('succeeded');
+  expect(streams.stderr).toContain('sandbox links.list 200');
+  const { port } = new URL(origin);
+  for (const host of ['sandbox.internal', `sandbox.internal:${port}`, 'mapped.internal:80']) {
+    expect((await write(Number(port), { headers: { host } })).status).toBe(200);
+  }
+  expect(await interrupt()).toBe(130);
+});
+
+test('sandbox for other machines prints lines that work: URLs for clients here, and for people elsewhere', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  onTestFinished(() => warn.mockRestore());
+  const { streams, interrupt } = start(['sandbox', '--port', '0', '--host', '0.0.0.0', '--brand', 'acme']);
+  await expect.poll(() => streams.stdout).toContain('Ctrl+C');
+
+  const [, elsewhere = ''] = /^On other machines: (.+)$/m.exec(streams.stdout) ?? [];
+  const env = Object.fromEntries(
+    [...streams.stdout.matchAll(/^export (HOSTED_\w+)=(.+)$/gm)].map(([, name, to]) => [name, to]),
+  );
+
+  expect((await fetch(`${elsewhere}/health`)).status).toBe(200);
+  const [, wire = ''] = /^Clients need the option "wire": (.+)$/m.exec(streams.stdout) ?? [];
+  expect((await HostedClient.fromEnv({ wire: JSON.parse(wire) }, { env }).links.list()).links).toEqual([]);
+  expect(await interrupt()).toBe(130);
+});
+
 test('a port in use exits 1, and names it', async () => {
   const { port } = await receiving();
 
@@ -85,6 +128,10 @@ test.each([
   [['--spelling', 'tabel'], '--spelling must be one of table, sample, random: did you mean "table"?'],
   [['--failure-rate', '2'], '--failure-rate must be a number from 0 to 1\n'],
   [['--callback-url', 'ftp://partner.example'], '--callback-url must be an absolute http or https URL'],
+  [['--brand', 'Acme Inc'], '--brand must be a word in lower case\n'],
+  [['--link-base-url', 'links'], '--link-base-url must be an absolute http or https URL'],
+  [['--allow-host', 'http://sandbox.internal'], '--allow-host must be a host name, with or without a port\n'],
+  [['--timestamp-format', 'unix'], '--timestamp-format must be one of iso, epoch-ms, epoch-s\n'],
   [['--fodler', 'x'], 'Argument 2 is not a flag of hosted-client sandbox: did you mean --folder?'],
   [
     ['--json', '--colour', 'x'],

@@ -27,9 +27,9 @@ test.each([
   ['opentelemetry/index.js', 2],
   ['testing/msw.js', 2],
   ['tracking/index.js', 4],
-  ['cli/index.js', 5],
+  ['cli/index.js', 6],
   ['testing/index.js', 6],
-  ['sandbox/index.js', 11],
+  ['sandbox/index.js', 12],
 ])('importing %s loads %d files', (entry, count) => {
   expect([...filesOf(entry)]).toHaveLength(count);
 });

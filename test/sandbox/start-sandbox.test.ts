@@ -2,10 +2,11 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { HostedClient, HostedConfigError } from 'hosted-client';
 import { type SandboxOptions, type SandboxRequest, startSandbox } from 'hosted-client/sandbox';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { newLink, running, write } from './running.js';
+import { newLink, running, submit, write } from './running.js';
 
 test('a client creates a link, its outcome is played, and its status is fetched', async () => {
   const { sandbox, client } = await running();
@@ -186,6 +187,37 @@ test('listening for others is a choice that warns, and loopback does not', async
 
   expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('0.0.0.0'), 'HostedSandboxWarning');
   expect(sandbox.origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+});
+
+test('on all addresses, links lead to an address of the network, and that address is a name of the sandbox', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  onTestFinished(() => warn.mockRestore());
+  const { client, port } = await running({ host: '0.0.0.0' });
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+
+  const { url } = await client.links.create(newLink);
+
+  expect(addresses.map(({ address }) => address)).toContain(new URL(url).hostname);
+  expect((await fetch(url)).status).toBe(200);
+  expect((await submit(url, { consent: 'yes', outcome: 'approved' })).status).toBe(303);
+  // This address is the machine's, but the request was not sent to it.
+  expect((await write(port, { headers: { host: `127.0.0.2:${port}` } })).status).toBe(421);
+});
+
+test.each([
+  ['::1', '[::1]'],
+  ['[::1]', '[::1]'],
+  ['0:0:0:0:0:0:0:1', '[::1]'],
+  ['127.1', '127.0.0.1'],
+])('a sandbox at %s has the name %s, for clients, end users and callbacks', async (host, name) => {
+  const { sandbox, client, port } = await running({ host });
+  const link = await client.links.create({ ...newLink, callbackUrl: `http://${name}:${port}/` });
+
+  expect((await submit(link.url, { consent: 'yes', outcome: 'approved' })).status).toBe(303);
+  await sandbox.idle();
+
+  expect(sandbox.origin).toBe(`http://${name}:${port}`);
+  expect(sandbox.callbacks).toMatchObject([{ state: 'not_allowed' }]);
 });
 
 test('an address that this machine does not have is refused, and no warning repeats it', async () => {

@@ -4,10 +4,11 @@
  * @module
  */
 
-import { HostedConfigError } from '../../index.js';
+import { HostedConfigError, type WireOptions } from '../../index.js';
 import type { SandboxOptions, SandboxRequest } from '../../sandbox/index.js';
+import { findNetworkAddress, isAnyAddress } from '../../sandbox/network-address.js';
 import { findShell, type Shell, shells, writeVariables } from '../../sandbox/variables.js';
-import { type Arguments, UsageError } from '../arguments.js';
+import { type Arguments, type Flag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, exitCodes, untilAborted } from '../context.js';
 import { RefusedError } from '../failures.js';
@@ -26,7 +27,16 @@ const optionsByFlag = {
   'allow-callbacks': 'callbackHosts',
   'callback-bytes': 'callbackBytes',
   folder: 'folder',
-} as const satisfies Record<string, keyof SandboxOptions>;
+  'allow-host': 'allowedHosts',
+  'link-base-url': 'linkBaseUrl',
+  brand: 'wire.brand',
+  'list-marker': 'wire.listMarker',
+  'timestamp-format': 'wire.timestampFormat',
+  'job-timestamp-format': 'wire.jobTimestampFormat',
+  'job-signature-member': 'wire.jobSignatureMember',
+  'job-flags': 'wire.jobFlags',
+  'echoes-timestamp': 'wire.echoesTimestamp',
+} as const satisfies Record<string, keyof SandboxOptions | `wire.${keyof WireOptions}`>;
 
 /**
  * A problem with one of these options, such as a port in use, comes from this machine, not from a wrong command line.
@@ -49,7 +59,17 @@ export const sandboxCommand: Command = {
     host: {
       value: 'HOST',
       about:
-        'the address to listen on; default 127.0.0.1; with another address, anyone on the network can use the sandbox',
+        'the address to listen on; default 127.0.0.1; with 0.0.0.0 (all addresses of this machine), anyone on the network can use the sandbox',
+    },
+    'allow-host': {
+      value: 'HOST',
+      about: 'another name, with or without a port, by which requests may name the sandbox; repeat the flag for more',
+      isList: true,
+    },
+    'link-base-url': {
+      value: 'URL',
+      about: 'the beginning of the URL of every link, for end users on other machines',
+      kind: 'url',
     },
     seed: { value: 'N', about: 'with the same seed, the same requests give the same ids and results', kind: 'integer' },
     spelling: {
@@ -82,17 +102,36 @@ export const sandboxCommand: Command = {
       choices: shells,
     },
     folder: { value: 'DIR', about: 'the folder for links, jobs and callbacks; default: only in memory' },
+    brand: { value: 'WORD', about: 'the brand word in paths and field names; default hosted' },
+    'list-marker': { value: 'WORD', about: 'the last part of the path that lists links; default list' },
+    'timestamp-format': formatFlag('link operations'),
+    'job-timestamp-format': formatFlag('job status'),
+    'job-signature-member': {
+      value: 'sec_key|signature',
+      about: 'the field with the signature of a job status request; default sec_key',
+      choices: ['sec_key', 'signature'],
+    },
+    'job-flags': {
+      value: 'boolean|string',
+      about: 'how the fields image_links and history are written in requests; default boolean',
+      choices: ['boolean', 'string'],
+    },
+    'echoes-timestamp': { about: 'sign each job status with the timestamp of its request' },
   },
   async run(given, context) {
     const isJson = given.isSet('json');
     const sandbox = await start(given, (request) => showRequest(isJson ? context.stderr : context.stdout, request));
     try {
       const { origin, baseUrls } = sandbox;
-      const { partnerId } = sandbox.clientOptions();
+      const { partnerId, wire } = sandbox.clientOptions();
       const apiKeys = { sandbox: keyOf(sandbox, 'sandbox'), production: keyOf(sandbox, 'production') };
-      const facts = { origin, baseUrls, partnerId, apiKeys };
+      const facts = { origin, baseUrls, partnerId, apiKeys, ...(wire && { wire }) };
+      const networkAddress = isAnyAddress(given.text('host') ?? '') ? findNetworkAddress() : null;
       if (isJson) writeJsonLine(context, facts);
-      else context.stdout.write(describe(facts, findChosenShell(given) ?? findShell(context.env)));
+      else {
+        const shell = findChosenShell(given) ?? findShell(context.env);
+        context.stdout.write(describe({ ...facts, networkAddress, shell }));
+      }
       await untilAborted(context.signal);
     } finally {
       await sandbox.stop();
@@ -100,6 +139,14 @@ export const sandboxCommand: Command = {
     return exitCodes.interrupted;
   },
 };
+
+function formatFlag(of: string): Flag {
+  return {
+    value: 'iso|epoch-ms|epoch-s',
+    about: `how requests of ${of} write their timestamp; default iso`,
+    choices: ['iso', 'epoch-ms', 'epoch-s'],
+  };
+}
 
 async function start(given: Arguments, onRequest: (request: SandboxRequest) => void) {
   const { startSandbox } = await import('../../sandbox/index.js');
@@ -112,13 +159,18 @@ async function start(given: Arguments, onRequest: (request: SandboxRequest) => v
 
 function readOptions(given: Arguments): SandboxOptions {
   const read = (flag: string) => {
-    if (flag === 'allow-callbacks') return given.list(flag);
+    if (flag === 'allow-callbacks' || flag === 'allow-host') return given.list(flag);
+    if (flag === 'echoes-timestamp') return given.isSet(flag) || undefined;
     return ['port', 'seed', 'first-page', 'latency', 'failure-rate', 'callback-bytes'].includes(flag)
       ? given.number(flag)
       : given.text(flag);
   };
-  const entries = Object.entries(optionsByFlag).map(([flag, option]) => [option, read(flag)]);
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+  const entries = Object.entries(optionsByFlag)
+    .map(([flag, option]) => [option, read(flag)] as const)
+    .filter(([, value]) => value !== undefined);
+  const wire = entries.flatMap(([option, value]) => (option.startsWith('wire.') ? [[option.slice(5), value]] : []));
+  const others = entries.filter(([option]) => !option.startsWith('wire.'));
+  return { ...Object.fromEntries(others), ...(wire.length > 0 && { wire: Object.fromEntries(wire) }) };
 }
 
 /** Creates an error that lists the same problems, but names flags in place of options. */
@@ -144,19 +196,25 @@ interface Facts {
   readonly baseUrls: Readonly<Record<EnvironmentName, string>>;
   readonly partnerId: string;
   readonly apiKeys: Readonly<Record<EnvironmentName, string>>;
+  readonly wire?: WireOptions;
+  /** The address at which other machines reach the sandbox; null if they cannot. */
+  readonly networkAddress: string | null;
+  readonly shell: Shell;
 }
 
 function findChosenShell(given: Arguments): Shell | undefined {
   return shells.find((each) => each === given.text('shell'));
 }
 
-function describe({ origin, baseUrls, partnerId, apiKeys }: Facts, shell: Shell): string {
+function describe({ origin, baseUrls, partnerId, apiKeys, wire, networkAddress, shell }: Facts): string {
+  const elsewhere = networkAddress && `On other machines: http://${networkAddress}:${new URL(origin).port}\n`;
+  const option = wire && `Clients need the option "wire": ${JSON.stringify(wire)}\n`;
   return `The sandbox and its console: ${origin}
-It is a simulation: it checks no identity, and its keys are test keys.
+${elsewhere ?? ''}It is a simulation: it checks no identity, and its keys are test keys.
 
 ${writeVariables({ partnerId, apiKey: apiKeys.sandbox, baseUrls }, shell)}
 
-The key of the production environment: ${apiKeys.production}
+${option ?? ''}The key of the production environment: ${apiKeys.production}
 Ctrl+C stops it.
 
 `;
