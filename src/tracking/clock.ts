@@ -23,8 +23,8 @@ export interface ClockWatch {
 const lockedMs = 1_000;
 
 /** Creates the watch of one process. */
-export function createClockWatch({ database, statements, log }: Context): ClockWatch {
-  const pause = createPause();
+export function createClockWatch({ database, statements, log, clock }: Context): ClockWatch {
+  const pause = createPause(clock);
   let isStopping = false;
   let isLogged = false;
   /** The latest time that this process has read. */

@@ -5,6 +5,7 @@
  */
 
 import { ignoreErrors, type Logger } from '../events.js';
+import { createPlatformClock, type WaitingClock } from '../runtime/clock.js';
 import type { Database } from './database.js';
 import type { TrackerSettings } from './options.js';
 import type { Row } from './sql.js';
@@ -17,6 +18,10 @@ export interface Context {
   readonly settings: TrackerSettings;
   readonly database: Database;
   readonly statements: Statements;
+  /** The clock of this process, for waits and durations. Dates that are stored come from the database's clock. */
+  readonly clock: WaitingClock;
+  /** Gives a random number from 0 to 1. */
+  readonly random: () => number;
   /** Reports an event. If the listener throws an error, the error is ignored. */
   report(event: TrackerEvent): void;
   /** Writes a log line. */
@@ -26,7 +31,10 @@ export interface Context {
 }
 
 /** Creates the objects that all parts share. */
-export function createContext(parts: Pick<Context, 'settings' | 'database' | 'statements' | 'log'>): Context {
+export function createContext(
+  given: Pick<Context, 'settings' | 'database' | 'statements' | 'log'> & Partial<Pick<Context, 'clock' | 'random'>>,
+): Context {
+  const parts = { clock: createPlatformClock(), random: () => Math.random(), ...given };
   const { onEvent } = parts.settings;
   const report = (event: TrackerEvent) => {
     if (onEvent) ignoreErrors(() => onEvent(event));

@@ -42,11 +42,11 @@ export function createDeliveries<C extends Json>(
   health: Health,
   handling: Handling<C>,
 ): Deliveries {
-  const { settings, database, statements, storage, log } = context;
+  const { settings, database, statements, storage, log, clock } = context;
   const { boss } = handOver;
-  const pause = createPause();
-  const freed = createPause();
-  const paying = createPause();
+  const pause = createPause(clock);
+  const freed = createPause(clock);
+  const paying = createPause(clock);
   let isStopping = false;
   let isStopped = false;
   /** How many messages are being handled, or will be handled soon. */
@@ -101,7 +101,7 @@ export function createDeliveries<C extends Json>(
    * Otherwise, resolves with null.
    */
   async function fetch(most: number): Promise<number | null> {
-    const beginBy = performance.now() + beforeHandlerMs;
+    const beginBy = clock.elapsed() + beforeHandlerMs;
     const options = { batchSize: most, includeMetadata: true, db: database.boss } as const;
     const messages = await boss.fetch(queue, options);
     if (messages.length === 0) return null;
@@ -155,7 +155,7 @@ export function createDeliveries<C extends Json>(
   // The message was given back when the time of the handler was over. If another handler of the completion has not begun
   // since, none begins after this.
   function keepLate(done: Settled): void {
-    if (!isStopped) keep(settler.settle(done, performance.now() + beforeHandlerMs).catch(() => undefined));
+    if (!isStopped) keep(settler.settle(done, clock.elapsed() + beforeHandlerMs).catch(() => undefined));
   }
 
   // If the result of a message cannot be stored before its lease ends, the message is delivered again.

@@ -57,11 +57,11 @@ interface Note {
 
 /** Starts the loop. `signal` aborts the running requests. */
 export function createFollower(context: Context, handOver: HandOver, health: Health, signal: AbortSignal): Follower {
-  const { settings, database, statements, report, storage } = context;
+  const { settings, database, statements, report, storage, clock, random } = context;
   const { concurrency } = settings;
-  const pause = createPause();
-  const freed = createPause();
-  const clock = createClockWatch(context);
+  const pause = createPause(clock);
+  const freed = createPause(clock);
+  const clockWatch = createClockWatch(context);
   let isStopping = false;
   let inFlight = 0;
   let waitFactor = 1;
@@ -85,7 +85,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       pause.wake();
       freed.wake();
       await loop;
-      await clock.stop();
+      await clockWatch.stop();
       while (inFlight > 0) await freed.sleep(60_000);
     },
   };
@@ -110,7 +110,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   async function take(most: number): Promise<number> {
     const [fleet, ...rows] = await database.run(statements.claim, [most]);
     if (!fleet) return idleMs;
-    clock.observe(fleet);
+    clockWatch.observe(fleet);
     health.learn(textOf(fleet, 'problem_code'), numberOf(fleet, 'hold_ms'));
     if (rows.length > 0)
       report({ type: 'batch', jobs: rows.length, lateMs: Math.max(0, Math.round(-numberOf(fleet, 'first_ms'))) });
@@ -125,8 +125,8 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     }
     if (rows.length === most) {
       // A few large batches cost less than many small batches, because each batch writes the row of the table `fleet`.
-      const endsAt = performance.now() + gatherMs;
-      while (!isStopping && inFlight > concurrency / 5 && performance.now() < endsAt) await freed.sleep(gatherMs);
+      const endsAt = clock.elapsed() + gatherMs;
+      while (!isStopping && inFlight > concurrency / 5 && clock.elapsed() < endsAt) await freed.sleep(gatherMs);
       return 0;
     }
     const holdMs = numberOf(fleet, 'hold_ms');
@@ -151,7 +151,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
     // If other processes took most of the tokens, this process waits longer the next time.
     waitFactor = taken < wanted / 2 ? Math.min(waitFactor * 1.3, 3) : Math.max(1, waitFactor / 1.3);
     const ms = ((wanted - (tokens - taken)) / rate) * 1_000 * waitFactor;
-    return Math.min(Math.max(ms, 5), idleMs) * (0.9 + Math.random() * 0.2);
+    return Math.min(Math.max(ms, 5), idleMs) * (0.9 + random() * 0.2);
   }
 
   // Returns a row for each link. The rows are read with one statement, before the links are polled.

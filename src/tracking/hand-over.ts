@@ -9,7 +9,6 @@ import type { HostedErrorCode } from '../errors/errors.js';
 import { createBatches } from './batches.js';
 import type { Context } from './context.js';
 import { requestMs } from './look.js';
-import { createPause } from './pause.js';
 import type { Boss, BossDatabase } from './peers.js';
 import { isTableThere, outcomes, queue } from './schema.js';
 import { longStatementMs, type Row, type Transaction } from './sql.js';
@@ -88,7 +87,7 @@ const bossEffect = 'pg-boss does not redeliver the messages of dead workers';
  * tries again if another process creates the schema at the same time.
  */
 async function startBoss(context: Context, supervises: boolean, triesLeft = 5): Promise<Boss> {
-  const { settings, database, storage } = context;
+  const { settings, database, storage, clock, random } = context;
   let fromDriver: unknown;
   /** The statements of pg-boss that have failed, and have not succeeded since. */
   const failing = new Set<string>();
@@ -127,7 +126,7 @@ async function startBoss(context: Context, supervises: boolean, triesLeft = 5): 
     await boss.stop({ graceful: false, close: false }).catch(() => undefined);
     const code = codeOf(error);
     if (madeByAnother.has(code) && triesLeft > 0) {
-      await createPause().sleep(50 + Math.random() * 200);
+      await clock.sleep(50 + random() * 200);
       return startBoss(context, supervises, triesLeft - 1);
     }
     // `toStorageError` describes the errors of the driver. Two other kinds of errors get the message below: 42501 (the

@@ -42,7 +42,7 @@ const defaultAskedMs = 1_000;
 const lasting: ReadonlySet<HostedErrorCode> = new Set(['authentication', 'signature', 'config']);
 
 /** Creates the object that watches the requests of this process. */
-export function createHealth({ database, statements, report, log }: Context): Health {
+export function createHealth({ database, statements, report, log, clock }: Context): Health {
   let inRow = 0;
   let succeededAt: number | null = null;
   let problem: string | null = null;
@@ -64,7 +64,7 @@ export function createHealth({ database, statements, report, log }: Context): He
   function hold(error: AnyHostedError): void {
     const asked = Number(readProperty(error, 'retryAfterMs') ?? 0);
     const ms = Math.min(asked || (error.code === 'rate_limit' ? defaultAskedMs : 0), maxAskedMs);
-    const until = performance.now() + ms;
+    const until = clock.elapsed() + ms;
     // Many responses may request the same pause, but it is written only once.
     if (ms === 0 || until <= heldUntil + 100) return;
     heldUntil = until;
@@ -73,13 +73,13 @@ export function createHealth({ database, statements, report, log }: Context): He
 
   function isNoAccident(error: AnyHostedError): boolean {
     if (succeededAt === null && lasting.has(error.code)) return true;
-    return inRow >= failuresInRow && performance.now() - (succeededAt ?? Number.NEGATIVE_INFINITY) >= silenceMs;
+    return inRow >= failuresInRow && clock.elapsed() - (succeededAt ?? Number.NEGATIVE_INFINITY) >= silenceMs;
   }
 
   return {
     succeeded() {
       inRow = 0;
-      succeededAt = performance.now();
+      succeededAt = clock.elapsed();
       if (problem === null) return;
       problem = null;
       write(statements.recovered, []);
@@ -99,7 +99,7 @@ export function createHealth({ database, statements, report, log }: Context): He
       // While a write is running, the database does not have the new value yet.
       if (writing > 0) return;
       problem = known;
-      heldUntil = Math.min(heldUntil, performance.now() + Math.max(0, holdMs));
+      heldUntil = Math.min(heldUntil, clock.elapsed() + Math.max(0, holdMs));
     },
   };
 }

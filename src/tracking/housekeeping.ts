@@ -18,10 +18,10 @@ const maxBatches = 20;
 
 /** Starts the housekeeping. */
 export function createHousekeeping(
-  { database, statements, storage }: Context,
+  { database, statements, storage, clock }: Context,
   handOver: HandOver,
 ): { stop(): Promise<void> } {
-  const pause = createPause();
+  const pause = createPause(clock);
   let isStopping = false;
   /** The end date and the key of the completion whose message was checked last. */
   let checked: readonly [at: string, key: string] | null = null;

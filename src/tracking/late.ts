@@ -7,7 +7,6 @@
 
 import { type AnyHostedError, isHostedError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
-import { createPlatformClock } from '../runtime/clock.js';
 import { type Context, numberOf, textOf } from './context.js';
 import { type Health, isOfTheFleet } from './health.js';
 import { kinds } from './schema.js';
@@ -85,14 +84,14 @@ export async function pollAgain<T>(
 
 /** Makes a request about another job or link, if there is one. */
 async function askAnother(row: LateRow, tokens: number, requests: Requests): Promise<'none' | 'answered' | 'failed'> {
-  const { settings, database, statements } = requests.context;
+  const { settings, database, statements, clock } = requests.context;
   const { jobs, links } = settings.client;
   const kind = row.isLink ? kinds.link : kinds.job;
   const [other] = await database.run(statements.control, [row.key, kind, tokens]);
   if (!other) return 'none';
   if (other.wait_ms === null) return 'failed';
   try {
-    await createPlatformClock().sleep(numberOf(other, 'wait_ms'), requests.options.signal);
+    await clock.sleep(numberOf(other, 'wait_ms'), requests.options.signal);
     if (row.isLink) await links.get(textOf(other, 'link_ref_id') ?? '', requests.options);
     else {
       const query = { userId: textOf(other, 'user_id') ?? '', jobId: textOf(other, 'job_id') ?? '' };

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { WaitingClock } from '../runtime/clock.js';
+
 /** A sleep that can be ended early. */
 export interface Pause {
   /**
@@ -13,8 +15,8 @@ export interface Pause {
   wake(): void;
 }
 
-/** Creates a pause. Only one sleep may run at a time. */
-export function createPause(): Pause {
+/** Creates a pause on a clock. Only one sleep may run at a time. */
+export function createPause(clock: Pick<WaitingClock, 'setTimer'>): Pause {
   let end: (() => void) | null = null;
   let isWoken = false;
   return {
@@ -24,10 +26,10 @@ export function createPause(): Pause {
         return Promise.resolve();
       }
       return new Promise((resolve) => {
-        const timer = setTimeout(finish, ms);
+        const cancel = clock.setTimer(ms, finish);
         end = finish;
         function finish() {
-          clearTimeout(timer);
+          cancel();
           end = null;
           resolve();
         }

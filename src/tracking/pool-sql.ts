@@ -5,8 +5,8 @@
  * @module
  */
 
+import { createPlatformClock } from '../runtime/clock.js';
 import { hasMethods } from '../runtime/untrusted-objects.js';
-import { createPause } from './pause.js';
 import { longStatementMs, type Row, statementMs, type Transaction, type TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 import type { SqlPool, SqlRunner } from './types.js';
@@ -61,7 +61,7 @@ async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
     } catch (error) {
       const code = codeOf(error instanceof HostedStorageError ? error.cause : error);
       if (!conflicts.has(code) || tries === maxTries) throw error;
-      await createPause().sleep(Math.random() * 5 * tries);
+      await createPlatformClock().sleep(Math.random() * 5 * tries);
     }
   }
 }

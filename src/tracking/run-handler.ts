@@ -6,7 +6,6 @@
 
 import { type HostedErrorCode, isHostedError } from '../errors/errors.js';
 import type { CompletedJob } from '../jobs/types.js';
-import { createPlatformClock } from '../runtime/clock.js';
 import { type Context, contextOf, numberOf, textOf } from './context.js';
 import type { Health } from './health.js';
 import { requestMs } from './look.js';
@@ -76,12 +75,11 @@ interface Failure {
  * message.
  */
 export function createHandlerRunner<C extends Json>(
-  { settings, report }: Context,
+  { settings, report, clock }: Context,
   health: Health,
   { handler, signal }: Handling<C>,
   { begin, keepLate }: Progress,
 ): (message: BossMessage, row: Row, plan: Plan) => Promise<Settled> {
-  const { sleep } = createPlatformClock();
   return deliver;
 
   async function deliver(message: BossMessage, row: Row, { waitMs, beginBy }: Plan): Promise<Settled> {
@@ -92,10 +90,10 @@ export function createHandlerRunner<C extends Json>(
       return { is: 'failed', delivery: { ...delivery, attempt: attempts }, message, error: timedOut };
     const status = asksForStatus(row) ? await fetchStatus(row, waitMs) : null;
     if (asksForStatus(row) && status === null) return { is: 'again', delivery, message };
-    if (performance.now() > beginBy) throw new Error('the lease of the message may have ended');
+    if (clock.elapsed() > beginBy) throw new Error('the lease of the message may have ended');
     const begun = await begin(delivery, beginBy);
     if (begun === null) return { is: 'gone', message };
-    if (performance.now() > beginBy) return { is: 'unbegun', delivery, message };
+    if (clock.elapsed() > beginBy) return { is: 'unbegun', delivery, message };
     return runHandler({ ...delivery, attempt: numberOf(begun, 'attempts') }, { status, context: contextOf<C>(begun) });
   }
 
@@ -107,7 +105,7 @@ export function createHandlerRunner<C extends Json>(
     if (waitMs === null) return null;
     const query = { userId: textOf(row, 'user_id') ?? '', jobId: textOf(row, 'job_id') ?? '' };
     try {
-      if (waitMs > 0) await sleep(waitMs, signal);
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
       const status = await settings.client.jobs.status(query, { signal, maxRetries: 0, totalTimeoutMs: requestMs });
       health.succeeded();
       return status.complete && !signal.aborted ? status : null;
@@ -120,7 +118,7 @@ export function createHandlerRunner<C extends Json>(
   async function runHandler(delivery: Delivery, given: Given<C>): Promise<Settled> {
     const { message } = delivery;
     const ending = new AbortController();
-    const startedAt = performance.now();
+    const startedAt = clock.elapsed();
     const onStop = () => ending.abort(signal.reason);
     if (signal.aborted) onStop();
     signal.addEventListener('abort', onStop);
@@ -128,13 +126,14 @@ export function createHandlerRunner<C extends Json>(
     let hasEnded = false;
     let isLate = false;
     let failure: Failure | null = null;
-    const limit = setTimeout(async () => {
-      // If the process was paused, the timer fires before the handler sees what has happened in the meantime.
-      await letOthersRun();
-      if (hasEnded) return;
-      isLate = true;
-      ending.abort(new Error('the handler took longer than "handlerTimeoutMs"'));
-    }, settings.handlerTimeoutMs);
+    // If the process was paused, the timer fires before the handler sees what has happened in the meantime.
+    const endLate = () =>
+      letOthersRun().then(() => {
+        if (hasEnded) return;
+        isLate = true;
+        ending.abort(new Error('the handler took longer than "handlerTimeoutMs"'));
+      });
+    const cancelLimit = clock.setTimer(settings.handlerTimeoutMs, () => void endLate());
     const aborted = new Promise<never>((_, reject) => {
       ending.signal.addEventListener('abort', () => reject(ending.signal.reason));
     });
@@ -152,11 +151,11 @@ export function createHandlerRunner<C extends Json>(
       );
     } finally {
       hasEnded = true;
-      clearTimeout(limit);
+      cancelLimit();
       signal.removeEventListener('abort', onStop);
     }
     const result = failure === null ? 'resolved' : isLate ? 'timed_out' : 'rejected';
-    report({ type: 'delivery', attempt: delivery.attempt, result, durationMs: performance.now() - startedAt });
+    report({ type: 'delivery', attempt: delivery.attempt, result, durationMs: clock.elapsed() - startedAt });
     return failure === null ? done : { is: 'failed', delivery, message, error: failure };
   }
 }

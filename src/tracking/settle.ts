@@ -5,7 +5,6 @@
  * @module
  */
 
-import { createPlatformClock } from '../runtime/clock.js';
 import { createBatches } from './batches.js';
 import { type Context, numberOf } from './context.js';
 import type { HandOver } from './hand-over.js';
@@ -40,11 +39,10 @@ const againMs = 250;
 
 /** Creates the batches that store the progress of deliveries. `signal` ends the waits for the database. */
 export function createSettler(
-  { settings, database, statements, report, storage }: Context,
+  { settings, database, statements, report, storage, clock, random }: Context,
   { boss }: HandOver,
   signal: AbortSignal,
 ): Settler {
-  const { sleep } = createPlatformClock();
   const batches = createBatches(store);
   return {
     async begin(delivery, until) {
@@ -63,8 +61,8 @@ export function createSettler(
       try {
         return await storage.watch(effect, () => batches.add(step));
       } catch (error) {
-        if (performance.now() > until) throw error;
-        await sleep(againMs, signal);
+        if (clock.elapsed() > until) throw error;
+        await clock.sleep(againMs, signal);
       }
     }
   }
@@ -115,7 +113,7 @@ export function createSettler(
   /** Calculates the wait before the next attempt. It is random, so that not all failed completions come at once. */
   function retryMs(attempt: number): number {
     const least = settings.minRetryMs * 2 ** Math.min(attempt - 1, 30);
-    return Math.min(settings.maxRetryMs, Math.round(least * (1 + Math.random())));
+    return Math.min(settings.maxRetryMs, Math.round(least * (1 + random())));
   }
 }
 

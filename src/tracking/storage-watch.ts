@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { WaitingClock } from '../runtime/clock.js';
 import type { Database } from './database.js';
 import { failureMs } from './statements/fleet.js';
 import type { Statements } from './statements.js';
@@ -34,7 +35,11 @@ const storeMs = 10_000;
 
 /** Creates the object that watches the background work. */
 export function createStorageWatch(
-  { database, statements }: { readonly database: Database; readonly statements: Statements },
+  {
+    database,
+    statements,
+    clock,
+  }: { readonly database: Database; readonly statements: Statements; readonly clock: Pick<WaitingClock, 'elapsed'> },
   report: (event: TrackerEvent) => void,
   log: (level: 'info' | 'warn', message: string) => void,
 ): StorageWatch {
@@ -49,7 +54,7 @@ export function createStorageWatch(
 
   function failed(effect: string, error: unknown): void {
     if (isStopped) return;
-    const now = performance.now();
+    const now = clock.elapsed();
     failing.set(effect, now);
     if (now - reportedAt >= logMs) {
       reportedAt = now;
@@ -70,7 +75,7 @@ export function createStorageWatch(
   function worked(effect: string): void {
     if (failing.size === 0) return;
     failing.delete(effect);
-    const since = performance.now() - failureMs;
+    const since = clock.elapsed() - failureMs;
     for (const [other, at] of failing) if (at < since) failing.delete(other);
     if (failing.size > 0) return;
     storedAt = Number.NEGATIVE_INFINITY;

@@ -48,7 +48,7 @@ const graceMs = 2_000;
 
 /** Creates a tracker on a database that is ready. */
 export function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
-  const { settings, database, statements } = context;
+  const { settings, database, statements, clock } = context;
   const { environment } = settings.client;
   const ending = new AbortController();
   // In a process that never calls `onCompletion()`, `retry()` starts pg-boss with this function.
@@ -185,11 +185,11 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   }
 
   async function stop(timeoutMs: number): Promise<void> {
-    const timer = setTimeout(() => ending.abort(new Error('the tracker stops')), timeoutMs);
+    const cancel = clock.setTimer(timeoutMs, () => ending.abort(new Error('the tracker stops')));
     // A running statement cannot be aborted, and never ends if the database does not respond. So `stop()` waits for a
     // limited time.
     await resolveWithin(timeoutMs + graceMs, drain());
-    clearTimeout(timer);
+    cancel();
     context.storage.stop();
     await resolveWithin(graceMs, Promise.all([work?.handOver.stop(), loadHandOver.value?.stop()]));
     await resolveWithin(graceMs, database.close());
@@ -199,6 +199,16 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     await beginning?.catch(() => undefined);
     if (isIdleNeeded) await loadHandOver().catch(() => undefined);
     if (work) await Promise.all([work.follower.drain(), work.deliveries.drain(), work.housekeeping.stop()]);
+  }
+
+  /** Resolves when `work` has resolved or rejected, or after `ms`. */
+  async function resolveWithin(ms: number, work: Promise<unknown>): Promise<void> {
+    let cancel = () => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = clock.setTimer(ms, () => resolve());
+    });
+    await Promise.race([work.catch(() => undefined), late]);
+    cancel();
   }
 
   function throwStorageError(error: unknown): never {
@@ -213,14 +223,4 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     const { userId, jobId } = readJobRef(given);
     return createKey(environment, ['job', userId, jobId]);
   }
-}
-
-/** Resolves when `work` has resolved or rejected, or after `ms`. */
-async function resolveWithin(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work.catch(() => undefined), late]);
-  clearTimeout(timer);
 }

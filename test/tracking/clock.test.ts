@@ -2,6 +2,7 @@
 // moves all stored dates the other way.
 
 import { expect, test } from 'vitest';
+import { createPlatformClock } from '../../src/runtime/clock.ts';
 import { createClockWatch } from '../../src/tracking/clock.ts';
 import type { Context } from '../../src/tracking/context.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
@@ -31,6 +32,7 @@ test.each([
     },
     statements: { correctDues: 'correctDues', acceptClock: 'acceptClock' },
     log() {},
+    clock: createPlatformClock(),
   } as unknown as Context);
   // No claim has stored the time for a minute.
   const at = Date.UTC(2026, 0, 1);

@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { createPlatformClock } from '../../src/runtime/clock.ts';
 import { createHousekeeping } from '../../src/tracking/housekeeping.ts';
 import { readOptions } from '../../src/tracking/options.ts';
 import { batchSize } from '../../src/tracking/statements/deliveries.ts';
@@ -142,7 +143,7 @@ test('the check of messages continues with the batch that failed', async () => {
   const database = { run, transaction: (work: (inside: object) => unknown) => work({ run }) };
 
   const housekeeping = createHousekeeping(
-    { database, statements, storage } as never,
+    { database, statements, storage, clock: createPlatformClock() } as never,
     { send: async () => {} } as never,
   );
   await vi.advanceTimersByTimeAsync(29_000);

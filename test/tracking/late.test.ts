@@ -3,6 +3,7 @@
 import { HostedClient, type HostedClientOptions, type JobRef } from 'hosted-client';
 import { createMockService, type MockFault } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
+import { createPlatformClock } from '../../src/runtime/clock.ts';
 import { pollAgain } from '../../src/tracking/late.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { randomFrom } from '../support/random.ts';
@@ -38,6 +39,7 @@ test.each([0.25, 0.5, 0.75])(
       settings: { client: { jobs: { status: ask } } },
       database: { run: async () => [{ wait_ms: 0, user_id: 'u', job_id: 'other' }] },
       statements: {},
+      clock: createPlatformClock(),
     };
     const health = { succeeded() {}, failed() {} };
     const row = { key: '', isLate: true, isLink: false, lateLooks: 10, lateMs: 700_000, lastError: 'server' };
