@@ -16,7 +16,7 @@ import { isRefId } from './input.js';
 import { createKey } from './keys.js';
 import { type Found, findNamedLink, look, readTaken, type TakenRow } from './look.js';
 import { createPause } from './pause.js';
-import { states } from './schema.js';
+import { states } from './rules.js';
 import type { Row } from './sql.js';
 import { HostedStorageError } from './storage-error.js';
 

@@ -10,9 +10,9 @@ import { createBatches } from './batches.js';
 import type { Context } from './context.js';
 import { requestMs } from './look.js';
 import type { Boss, BossDatabase } from './peers.js';
-import { isTableThere, outcomes, queue } from './schema.js';
+import { maxDebtSeconds, outcomes, queue } from './rules.js';
+import { isTableThere } from './schema.js';
 import { longStatementMs, type Row, type Transaction } from './sql.js';
-import { maxDebtSeconds } from './statements/expressions.js';
 import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
 
 /** The end of a job. */

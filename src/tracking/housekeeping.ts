@@ -8,8 +8,8 @@
 import type { Context } from './context.js';
 import type { HandOver } from './hand-over.js';
 import { createPause, letOthersRun } from './pause.js';
+import { batchSize } from './rules.js';
 import { longStatementMs } from './sql.js';
-import { batchSize } from './statements/deliveries.js';
 
 /** How often, in ms, each process checks whether it should do the housekeeping now. */
 const everyMs = 30_000;

@@ -9,7 +9,7 @@ import { type AnyHostedError, isHostedError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
 import { type Context, numberOf, textOf } from './context.js';
 import { type Health, isOfTheFleet } from './health.js';
-import { kinds } from './schema.js';
+import { kinds } from './rules.js';
 
 /** A job or link that was taken to be polled. */
 interface LateRow {

@@ -10,9 +10,8 @@ import type { JobStatus } from '../jobs/types.js';
 import { type Context, numberOf, textOf } from './context.js';
 import { type Health, isOfTheFleet } from './health.js';
 import { isFailingForLong, pollAgain, readFailure, waitOf } from './late.js';
-import { kinds } from './schema.js';
+import { kinds, maxUnknownLooks } from './rules.js';
 import type { Row } from './sql.js';
-import { maxUnknownLooks } from './statements/polls.js';
 
 /** A row that was taken to be polled. */
 export interface TakenRow {

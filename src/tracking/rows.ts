@@ -8,7 +8,7 @@ import type { HostedErrorCode } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import { contextOf, dateOf, numberOf, textOf } from './context.js';
 import type { CheckedJob } from './input.js';
-import { kinds, states } from './schema.js';
+import { kinds, states } from './rules.js';
 import type { Row } from './sql.js';
 import type { DeadLetter, Json, TrackedJob, TrackerStats } from './types.js';
 

@@ -11,7 +11,7 @@ import type { Health } from './health.js';
 import { requestMs } from './look.js';
 import { letOthersRun } from './pause.js';
 import type { BossMessage } from './peers.js';
-import { outcomes } from './schema.js';
+import { outcomes } from './rules.js';
 import type { Row } from './sql.js';
 import type { Completion, Json } from './types.js';
 

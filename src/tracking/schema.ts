@@ -11,6 +11,7 @@ import { partnerIdOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
 import type { Database } from './database.js';
 import type { TrackerSettings } from './options.js';
+import { defaultRate, kinds } from './rules.js';
 import type { Sql, Transaction, TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
 
@@ -19,18 +20,6 @@ const lockMs = 8_000;
 
 /** The version of the tables. */
 const currentVersion = 1;
-
-/** The kinds of rows. */
-export const kinds = { job: 0, link: 1, gap: 2 } as const;
-
-/** The states of a row. */
-export const states = { heard: 0, tracking: 1, handingOver: 2, done: 3, dead: 4, untracked: 5 } as const;
-
-/** The ways in which a job can end. */
-export const outcomes = { completed: 1, expired: 2, unheard: 3 } as const;
-
-/** The queue of pg-boss that has the messages of completions. */
-export const queue = 'completions';
 
 /** Quotes the name of a schema for a statement, because the name may be a keyword of SQL. */
 export function quote(schema: string): string {
@@ -256,8 +245,6 @@ export async function createMissing(
   if (await isTableThere(inside, schema, table)) return;
   for (const statement of create(quote(schema))) await inside.run(statement);
 }
-
-const defaultRate = 10;
 
 async function writeRate(database: Database, { schema, maxRequestsPerSecond }: TrackerSettings, before: number) {
   const rate = maxRequestsPerSecond ?? before;

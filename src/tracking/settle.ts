@@ -9,8 +9,8 @@ import { createBatches } from './batches.js';
 import { type Context, numberOf } from './context.js';
 import type { HandOver } from './hand-over.js';
 import type { BossMessage } from './peers.js';
+import { queue } from './rules.js';
 import type { Delivery, Settled } from './run-handler.js';
-import { queue } from './schema.js';
 import type { Row, Transaction } from './sql.js';
 
 /** Stores the progress of deliveries. */

@@ -26,8 +26,8 @@ import {
 import { createKey } from './keys.js';
 import { letOthersRun } from './pause.js';
 import { toDeadLetter, toStats, toTrackedJob, toTrackRow } from './rows.js';
+import { batchSize } from './rules.js';
 import { createSql, longStatementMs, type Sql } from './sql.js';
-import { batchSize } from './statements/deliveries.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { batchSize } from '../../src/tracking/statements/deliveries.ts';
+import { batchSize } from '../../src/tracking/rules.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until, watch } from './world.ts';
 

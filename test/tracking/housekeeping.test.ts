@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { createPlatformClock } from '../../src/runtime/clock.ts';
 import { createHousekeeping } from '../../src/tracking/housekeeping.ts';
 import { readOptions } from '../../src/tracking/options.ts';
-import { batchSize } from '../../src/tracking/statements/deliveries.ts';
+import { batchSize } from '../../src/tracking/rules.ts';
 import { createStatements } from '../../src/tracking/statements.ts';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until, watch } from './world.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { createContext } from '../../src/tracking/context.ts';
-import { states } from '../../src/tracking/schema.ts';
+import { states } from '../../src/tracking/rules.ts';
 import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 

@@ -5,16 +5,8 @@
  */
 
 import type { TrackerSettings } from '../options.js';
-import { kinds, states } from '../schema.js';
+import { kinds, maxDropped, maxToldJobs, states } from '../rules.js';
 import { type Expressions, interval } from './expressions.js';
-
-/**
- * The tracker keeps at most this many jobs that only callbacks have mentioned. Jobs that the service knows are not
- * counted.
- */
-export const maxToldJobs = 10_000;
-/** At most this many jobs are deleted for a new one, because callbacks that arrive together may exceed the limit. */
-const maxDropped = 10;
 
 /** Creates the statement. */
 export function createCallbackStatements(

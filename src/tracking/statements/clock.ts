@@ -5,7 +5,7 @@
  */
 
 import type { TrackerSettings } from '../options.js';
-import { queue } from '../schema.js';
+import { queue } from '../rules.js';
 import { clockSlackMs, type Expressions, interval, microseconds } from './expressions.js';
 
 /** The largest number of rows that one statement reads or corrects. */

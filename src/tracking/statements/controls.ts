@@ -4,8 +4,8 @@
  * @module
  */
 
-import { outcomes, states } from '../schema.js';
-import { type Expressions, maxDebtSeconds } from './expressions.js';
+import { maxDebtSeconds, outcomes, states } from '../rules.js';
+import type { Expressions } from './expressions.js';
 
 /** Creates the statement. */
 export function createControlStatements({ tracked, fleet, refilled, isFreeOfService }: Expressions) {

@@ -8,11 +8,8 @@
  */
 
 import type { TrackerSettings } from '../options.js';
-import { outcomes, queue, states } from '../schema.js';
-import { type Expressions, interval, keysOf, maxDebtSeconds, milliseconds } from './expressions.js';
-
-/** The largest number of completions in one batch of `findLost` or `revive`. */
-export const batchSize = 500;
+import { batchSize, maxDebtSeconds, outcomes, queue, states } from '../rules.js';
+import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
 export function createDeliveryStatements(

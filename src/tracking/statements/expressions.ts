@@ -5,16 +5,8 @@
  */
 
 import type { TrackerSettings } from '../options.js';
-import { kinds, quote, states } from '../schema.js';
-
-/**
- * Deliveries may take more tokens than the token bucket has. The deficit is at most the number of tokens that the
- * bucket gets in this many seconds. Beyond this limit, a completion is not delivered, and its job is followed again.
- */
-export const maxDebtSeconds = 5;
-
-/** The longest wait, in ms, between two polls during a problem that affects all jobs. */
-export const maxHoldMs = 60_000;
+import { kinds, lateWaitsOf, maxHoldMs, states } from '../rules.js';
+import { quote } from '../schema.js';
 
 /**
  * If no process has stored the time for this long, in ms, none was working, or the database could not be reached. The
@@ -68,11 +60,8 @@ export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs,
   const longestWait = (step: string) =>
     `least(${maxDelayMs}, ${minDelayMs} * power(${backoffFactor}::double precision, ${step}))`;
   const randomWait = (longest: string) => interval(`${longest} * (0.5 + random() / 2)`);
-  // After the deadline, the first wait is 30 s, because the process may stop during the poll. Later waits are longer, but
-  // three failed polls and ten minutes still fit into a quarter of an hour. `note` shortens a wait if the cause of the
-  // failure may be over soon.
-  const firstLateMs = Math.min(maxDelayMs, 30_000);
-  const lateMs = Math.min(maxDelayMs, 330_000);
+  // `note` shortens a wait if the cause of the failure may be over soon.
+  const { firstLateMs, lateMs } = lateWaitsOf({ maxDelayMs });
   // True if failed polls after the deadline are counted. If the row has got another deadline since, or the database's
   // clock has gone back, the count begins again.
   const isLateCounted = (row: string) => `coalesce(${row}.late_since between ${row}.deadline and now(), false)`;

@@ -5,7 +5,7 @@
  */
 
 import type { TrackerSettings } from '../options.js';
-import { kinds, states } from '../schema.js';
+import { kinds, states } from '../rules.js';
 import { clockSlackMs, type Expressions, interval, milliseconds, unwatchedMs } from './expressions.js';
 
 /**

@@ -5,7 +5,7 @@
  */
 
 import type { TrackerSettings } from '../options.js';
-import { kinds, states } from '../schema.js';
+import { kinds, states } from '../rules.js';
 import { type Expressions, interval, milliseconds } from './expressions.js';
 
 /** Creates the statements. */

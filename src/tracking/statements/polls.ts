@@ -4,17 +4,8 @@
  * @module
  */
 
-import { kinds, outcomes, states } from '../schema.js';
-import { type Expressions, interval, keysOf, maxHoldMs, microseconds, milliseconds } from './expressions.js';
-
-/**
- * If only a callback has mentioned a job and the service does not know it, the job is polled at most this many times.
- * With the default waits, these polls take about five minutes. The body of a callback is not signed, so the job may be
- * invented.
- */
-export const maxUnknownLooks = 10;
-/** How long, in ms, no process polls such a job again while its last poll runs and the result is stored. */
-const lastLookMs = 60_000;
+import { kinds, lastLookMs, maxHoldMs, maxUnknownLooks, outcomes, states } from '../rules.js';
+import { type Expressions, interval, keysOf, microseconds, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
 export function createPollStatements({

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest';
 import { HostedNotFoundError } from '../../../../src/errors/service-errors.ts';
-import { kinds } from '../../../../src/tracking/schema.ts';
+import { kinds } from '../../../../src/tracking/rules.ts';
 import { links } from '../callers.ts';
 import type { Settings } from '../settings.ts';
 import type { Poll, State } from '../state.ts';

@@ -9,7 +9,7 @@ import { type Context, createContext } from '../../../../src/tracking/context.ts
 import { openDatabase } from '../../../../src/tracking/database.ts';
 import { createKey } from '../../../../src/tracking/keys.ts';
 import { readOptions } from '../../../../src/tracking/options.ts';
-import { kinds, outcomes, states } from '../../../../src/tracking/schema.ts';
+import { kinds, outcomes, states } from '../../../../src/tracking/rules.ts';
 import { createStatements } from '../../../../src/tracking/statements.ts';
 import { createWorkingTracker } from '../../../../src/tracking/working-tracker.ts';
 import { links } from '../callers.ts';

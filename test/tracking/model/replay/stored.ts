@@ -1,7 +1,7 @@
 // Reads the row and the messages of a job as a state of the model.
 
 import type { SqlPool } from 'hosted-client/tracking';
-import { outcomes, states } from '../../../../src/tracking/schema.ts';
+import { outcomes, states } from '../../../../src/tracking/rules.ts';
 import { absent, links } from '../callers.ts';
 import type { Failure, Message, Row, RowState, State } from '../state.ts';
 

@@ -1,0 +1,60 @@
+/**
+ * The numbers and limits of tracking, wherever the jobs are stored.
+ *
+ * @module
+ */
+
+/** The kinds of rows. */
+export const kinds = { job: 0, link: 1, gap: 2 } as const;
+
+/** The states of a row. */
+export const states = { heard: 0, tracking: 1, handingOver: 2, done: 3, dead: 4, untracked: 5 } as const;
+
+/** The ways in which a job can end. */
+export const outcomes = { completed: 1, expired: 2, unheard: 3 } as const;
+
+/** The queue that has the messages of completions. */
+export const queue = 'completions';
+
+/** The largest number of completions whose messages are checked or sent in one transaction. */
+export const batchSize = 500;
+
+/** The limit of requests per second, if none was given. */
+export const defaultRate = 10;
+
+/**
+ * Deliveries may take more tokens than the token bucket has. The deficit is at most the number of tokens that the
+ * bucket gets in this many seconds. Beyond this limit, a completion is not delivered, and its job is followed again.
+ */
+export const maxDebtSeconds = 5;
+
+/** The longest wait, in ms, between two polls during a problem that affects all jobs. */
+export const maxHoldMs = 60_000;
+
+/**
+ * If only a callback has mentioned a job and the service does not know it, the job is polled at most this many times.
+ * With the default waits, these polls take about five minutes. The body of a callback is not signed, so the job may be
+ * invented.
+ */
+export const maxUnknownLooks = 10;
+
+/** How long, in ms, no process polls such a job again while its last poll runs and the result is stored. */
+export const lastLookMs = 60_000;
+
+/**
+ * The tracker keeps at most this many jobs that only callbacks have mentioned. Jobs that the service knows are not
+ * counted.
+ */
+export const maxToldJobs = 10_000;
+
+/** At most this many jobs are deleted for a new one, because callbacks that arrive together may exceed the limit. */
+export const maxDropped = 10;
+
+/**
+ * Calculates the waits, in ms, after the deadline. The first wait is 30 s, because the process may stop during the
+ * poll. Later waits are longer, but three failed polls and ten minutes still fit into a quarter of an hour. A wait gets
+ * shorter if the cause of the failure may be over soon.
+ */
+export function lateWaitsOf({ maxDelayMs }: { readonly maxDelayMs: number }) {
+  return { firstLateMs: Math.min(maxDelayMs, 30_000), lateMs: Math.min(maxDelayMs, 330_000) };
+}
