@@ -7,8 +7,8 @@
 import { ignoreErrors, type Logger } from '../events.js';
 import { createPlatformClock, type WaitingClock } from '../runtime/clock.js';
 import type { Database } from './database.js';
-import type { TrackerSettings } from './options.js';
-import type { Row } from './sql.js';
+import type { StoredSettings, TrackerSettings } from './options.js';
+import type { Row, Storage } from './sql.js';
 import type { Statements } from './statements.js';
 import { createStorageWatch, type StorageWatch } from './storage-watch.js';
 import type { Json, TrackerEvent } from './types.js';
@@ -16,7 +16,7 @@ import type { Json, TrackerEvent } from './types.js';
 /** The objects that all parts of a tracker share. */
 export interface Context {
   readonly settings: TrackerSettings;
-  readonly database: Database;
+  readonly database: Storage;
   readonly statements: Statements;
   /** The clock of this process, for waits and durations. Dates that are stored come from the database's clock. */
   readonly clock: WaitingClock;
@@ -28,6 +28,12 @@ export interface Context {
   log(level: 'info' | 'warn', message: string): void;
   /** Watches whether the background work can use the database. */
   readonly storage: StorageWatch;
+}
+
+/** The objects of a tracker that stores its rows in a database. */
+export interface StoredContext extends Context {
+  readonly settings: StoredSettings;
+  readonly database: Database;
 }
 
 /** Creates the objects that all parts share. */

@@ -6,9 +6,9 @@
 
 import { loggerOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
-import { type Context, createContext, createLog } from './context.js';
+import { installBoss, openBoss } from './boss.js';
+import { createContext, createLog, type StoredContext } from './context.js';
 import { openDatabase } from './database.js';
-import { installBoss } from './hand-over.js';
 import { opensForEver, readOptions, type TrackerOptions } from './options.js';
 import { openSchema } from './schema.js';
 import { createStatements } from './statements.js';
@@ -38,7 +38,8 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
   const log = createLog(settings.logger ?? loggerOf(settings.client));
   if ('folder' in settings.place) log('info', 'PGlite opens the folder, which takes a few seconds');
   const database = await openDatabase(settings.place);
-  const context = createContext({ settings, database, statements: createStatements(settings), log });
+  const shared = createContext({ settings, database, statements: createStatements(settings), log });
+  const context: StoredContext = { ...shared, settings, database };
   try {
     // PGlite runs in this process. It always responds in the end, even on a busy machine, so it needs no timeout.
     await (database.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));
@@ -49,10 +50,10 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
     if (database.backend === 'pglite') await closing;
     throw error;
   }
-  return createWorkingTracker<C>(context);
+  return createWorkingTracker<C>(context, (options) => openBoss(context, options));
 }
 
-async function prepare(context: Context): Promise<void> {
+async function prepare(context: StoredContext): Promise<void> {
   const { settings, database, log } = context;
   const fleet = await openSchema(database, settings);
   if (fleet.rateBefore !== null) {

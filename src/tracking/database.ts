@@ -9,16 +9,14 @@ import { lockFolder } from './folder-lock.js';
 import type { Place } from './options.js';
 import { type BossDatabase, type BossModule, loadBoss, loadLite, loadPg, type OwnPool } from './peers.js';
 import { createPoolSql } from './pool-sql.js';
-import { createSql, type TransactionalSql } from './sql.js';
-import { HostedStorageError, toStorageError } from './storage-error.js';
+import { createSql, rejectAfterClose, type Storage } from './sql.js';
+import { toStorageError } from './storage-error.js';
 import type { SqlPool } from './types.js';
 
 /** The database of a tracker. */
-export interface Database extends TransactionalSql {
+export interface Database extends Storage {
   readonly bossModule: BossModule;
   readonly backend: 'postgres' | 'pglite';
-  /** Closes the connections that the tracker opened. No connection of a caller's pool stays checked out. */
-  close(): Promise<void>;
 }
 
 /**
@@ -26,6 +24,9 @@ export interface Database extends TransactionalSql {
  * database cannot be reached.
  */
 const connectMs = 5_000;
+
+/** Other processes, or callers with their own transactions, may write. */
+const shared = { within: createSql, watch: null };
 
 /**
  * Opens the database.
@@ -56,6 +57,7 @@ function openPool(pool: SqlPool, bossModule: BossModule, end: () => Promise<void
   const sql = createPoolSql(pool);
   return {
     ...sql,
+    ...shared,
     bossModule,
     backend: 'postgres',
     async close() {
@@ -74,6 +76,7 @@ async function openFolder(folder: string, bossModule: BossModule): Promise<Datab
     const { run } = createSql(lite);
     return {
       run,
+      ...shared,
       bossModule,
       boss: bossModule.fromPglite(lite),
       backend: 'pglite',
@@ -101,23 +104,4 @@ async function openFolder(folder: string, bossModule: BossModule): Promise<Datab
     unlock();
     throw toStorageError(error, 'create a tracker');
   }
-}
-
-/** Rejects what runs after `close()`, because the pool of a caller would still run it. */
-function rejectAfterClose(database: Database): Database {
-  let isClosed = false;
-  async function runIfOpen<T>(work: () => Promise<T>): Promise<T> {
-    if (isClosed) throw new HostedStorageError('unreachable', 'the tracker was stopped', { retryable: false });
-    return work();
-  }
-  return {
-    ...database,
-    run: (...given) => runIfOpen(() => database.run(...given)),
-    transaction: (work) => runIfOpen(() => database.transaction(work)),
-    boss: { executeSql: (...given) => runIfOpen(() => database.boss.executeSql(...given)) },
-    close() {
-      isClosed = true;
-      return database.close();
-    },
-  };
 }

@@ -108,9 +108,6 @@ export type Place = { readonly connectionString: string } | { readonly pool: Sql
 /** The options after the check, with their defaults. */
 export interface TrackerSettings {
   readonly client: HostedClient;
-  readonly place: Place;
-  readonly schema: string;
-  readonly migrate: boolean;
   /** Null means that the stored rate applies, or 10 if no rate is stored. */
   readonly maxRequestsPerSecond: number | null;
   readonly concurrency: number;
@@ -127,6 +124,13 @@ export interface TrackerSettings {
   readonly retentionMs: number;
   readonly logger: Logger | undefined;
   readonly onEvent: ((event: TrackerEvent) => void) | undefined;
+}
+
+/** The options after the check, with the place of the tables. */
+export interface StoredSettings extends TrackerSettings {
+  readonly place: Place;
+  readonly schema: string;
+  readonly migrate: boolean;
 }
 
 const dayMs = 86_400_000;
@@ -211,7 +215,7 @@ const places = ['connectionString', 'pool', 'folder'] as const;
  * @throws {HostedConfigError} when options are invalid. The error lists every problem, and contains no part of a
  *   connection string.
  */
-export function readOptions(options: unknown): TrackerSettings {
+export function readOptions(options: unknown): StoredSettings {
   const copied = check(copyOf(optionNames), options);
   const checked = check(trackerOptions, copied.data);
   const together = findConflicts(Object(copied.data));

@@ -62,6 +62,9 @@ export interface Boss {
   ): Promise<unknown>;
 }
 
+/** The methods of pg-boss for messages. */
+export type Queue = Pick<Boss, 'insert' | 'fetch' | 'complete' | 'fail' | 'update' | 'stop'>;
+
 /** The options of pg-boss that are used. */
 export interface BossOptions {
   readonly schema: string;

@@ -10,7 +10,7 @@
 import { partnerIdOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
 import type { Database } from './database.js';
-import type { TrackerSettings } from './options.js';
+import type { StoredSettings } from './options.js';
 import { defaultRate, kinds } from './rules.js';
 import type { Sql, Transaction, TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
@@ -126,7 +126,7 @@ export interface Fleet {
  * @throws {HostedStorageError} when the tables are of another version, or when they are missing and may not be created.
  * @throws {HostedConfigError} when the tables belong to another environment or partner.
  */
-export async function openSchema(database: Database, settings: TrackerSettings): Promise<Fleet> {
+export async function openSchema(database: Database, settings: StoredSettings): Promise<Fleet> {
   const { schema, migrate, client } = settings;
   let found = await look(database, schema);
   if (found === null) {
@@ -192,7 +192,7 @@ async function look(sql: Sql, schema: string): Promise<Found | null> {
   };
 }
 
-async function makeTables(database: Database, settings: TrackerSettings): Promise<Found> {
+async function makeTables(database: Database, settings: StoredSettings): Promise<Found> {
   const { schema, client } = settings;
   return changeSchema(database, schema, async (inside) => {
     const found = await look(inside, schema);
@@ -246,7 +246,7 @@ export async function createMissing(
   for (const statement of create(quote(schema))) await inside.run(statement);
 }
 
-async function writeRate(database: Database, { schema, maxRequestsPerSecond }: TrackerSettings, before: number) {
+async function writeRate(database: Database, { schema, maxRequestsPerSecond }: StoredSettings, before: number) {
   const rate = maxRequestsPerSecond ?? before;
   if (rate === before) return { rate, rateBefore: null };
   await database.run(`update ${quote(schema)}.fleet set rate = $1::double precision`, [rate]);

@@ -5,7 +5,7 @@
  */
 
 import type { BossDatabase } from './peers.js';
-import { toStorageError } from './storage-error.js';
+import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { SqlRunner } from './types.js';
 
 /** A row. Each property is a column. */
@@ -38,6 +38,19 @@ export interface TransactionalSql extends Sql {
   readonly boss: BossDatabase;
 }
 
+/** The place where a tracker stores its rows and messages. */
+export interface Storage extends TransactionalSql {
+  /** Runs statements in a caller's transaction. */
+  within(db: SqlRunner): Sql;
+  /**
+   * Calls `changed` when work may have become due. Null if other processes may write, so that only a look at the rows
+   * shows it.
+   */
+  readonly watch: ((changed: () => void) => void) | null;
+  /** Closes the connections that the tracker opened. No connection of a caller's pool stays checked out. */
+  close(): Promise<void>;
+}
+
 /** Runs statements with the caller's transaction, or with PGlite. */
 export function createSql(runner: SqlRunner): Sql {
   return {
@@ -47,6 +60,25 @@ export function createSql(runner: SqlRunner): Sql {
       } catch (error) {
         throw toStorageError(error);
       }
+    },
+  };
+}
+
+/** Rejects what runs after `close()`, because the pool of a caller would still run it. */
+export function rejectAfterClose<T extends Storage>(database: T): T {
+  let isClosed = false;
+  async function runIfOpen<T>(work: () => Promise<T>): Promise<T> {
+    if (isClosed) throw new HostedStorageError('unreachable', 'the tracker was stopped', { retryable: false });
+    return work();
+  }
+  return {
+    ...database,
+    run: (...given) => runIfOpen(() => database.run(...given)),
+    transaction: (work) => runIfOpen(() => database.transaction(work)),
+    boss: { executeSql: (...given) => runIfOpen(() => database.boss.executeSql(...given)) },
+    close() {
+      isClosed = true;
+      return database.close();
     },
   };
 }

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { TrackerSettings } from './options.js';
+import type { StoredSettings } from './options.js';
 import { createCallbackStatements } from './statements/callbacks.js';
 import { createClockStatements } from './statements/clock.js';
 import { createControlStatements } from './statements/controls.js';
@@ -21,7 +21,7 @@ import { createPollStatements } from './statements/polls.js';
 export type Statements = ReturnType<typeof createStatements>;
 
 /** Creates the SQL of all statements on a schema. */
-export function createStatements(settings: TrackerSettings) {
+export function createStatements(settings: StoredSettings) {
   const expressions = createExpressions(settings);
   return {
     ...createJobStatements(settings, expressions),

@@ -6,7 +6,7 @@
  */
 
 import type { WaitingClock } from '../runtime/clock.js';
-import type { Database } from './database.js';
+import type { Sql } from './sql.js';
 import { failureMs } from './statements/fleet.js';
 import type { Statements } from './statements.js';
 import { toStorageError } from './storage-error.js';
@@ -39,7 +39,7 @@ export function createStorageWatch(
     database,
     statements,
     clock,
-  }: { readonly database: Database; readonly statements: Statements; readonly clock: Pick<WaitingClock, 'elapsed'> },
+  }: { readonly database: Sql; readonly statements: Statements; readonly clock: Pick<WaitingClock, 'elapsed'> },
   report: (event: TrackerEvent) => void,
   log: (level: 'info' | 'warn', message: string) => void,
 ): StorageWatch {

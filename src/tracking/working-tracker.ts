@@ -11,7 +11,7 @@ import { createCallbackDoor } from './callbacks.js';
 import type { Context } from './context.js';
 import { createDeliveries, type Deliveries } from './deliver.js';
 import { createFollower, type Follower } from './follow.js';
-import { type HandOver, openHandOver } from './hand-over.js';
+import { createHandOver, type HandOver } from './hand-over.js';
 import { createHealth } from './health.js';
 import { createHousekeeping } from './housekeeping.js';
 import {
@@ -25,9 +25,10 @@ import {
 } from './input.js';
 import { createKey } from './keys.js';
 import { letOthersRun } from './pause.js';
+import type { Queue } from './peers.js';
 import { toDeadLetter, toStats, toTrackedJob, toTrackRow } from './rows.js';
 import { batchSize } from './rules.js';
-import { createSql, longStatementMs, type Sql } from './sql.js';
+import { longStatementMs, type Sql } from './sql.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
@@ -46,13 +47,16 @@ interface Work {
  */
 const graceMs = 2_000;
 
-/** Creates a tracker on a database that is ready. */
-export function createWorkingTracker<C extends Json>(context: Context): Tracker<C> {
+/** Creates a tracker on a database that is ready. `openQueue` opens the queue of its messages. */
+export function createWorkingTracker<C extends Json>(
+  context: Context,
+  openQueue: (options: { readonly works: boolean }) => Promise<Queue>,
+): Tracker<C> {
   const { settings, database, statements, clock } = context;
   const { environment } = settings.client;
   const ending = new AbortController();
   // In a process that never calls `onCompletion()`, `retry()` starts pg-boss with this function.
-  const loadHandOver = lazy(() => openHandOver(context, { works: false }));
+  const loadHandOver = lazy(() => openHandOver({ works: false }));
   let isIdleNeeded = false;
   let beginning: Promise<void> | null = null;
   let work: Work | null = null;
@@ -79,6 +83,10 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
 
   function wake(): void {
     work?.follower.wake();
+  }
+
+  async function openHandOver(options: { readonly works: boolean }): Promise<HandOver> {
+    return createHandOver(context, await openQueue(options));
   }
 
   async function track(
@@ -121,7 +129,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
     if (typeof handler !== 'function' || !mayBegin) {
       throw new HostedConfigError([{ path: 'handler', message }], { task: 'use the tracker' });
     }
-    beginning = openHandOver(context, { works: true }).then((handOver) => {
+    beginning = openHandOver({ works: true }).then((handOver) => {
       work = begin(handOver, handler);
     });
     try {
@@ -216,7 +224,7 @@ export function createWorkingTracker<C extends Json>(context: Context): Tracker<
   }
 
   function sqlOf(db: SqlRunner | undefined): Sql {
-    return db ? createSql(db) : database;
+    return db ? database.within(db) : database;
   }
 
   async function keyOf(given: JobRef): Promise<string> {

@@ -4,13 +4,13 @@
  * @module
  */
 
-import type { TrackerSettings } from '../options.js';
+import type { StoredSettings } from '../options.js';
 import { kinds, maxDropped, maxToldJobs, states } from '../rules.js';
 import { type Expressions, interval } from './expressions.js';
 
 /** Creates the statement. */
 export function createCallbackStatements(
-  { minDelayMs, deadlineMs }: TrackerSettings,
+  { minDelayMs, deadlineMs }: StoredSettings,
   { tracked, isTold, ownerOf }: Expressions,
 ) {
   // What a callback changes for its job: `isAdopted` says whether the job is followed from now on. `soonest` is the

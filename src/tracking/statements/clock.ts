@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { TrackerSettings } from '../options.js';
+import type { StoredSettings } from '../options.js';
 import { queue } from '../rules.js';
 import { clockSlackMs, type Expressions, interval, microseconds } from './expressions.js';
 
@@ -13,7 +13,7 @@ export const clockBatch = 1_000;
 
 /** Creates the statements. */
 export function createClockStatements(
-  { minRetryMs, maxRetryMs }: TrackerSettings,
+  { minRetryMs, maxRetryMs }: StoredSettings,
   { schema, tracked, fleet, isTold, longestWait, randomWait, lateMs }: Expressions,
 ) {
   const messages = `${schema}_boss.job`;

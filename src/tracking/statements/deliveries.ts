@@ -7,13 +7,13 @@
  * @module
  */
 
-import type { TrackerSettings } from '../options.js';
+import type { StoredSettings } from '../options.js';
 import { batchSize, maxDebtSeconds, outcomes, queue, states } from '../rules.js';
 import { type Expressions, interval, keysOf, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
 export function createDeliveryStatements(
-  { minDelayMs, deadlineMs, maxAttempts }: TrackerSettings,
+  { minDelayMs, deadlineMs, maxAttempts }: StoredSettings,
   { schema, tracked, fleet, refilled, firstProvenDue, firstToldDue, isFree, ids, identity }: Expressions,
 ) {
   const messages = `${schema}_boss.job`;

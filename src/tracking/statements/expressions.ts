@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { TrackerSettings } from '../options.js';
+import type { StoredSettings } from '../options.js';
 import { kinds, lateWaitsOf, maxHoldMs, states } from '../rules.js';
 import { quote } from '../schema.js';
 
@@ -32,7 +32,7 @@ export const keysOf = (parameter: string) =>
   `any(array(select jsonb_array_elements_text(${parameter}::text::jsonb)::uuid))`;
 
 /** Creates the expressions for one schema. */
-export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs, backoffFactor }: TrackerSettings) {
+export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs, backoffFactor }: StoredSettings) {
   const tracked = `${quote(schema)}.tracked`;
   const fleet = `${quote(schema)}.fleet`;
   // The token bucket has at most the tokens of a tenth of a second, so the requests of one second exceed the rate only

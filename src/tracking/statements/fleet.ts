@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { TrackerSettings } from '../options.js';
+import type { StoredSettings } from '../options.js';
 import { kinds, states } from '../rules.js';
 import { clockSlackMs, type Expressions, interval, milliseconds, unwatchedMs } from './expressions.js';
 
@@ -16,7 +16,7 @@ export const failureMs = 120_000;
 
 /** Creates the statements. */
 export function createFleetStatements(
-  { deadlineMs, retentionMs }: TrackerSettings,
+  { deadlineMs, retentionMs }: StoredSettings,
   { tracked, fleet, heldByProblem, heldByService, isTold }: Expressions,
 ) {
   const isStorageFailing = `coalesce(clock_timestamp() between f.storage_failed_at and f.storage_failed_at + ${interval(failureMs)}, false)`;

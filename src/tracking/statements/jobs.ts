@@ -4,12 +4,12 @@
  * @module
  */
 
-import type { TrackerSettings } from '../options.js';
+import type { StoredSettings } from '../options.js';
 import { kinds, states } from '../rules.js';
 import { type Expressions, interval, milliseconds } from './expressions.js';
 
 /** Creates the statements. */
-export function createJobStatements({ deadlineMs }: TrackerSettings, { tracked, isUnknown, identity }: Expressions) {
+export function createJobStatements({ deadlineMs }: StoredSettings, { tracked, isUnknown, identity }: Expressions) {
   return {
     /**
      * Tracks any number of jobs. A job that is already tracked is not changed. If only callbacks have mentioned a

@@ -1,10 +1,11 @@
 // A process of the tracker, made of the real parts. Wherever one of them would use the database, the service or the
 // handler, it halts until a step lets it go on.
 
-import type { Context } from '../../../../src/tracking/context.ts';
+import { openBoss } from '../../../../src/tracking/boss.ts';
+import type { Context, StoredContext } from '../../../../src/tracking/context.ts';
 import { createDeliveries } from '../../../../src/tracking/deliver.ts';
 import { createFollower } from '../../../../src/tracking/follow.ts';
-import { type HandOver, openHandOver } from '../../../../src/tracking/hand-over.ts';
+import { createHandOver, type HandOver } from '../../../../src/tracking/hand-over.ts';
 import type { Health } from '../../../../src/tracking/health.ts';
 import { settleDown } from './timers.ts';
 
@@ -77,7 +78,7 @@ async function limit<T>(work: Promise<T>, what: string): Promise<T> {
 }
 
 /** Opens a process, which does not work yet. */
-export async function openProcess(shared: Context): Promise<Process> {
+export async function openProcess(shared: StoredContext): Promise<Process> {
   const { database } = shared;
   const halts = new Map<Place, Halt>();
   /** Each start is another life. */
@@ -94,12 +95,12 @@ export async function openProcess(shared: Context): Promise<Process> {
     }) as Promise<T>;
   }
 
-  const handOver = await openHandOver(
+  const handOver = createHandOver(
     {
       ...shared,
       database: { ...database, transaction: (work) => halt('transaction', () => database.transaction(work)) },
     },
-    { works: false },
+    await openBoss(shared, { works: false }),
   );
 
   function check(why = ''): void {

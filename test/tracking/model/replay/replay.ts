@@ -5,7 +5,9 @@ import type { HostedClient } from 'hosted-client';
 import { type Completion, createTracker, type SqlPool } from 'hosted-client/tracking';
 import { PgBoss } from 'pg-boss';
 import { expect, vi } from 'vitest';
-import { type Context, createContext } from '../../../../src/tracking/context.ts';
+import { createPlatformClock } from '../../../../src/runtime/clock.ts';
+import { openBoss } from '../../../../src/tracking/boss.ts';
+import { createContext, type StoredContext } from '../../../../src/tracking/context.ts';
 import { openDatabase } from '../../../../src/tracking/database.ts';
 import { createKey } from '../../../../src/tracking/keys.ts';
 import { readOptions } from '../../../../src/tracking/options.ts';
@@ -68,11 +70,22 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
   await createTracker(options);
   const database = await openDatabase({ pool });
   const storage = { watch: <T>(_: string, step: () => Promise<T>) => step(), failed() {}, worked() {}, stop() {} };
+  const clock = { isNextLate: false };
+  const elapsed = () => {
+    const { isNextLate } = clock;
+    clock.isNextLate = false;
+    return isNextLate ? lateMs : 0;
+  };
   const open = (given: object) => {
     const settings = readOptions({ ...options, ...given });
-    const parts = { settings, database, statements: createStatements(settings) };
-    const context: Context = { ...createContext({ ...parts, log() {} }), storage };
-    return { context, tracker: createWorkingTracker<number>(context) };
+    const parts = {
+      settings,
+      database,
+      statements: createStatements(settings),
+      clock: { ...createPlatformClock(), elapsed },
+    };
+    const context: StoredContext = { ...createContext({ ...parts, log() {} }), ...parts, storage };
+    return { context, tracker: createWorkingTracker<number>(context, (options) => openBoss(context, options)) };
   };
   const trackers = new Map<string, ReturnType<typeof open>>();
   const trackerOf = ({ maxAttempts, unknownJobs, deliveriesPerProcess: handlerConcurrency }: Settings) => {
@@ -95,12 +108,6 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
   );
   const endLeases = await findEndOfLeases(pool);
 
-  const clock = { isNextLate: false };
-  vi.spyOn(performance, 'now').mockImplementation(() => {
-    const { isNextLate } = clock;
-    clock.isNextLate = false;
-    return isNextLate ? lateMs : 0;
-  });
   const timers = createTimers();
   vi.stubGlobal('setTimeout', timers.setTimeout);
   vi.stubGlobal('clearTimeout', timers.clearTimeout);
