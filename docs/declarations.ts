@@ -1,10 +1,11 @@
 /**
  * Removes the declarations that no entry of the package leads to from `dist`, as a part of `npm run build`. The package
  * has the sources of the others alone, because declaration maps lead to them: the build fails if `files` of package.json
- * names others.
+ * names others. In the declarations, links to pages of `docs/` become URLs of this version of the package, because
+ * editors show comments without the folder that a relative link starts from.
  */
 
-import { globSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,9 +14,10 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 interface Manifest {
   readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
   readonly files: readonly string[];
+  readonly version: string;
 }
 
-const { exports, files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+const { exports, files, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
 const entries = Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [] : entry.types));
 /** The paths of the declarations that the entries lead to, such as `links/types`. */
 const kept = new Set(entries.map((path) => path.replace('./dist/', '').replace('.d.ts', '')));
@@ -29,6 +31,12 @@ for (const path of kept) {
 for (const path of globSync('dist/**/*.d.ts', { cwd: root })) {
   if (kept.has(path.replace(/^dist\/|\.d\.ts$/g, ''))) continue;
   for (const file of [path, `${path}.map`]) rmSync(join(root, file), { force: true });
+}
+
+const pages = `https://unpkg.com/browse/hosted-client@${version}/docs/`;
+for (const path of kept) {
+  const file = join(root, `dist/${path}.d.ts`);
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/\]\((?:\.\.\/)+docs\//g, `](${pages}`));
 }
 
 const sources = [...kept].map((path) => `src/${path}.ts`).toSorted();

@@ -32,7 +32,7 @@ import { type CheckedOptions, checkOptions, createSettings, readOverrides } from
  * });
  * ```
  *
- * @see §1 of docs/protocol.md
+ * @see [§1](../docs/protocol.md#1-what-it-does) of docs/protocol.md
  */
 export class HostedClient {
   /**

@@ -24,7 +24,7 @@ import type { CallbackEvent, CallbackHandler, ConfirmedEvent, HandlerOptions, Re
  * Receives the results that the service posts. The signature of a callback covers its time and the partner, but not its
  * body. So the body is only a hint until the job's verified status confirms it.
  *
- * @see §6 of docs/protocol.md
+ * @see [§6](../../docs/protocol.md#6-events) of docs/protocol.md
  */
 export interface Callbacks {
   /**
@@ -61,7 +61,8 @@ export interface Callbacks {
    * if (!event.repeat) console.log(event.jobId, event.entry.resultText);
    * ```
    *
-   * @see §5, §6 and "What is not known" of docs/protocol.md
+   * @see [§5](../../docs/protocol.md#5-authentication), [§6](../../docs/protocol.md#6-events) and
+   *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
    */
   receive(body: string | Uint8Array, options?: ReceiveOptions): Promise<CallbackEvent>;
 
@@ -108,7 +109,8 @@ export interface Callbacks {
    * });
    * ```
    *
-   * @see §4.5, §6 and "What is not known" of docs/protocol.md
+   * @see [§4.5](../../docs/protocol.md#45-job-status), [§6](../../docs/protocol.md#6-events) and
+   *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
    */
   handler(
     options: HandlerOptions & {
@@ -150,7 +152,8 @@ export interface Callbacks {
    * });
    * ```
    *
-   * @see §6 of docs/protocol.md; it does not show how late a callback may be, so assumptions.ts has a guess
+   * @see [§6](../../docs/protocol.md#6-events) of docs/protocol.md; it does not show how late a callback may be, so
+   *   assumptions.ts has a guess
    */
   handler(
     options: HandlerOptions & {
@@ -180,7 +183,7 @@ export interface Callbacks {
    * console.log(status.state);
    * ```
    *
-   * @see §4.5 and §6 of docs/protocol.md
+   * @see [§4.5](../../docs/protocol.md#45-job-status) and [§6](../../docs/protocol.md#6-events) of docs/protocol.md
    */
   confirm(event: CallbackEvent, options?: CallOptions): Promise<JobStatus>;
 }

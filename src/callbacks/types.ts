@@ -9,7 +9,7 @@ import type { HistoryEntry, JobRef } from '../jobs/types.js';
 /**
  * A result that the service posted. The signature covers the signed time and the partner, but not the result.
  *
- * @see §6 of docs/protocol.md
+ * @see [§6](../../docs/protocol.md#6-events) of docs/protocol.md
  */
 export interface CallbackEvent extends JobRef {
   /**
@@ -31,7 +31,7 @@ export interface CallbackEvent extends JobRef {
  * A result that the job's verified status confirms. Only the signed time is from the callback itself. `entry` and
  * `linkId` are from the verified history. `userId` and `jobId` are the ids with which the status was requested.
  *
- * @see §4.5 and §6 of docs/protocol.md
+ * @see [§4.5](../../docs/protocol.md#45-job-status) and [§6](../../docs/protocol.md#6-events) of docs/protocol.md
  */
 export interface ConfirmedEvent extends Omit<CallbackEvent, 'entry'> {
   /**
@@ -174,7 +174,8 @@ interface WorkerContext {
  * `begin` must be atomic for each key. Expired entries may be dropped. Each method has 10 seconds to settle. If `begin`
  * takes longer, the callback has to be redelivered, and if it then still returns `'new'`, `forget` is called.
  *
- * @see §5, §6 and "What is not known" of docs/protocol.md
+ * @see [§5](../../docs/protocol.md#5-authentication), [§6](../../docs/protocol.md#6-events) and
+ *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
  */
 export interface ReplayGuard {
   /**

@@ -108,7 +108,8 @@ export class HostedTimeoutError extends HostedError {
  * - `'redirect'`: it is a redirect. A redirect is not followed, because its target could use the signature;
  * - `'paging'`: it is not the expected page, for example because it repeats an earlier page.
  *
- * @see §4.4 and §5 of docs/protocol.md
+ * @see [§4.4](../../docs/protocol.md#44-list-links) and [§5](../../docs/protocol.md#5-authentication) of
+ *   docs/protocol.md
  */
 export class HostedResponseError extends HostedError {
   readonly code = 'response';
@@ -159,7 +160,7 @@ export class HostedResponseError extends HostedError {
  *   the same callback is still being handled. A tracker also gives this reason if callbacks have mentioned too many jobs
  *   that wait for their first poll.
  *
- * @see §5 of docs/protocol.md
+ * @see [§5](../../docs/protocol.md#5-authentication) of docs/protocol.md
  */
 export class HostedSignatureError extends HostedError {
   readonly code = 'signature';

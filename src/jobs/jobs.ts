@@ -36,7 +36,9 @@ export interface Jobs {
    * if (status.complete) console.log(status.success);
    * ```
    *
-   * @see docs/protocol.md: §4.5, §5, and the rows about flags and signature of job status in "What is not known"
+   * @see docs/protocol.md: [§4.5](../../docs/protocol.md#45-job-status), [§5](../../docs/protocol.md#5-authentication),
+   *   and the rows about flags and signature of job status in
+   *   [What is not known](../../docs/protocol.md#what-is-not-known)
    */
   status(query: JobQuery, options?: CallOptions): ApiPromise<JobStatus>;
 
@@ -59,7 +61,8 @@ export interface Jobs {
    * }
    * ```
    *
-   * @see §2.4, §3 and §7 of docs/protocol.md
+   * @see [§2.4](../../docs/protocol.md#24-job-status), [§3](../../docs/protocol.md#3-states) and
+   *   [§7](../../docs/protocol.md#7-errors) of docs/protocol.md
    */
   watch(job: JobRef, options?: WaitOptions): AsyncIterable<JobStatus>;
 
@@ -81,7 +84,8 @@ export interface Jobs {
    * console.log(success ? 'verified:' : 'not verified:', result?.resultText);
    * ```
    *
-   * @see §2.4, §3 and §7 of docs/protocol.md
+   * @see [§2.4](../../docs/protocol.md#24-job-status), [§3](../../docs/protocol.md#3-states) and
+   *   [§7](../../docs/protocol.md#7-errors) of docs/protocol.md
    */
   waitForCompletion(job: JobRef, options?: WaitOptions): Promise<CompletedJob>;
 
@@ -105,7 +109,8 @@ export interface Jobs {
    * }
    * ```
    *
-   * @see §2.4, §3 and §7 of docs/protocol.md
+   * @see [§2.4](../../docs/protocol.md#24-job-status), [§3](../../docs/protocol.md#3-states) and
+   *   [§7](../../docs/protocol.md#7-errors) of docs/protocol.md
    */
   waitForAll<J extends JobRef>(
     jobs: Iterable<J> | AsyncIterable<J>,

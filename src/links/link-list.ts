@@ -44,7 +44,8 @@ export interface ListOptions extends CallOptions {
  * for await (const link of client.links.list()) console.log(link.refId, link.state);
  * ```
  *
- * @see §2.3 and §4.4 of docs/protocol.md
+ * @see [§2.3](../../docs/protocol.md#23-place-in-the-list) and [§4.4](../../docs/protocol.md#44-list-links) of
+ *   docs/protocol.md
  */
 export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
   /**
@@ -61,7 +62,8 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
    * }
    * ```
    *
-   * @see §2.3 and §4.4 of docs/protocol.md
+   * @see [§2.3](../../docs/protocol.md#23-place-in-the-list) and [§4.4](../../docs/protocol.md#44-list-links) of
+   *   docs/protocol.md
    */
   pages(): AsyncIterable<LinkPage>;
   /**
@@ -77,7 +79,8 @@ export interface LinkList extends ApiPromise<LinkPage>, AsyncIterable<Link> {
    * const links = await client.links.list().toArray({ limit: 100 });
    * ```
    *
-   * @see §2.3 and §4.4 of docs/protocol.md
+   * @see [§2.3](../../docs/protocol.md#23-place-in-the-list) and [§4.4](../../docs/protocol.md#44-list-links) of
+   *   docs/protocol.md
    */
   toArray(options: {
     /** The largest number of links to collect; `Infinity` for all. */

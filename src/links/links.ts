@@ -44,7 +44,8 @@ export interface Links {
    * });
    * ```
    *
-   * @see docs/protocol.md: §4.1, and the row about operations that may run twice in "What is not known"
+   * @see docs/protocol.md: [§4.1](../../docs/protocol.md#41-create-a-link), and the row about operations that may run
+   *   twice in [What is not known](../../docs/protocol.md#what-is-not-known)
    */
   create<Method extends string = VerificationMethod>(
     link: NewLink<VerificationMethod | (string extends Method ? Method : never)>,
@@ -70,7 +71,7 @@ export interface Links {
    * await client.links.update(refId, { idTypes: [...link.idTypes, another] });
    * ```
    *
-   * @see §3 and §4.2 of docs/protocol.md
+   * @see [§3](../../docs/protocol.md#3-states) and [§4.2](../../docs/protocol.md#42-change-a-link) of docs/protocol.md
    */
   update(refId: string, changes: LinkChanges, options?: CallOptions): ApiPromise<UpdatedLink>;
 
@@ -90,7 +91,7 @@ export interface Links {
    * const { state, disabledAt } = await client.links.disable(refId);
    * ```
    *
-   * @see §3 and §4.2 of docs/protocol.md
+   * @see [§3](../../docs/protocol.md#3-states) and [§4.2](../../docs/protocol.md#42-change-a-link) of docs/protocol.md
    */
   disable(refId: string, options?: CallOptions): ApiPromise<UpdatedLink>;
 
@@ -111,7 +112,7 @@ export interface Links {
    * console.log(state, jobs.successful, 'of', jobs.total);
    * ```
    *
-   * @see §4.3 of docs/protocol.md
+   * @see [§4.3](../../docs/protocol.md#43-get-a-link) of docs/protocol.md
    */
   get(refId: string, options?: CallOptions): ApiPromise<Link>;
 
@@ -130,7 +131,9 @@ export interface Links {
    * for await (const link of client.links.list({ prefetch: 4 })) console.log(link.refId);
    * ```
    *
-   * @see docs/protocol.md: §2.3, §4.4, and the rows about the list marker and the first page in "What is not known"
+   * @see docs/protocol.md: [§2.3](../../docs/protocol.md#23-place-in-the-list),
+   *   [§4.4](../../docs/protocol.md#44-list-links), and the rows about the list marker and the first page in
+   *   [What is not known](../../docs/protocol.md#what-is-not-known)
    */
   list(options?: ListOptions): LinkList;
 
@@ -176,7 +179,8 @@ export interface Links {
    * }
    * ```
    *
-   * @see docs/protocol.md: §4.4, and the row about the order of links in "What is not known"
+   * @see docs/protocol.md: [§4.4](../../docs/protocol.md#44-list-links), and the row about the order of links in
+   *   [What is not known](../../docs/protocol.md#what-is-not-known)
    */
   find(
     query: {

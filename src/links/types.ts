@@ -224,7 +224,9 @@ export interface LinkPage {
    * console.log(page.links.length, next?.links.length ?? 0);
    * ```
    *
-   * @see docs/protocol.md: §2.3, §4.4, and the row about the first page in "What is not known"
+   * @see docs/protocol.md: [§2.3](../../docs/protocol.md#23-place-in-the-list),
+   *   [§4.4](../../docs/protocol.md#44-list-links), and the row about the first page in
+   *   [What is not known](../../docs/protocol.md#what-is-not-known)
    */
   nextPage(options?: CallOptions): Promise<LinkPage | null>;
 }

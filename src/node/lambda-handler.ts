@@ -25,7 +25,7 @@ import { assertHandler, createBrokenBody, createRequest, type GivenRequest } fro
  * export const handler = lambdaHandler(client.callbacks.handler({ onEvent: (event) => console.log(event.id) }));
  * ```
  *
- * @see §6 of docs/protocol.md
+ * @see [§6](../../docs/protocol.md#6-events) of docs/protocol.md
  */
 export function lambdaHandler(handle: (request: Request) => Promise<Response>): (event: object) => Promise<{
   /** The HTTP status. */

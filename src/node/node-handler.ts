@@ -96,7 +96,7 @@ export interface NodeResponse {
  * app.post('/callbacks', receive);
  * ```
  *
- * @see §6 of docs/protocol.md
+ * @see [§6](../../docs/protocol.md#6-events) of docs/protocol.md
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,

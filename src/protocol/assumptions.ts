@@ -14,7 +14,7 @@ import type { OperationName } from './routes.js';
  * Corrections to the assumptions that this package makes about the service. The protocol does not confirm these
  * assumptions. In docs/protocol.md, "What is not known" explains the defaults.
  *
- * @see §§2 to 5 of docs/protocol.md
+ * @see [§§2 to 5](../../docs/protocol.md#2-resources) of docs/protocol.md
  */
 export interface WireOptions {
   /**

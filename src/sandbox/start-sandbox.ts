@@ -37,7 +37,7 @@ import type { Sandbox, SandboxOptions } from './types.js';
  * await sandbox.stop();
  * ```
  *
- * @see §§2 to 7 of docs/protocol.md
+ * @see [§§2 to 7](../../docs/protocol.md#2-resources) of docs/protocol.md
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = checkSandboxOptions(options);

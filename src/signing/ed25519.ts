@@ -51,7 +51,8 @@ export interface Ed25519Options {
  * });
  * ```
  *
- * @see §5 and "What is not known" of docs/protocol.md
+ * @see [§5](../../docs/protocol.md#5-authentication) and [What is not known](../../docs/protocol.md#what-is-not-known)
+ *   of docs/protocol.md
  */
 export function ed25519(options: Ed25519Options): Signer {
   const { secretKey, publicKeys, context } = readKeys(options);

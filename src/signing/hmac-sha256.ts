@@ -44,7 +44,8 @@ export interface HmacSha256Options {
  * const signer = hmacSha256({ apiKey: [newKey, oldKey] });
  * ```
  *
- * @see §5 and "What is not known" of docs/protocol.md
+ * @see [§5](../../docs/protocol.md#5-authentication) and [What is not known](../../docs/protocol.md#what-is-not-known)
+ *   of docs/protocol.md
  */
 export function hmacSha256(options: HmacSha256Options): Signer {
   const given = tryCopyProperties(Object(options), ['apiKey', 'context']) ?? {};

@@ -31,7 +31,8 @@ export interface SignatureInput {
  * };
  * ```
  *
- * @see §5 and "What is not known" of docs/protocol.md
+ * @see [§5](../../docs/protocol.md#5-authentication) and [What is not known](../../docs/protocol.md#what-is-not-known)
+ *   of docs/protocol.md
  */
 export interface Signer {
   /** The name of the scheme, for logs and people. */

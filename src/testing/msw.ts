@@ -24,7 +24,7 @@ import type { MockService } from './types.js';
  * server.listen({ onUnhandledFrame: 'error' });
  * ```
  *
- * @see §§2 to 7 of docs/protocol.md
+ * @see [§§2 to 7](../../docs/protocol.md#2-resources) of docs/protocol.md
  */
 export function mswHandlers(service: MockService): HttpHandler[] {
   return environments.map((name) => http.all(`${service[name].baseUrl}/*`, ({ request }) => respond(service, request)));

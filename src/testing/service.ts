@@ -37,7 +37,8 @@ import type { MockClientOptions, MockEnvironment, MockService, MockServiceOption
  * console.log((await client.jobs.status(job)).state); // succeeded
  * ```
  *
- * @see §§2 to 7 and "What is not known" of docs/protocol.md
+ * @see [§§2 to 7](../../docs/protocol.md#2-resources) and
+ *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
  */
 export function createMockService(
   options?: MockServiceOptions & {
@@ -53,7 +54,8 @@ export function createMockService(
  * @returns The service, without links and jobs.
  * @throws {RangeError} when an option is out of its range, a URL is not absolute http(s), or `apiKeys` is given.
  *
- * @see §§2 to 7 and "What is not known" of docs/protocol.md
+ * @see [§§2 to 7](../../docs/protocol.md#2-resources) and
+ *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
  */
 export function createMockService(
   options: MockServiceOptions & {
@@ -84,7 +86,8 @@ export function createMockService(
  *   `apiKey`.
  * @throws {RangeError} when an option is out of its range, a URL is not absolute http(s), or a key is blank.
  *
- * @see §§2 to 7 and "What is not known" of docs/protocol.md
+ * @see [§§2 to 7](../../docs/protocol.md#2-resources) and
+ *   [What is not known](../../docs/protocol.md#what-is-not-known) of docs/protocol.md
  */
 export function createMockService(options?: MockServiceOptions): MockService;
 export function createMockService(options: MockServiceOptions = {}): Omit<MockService, 'sandbox' | 'production'> {

@@ -89,7 +89,7 @@ export interface MockClientOptions<Name extends Environment = Environment> {
  *
  * @typeParam Options - The options of its clients.
  *
- * @see §§2 to 7 of docs/protocol.md
+ * @see [§§2 to 7](../../docs/protocol.md#2-resources) of docs/protocol.md
  */
 export interface MockEnvironment<Options = MockClientOptions> {
   /**

@@ -87,7 +87,7 @@ export interface Tracker<C extends Json = Json> {
    * @throws {HostedStorageError} when the callback could not be stored. Respond with 503, so that the callback is
    *   redelivered.
    *
-   * @see §6 of docs/protocol.md
+   * @see [§6](../../docs/protocol.md#6-events) of docs/protocol.md
    */
   receive(
     body: string | Uint8Array,
@@ -106,7 +106,7 @@ export interface Tracker<C extends Json = Json> {
    * @returns A function that takes a request and resolves with a response. It never rejects. For Express, Fastify and
    *   `node:http`, wrap it in `nodeHandler()` of `hosted-client/node`.
    *
-   * @see §6 of docs/protocol.md
+   * @see [§6](../../docs/protocol.md#6-events) of docs/protocol.md
    */
   handler(options?: {
     /** The largest accepted body, in bytes. Default 8 MiB. */

@@ -1,6 +1,8 @@
 // What the public surface says of itself: every symbol of the entries has a doc comment, every member of it
 // too, in the order a reader expects, and the examples in these comments compile.
 
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
@@ -137,6 +139,7 @@ const order = ['typeParam', 'param', 'returns', 'throws', 'example', 'see'];
 /** Tags that are not as the others are: in another order, an error without its class, an example without a title. */
 function tagProblems(node: ts.Node): readonly string[] {
   const tags = ts.getJSDocTags(node).filter(({ tagName }) => tagName.text !== 'inline');
+  const source = node.getSourceFile().fileName;
   const places = tags.map(({ tagName }) => order.indexOf(tagName.text));
   const isOrdered = places.every((place, index) => place >= (index === 0 ? 0 : (places[index - 1] ?? 0)));
   return [
@@ -149,7 +152,28 @@ function tagProblems(node: ts.Node): readonly string[] {
       .filter(({ tagName }) => tagName.text === 'example')
       .filter((tag) => !/^[A-Z]/.test(ts.getTextOfJSDocComment(tag.comment) ?? ''))
       .map(() => 'has an example without a title'),
+    ...tags
+      .filter(({ tagName }) => tagName.text === 'see')
+      .filter((tag) => !leadsToHeadings(tag.getText(), dirname(source)))
+      .map(() => 'has a @see without links to headings that exist'),
   ];
+}
+
+function leadsToHeadings(text: string, folder: string): boolean {
+  const links = [...text.matchAll(/\]\(([^)#]+)#([^)]+)\)/g)];
+  return links.length > 0 && links.every(([, path = '', id = '']) => headingIds(join(folder, path)).includes(id));
+}
+
+/** The ids that a web page of a document gives to its headings. */
+function headingIds(path: string): readonly string[] {
+  if (!existsSync(path)) return [];
+  const headings = readFileSync(path, 'utf8').matchAll(/^#+ (.+)$/gm);
+  return [...headings].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  );
 }
 
 function isMember(node: ts.Node): node is Member {
@@ -291,6 +315,24 @@ describe('doc comments', { timeout: 60_000 }, () => {
         /** One of two. */
         pick(): void;
         pick(): void;
+        /**
+         * Leads nowhere.
+         *
+         * @see §6 of docs/protocol.md
+         */
+        lost: string;
+        /**
+         * Leads to no heading.
+         *
+         * @see [§6](../docs/protocol.md#6-callbacks) of docs/protocol.md
+         */
+        wrong: string;
+        /**
+         * Leads somewhere.
+         *
+         * @see [§6](../docs/protocol.md#6-events) of docs/protocol.md
+         */
+        led: string;
         /** One of several. */
         shape: { nested: string };
         /** @internal */
@@ -314,8 +356,10 @@ describe('doc comments', { timeout: 60_000 }, () => {
     expect([...found.problems].sort()).toEqual([
       'Planted.act has no @param for "how"',
       'Planted.act has no @returns',
+      'Planted.lost has a @see without links to headings that exist',
       'Planted.pick has no doc comment',
       'Planted.shape.nested has no doc comment',
+      'Planted.wrong has a @see without links to headings that exist',
       'Reached has no doc comment',
       'Reached.member has no doc comment',
       'bare has no doc comment',
