@@ -326,16 +326,16 @@ test('links.find() reads every page of a short list, also after a link was remov
 });
 
 test.each([
-  ['oldest first', 14, [1, 43, ...up(2, 42)], 43],
-  ['newest first', 14, [...down(43, 41), ...down(39, 1), 40, 0.5], 40],
+  ['oldest first', 14, [1, 43, ...up(2, 42)], 43, 'ref-430'],
+  ['newest first', 14, [...down(43, 41), ...down(39, 1), 40, 0.5], 40, 'ref-400'],
 ])(
   'links.find() leaves out no page of a list %s without three pages at uneven distances',
-  async (_, maxPages, minutes, wanted) => {
+  async (_, maxPages, minutes, wanted, ref) => {
     const { client, asked } = serve((page = 1) => pageOf(listed(minutes, wanted), page, { size: 1 }));
 
     const finding = client.links.find({ name: 'wanted', createdAfter: at(38) }, { maxPages });
 
-    expect(await finding.then(refOf, ({ reason }) => reason)).toMatch(/^(?:ref-\d+|paging)$/);
+    expect([ref, 'paging']).toContain(await finding.then(refOf, ({ reason }) => reason));
     expect(asked.length).toBeLessThanOrEqual(maxPages);
   },
 );

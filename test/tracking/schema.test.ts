@@ -46,7 +46,7 @@ onEachDatabase((database) => {
   });
 
   if (database.name === 'PostgreSQL')
-    test('a process that starts waits for no open transaction, and nobody waits for it', async () => {
+    test('a process starts while a transaction is open, and can track jobs at once', async () => {
       const world = createWorld(database);
       await world.open();
       const connection = await world.pool.connect();
