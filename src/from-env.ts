@@ -10,7 +10,7 @@ import type { Issue } from './errors/hosted-error.js';
 import { type Environment, environments, type HostedClientOptions } from './options.js';
 import { consoleLoggers, oneOfLogLevels } from './runtime/console-log.js';
 import { readProperty } from './runtime/untrusted-objects.js';
-import { oneOfEnvironments } from './settings.js';
+import { exampleUrl, oneOfEnvironments } from './settings.js';
 import { ed25519 } from './signing/ed25519.js';
 import { check, inputObject } from './validation/check.js';
 import { flag } from './validation/input.js';
@@ -59,6 +59,7 @@ export function readEnvironment(
       return undefined;
     }
   };
+  const level = read('HOSTED_LOG') || 'warn';
   const options: Options = {
     ...noOptions,
     partnerId: read('HOSTED_PARTNER_ID'),
@@ -66,10 +67,10 @@ export function readEnvironment(
     baseUrls: urlsOf(read, baseUrlVariable),
     jobStatusBaseUrls: urlsOf(read, jobStatusBaseUrlVariable),
     ...(given.apiKey === undefined && given.signer === undefined ? keyOf(read) : {}),
-    logger: loggerOf(read('HOSTED_LOG') || 'warn'),
+    logger: loggerOf(level),
     ...given,
   };
-  const issues = unreadable.length > 0 ? unreadable : findMissing(options);
+  const issues = unreadable.length > 0 ? unreadable : findMissing(options, level);
   if (issues.length > 0) throw new HostedConfigError(issues, { task: 'create HostedClient' });
   return options as unknown as HostedClientOptions;
 }
@@ -106,7 +107,10 @@ function urlsOf(read: Read, variableOf: (environment: Environment) => string): P
 }
 
 // `settings.ts` checks these options again. They are also checked here, so that messages name the variables.
-function findMissing({ partnerId, apiKey, signer, environment, baseUrls, logger }: Options): readonly Issue[] {
+function findMissing(
+  { partnerId, apiKey, signer, environment, baseUrls, logger }: Options,
+  level: unknown,
+): readonly Issue[] {
   const issues: Issue[] = [];
   if (!partnerId) issues.push({ path: 'HOSTED_PARTNER_ID', message: 'must be set' });
   if (!apiKey && !signer) {
@@ -115,12 +119,21 @@ function findMissing({ partnerId, apiKey, signer, environment, baseUrls, logger 
   }
   const name = environments.find((known) => known === environment);
   if (name === undefined) {
-    issues.push({ path: 'HOSTED_ENVIRONMENT', message: `must be ${oneOfEnvironments}` });
+    const message = `must be ${oneOfEnvironments}${describeGiven(environment, apiKey)}`;
+    issues.push({ path: 'HOSTED_ENVIRONMENT', message });
   } else if (!readProperty(Object(baseUrls), name)) {
-    issues.push({ path: baseUrlVariable(name), message: 'must be set' });
+    issues.push({ path: baseUrlVariable(name), message: `must be set, such as ${exampleUrl(name)}` });
   }
-  if (!logger) issues.push({ path: 'HOSTED_LOG', message: `must be ${oneOfLogLevels}` });
+  if (!logger) {
+    issues.push({ path: 'HOSTED_LOG', message: `must be ${oneOfLogLevels}${describeGiven(level, apiKey)}` });
+  }
   return issues;
+}
+
+// A longer value may be a key that was put into the wrong variable.
+function describeGiven(value: unknown, apiKey: unknown): string {
+  const isShown = typeof value === 'string' && value.length <= 16 && value !== apiKey;
+  return isShown ? `, got ${JSON.stringify(value)}` : '';
 }
 
 function baseUrlVariable(environment: Environment): string {

@@ -128,12 +128,17 @@ const baseUrl = z.pipe(
 /** `"sandbox" or "production"` */
 export const oneOfEnvironments = environments.map((name) => `"${name}"`).join(' or ');
 
+/** A URL to show in messages. */
+export function exampleUrl(environment: Environment): string {
+  return `https://${environment}.example.com`;
+}
+
 const baseUrlMap = inputObject(
   Object.fromEntries(environments.map((name) => [name, z.optional(baseUrl)])) as Record<
     Environment,
     z.ZodMiniOptional<typeof baseUrl>
   >,
-  'must be an object with environment names as keys and URLs as values',
+  `must be an object with the URL of each environment, such as { sandbox: "${exampleUrl('sandbox')}" }`,
 );
 
 const timestampFormat = choice(['iso', 'epoch-ms', 'epoch-s'], 'must be "iso", "epoch-ms" or "epoch-s"');
@@ -209,7 +214,8 @@ function findConflicts({
   }
   const name = environments.find((known) => known === environment);
   if (name && isRecord(baseUrls) && readProperty(baseUrls, name) === undefined) {
-    issues.push({ path: `baseUrls.${name}`, message: 'must be set: this client needs the URL of its environment' });
+    const message = `must be set: this client needs the URL of its environment, such as "${exampleUrl(name)}"`;
+    issues.push({ path: `baseUrls.${name}`, message });
   }
   return issues;
 }

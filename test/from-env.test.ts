@@ -111,6 +111,19 @@ describe('env', () => {
     }
   });
 
+  test.each([
+    ['HOSTED_ENVIRONMENT', 'prod', 'must be "sandbox" or "production", got "prod"'],
+    ['HOSTED_ENVIRONMENT', 'production\r', 'must be "sandbox" or "production", got "production\\r"'],
+    ['HOSTED_ENVIRONMENT', 'planted-key-in-the-wrong-variable', 'must be "sandbox" or "production"'],
+    ['HOSTED_ENVIRONMENT', variables.HOSTED_API_KEY, 'must be "sandbox" or "production"'],
+    ['HOSTED_LOG', 'loud', 'must be "debug" or "info" or "warn" or "off", got "loud"'],
+    ['HOSTED_SANDBOX_BASE_URL', '', 'must be set, such as https://sandbox.example.com'],
+  ])('a bad %s is shown, if it can be no secret: %j', (path, value, message) => {
+    const error = thrownBy(() => HostedClient.fromEnv({}, { env: { ...variables, [path]: value } }));
+
+    expect(error).toMatchObject({ issues: [{ path, message }] });
+  });
+
   test('gives job status a URL of its own', async () => {
     const urls: string[] = [];
     const fetch = async (url: string) => {

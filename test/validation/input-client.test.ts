@@ -106,6 +106,16 @@ const good: HostedClientOptions = {
   baseUrls: { sandbox: 'https://sandbox.hosted.test' },
 };
 
+test.each([
+  ['baseUrls', { baseUrls: undefined }, 'such as { sandbox: "https://sandbox.example.com" }'],
+  ['baseUrls', { baseUrls: 'https://hosted.test' }, 'such as { sandbox: "https://sandbox.example.com" }'],
+  ['baseUrls.production', { environment: 'production' }, 'such as "https://production.example.com"'],
+])('a client without its URL is shown an example: %s of %j', (path, options, example) => {
+  const { issues } = configErrorOf(() => new HostedClient({ ...good, ...options } as HostedClientOptions));
+
+  expect(issues).toEqual([{ path, message: expect.stringContaining(example) }]);
+});
+
 const badClients: readonly [string, object, readonly string[]][] = [
   ['a partner id as a number', { partnerId: 85 }, ['partnerId']],
   ['an empty partner id', { partnerId: '' }, ['partnerId']],
@@ -417,8 +427,8 @@ test.each<[string, Partial<typeof variables>, readonly string[]]>([
     ['HOSTED_API_KEY', 'HOSTED_PARTNER_ID', 'HOSTED_SANDBOX_BASE_URL'],
   ],
   ['half a pair of keys', { HOSTED_API_KEY: '', HOSTED_SECRET_KEY: 'planted' }, ['HOSTED_API_KEY']],
-  ['an unknown environment', { HOSTED_ENVIRONMENT: 'planted' }, ['HOSTED_ENVIRONMENT']],
-  ['an unknown level of logging', { HOSTED_LOG: 'planted' }, ['HOSTED_LOG']],
+  ['an unknown environment', { HOSTED_ENVIRONMENT: 'planted-as-a-key-is' }, ['HOSTED_ENVIRONMENT']],
+  ['an unknown level of logging', { HOSTED_LOG: 'planted-as-a-key-is' }, ['HOSTED_LOG']],
   [
     'no production address',
     { HOSTED_ENVIRONMENT: 'production', HOSTED_PRODUCTION_BASE_URL: '' },
