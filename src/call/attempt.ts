@@ -188,6 +188,11 @@ export function factsOf(attempt: Attempt, outcome: Outcome): ErrorFacts {
   return { operation: operation.name, outcome, attempts: attempt.number, retryable };
 }
 
+/** The origin of the URL that a call sends its requests to. The path is left out, because it may be secret. */
+export function originOf({ operation, shared }: Pick<RunningCall, 'operation' | 'shared'>): string {
+  return new URL(shared.settings.baseUrls[operation.route.host]).origin;
+}
+
 /** Whether an earlier attempt may have had an effect. */
 export function mayHaveActedBefore({ history }: Pick<Attempt, 'history'>): boolean {
   return history.some(({ mayHaveActed }) => mayHaveActed);

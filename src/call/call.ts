@@ -21,6 +21,7 @@ import {
   type Attempt,
   type CallMessage,
   factsOf,
+  originOf,
   outcomeWithoutResponse,
   type PartOf,
   type RunningCall,
@@ -99,7 +100,7 @@ function run<Input, Output>(
   const id = shared.telemetry.calls;
   return trace(
     'call',
-    () => describeCall(id, operation, shared.settings),
+    () => describeCall(id, { operation, shared }),
     (message: CallMessage | null) => {
       let call: RunningCall<Input, Output>;
       try {
@@ -113,17 +114,14 @@ function run<Input, Output>(
 }
 
 /** Describes a call for its trace, before its input is read. */
-function describeCall(
-  callId: number,
-  { name, route }: Pick<RunningCall['operation'], 'name' | 'route'>,
-  { baseUrls, wire }: Settings,
-): CallMessage {
+function describeCall(callId: number, call: Pick<RunningCall, 'operation' | 'shared'>): CallMessage {
+  const { name, route } = call.operation;
+  const { wire } = call.shared.settings;
   return {
     callId,
     operation: name,
     method: route.method,
-    // The path of the base URL is left out, because it may be secret.
-    origin: new URL(baseUrls[route.host]).origin,
+    origin: originOf(call),
     route: route.path.replace('{brand}', wire.brand).replace('{list}', wire.listMarker),
     status: null,
     attempts: 0,

@@ -25,7 +25,7 @@ import {
 } from '../protocol/assumptions.js';
 import { parseHttpDate } from '../protocol/date-time.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
-import { type Attempt, mayHaveActedBefore } from './attempt.js';
+import { type Attempt, mayHaveActedBefore, originOf } from './attempt.js';
 import { explainRejection } from './explanations.js';
 import type { TransportResponse } from './transport.js';
 
@@ -82,7 +82,10 @@ export function createServiceError(
       const others = otherEnvironments.map((name) => `, not of ${name}`).join('');
       const keys = `check that partner id and key are those of the ${environment} environment${others}`;
       const tookMs = shared.settings.clock.elapsed() - attempt.startedAt;
-      const hints = explainRejection({ headers, now: receivedAt, tookMs }, shared.settings);
+      const hints = explainRejection(
+        { headers, now: receivedAt, tookMs, origin: originOf(attempt.call) },
+        shared.settings,
+      );
       const why = [`the service does not accept the signature (${said})`, keys, ...hints].join('; ');
       return new HostedAuthenticationError(why, error, facts);
     }
@@ -91,8 +94,8 @@ export function createServiceError(
       const why =
         operation.name === 'links.list'
           ? `${knows} list of links at this URL: check "baseUrls" and "wire"; a link may exist all the same`
-          : `${knows} such link or job`;
-      const message = isWebPage(headers) && serviceCode === null ? webPage : why;
+          : `${knows} such ${operation.name === 'jobs.status' ? 'job' : 'link'}`;
+      const message = isWebPage(headers) && serviceCode === null ? describeWebPage(attempt) : why;
       return new HostedNotFoundError(`${message} (${said})`, error, facts);
     }
     case 'timeout':
@@ -109,7 +112,9 @@ export function createServiceError(
 }
 
 /** The message if a web page was received in place of a response of the service. */
-export const webPage = 'it is a web page: check that "baseUrls" has the URL of the service';
+export function describeWebPage({ call }: Attempt): string {
+  return `it is a web page from ${originOf(call)}: check that "baseUrls" has the URL of the service`;
+}
 
 /** Whether a response is a web page. A gateway or another server may send a web page. */
 export function isWebPage(headers: Headers): boolean {

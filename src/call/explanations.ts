@@ -17,14 +17,19 @@ export const adviceToDiagnose = '"npx hosted-client doctor" checks the rest of t
  */
 const unsuspiciousMs = 5_000;
 
+/** A response that rejects a signature: when it arrived, how long it took, and where it is from. */
+interface Rejection {
+  readonly headers: Headers;
+  readonly now: number;
+  readonly tookMs: number;
+  readonly origin: string;
+}
+
 /**
  * Lists possible reasons why the service does not accept a signature, each with what to do. The response arrived at
  * `now`, after `tookMs`.
  */
-export function explainRejection(
-  { headers, now, tookMs }: { readonly headers: Headers; readonly now: number; readonly tookMs: number },
-  settings: Settings,
-): readonly string[] {
+export function explainRejection({ headers, now, tookMs, origin }: Rejection, settings: Settings): readonly string[] {
   const { partnerId, signer } = settings;
   const hints: string[] = [];
   if (hasBlanks(signer)) hints.push('the key contains a blank: copy it again');
@@ -35,7 +40,9 @@ export function explainRejection(
   const skew = describeSkew(headers, now, unsuspiciousMs + tookMs);
   if (skew !== null) hints.push(`${skew}: set the clock (NTP)`);
   if (/^text\/html\b/i.test(headers.get('content-type') ?? '')) {
-    hints.push('the response is a web page: a proxy or gateway may have sent it in place of the service');
+    hints.push(
+      `the response is a web page from ${origin}: a proxy or gateway may have sent it in place of the service`,
+    );
   }
   return [...hints, adviceToDiagnose];
 }

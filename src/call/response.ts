@@ -15,7 +15,7 @@ import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import type { CallResult, ResponseInfo } from './api-promise.js';
 import type { Attempt, RunningCall, SharedState } from './attempt.js';
 import { describeLength, describeOffset, describeSkew } from './clock-skew.js';
-import { createServiceError, isWebPage, type Received, requestIdIn, webPage } from './error-from-response.js';
+import { createServiceError, describeWebPage, isWebPage, type Received, requestIdIn } from './error-from-response.js';
 import { findSentFor, wasSent } from './sign-request.js';
 import type { TransportResponse } from './transport.js';
 
@@ -86,7 +86,7 @@ function errorsOf({ response, attempt, requestId }: Received): ReadingErrors {
   });
   return {
     createUnusable(reason, issues = []) {
-      const why = reason === 'malformed' && isWebPage(response.headers) ? webPage : undefined;
+      const why = reason === 'malformed' && isWebPage(response.headers) ? describeWebPage(attempt) : undefined;
       return new HostedResponseError(reason, issues, facts(), response, why);
     },
     createUntrusted(reason) {

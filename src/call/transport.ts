@@ -13,7 +13,7 @@ import { lazyModule } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import { shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
-import { type Attempt, factsOf, outcomeWithoutResponse, type RunningCall } from './attempt.js';
+import { type Attempt, factsOf, originOf, outcomeWithoutResponse, type RunningCall } from './attempt.js';
 import { type ConnectionFailure, describeConnectionFailure, explainFailure } from './connection-failure.js';
 import type { Encoded } from './operation.js';
 import type { RequestSignature } from './sign-request.js';
@@ -50,8 +50,7 @@ export async function send(
   attempt: Attempt,
   signal: AbortSignal,
 ): Promise<TransportResponse> {
-  const { operation, shared } = attempt.call;
-  const { settings } = shared;
+  const { settings } = attempt.call.shared;
   const ky = loadKy.value ?? (await loadKy().catch(() => null));
   signal.throwIfAborted();
   if (ky === null) throw createConnectionError(attempt, notLoaded, 'the code that sends requests could not be loaded');
@@ -64,9 +63,8 @@ export async function send(
     if (signal.aborted) throw signal.reason;
     // The request could not be written, so no connection failed.
     if (attempt.progress === 'not sent') throw error;
-    const { origin } = new URL(settings.baseUrls[operation.route.host]);
     const failure = describeConnectionFailure(error, settings.fetch === platformFetch);
-    throw createConnectionError(attempt, failure, explainFailure(failure, origin, settings));
+    throw createConnectionError(attempt, failure, explainFailure(failure, originOf(attempt.call), settings));
   }
   attempt.progress = 'answered';
   // The clock is read here, because an error of the caller's clock is not an error of the connection.

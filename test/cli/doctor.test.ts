@@ -138,7 +138,8 @@ test.each([
     });
 
     expect(code).toBe(1);
-    const at = (name: string) => `it is a web page: check that ${name} has the URL of the service (status 404)`;
+    const page = `it is a web page from ${sandbox.origin}`;
+    const at = (name: string) => `${page}: check that ${name} has the URL of the service (status 404)`;
     expect(report.findings).toEqual(
       expect.arrayContaining([
         { check: 'call', state: 'wrong', message: expect.stringContaining(at(call)) },

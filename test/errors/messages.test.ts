@@ -38,8 +38,8 @@ const refusals: readonly [string, Reply, string][] = [
   ['the service rejected the request (status 200)', json(200, { error: 'Peter' }), ''],
   [checkKeys('status 401'), json(401), ''],
   [checkKeys('status 400, code 2205'), json(400, { code: 2205 }), ''],
-  ['the sandbox environment knows no such link or job (status 404)', json(404), ''],
-  ['the sandbox environment knows no such link or job (status 200, code 2304)', json(200, { code: '2304' }), ''],
+  ['the sandbox environment knows no such link (status 404)', json(404), ''],
+  ['the sandbox environment knows no such link (status 200, code 2304)', json(200, { code: '2304' }), ''],
   ['the service has received too many requests (status 429)', json(429), ''],
   [
     'the service blocks this ID number, and waiting does not change that (status 429, code 2222)',
@@ -56,6 +56,26 @@ test.each(refusals)('a refusal says: %s', async (why, reply, ofCreate) => {
 
   await expect(get.call(client)).rejects.toHaveProperty('message', `Cannot get a link: ${why}`);
   await expect(create.call(client)).rejects.toHaveProperty('message', `Cannot create a link: ${why}${ofCreate}`);
+});
+
+test('a job that is not found is called a job', async () => {
+  const { client } = clientOf(json(400, { code: '2304' }), once);
+
+  await expect(status.call(client)).rejects.toMatchObject({
+    code: 'not_found',
+    message: 'Cannot get the status of a job: the sandbox environment knows no such job (status 400, code 2304)',
+  });
+});
+
+test.each([200, 401, 404])('a web page with status %d is told with the origin that was asked', async (status) => {
+  const page = new Response('<html>', { status, headers: { 'content-type': 'text/html' } });
+  const baseUrls = { sandbox: 'https://gateway.hosted.test:8443/planted/path' };
+  const { client } = clientOf(page, { ...once, baseUrls });
+
+  const { message } = (await rejection(get.call(client))) as HostedError;
+
+  expect(message).toMatch(/web page[^:]* https:\/\/gateway\.hosted\.test:8443\b/);
+  expect(message).not.toContain('planted');
 });
 
 test('a list that is not found says nothing about a link', async () => {
