@@ -188,7 +188,9 @@ function checkInput<Input>(
   wire: Wire,
 ): Pick<RunningCall<Input>, 'input' | 'encoded' | 'options'> {
   const input = check(operation.request, given.input);
-  const options = given.options === undefined ? noOptions : checkCallOptions(given.options, given.part);
+  // If a caller gives ids one by one, the second one is in the place of the options.
+  const hasOptions = given.options !== undefined && typeof given.input !== 'string';
+  const options = hasOptions ? checkCallOptions(given.options, given.part) : noOptions;
   const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
   if (input.data === undefined || options.data === undefined) {
     throw fail([...input.issues, ...nameOptions(options.issues)]);

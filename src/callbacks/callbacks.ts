@@ -236,9 +236,9 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
       }
     },
     confirm(event, options) {
-      // The input check rejects null.
+      // The input check rejects null, and an id in the place of the event.
       const ids = readIds(event);
-      return call(jobStatus, ids && { ...ids, history: true }, options);
+      return call(jobStatus, typeof event === 'string' ? event : ids && { ...ids, history: true }, options);
     },
   };
 }

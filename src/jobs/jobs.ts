@@ -131,14 +131,17 @@ export function createJobs(start: Start): Jobs {
 
   return {
     status: (query, options) => call(jobStatus, query, options),
+    // A job that is a string is an id. A call rejects it before the options are read: the second id is in their place.
     watch(job, options) {
       // The ids are copied now, because the caller may change the object before the iteration begins.
       const ids = copyIds(job);
       return createAbortableIterable(async function* (stop) {
+        if (typeof job === 'string') await call(jobStatus, job);
         yield* watchJob(ids, { client: start(), plan: readWaitOptions(options), stop });
       });
     },
     async waitForCompletion(job, options) {
+      if (typeof job === 'string') await call(jobStatus, job);
       const plan = readWaitOptions(options);
       const statuses = watchJob(copyIds(job), { client: start(), plan, stop: undefined });
       for await (const seen of statuses) if (seen.complete) return seen;
@@ -146,8 +149,8 @@ export function createJobs(start: Start): Jobs {
     },
     waitForAll: (jobs, options) =>
       createAbortableIterable(async function* (stop) {
-        const plan = readWaitOptions(options);
         assertIterable(jobs);
+        const plan = readWaitOptions(options);
         yield* waitForEach(jobs, { client: start(), plan, stop });
       }),
   };
@@ -155,6 +158,10 @@ export function createJobs(start: Start): Jobs {
 
 function assertIterable(jobs: unknown): void {
   if (typeof jobs === 'object' && jobs !== null && (Symbol.iterator in jobs || Symbol.asyncIterator in jobs)) return;
-  const issues = [{ path: 'jobs', message: 'must be an iterable of jobs' }];
+  const message =
+    typeof jobs === 'string'
+      ? 'must be an iterable of objects with "userId" and "jobId", not the ids one by one'
+      : 'must be an iterable of jobs';
+  const issues = [{ path: 'jobs', message }];
   throw new HostedValidationError(issues, { operation: 'jobs.status' });
 }

@@ -22,7 +22,10 @@ const jobQuery = looseInputObject(
     imageLinks: z.optional(flag),
     history: z.optional(flag),
   },
-  'must be an object with "userId" and "jobId"',
+  ({ input }) =>
+    typeof input === 'string'
+      ? 'must be one object with "userId" and "jobId", not the ids one by one'
+      : 'must be an object with "userId" and "jobId"',
 );
 
 /** §4.5 */

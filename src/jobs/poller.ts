@@ -98,7 +98,8 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
     const endsWait = leftMs <= pollLimitMs;
     const totalTimeoutMs = endsWait ? leftMs : plan.call.totalTimeoutMs;
     const options = { ...plan.call, totalTimeoutMs, signal } as CallOptions;
-    const query = { ...idsOf(wait), ...plan.flags };
+    // The call rejects an id in the place of a job.
+    const query = typeof wait.job === 'string' ? wait.job : { ...idsOf(wait), ...plan.flags };
     wait.sent ??= createSentSignatures(settings.maxResponseAgeMs);
     let at: number;
     let step: Step;

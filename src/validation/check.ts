@@ -54,8 +54,11 @@ export function inputObject<Shape extends z.core.$ZodShape>(shape: Shape, messag
 }
 
 /** Like {@link inputObject}, but the object may have other properties. They are not read. */
-export function looseInputObject<Shape extends z.core.$ZodShape>(shape: Shape, message = 'must be an object') {
-  return checkCopy(shape, z.object(shape, message));
+export function looseInputObject<Shape extends z.core.$ZodShape>(
+  shape: Shape,
+  error: (issue: { readonly input?: unknown }) => string = () => 'must be an object',
+) {
+  return checkCopy(shape, z.object(shape, { error }));
 }
 
 function checkCopy<Shape extends z.core.$ZodShape>(shape: Shape, object: z.ZodMiniType) {

@@ -1,6 +1,6 @@
 /** The options of a wait: what is said of those that are wrong, and what of them reaches each poll. */
 
-import { HostedValidationError } from 'hosted-client';
+import { type HostedClient, HostedValidationError } from 'hosted-client';
 import { expect, onTestFinished, test } from 'vitest';
 import { clientOf, rejection, signed } from '../support/fake-fetch.js';
 import { passed, pending, serviceOf } from './job-service.js';
@@ -28,7 +28,7 @@ test.each([
   expect(sent).toEqual([]);
 });
 
-test.each([undefined, null, 5, 'job-1', { userId: 'user-1', jobId: 'job-1' }])(
+test.each([undefined, null, 5, { userId: 'user-1', jobId: 'job-1' }])(
   'waitForAll() of %j, which is no iterable, says so',
   async (jobs) => {
     const { client, sent } = clientOf({});
@@ -48,6 +48,42 @@ test.each([undefined, null, 5, 'job-1', { userId: 'user-1', jobId: 'job-1' }])(
     expect(sent).toEqual([]);
   },
 );
+
+const oneByOne = 'must be one object with "userId" and "jobId", not the ids one by one';
+
+test.each<[string, string, string, (client: HostedClient) => Promise<unknown>]>([
+  ['status()', '', oneByOne, (client) => client.jobs.status('user-1' as never, 'job-1' as never)],
+  ['waitForCompletion()', '', oneByOne, (client) => client.jobs.waitForCompletion('user-1' as never, 'job-1' as never)],
+  ['waitForCompletion() and options', '', oneByOne, (client) => client.jobs.waitForCompletion('job-1' as never, {})],
+  ['watch()', '', oneByOne, (client) => firstOf(client.jobs.watch('user-1' as never, 'job-1' as never))],
+  [
+    'waitForAll()',
+    'jobs',
+    'must be an iterable of objects with "userId" and "jobId", not the ids one by one',
+    (client) => firstOf(client.jobs.waitForAll('user-1' as never, 'job-1' as never)),
+  ],
+  [
+    'waitForAll() of a list',
+    '',
+    oneByOne,
+    (client) =>
+      firstOf(client.jobs.waitForAll(['user-1', 'job-1'] as never)).then(({ error }) => Promise.reject(error)),
+  ],
+  ['callbacks.confirm()', '', oneByOne, (client) => client.callbacks.confirm('user-1' as never, 'job-1' as never)],
+])('ids that are given one by one to %s are told as such, once', async (_, path, message, call) => {
+  const { client, sent } = clientOf({});
+
+  const error = await rejection(call(client));
+
+  expect(error).toBeInstanceOf(HostedValidationError);
+  expect(error).toMatchObject({ issues: [{ path, message }] });
+  expect(sent).toEqual([]);
+});
+
+async function firstOf<T>(entries: AsyncIterable<T>): Promise<T> {
+  for await (const entry of entries) return entry;
+  throw new Error('there is no entry');
+}
 
 test.each([undefined, null, {}])('a wait with %j for options has the defaults', async (options) => {
   const { client, clock, polledAt } = serviceOf(() => pending);

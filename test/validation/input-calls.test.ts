@@ -95,15 +95,6 @@ test.each(withInput)('$name refuses options that are no object', async ({ call }
   await expectRefusal((client) => call(client, 'id' as never), ['options']);
 });
 
-test('two ids in place of the job are named for what they should have been', async () => {
-  const { client } = clientOf([]);
-  const status = client.jobs.status as unknown as (userId: string, jobId: string) => Promise<unknown>;
-
-  await expect(status('user-1', 'job-1')).rejects.toThrow(
-    /^Cannot get the status of a job: must be an object with "userId" and "jobId"; "options" must be an object$/,
-  );
-});
-
 test('bad input and bad options are named together', async () => {
   await expectRefusal(
     (client) => client.jobs.status({ userId: '', jobId: 'j' }, { timeoutMs: 0, maxRetries: -1 }),
