@@ -52,7 +52,7 @@ function describeHosted(error: AnyHostedError): FailureLines {
     case 'timeout':
       return { code: exitCodes.unreachable, lines: [message, ...doctor(message)] };
     case 'poll_timeout':
-      return { code: exitCodes.incomplete, lines: [message] };
+      return { code: exitCodes.incomplete, lines: [message.replace('"deadlineMs"', '--deadline')] };
     case 'authentication':
     case 'signature':
       return { code: exitCodes.refused, lines: [message, ...doctor(message)] };

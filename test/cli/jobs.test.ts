@@ -113,7 +113,7 @@ test('jobs wait exits 3 when the deadline passes', async () => {
   const { code, stdout, stderr } = await command(['jobs', 'wait', ...ids, '--deadline', '30'], { env });
 
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-  expect(stderr).toMatch(/^Cannot /);
+  expect(stderr).toMatch(/^Cannot get the status of a job: --deadline has passed, and /);
 });
 
 test('jobs wait shows progress on a terminal, and can be interrupted', async () => {
