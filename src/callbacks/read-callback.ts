@@ -73,7 +73,7 @@ export async function readCallback(
   const issues: Issue[] = [];
   const entry = decodeHistoryEntry(properties, wire.brand, collectIn(issues, maxIssues));
   if (issues.length > 0) throw callbackErrors.createUnusable('shape', issues);
-  const job = readJob(entry);
+  const job = readJob(entry, properties);
 
   const bodyDigest = await bodyDigestOf(properties, timestamp);
   // The guard's key does not cover the signature: while signing keys are rotated, one callback can have two signatures.
@@ -124,16 +124,35 @@ function parseScanned(text: string, scanned: Pair): Properties {
 
 const noParams = { userId: null, jobId: null, linkId: null };
 
-function readJob({ partnerParams }: HistoryEntry): JobRef & { readonly linkId: string | null } {
+function readJob({ partnerParams }: HistoryEntry, properties: Properties): JobRef & { readonly linkId: string | null } {
   const { userId, jobId, linkId } = partnerParams ?? noParams;
   const issues = [
     ...findIdIssues('user_id', userId, 'required'),
     ...findIdIssues('job_id', jobId, 'required'),
     ...findIdIssues('link_id', linkId),
   ];
-  if (userId === null || jobId === null || issues.length > 0) throw callbackErrors.createUnusable('shape', issues);
+  if (userId === null || jobId === null || issues.length > 0) {
+    const renamed = findRenamed(properties);
+    throw callbackErrors.createUnusable('shape', renamed.length > 0 ? renamed : issues);
+  }
   return { userId, jobId, linkId };
 }
+
+/** Finds fields whose names are in camelCase: other code may have changed a body before it was received. */
+function findRenamed(properties: Properties): readonly Issue[] {
+  const params = properties.PartnerParams;
+  const places = isRecord(params)
+    ? [
+        { record: params, path: 'PartnerParams.user_id', field: 'user_id', name: 'userId' },
+        { record: params, path: 'PartnerParams.job_id', field: 'job_id', name: 'jobId' },
+      ]
+    : [{ record: properties, path: 'PartnerParams', field: 'PartnerParams', name: 'partnerParams' }];
+  return places
+    .filter(({ record, field, name }) => record[field] === undefined && record[name] !== undefined)
+    .map(({ path, name }) => ({ path, message: `is named "${name}": ${wereRenamed}` }));
+}
+
+const wereRenamed = 'a parser or middleware has renamed fields, so pass the body as it was sent';
 
 function findIdIssues(name: string, id: string | null, presence?: 'required'): readonly Issue[] {
   const path = `PartnerParams.${name}`;

@@ -265,3 +265,21 @@ test('callbacks.receive() takes an option that is undefined as left out', async 
 
   expect((await receiver().receive(posted(result), options)).userId).toBe('user-1');
 });
+
+const { PartnerParams: params, ...others } = result;
+const { user_id: userId, job_id: jobId } = params;
+
+test.each([
+  ['the fields', { ...others, partnerParams: params }, ['PartnerParams', 'partnerParams']],
+  ['the fields at every depth', { ...others, partnerParams: { userId, jobId } }, ['PartnerParams', 'partnerParams']],
+  ['the ids', { ...others, PartnerParams: { userId, jobId } }, ['PartnerParams.user_id', 'userId']],
+  ['one id', { ...others, PartnerParams: { ...params, job_id: undefined, jobId } }, ['PartnerParams.job_id', 'jobId']],
+])('callbacks.receive() says that %s were renamed', async (_, body, [path, name]) => {
+  const error = await rejection(receiver().receive(posted(body)));
+
+  expect(error).toMatchObject({ code: 'response', reason: 'shape' });
+  expect(error).toHaveProperty('issues.0', {
+    path,
+    message: `is named "${name}": a parser or middleware has renamed fields, so pass the body as it was sent`,
+  });
+});
