@@ -12,25 +12,16 @@ import { HostedValidationError } from '../errors/errors.js';
 import { type Environment, environments } from '../options.js';
 import { isHttpUrl } from '../protocol/http-url.js';
 import type { RunningService } from '../testing/running-service.js';
-import type { StoredJob, WireIdType } from '../testing/store.js';
+import type { StoredJob } from '../testing/store.js';
 import { variants } from './callbacks.js';
 import { checkInput, createControls, failNext, failNextInput } from './controls.js';
+import { addLinkPages, findLogoOrigin, respondAs } from './link-routes.js';
 import type { Live } from './live.js';
-import { isOutcome } from './outcomes.js';
 import { ConsolePage, mostShown } from './pages/console-page.js';
 import { jobRowId, type Latest, type ShownJob, type ShownLink } from './pages/console-rows.js';
 import { followScript } from './pages/follow.js';
-import { idTypeValue } from './pages/id-types.js';
 import { renderPage } from './pages/layout.js';
-import {
-  ClosedPage,
-  emptyForm,
-  type FormState,
-  JobPage,
-  LinkPage,
-  NotFoundPage,
-  ProblemPage,
-} from './pages/link-page.js';
+import { NotFoundPage, ProblemPage } from './pages/link-page.js';
 import { LinkStoryPage } from './pages/story-page.js';
 import { icon, style } from './pages/style.js';
 import type { FoundLink, Simulation } from './simulation.js';
@@ -48,32 +39,36 @@ export interface AppSettings {
   readonly description: string | null;
 }
 
-/** Pages load nothing from other servers, have no inline script or style, and cannot be shown in a frame. */
-const security = secureHeaders({
-  contentSecurityPolicy: {
-    defaultSrc: ["'none'"],
-    styleSrc: ["'self'"],
-    scriptSrc: ["'self'"],
-    imgSrc: ["'self'"],
-    connectSrc: ["'self'"],
-    formAction: ["'self'"],
-    baseUri: ["'none'"],
-    frameAncestors: ["'none'"],
-  },
-  xFrameOptions: 'DENY',
-  // With `no-referrer`, browsers would send `Origin: null` with the forms of these pages, and the sandbox would reject
-  // them.
-  referrerPolicy: 'same-origin',
-  // The sandbox has no TLS, so browsers must not switch to https.
-  strictTransportSecurity: false,
-});
+/**
+ * Pages have no inline script or style, cannot be shown in a frame, and load nothing from other servers. There is one
+ * exception: the page of a link loads the link's logo.
+ */
+const securityWith = (findLogo: (c: Context) => string | null) =>
+  secureHeaders({
+    contentSecurityPolicy: {
+      defaultSrc: ["'none'"],
+      styleSrc: ["'self'"],
+      scriptSrc: ["'self'"],
+      imgSrc: ["'self'", (c) => findLogo(c) ?? ''],
+      connectSrc: ["'self'"],
+      formAction: ["'self'"],
+      baseUri: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+    xFrameOptions: 'DENY',
+    // With `no-referrer`, browsers would send `Origin: null` with the forms of these pages, and the sandbox would reject
+    // them.
+    referrerPolicy: 'same-origin',
+    // The sandbox has no TLS, so browsers must not switch to https.
+    strictTransportSecurity: false,
+  });
 
 /** Creates the site. */
 export function createApp(settings: AppSettings): Hono {
   const { sandbox, live, description } = settings;
   const app = new Hono();
 
-  app.use(security);
+  app.use(securityWith((c) => findLogoOrigin(c, settings.simulation)));
   app.use(async (c, next) => {
     await next();
     c.header('cache-control', 'no-store');
@@ -81,12 +76,18 @@ export function createApp(settings: AppSettings): Hono {
   app.onError((error, c) => {
     if (!(error instanceof HostedValidationError)) throw error;
     if (c.req.path.startsWith('/control/')) return c.json({ error: error.message, issues: error.issues }, 400);
-    return page(c, <ProblemPage title="This request was rejected" message={error.message} />, 400);
+    const { message, issues } = error;
+    return respondAs(
+      c,
+      <ProblemPage title="This request was rejected" message={message} />,
+      { error: message, issues },
+      400,
+    );
   });
   app.notFound((c) =>
     c.req.path.startsWith('/control/')
       ? c.json({ error: `No control has this method and path: ${c.req.method} ${c.req.path}` }, 404)
-      : page(c, <NotFoundPage />, 404),
+      : respondAs(c, <NotFoundPage />, { error: 'No page has this path, and no link has this id' }, 404),
   );
 
   app.route('/', createControls(sandbox));
@@ -107,56 +108,6 @@ export function createApp(settings: AppSettings): Hono {
 
 function page(c: Context, content: Child, status: 200 | 400 | 404 | 410 = 200): Response | Promise<Response> {
   return c.html(renderPage(content), status);
-}
-
-function addLinkPages(app: Hono, { simulation, running }: AppSettings): void {
-  app.get('/links/:refId', (c) => {
-    const found = simulation.findLink(c.req.param('refId'));
-    if (found === null) return page(c, <NotFoundPage />, 404);
-    // A foreign page can load a link as an image. This does not count as an end user who opens the link.
-    const isCrossSite = c.req.header('sec-fetch-site') === 'cross-site';
-    const destination = c.req.header('sec-fetch-dest') ?? (isCrossSite ? null : 'document');
-    if (destination === 'document') simulation.open(found);
-    if (found.closed !== null) return page(c, <ClosedPage link={found.link} closed={found.closed} />, 410);
-    return page(c, <LinkPage link={found.link} form={emptyForm} />);
-  });
-
-  app.post('/links/:refId', async (c) => {
-    const found = simulation.findLink(c.req.param('refId'));
-    if (found === null) return page(c, <NotFoundPage />, 404);
-    const { environment, link, closed } = found;
-    if (closed !== null) return page(c, <ClosedPage link={link} closed={closed} />, 410);
-    const fields = new URLSearchParams(await c.req.text());
-    const { form, idType } = readForm(fields, found);
-    const { outcome } = form;
-    if (!isOutcome(outcome) || form.problems.length > 0) return page(c, <LinkPage link={link} form={form} />, 400);
-    const job = simulation.play(link.refId, outcome, { environment, ...(idType && { idType }) });
-    return c.redirect(`/links/${link.refId}/jobs/${encodeURIComponent(job.jobId)}`, 303);
-  });
-
-  app.get('/links/:refId/jobs/:jobId', (c) => {
-    const found = simulation.findLink(c.req.param('refId'));
-    const job = found && jobsOf(running, found).find(({ jobId }) => jobId === c.req.param('jobId'));
-    if (!found || !job) return page(c, <NotFoundPage />, 404);
-    return page(c, <JobPage link={found.link} job={job} />);
-  });
-}
-
-/**
- * Reads the form of a link's page. Consent and outcome are required. If the form has no ID type, the job gets the
- * link's first ID type.
- */
-function readForm(fields: URLSearchParams, { link }: FoundLink): { form: FormState; idType: WireIdType | null } {
-  const [id, outcome, consent] = [fields.get('id'), fields.get('outcome'), fields.get('consent')];
-  const idType = link.idTypes.find((entry) => idTypeValue(entry) === id) ?? null;
-  const problems: FormState['problems'][number][] = [];
-  if (id !== null && idType === null && link.idTypes.length > 0) {
-    const known = link.idTypes.slice(0, 20).map(idTypeValue).join(', ');
-    problems.push({ field: 'id', message: `Choose one of the IDs that the link accepts: ${known}` });
-  }
-  if (consent === null) problems.push({ field: 'consent', message: 'Tick the box to give your consent' });
-  if (!isOutcome(outcome)) problems.push({ field: 'outcome', message: 'Choose one of the outcomes' });
-  return { form: { idType: id, outcome, hasConsent: consent !== null, problems }, idType };
 }
 
 function addConsole(app: Hono, settings: AppSettings): void {

@@ -1,6 +1,6 @@
 // @module-tag chromium
 
-/** What axe-core says of every page, light and dark, narrow and wide. */
+/** What axe-core says of every page, in each colour scheme, narrow, wide and with large text. */
 
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
@@ -21,23 +21,30 @@ async function findViolations(page: Page): Promise<readonly string[]> {
   );
 }
 
-test('axe finds nothing on any page, light and dark, narrow and wide', async ({ browser }) => {
-  const ways = await everyPage();
-  const visitIn = async (colorScheme: 'light' | 'dark') => {
-    // Without motion, nothing is looked at between two colours.
-    const page = await openPage(browser, { colorScheme, reducedMotion: 'reduce' });
-    return visit(page, ways, async (_, name) => {
-      const found: string[] = [];
-      for (const width of [320, 1280]) {
-        await page.setViewportSize({ width, height: 800 });
-        await picture(page, `${name}-${width}-${colorScheme}`);
-        found.push(...(await findViolations(page)).map((each) => `${width} px, ${colorScheme}: ${each}`));
-      }
-      return found;
-    });
-  };
+test.for([
+  { colorScheme: 'light' },
+  { colorScheme: 'dark' },
+  { colorScheme: 'light', forcedColors: 'active' },
+] as const)('axe finds nothing on any page, narrow, wide and with large text, in %o', async (colours, { browser }) => {
+  // Without motion, nothing is looked at between two colours.
+  const page = await openPage(browser, { ...colours, reducedMotion: 'reduce' });
+  const session = await page.context().newCDPSession(page);
 
-  const found = await Promise.all([visitIn('light'), visitIn('dark')]);
+  const found = await visit(page, await everyPage(), async (_, name) => {
+    const violations: string[] = [];
+    for (const [width, size] of [
+      [320, 16],
+      [640, 32],
+      [1280, 16],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      await session.send('Page.setFontSizes', { fontSizes: { standard: size, fixed: size } });
+      await expect.poll(() => page.evaluate(() => getComputedStyle(document.body).fontSize)).toBe(`${size}px`);
+      await picture(page, `${name}-${width}-${'forcedColors' in colours ? 'forced' : colours.colorScheme}`);
+      violations.push(...(await findViolations(page)).map((each) => `${width} px: ${each}`));
+    }
+    return violations;
+  });
 
-  expect(found).toEqual([[], []]);
+  expect(found).toEqual([]);
 });

@@ -1,5 +1,7 @@
 /** A real Chromium for the tests of the sandbox's pages. */
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { test as base, expect, onTestFinished } from 'vitest';
 import { chromium as executablePath } from '../support/needed.js';
@@ -35,4 +37,19 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const page = await context.newPage();
   page.on('pageerror', (error) => expect.soft(error, 'An error of the page’s script').toBeUndefined());
   return page;
+}
+
+/** A server that is not a sandbox, and always responds with this body. */
+export async function foreignSite(type: string, body: string) {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': type });
+    response.end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { origin: `http://localhost:${port}`, url: `http://127.0.0.1:${port}/` };
 }

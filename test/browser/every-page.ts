@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { NewLink } from 'hosted-client';
 import type { Page } from 'playwright-core';
 import { newLink, receiving, running, submit } from '../sandbox/running.js';
+import { foreignSite } from './browser.js';
 
 /** Company names that a page must bear: long without a blank, and made of markup. */
 export const longName = 'Überlandkraftwerksgesellschaftsverwaltungsversicherung'.repeat(2);
@@ -31,7 +32,8 @@ export async function everyPage({
   const delivered = await receiving();
   const refusing = await receiving(503, 503, 503);
 
-  const form = await client.links.create({ ...newLink, idTypes });
+  const logo = await foreignSite('image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="90"/>');
+  const form = await client.links.create({ ...newLink, idTypes, logoUrl: `${logo.url}logo.svg` });
   const plainForm = await client.links.create(newLink);
   const named = await client.links.create({
     ...newLink,

@@ -7,7 +7,7 @@
 import type { Browser } from 'playwright-core';
 import { expect } from 'vitest';
 import { openPage, test } from './browser.js';
-import { everyPage, visit, type Way } from './every-page.js';
+import { everyPage, picture, visit, type Way } from './every-page.js';
 
 /** Runs in the browser: what reaches over the page's right or left side, or is cut off. */
 function findOverflow(): readonly string[] {
@@ -41,6 +41,55 @@ test('no page scrolls sideways at 320 px, nor with text twice as large', async (
   });
 
   expect(found).toEqual([]);
+});
+
+/** Runs in the browser: words of at most 20 letters that are broken over two lines. */
+function findBrokenWords(): readonly string[] {
+  const broken: string[] = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const { data, parentElement } = texts.currentNode as Text;
+    if (parentElement?.closest('code, pre, option, .skip')) continue;
+    for (const { 0: word, index } of data.matchAll(/(?<=^|\s)\p{L}{2,20}(?=$|[\s.,:;?!])/gu)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, index);
+      range.setEnd(texts.currentNode, index + word.length);
+      if (range.getClientRects().length > 1) broken.push(`${word}: ${data}`);
+    }
+  }
+  return broken;
+}
+
+test('no word is broken at 390 px with text twice as large', async ({ browser }) => {
+  const page = await openPage(browser, { viewport: { width: 390, height: 800 } });
+  const session = await page.context().newCDPSession(page);
+  const found = await visit(page, await everyPage(), async (_, name) => {
+    await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 32 } });
+    await expect.poll(() => page.evaluate(() => getComputedStyle(document.body).fontSize)).toBe('32px');
+    await picture(page, `${name}-390-large`);
+    return page.evaluate(findBrokenWords);
+  });
+
+  expect(found).toEqual([]);
+});
+
+test('in forced colours, the points of a story and the chosen values can be told from the ground', async ({
+  browser,
+}) => {
+  const page = await openPage(browser, { forcedColors: 'active' });
+  const ways = await everyPage();
+  const colours = (selector: string, property: 'backgroundColor' | 'borderLeftColor', pseudo?: string) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((element, [name, of]) => getComputedStyle(element, of)[name], [property, pseudo] as const);
+
+  await ways.get('story')?.(page);
+  const ground = await colours('body', 'backgroundColor');
+  expect(await colours('.timeline > li', 'backgroundColor', '::before')).not.toBe(ground);
+  await ways.get('link')?.(page);
+  expect(await colours('.choice:has(:checked)', 'borderLeftColor')).not.toBe(ground);
+  expect(await colours('.choice:not(:has(:checked))', 'borderLeftColor')).toBe(ground);
 });
 
 /** Runs in the browser: what is smaller than 44 px, with the label that it is pressed by. */

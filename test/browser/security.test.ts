@@ -2,26 +2,10 @@
 
 /** What a browser makes of hostile names, and of pages that are not the sandbox's own. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { newLink, running } from '../sandbox/running.js';
-import { openPage, test } from './browser.js';
+import { foreignSite, openPage, test } from './browser.js';
 import { everyPage, markup } from './every-page.js';
-
-/** A page that is not of a sandbox. */
-async function foreignSite(html: string) {
-  const server = createServer((_, response) => {
-    response.writeHead(200, { 'content-type': 'text/html' });
-    response.end(html);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { origin: `http://localhost:${(server.address() as AddressInfo).port}` };
-}
 
 test('names made of markup show as text, and nothing is fetched from elsewhere', async ({ browser }) => {
   const page = await openPage(browser);
@@ -79,7 +63,7 @@ test('the policy of the pages stops inline script, inline style and what is else
 test('a foreign page does not learn that a sandbox runs', async ({ browser }) => {
   const { sandbox } = await running();
   const page = await openPage(browser);
-  await page.goto((await foreignSite('')).origin);
+  await page.goto((await foreignSite('text/html', '')).origin);
 
   const seen = await page.evaluate(async (origin) => {
     const load = (name: string, attribute: string, path: string) =>
@@ -112,8 +96,11 @@ test('a foreign page does not learn that a sandbox runs', async ({ browser }) =>
 test('a foreign page neither shows the console in a frame nor writes to it', async ({ browser }) => {
   const { sandbox, client } = await running();
   await client.links.create(newLink);
-  const foreign = await foreignSite(`<iframe src="${sandbox.origin}"></iframe>
-    <form method="post" action="${sandbox.origin}/console/reset"><button>Win a prize</button></form>`);
+  const foreign = await foreignSite(
+    'text/html',
+    `<iframe src="${sandbox.origin}"></iframe>
+    <form method="post" action="${sandbox.origin}/console/reset"><button>Win a prize</button></form>`,
+  );
   const page = await openPage(browser);
 
   await page.goto(foreign.origin);

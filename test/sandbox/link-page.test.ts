@@ -68,6 +68,8 @@ test('a link of production has a page, and its job is one of production', async 
 
 test.each([
   ['consent', { outcome: 'approved' }, 'Tick the box to give your consent'],
+  ['consent', { outcome: 'approved', consent: 'no' }, 'Tick the box to give your consent'],
+  ['consent', { outcome: 'approved', consent: '' }, 'Tick the box to give your consent'],
   ['outcome', { consent: 'yes' }, 'Choose one of the outcomes'],
   ['outcome', { consent: 'yes', outcome: 'approve' }, 'Choose one of the outcomes'],
   ['id', { ...complete, id: 'NG:PASSPORT' }, 'Choose one of the IDs that the link accepts: NG:BVN, GH:DRIVERS_LICENSE'],
@@ -156,9 +158,134 @@ test('a privacy policy that is not http(s) is no link', async () => {
   expect(html).toContain('There is no link to the privacy policy');
 });
 
+const imagesOf = (headers: Headers) => /img-src ([^;]*);/.exec(headers.get('content-security-policy') ?? '')?.[1];
+
+test('the page of a link shows its logo, and may load images from its origin alone', async () => {
+  const { sandbox, client } = await running();
+  const logoUrl = 'https://Logos.partner.example:8443/a.png?size=1&x="';
+  const link = await client.links.create({ ...newLink, logoUrl });
+  const other = await client.links.create(newLink);
+  const job = await sandbox.play(link.refId, 'approved');
+
+  const shown = [await fetch(link.url), await submit(link.url, {})];
+
+  for (const response of shown) {
+    expect(imagesOf(response.headers)).toBe("'self' https://logos.partner.example:8443");
+    expect(await response.text()).toContain(
+      '<img class="logo" src="https://Logos.partner.example:8443/a.png?size=1&amp;x=&quot;" alt="Logo of Example Partner" referrerpolicy="no-referrer"/>',
+    );
+  }
+  for (const path of [
+    '/',
+    `/links/${other.refId}`,
+    `/links/${link.refId}/jobs/${job.jobId}`,
+    `/console/links/${link.refId}`,
+    '/nowhere',
+  ]) {
+    const { headers } = await fetch(sandbox.origin + path);
+    expect([path, imagesOf(headers)?.trim()]).toEqual([path, "'self'"]);
+  }
+});
+
+test.each([
+  'https://*.example/logo.png',
+  'https://*/logo.png',
+  "https://a;script-src'unsafe-inline'/logo.png",
+  'https://a,b/logo.png',
+  'http://[::1]/logo.png',
+  'javascript:alert(1)',
+  'data:image/svg+xml,<svg/>',
+])('a logo at %s is text', async (logoUrl) => {
+  const { sandbox } = await running();
+  sandbox.service.sandbox.links.seed(1);
+  const saved = JSON.parse(sandbox.service.save());
+  const withLogo = JSON.stringify(saved).replace(/"logoUrl":[^,}]+/, `"logoUrl":${JSON.stringify(logoUrl)}`);
+  sandbox.service.restore(withLogo);
+  const [link] = sandbox.service.sandbox.links.all() as readonly { link_url: string; logo_url: string }[];
+
+  const response = await fetch(link?.link_url ?? '');
+  const html = await response.text();
+
+  expect(link?.logo_url).toBe(logoUrl);
+  expect(imagesOf(response.headers)?.trim()).toBe("'self'");
+  expect(html).not.toContain('<img');
+  expect(html).toContain('Logo: ');
+});
+
+test('a script that accepts JSON is answered in JSON, and is led to the control', async () => {
+  const { sandbox, client } = await running();
+  const link = await client.links.create({ ...newLink, idTypes });
+  const used = await client.links.create(newLink);
+  await client.links.disable(used.refId);
+  const headers = { accept: 'application/json, text/plain, */*' };
+  const ask = async (url: string, init: RequestInit = {}) => {
+    const response = await fetch(url, { headers, ...init });
+    return [response.status, await response.json()];
+  };
+  const body = (fields: Record<string, string>) => ({ method: 'POST', body: new URLSearchParams(fields) });
+  const play = `POST /control/play {"refId":"${link.refId}","environment":"sandbox","outcome":"approved"}`;
+
+  expect(await ask(link.url)).toEqual([200, { refId: link.refId, environment: 'sandbox', play }]);
+  expect(await ask(link.url, body({ outcome: 'approved' }))).toEqual([
+    400,
+    {
+      error: 'The form has wrong values',
+      issues: [{ path: 'consent', message: 'Tick the box to give your consent' }],
+      play,
+    },
+  ]);
+  const [status, job] = await ask(link.url, body(complete));
+  expect([status, job]).toEqual([200, { userId: job.userId, jobId: job.jobId, state: 'Verified' }]);
+  expect(await ask(used.url)).toMatchObject([410, { error: expect.stringContaining('links.create()') }]);
+  expect(await ask(`${sandbox.origin}/links/none`)).toMatchObject([404, { error: expect.any(String) }]);
+  expect(await ask(`${sandbox.origin}/nowhere`)).toMatchObject([404, { error: expect.any(String) }]);
+
+  const [, { play: advice }] = await ask(link.url);
+  const [, path, input] = /^POST (\S+) (.+)$/.exec(advice) ?? [];
+  const played = await fetch(`${sandbox.origin}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: input ?? '',
+  });
+  expect(await played.json()).toMatchObject({ jobId: expect.any(String) });
+});
+
+test.each([
+  ['application/json', '{"consent":"yes","outcome":"approved"}'],
+  ['multipart/form-data; boundary=a', '--a--'],
+  ['text/plain', 'consent=yes&outcome=approved'],
+])('a form of the type %s gets 415, and is told what to send', async (type, body) => {
+  const { sandbox, client } = await running();
+  const { url } = await client.links.create(newLink);
+
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': type, accept: 'text/html' }, body });
+
+  expect(response.status).toBe(415);
+  expect(response.headers.get('content-type')).toContain('text/html');
+  expect(await response.text()).toMatch(/application\/x-www-form-urlencoded.*POST \/control\/play/);
+  expect(sandbox.service.sandbox.links.all()).toMatchObject([{ total_jobs: 0 }]);
+});
+
+test('a name cannot turn the direction of the words around it, and the choice of outcome is marked', async () => {
+  const { sandbox, client } = await running();
+  const companyName = '\u202Eשלום Partner';
+  const link = await client.links.create({ ...newLink, companyName });
+  const job = await sandbox.play(link.refId, 'approved');
+
+  const form = (await read(link.url)).html;
+  const names = form.replace(/<title>.*?<\/title>/, '').split(companyName);
+
+  expect(names).toHaveLength(4);
+  for (const before of names.slice(0, -1)) expect(before).toMatch(/<bdi>$/);
+  expect((await read(`${link.url}/jobs/${job.jobId}`)).html).toContain(`<bdi>${companyName}</bdi>`);
+  await client.links.disable(link.refId);
+  expect((await read(link.url)).html).toContain(`<bdi>${companyName}</bdi>`);
+  expect(form).toMatch(/<legend>Choose the outcome <span class="badge wait">Only in the sandbox<\/span>/);
+});
+
 test('pages have no inline script or style, and nothing from elsewhere', async () => {
   const { sandbox, client } = await running();
-  const link = await client.links.create({ ...newLink, idTypes, logoUrl: 'https://elsewhere.example/logo.png' });
+  const link = await client.links.create({ ...newLink, idTypes });
 
   for (const path of ['/', `/links/${link.refId}`, `/console/links/${link.refId}`]) {
     const { html } = await read(sandbox.origin + path);

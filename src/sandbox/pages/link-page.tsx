@@ -20,11 +20,25 @@ export interface FormState {
 
 export const emptyForm: FormState = { idType: null, outcome: null, hasConsent: false, problems: [] };
 
-export function LinkPage({ link, form }: { link: StoredLink; form: FormState }) {
+export interface LinkView {
+  readonly link: StoredLink;
+  readonly form: FormState;
+  /** Whether the policy of the page allows the logo. Otherwise, the page shows its URL. */
+  readonly isLogoShown: boolean;
+}
+
+export function LinkPage({ link, form, isLogoShown }: LinkView) {
+  const { companyName, logoUrl } = link;
   return (
     <Layout title={form.problems.length > 0 ? `Please check · ${link.companyName}` : link.companyName}>
+      {logoUrl !== null &&
+        (isLogoShown ? (
+          <img class="logo" src={logoUrl} alt={`Logo of ${companyName}`} referrerpolicy="no-referrer" />
+        ) : (
+          <p class="facts">Logo: {logoUrl}</p>
+        ))}
       <h1>
-        <span class="eyebrow">Verify your identity for</span> {link.companyName}
+        <span class="eyebrow">Verify your identity for</span> <bdi>{companyName}</bdi>
       </h1>
       {form.problems.length > 0 && <Problems problems={form.problems} />}
       <form method="post" action={`/links/${link.refId}`}>
@@ -110,10 +124,12 @@ function Consent({ link, form }: { link: StoredLink; form: FormState }) {
       <p>
         {isHttpUrl(policy) ? (
           <a href={policy} rel="noreferrer">
-            Read the privacy policy of {companyName}
+            Read the privacy policy of <bdi>{companyName}</bdi>
           </a>
         ) : (
-          `There is no link to the privacy policy of ${companyName}.`
+          <>
+            There is no link to the privacy policy of <bdi>{companyName}</bdi>.
+          </>
         )}
       </p>
       <label class="choice">
@@ -126,7 +142,9 @@ function Consent({ link, form }: { link: StoredLink; form: FormState }) {
           required
           {...problemOf(form, 'consent')}
         />
-        <span>I agree that {companyName} verifies my identity.</span>
+        <span>
+          I agree that <bdi>{companyName}</bdi> verifies my identity.
+        </span>
       </label>
     </fieldset>
   );
@@ -135,8 +153,10 @@ function Consent({ link, form }: { link: StoredLink; form: FormState }) {
 function Outcomes({ form }: { form: FormState }) {
   const selected = isOutcome(form.outcome) ? form.outcome : 'approved';
   return (
-    <fieldset>
-      <legend>Choose the outcome</legend>
+    <fieldset class="simulated">
+      <legend>
+        Choose the outcome <Badge kind="wait">Only in the sandbox</Badge>
+      </legend>
       <Problem form={form} field="outcome" />
       <p>The camera would open here. In the sandbox, you choose how the verification ends.</p>
       {outcomeNames.map((name) => (
@@ -185,7 +205,7 @@ export function JobPage({ link, job }: { link: StoredLink; job: StoredJob }) {
   return (
     <Layout title={`${title} · ${link.companyName}`} isLive>
       <h1>
-        <span class="eyebrow">Your verification for</span> {link.companyName}
+        <span class="eyebrow">Your verification for</span> <bdi>{link.companyName}</bdi>
       </h1>
       <section class="card" role="status" data-live="job">
         <p>
@@ -205,7 +225,8 @@ export function JobPage({ link, job }: { link: StoredLink; job: StoredJob }) {
   );
 }
 
-const closedTexts = {
+/** Why a link cannot be used, for end users and for developers. */
+export const closedTexts = {
   disabled: {
     title: 'This link was disabled',
     text: 'The link can no longer be used. Ask the company for a new link.',
@@ -228,7 +249,10 @@ export function ClosedPage({ link, closed }: { link: StoredLink; closed: keyof t
   return (
     <Layout title={`${title} · ${link.companyName}`}>
       <h1>
-        <span class="eyebrow">{link.companyName}</span> {title}
+        <span class="eyebrow">
+          <bdi>{link.companyName}</bdi>
+        </span>{' '}
+        {title}
       </h1>
       <p>{text}</p>
       <section class="card">

@@ -27,7 +27,10 @@ export const style = `
   --body: 1rem;
   --large: 1.25rem;
   --huge: clamp(1.5rem, 1.2rem + 1.5vw, 2rem);
-  --gap: 1rem;
+  /* Large text must leave room for its words on a narrow screen. */
+  --gap: min(1rem, 4vw);
+  --inset: min(1.25rem, 5vw);
+  --choice: min(0.625rem, 2vw);
   --round: 0.625rem;
 }
 @media (prefers-color-scheme: dark) {
@@ -81,7 +84,7 @@ main p > a:only-child, .heading > a, .problems a { display: inline-block; paddin
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 0.25rem; }
 fieldset, .card, .rows > li {
   margin: 0 0 1.25rem;
-  padding: 1.25rem;
+  padding: var(--inset);
   min-inline-size: 0;
   background: var(--surface);
   border: 1px solid var(--line);
@@ -89,11 +92,14 @@ fieldset, .card, .rows > li {
 }
 fieldset > :last-child, .card > :last-child { margin-bottom: 0; }
 legend { float: left; width: 100%; }
+fieldset:has(> .choice:last-child) { padding-bottom: calc(var(--inset) - var(--choice)); }
+.simulated { padding: calc(var(--inset) - 1px); border: 2px dashed var(--wait); }
+.logo { display: block; max-width: min(100%, 16rem); max-height: 4rem; margin-bottom: 1rem; }
 legend + * { clear: both; }
-.choice { display: flex; gap: 0.75rem; align-items: flex-start; margin: 0; padding: 0.625rem; min-height: 2.75rem; border: 1px solid transparent; border-radius: 0.5rem; cursor: pointer; clear: both; }
+.choice { display: flex; gap: min(0.75rem, 3vw); align-items: flex-start; margin-inline: calc(-1px - var(--choice)); padding: var(--choice); min-height: 2.75rem; border: 1px solid transparent; border-radius: 0.5rem; cursor: pointer; clear: both; }
 .choice:hover { border-color: var(--line); }
 .choice:has(:checked) { border-color: var(--accent); }
-.choice input { flex: none; width: 1.375rem; height: 1.375rem; margin: 0.1rem 0 0; accent-color: var(--accent); }
+.choice input { flex: none; width: min(1.375rem, 7vw); height: min(1.375rem, 7vw); margin: 0.1rem 0 0; accent-color: var(--accent); }
 .choice small { display: block; }
 button, .button, select {
   display: inline-flex;
@@ -146,6 +152,13 @@ dd { margin: 0; }
 @media (min-width: 48rem) {
   .fields { grid-template-columns: repeat(3, minmax(0, 1fr)); align-items: end; }
   dl > div { display: grid; grid-template-columns: 10rem minmax(0, 1fr); }
+}
+@media (forced-colors: active) {
+  button, .button { background: ButtonFace; color: ButtonText; }
+  .choice { border-color: Canvas; }
+  .choice:has(:checked) { border-color: Highlight; }
+  .timeline > li::before { background: CanvasText; forced-color-adjust: none; }
+  .timeline > li:last-child { border-left-color: Canvas; }
 }
 @media (prefers-reduced-motion: reduce) {
   *, *::before, *::after { transition: none !important; animation: none !important; scroll-behavior: auto !important; }
