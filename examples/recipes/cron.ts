@@ -1,31 +1,34 @@
-/** A cron script for a back end that callbacks cannot reach: it waits for the jobs whose ids are stored. */
+/** A cron script for a back end that callbacks cannot reach: it follows the jobs whose ids are stored. */
 
 import { env } from 'node:process';
 import { HostedClient, type JobRef } from 'hosted-client';
+import { createTracker } from 'hosted-client/tracking';
 import { Pool } from 'pg';
 
 const client = HostedClient.fromEnv();
-const db = new Pool({ connectionString: env.DATABASE_URL });
+const pool = new Pool({ connectionString: env.DATABASE_URL, connectionTimeoutMillis: 5_000 });
 // Without a listener, an idle connection that breaks would end the process.
-db.on('error', (error) => console.error(`a connection broke: ${error.message}`));
+pool.on('error', (error) => console.error(`a connection broke: ${error.message}`));
 
-const { rows } = await db.query<JobRef>(
+const tracker = await createTracker({ client, pool });
+const { rows } = await pool.query<JobRef>(
   `select user_id as "userId", job_id as "jobId" from jobs where state = 'pending'`,
 );
+// A job that is tracked already stays as it is.
+await tracker.track(rows);
 
-// The script runs every five minutes. A job that is still pending after four minutes is left to the next run.
-const deadlineMs = Number(env.DEADLINE_MS ?? 240_000);
-
-for await (const { job, status, error } of client.jobs.waitForAll(rows, { deadlineMs })) {
-  if (status) {
-    await db.query('update jobs set state = $1 where user_id = $2 and job_id = $3', [
-      status.state,
-      job.userId,
-      job.jobId,
+// The script runs every five minutes. What is not done after four minutes is left to the next run.
+await tracker.work({
+  forMs: Number(env.WORK_MS ?? 240_000),
+  handler: async (completion) => {
+    const state = completion.outcome === 'completed' ? completion.status.state : completion.outcome;
+    await pool.query('update jobs set state = $1 where user_id = $2 and job_id = $3', [
+      state,
+      completion.job?.userId,
+      completion.job?.jobId,
     ]);
-  } else if (error.code !== 'poll_timeout') {
-    console.error('the status of a job could not be fetched', error);
-  }
-}
+  },
+});
 
-await db.end();
+await tracker.stop();
+await pool.end();

@@ -147,6 +147,8 @@ export async function openBoss(context: StoredContext, { works }: { readonly wor
     // has only one connection, so this read would never end while a transaction is open. This empty insert makes
     // pg-boss read the queue now.
     await boss.insert(queue, [], {});
+    // pg-boss does this in the background, but for the first time after five seconds.
+    if (works) void context.storage.watch(bossEffect, () => boss.supervise(queue)).catch(() => undefined);
     return boss;
   } catch (error) {
     await boss.stop({ graceful: false, close: false }).catch(() => undefined);

@@ -41,16 +41,31 @@ async function open(place: Place): Promise<Database> {
   const bossModule = await loadBoss();
   if ('pool' in place) return openPool(place.pool, bossModule, async () => {});
   if ('folder' in place) return openFolder(place.folder, bossModule);
+  return openOwnPool(place.connectionString, bossModule);
+}
+
+/** Opens a pool of `pg`, and another one if a statement needs a connection after `rest()`. */
+async function openOwnPool(connectionString: string, bossModule: BossModule): Promise<Database> {
   const { Pool } = await loadPg();
-  const pool: OwnPool = new Pool({
-    connectionString: place.connectionString,
-    connectionTimeoutMillis: connectMs,
-    keepAlive: true,
-    application_name: 'hosted-client',
+  let pool: OwnPool | null = null;
+  function use(): OwnPool {
+    if (pool) return pool;
+    pool = new Pool({
+      connectionString,
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+      application_name: 'hosted-client',
+    });
+    // The pool replaces an idle connection that breaks. Without a listener, the broken connection would end the process.
+    pool.on('error', () => {});
+    return pool;
+  }
+  const own: SqlPool = { query: (...given) => use().query(...given), connect: () => use().connect() };
+  return openPool(own, bossModule, async () => {
+    const open = pool;
+    pool = null;
+    await open?.end();
   });
-  // The pool replaces an idle connection that breaks. Without a listener, the broken connection would end the process.
-  pool.on('error', () => {});
-  return openPool(pool, bossModule, () => pool.end());
 }
 
 function openPool(pool: SqlPool, bossModule: BossModule, end: () => Promise<void>): Database {
@@ -60,6 +75,10 @@ function openPool(pool: SqlPool, bossModule: BossModule, end: () => Promise<void
     ...shared,
     bossModule,
     backend: 'postgres',
+    async rest() {
+      await sql.settle();
+      await end();
+    },
     async close() {
       await sql.close();
       await end();
@@ -80,6 +99,7 @@ async function openFolder(folder: string, bossModule: BossModule): Promise<Datab
       bossModule,
       boss: bossModule.fromPglite(lite),
       backend: 'pglite',
+      rest: async () => {},
       async transaction(work) {
         try {
           return await lite.transaction((inside) => {

@@ -73,6 +73,9 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   const unknown: Batches<string> = createBatches(async (keys) => {
     await database.run(statements.giveUp, [JSON.stringify(keys)]);
   });
+  const brokenOff: Batches<string> = createBatches(async (keys) => {
+    await database.run(statements.giveBack, [JSON.stringify(keys)]);
+  });
   const linkEnds: Batches<string> = createBatches(async (keys) => {
     await database.run(statements.endLinks, [JSON.stringify(keys)]);
   });
@@ -176,6 +179,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       if (found.is !== 'nothing') storage.worked(lookEffect);
     } catch (error) {
       if (error instanceof HostedStorageError) storage.failed(lookEffect, error);
+      else if (signal.aborted) await brokenOff.add(row.key).catch(() => undefined);
     }
   }
 

@@ -97,6 +97,19 @@ const trackOptions = inputObject({ db: z.optional(runner) });
 const linkOptions = inputObject({ context, deadline: z.optional(laterDate), db: z.optional(runner) });
 const receiveOptions = inputObject({ maxBytes: z.optional(integer(1, maxBodyLimit)) });
 const stopOptions = inputObject({ timeoutMs: z.optional(integer(0, maxTimerMs)) });
+const workOptions = inputObject({
+  handler: z.custom<(completion: never) => void | Promise<void>>(
+    (value) => typeof value === 'function',
+    'must be a function',
+  ),
+  forMs: integer(1, maxTimerMs),
+  signal: z.optional(
+    z.custom<AbortSignal>(
+      (value) => hasMethods(value, 'addEventListener', 'removeEventListener'),
+      'must be an AbortSignal',
+    ),
+  ),
+});
 const whatAKeyIs = 'must be the key of a completion';
 const uuid = z.custom<string>(isKey, whatAKeyIs);
 const letterOptions = inputObject({ limit: z.optional(integer(1, 10_000)), after: z.optional(uuid) });
@@ -133,6 +146,8 @@ export const readJobRef = (given: unknown) => read(jobRef, given, 'use the track
 export const readReceiveOptions = (given: unknown) => read(receiveOptions, given ?? {}, 'receive a callback');
 /** Checks the options of `stop`. */
 export const readStopOptions = (given: unknown) => read(stopOptions, given ?? {}, 'use the tracker');
+/** Checks the options of `work`. */
+export const readWorkOptions = (given: unknown) => read(workOptions, given, 'use the tracker');
 /** Checks the options of `deadLetters`. */
 export const readLetterOptions = (given: unknown) => read(letterOptions, given ?? {}, 'use the tracker');
 

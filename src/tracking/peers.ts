@@ -40,6 +40,8 @@ export interface Boss {
   start(): Promise<unknown>;
   stop(options: { readonly graceful: boolean; readonly close: boolean; readonly timeout?: number }): Promise<void>;
   on(event: 'error' | 'warning', listener: (error: unknown) => void): unknown;
+  /** Gives the messages of dead workers to other workers. */
+  supervise(name: string): Promise<void>;
   getQueue(name: string): Promise<object | null>;
   createQueue(name: string, options: QueueOptions): Promise<void>;
   updateQueue(name: string, options: QueueOptions): Promise<void>;

@@ -13,6 +13,8 @@ import type { SqlPool, SqlRunner } from './types.js';
 
 /** Statements and transactions that run with a pool. */
 export interface PoolSql extends TransactionalSql {
+  /** Resolves when the statements that run now have ended. */
+  settle(): Promise<void>;
   /** Resolves when no connection is checked out any more. After `closeMs`, statements that still run are rejected. */
   close(): Promise<void>;
 }
@@ -196,18 +198,23 @@ export function createPoolSql(pool: SqlPool): PoolSql {
     }
   }
 
+  async function settle(): Promise<void> {
+    await Promise.allSettled(running);
+  }
+
   return {
     run: (text, values, limitMs = statementMs) =>
       keep(() => runAlone(text, values, limitMs)).then(toRows, throwStorageError),
     // If a statement of pg-boss fails, the error is the driver's own error.
     transaction: (work) => keep(() => runTransaction(work)).catch(throwStorageError),
     boss: { executeSql: (text, values, limitMs = statementMs) => keep(() => runAlone(text, values, limitMs)) },
+    settle,
     async close() {
       const timer = setTimeout(() => {
         isAborting = true;
         for (const abort of [...aborts]) abort();
       }, closeMs);
-      await Promise.allSettled(running);
+      await settle();
       clearTimeout(timer);
       isAborting = false;
     },

@@ -52,6 +52,8 @@ export interface Plan {
 /** The result of a delivery. */
 export type Settled =
   | { readonly is: 'gone'; readonly message: BossMessage }
+  /** The process stops before the handler begins. */
+  | { readonly is: 'returned'; readonly message: BossMessage }
   | { readonly is: 'done'; readonly delivery: Delivery; readonly message: BossMessage }
   | { readonly is: 'again'; readonly delivery: Delivery; readonly message: BossMessage }
   /** It was stored that the handler begins. But this took so long that it was too late for the handler. */
@@ -89,6 +91,7 @@ export function createHandlerRunner<C extends Json>(
     if (row.is_spent === true)
       return { is: 'failed', delivery: { ...delivery, attempt: attempts }, message, error: timedOut };
     const status = asksForStatus(row) ? await fetchStatus(row, waitMs) : null;
+    if (signal.aborted) return { is: 'returned', message };
     if (asksForStatus(row) && status === null) return { is: 'again', delivery, message };
     if (clock.elapsed() > beginBy) throw new Error('the lease of the message may have ended');
     const begun = await begin(delivery, beginBy);

@@ -32,7 +32,15 @@ type Step = Settled | { readonly is: 'begins'; readonly delivery: Delivery; read
 type Begun = ReadonlyMap<string, Row>;
 
 /** Says whether the message is not needed any more. A failed delivery also needs it, except after the last attempt. */
-const isFinished = { begins: false, unbegun: false, failed: false, gone: true, done: true, again: true } as const;
+const isFinished = {
+  begins: false,
+  returned: false,
+  unbegun: false,
+  failed: false,
+  gone: true,
+  done: true,
+  again: true,
+} as const;
 
 /** How long, in ms, the process waits before it tries again to store something. */
 const againMs = 250;
@@ -85,7 +93,7 @@ export function createSettler(
       // pg-boss changes a message only if no process has fetched it since.
       const within = { db: inside.boss };
       if (finished.length > 0) await boss.complete(queue, finished.map(attemptOf), null, within);
-      const returned = [...failing, ...unbegun].map(attemptOf);
+      const returned = [...failing, ...unbegun, ...steps.filter(({ is }) => is === 'returned')].map(attemptOf);
       if (returned.length > 0) await boss.fail(queue, returned, null, within);
       for (const { message, delivery } of failing) {
         const startAfter = retryMs(delivery.attempt) / 1_000;

@@ -47,6 +47,8 @@ export interface Storage extends TransactionalSql {
    * shows it.
    */
   readonly watch: ((changed: () => void) => void) | null;
+  /** Closes the connections that the tracker opened. The next statement opens a new one. */
+  rest(): Promise<void>;
   /** Closes the connections that the tracker opened. No connection of a caller's pool stays checked out. */
   close(): Promise<void>;
 }

@@ -131,6 +131,43 @@ export interface Tracker<C extends Json = Json> {
    */
   onCompletion(handler: (completion: Completion<C>) => void | Promise<void>): Promise<void>;
   /**
+   * Works for a limited time: polls due jobs and hands over completions, for a cron job, AWS Lambda or a Cloud Run job.
+   * Then nothing is left open: running requests and handlers have ended, and what has not begun can be taken by another
+   * process at once. The connections that the tracker opened are closed; the next call opens new ones. A folder stays
+   * open until `stop()`.
+   *
+   * @param options - The handler, and the time.
+   * @returns What this call did. It also resolves when `signal` aborts.
+   * @throws {HostedValidationError} when an option is invalid. The error lists every problem.
+   * @throws {HostedConfigError} when this process works already, or when the tracker was stopped.
+   * @throws {HostedStorageError} when the database cannot be used.
+   *
+   * @example Work for 50 seconds of each minute
+   * ```ts
+   * await tracker.work({ handler: (completion) => console.log(completion.key), forMs: 50_000 });
+   * ```
+   */
+  work(options: {
+    /**
+     * Handles a completion, as in `onCompletion`.
+     *
+     * @param completion - The completion.
+     */
+    handler: (completion: Completion<C>) => void | Promise<void>;
+    /**
+     * How long new work is taken, in milliseconds. Requests that run then may take up to 20 seconds more, and handlers up
+     * to `handlerTimeoutMs`.
+     */
+    forMs: number;
+    /** Ends the work at once: requests are broken off, and the signals of handlers abort. */
+    signal?: AbortSignal;
+  }): Promise<{
+    /** How many times a job or a link was polled. */
+    polls: number;
+    /** How many times the handler was called. */
+    deliveries: number;
+  }>;
+  /**
    * Lists the dead letters, oldest first. A dead letter is a completion that was handed over `maxAttempts` times
    * without success.
    *

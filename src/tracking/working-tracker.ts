@@ -6,6 +6,7 @@
 
 import { HostedConfigError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
+import { withSignals } from '../runtime/clock.js';
 import { lazy } from '../runtime/lazy.js';
 import { createCallbackDoor } from './callbacks.js';
 import type { Context } from './context.js';
@@ -22,12 +23,14 @@ import {
   readReceiveOptions,
   readStopOptions,
   readTrack,
+  readWorkOptions,
 } from './input.js';
 import { createKey } from './keys.js';
-import { letOthersRun } from './pause.js';
+import { createPause, letOthersRun } from './pause.js';
 import type { Queue } from './peers.js';
 import { toDeadLetter, toStats, toTrackedJob, toTrackRow } from './rows.js';
 import { batchSize } from './rules.js';
+import type { Handling } from './run-handler.js';
 import { longStatementMs, type Sql } from './sql.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
@@ -58,6 +61,8 @@ export function createWorkingTracker<C extends Json>(
   // In a process that never calls `onCompletion()`, `retry()` starts pg-boss with this function.
   const loadHandOver = lazy(() => openHandOver({ works: false }));
   let isIdleNeeded = false;
+  /** A call of `work()` that runs. */
+  let shift: { readonly end: () => void; readonly ended: Promise<unknown> } | null = null;
   let beginning: Promise<void> | null = null;
   let work: Work | null = null;
   let stopping: Promise<void> | null = null;
@@ -71,6 +76,7 @@ export function createWorkingTracker<C extends Json>(
     receive: async (body, options) => door.receive(body, readReceiveOptions(options)),
     handler: (options) => door.handler(readReceiveOptions(options)),
     onCompletion,
+    work: workFor,
     deadLetters,
     retry,
     stats,
@@ -127,10 +133,10 @@ export function createWorkingTracker<C extends Json>(
     const mayBegin = beginning === null && stopping === null;
     const message = typeof handler === 'function' ? 'must be given once, and before stop()' : 'must be a function';
     if (typeof handler !== 'function' || !mayBegin) {
-      throw new HostedConfigError([{ path: 'handler', message }], { task: 'use the tracker' });
+      throw createBusyError(message);
     }
     beginning = openHandOver({ works: true }).then((handOver) => {
-      work = begin(handOver, handler);
+      work = begin(context, handOver, { handler, signal: ending.signal });
     });
     try {
       await beginning;
@@ -140,8 +146,51 @@ export function createWorkingTracker<C extends Json>(
     }
   }
 
-  function begin(handOver: HandOver, handler: (completion: Completion<C>) => void | Promise<void>): Work {
-    const { signal } = ending;
+  async function workFor(options: Parameters<Tracker<C>['work']>[0]): Promise<{ polls: number; deliveries: number }> {
+    const { forMs, signal, ...checked } = readWorkOptions(options);
+    const handler = checked.handler as Handling<C>['handler'];
+    if (beginning !== null || stopping !== null)
+      throw createBusyError('must be given once at a time, and before stop()');
+    const pause = createPause(clock);
+    const endsAt = clock.elapsed() + forMs;
+    const done = { polls: 0, deliveries: 0 };
+    const counting: Context = {
+      ...context,
+      report(event) {
+        if (event.type === 'batch') done.polls += event.jobs;
+        if (event.type === 'delivery') done.deliveries += 1;
+        context.report(event);
+      },
+    };
+    const ended = withSignals([signal, ending.signal], async (own) => {
+      if (own.aborted) return;
+      own.addEventListener('abort', pause.wake);
+      const handOver = await openHandOver({ works: true });
+      try {
+        work = begin(counting, handOver, { handler, signal: own });
+        await pause.sleep(Math.max(0, endsAt - clock.elapsed()));
+        await drainWork(work);
+      } finally {
+        await handOver.stop();
+      }
+      await database.rest();
+    });
+    // `onCompletion()` and another `work()` see that this process works. A failure is thrown below.
+    beginning = ended.catch(() => undefined);
+    shift = { end: pause.wake, ended: beginning };
+    try {
+      await ended;
+      return done;
+    } catch (error) {
+      throw toStorageError(error);
+    } finally {
+      work = null;
+      beginning = null;
+      shift = null;
+    }
+  }
+
+  function begin(context: Context, handOver: HandOver, { handler, signal }: Handling<C>): Work {
     const health = createHealth(context);
     const deliveries = createDeliveries<C>(context, handOver, health, { handler, signal });
     const waking: HandOver = {
@@ -204,9 +253,19 @@ export function createWorkingTracker<C extends Json>(
   }
 
   async function drain(): Promise<void> {
+    shift?.end();
+    await shift?.ended;
     await beginning?.catch(() => undefined);
     if (isIdleNeeded) await loadHandOver().catch(() => undefined);
-    if (work) await Promise.all([work.follower.drain(), work.deliveries.drain(), work.housekeeping.stop()]);
+    if (work) await drainWork(work);
+  }
+
+  async function drainWork({ follower, deliveries, housekeeping }: Work): Promise<void> {
+    await Promise.all([follower.drain(), deliveries.drain(), housekeeping.stop()]);
+  }
+
+  function createBusyError(message: string): HostedConfigError {
+    return new HostedConfigError([{ path: 'handler', message }], { task: 'use the tracker' });
   }
 
   /** Resolves when `work` has resolved or rejected, or after `ms`. */

@@ -120,7 +120,7 @@ const onPostgres: readonly Recipe[] = [
   {
     name: 'a cron script',
     files: { 'cron.ts': blockOf('/** A cron script') },
-    packages: ['pg'],
+    packages: ['pg', 'pg-boss'],
     look: runScriptTwice,
   },
   {
@@ -199,7 +199,7 @@ async function runScriptTwice(cwd: string, env: Variables, service: MockService)
     const statesAfterRun = async () => {
       const { output } = await mustRun(process.execPath, ['cron.ts'], {
         cwd,
-        env: { ...env, DATABASE_URL: connectionString, DEADLINE_MS: '15000' },
+        env: { ...env, DATABASE_URL: connectionString, WORK_MS: '15000' },
       });
       const { rows } = await pool.query('select job_id as "jobId", state from jobs');
       const states = jobs.map(({ jobId }) => (rows as Row[]).find((row) => row.jobId === jobId)?.state);

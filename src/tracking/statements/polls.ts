@@ -186,6 +186,9 @@ returning t.key, t.end_id`,
 from json_to_recordset($1::text::json) as n(key uuid, last_error text)
 where t.key = n.key and t.key = ${keysOf('$2')}`,
 
+    /** Makes rows due at once whose polls were broken off, because their process stops. Parameter: $1 keys. */
+    giveBack: `update ${tracked} set due = now() where key = ${keysOf('$1')} and state = ${states.tracking} and due > now()`,
+
     /** Ends links whose deadline has passed, so that they are not polled any more. Parameter: $1 keys. */
     endLinks: `update ${tracked} set state = ${states.done}, due = null, ended_at = now()
 where key = ${keysOf('$1')} and kind = ${kinds.link} and state = ${states.tracking} and deadline <= now()`,

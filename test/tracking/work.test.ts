@@ -1,0 +1,163 @@
+/** Work for a limited time: what it does, and that it leaves nothing behind. */
+
+import { HostedConfigError, HostedValidationError } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
+import { openDatabase } from './databases.ts';
+import { collect, createWorld, newLink, until } from './world.ts';
+
+onEachDatabase((database) => {
+  test('work() polls and hands over, and says how much it did', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const jobs = [world.completeJob('approved'), world.completeJob('rejected')];
+    const link = await world.client.links.create(newLink);
+    await tracker.trackLink(link.refId);
+    await tracker.track(jobs);
+    const ending = new AbortController();
+    const { completions, handler } = collect(() => {
+      if (completions.length === 2) ending.abort();
+    });
+
+    const done = await tracker.work({ handler, forMs: 60_000, signal: ending.signal });
+
+    expect(completions.map(({ job }) => job?.jobId).sort()).toEqual(jobs.map(({ jobId }) => jobId).sort());
+    expect(done.deliveries).toBe(2);
+    expect(done.polls).toBe(world.events.reduce((sum, event) => sum + (event.type === 'batch' ? event.jobs : 0), 0));
+    expect(await world.rows('select 1 as left from TRACKED where state = 2')).toEqual([]);
+  });
+
+  test('work() ends by itself, and can be called again, or followed by onCompletion()', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const { completions, handler } = collect();
+
+    expect(await tracker.work({ handler, forMs: 1 })).toEqual({ polls: 0, deliveries: 0 });
+    expect(await tracker.work({ handler, forMs: 1, signal: AbortSignal.abort() })).toEqual({ polls: 0, deliveries: 0 });
+    const requests = world.service.requests.length;
+    await tracker.track(world.completeJob('approved'));
+    expect(world.service.requests).toHaveLength(requests);
+    await tracker.onCompletion(handler);
+
+    await until(() => completions.length === 1);
+  });
+
+  test('a poll that is broken off is due at once, for any process', async () => {
+    const world = createWorld(database);
+    const slow = { minDelayMs: 600_000, maxDelayMs: 600_000 };
+    const tracker = await world.open(slow);
+    await tracker.track(world.completeJob('approved'));
+    const release = world.holdAfter(0);
+    const ending = new AbortController();
+    const first = tracker.work({ handler: () => {}, forMs: 60_000, signal: ending.signal });
+    await until(async () => (await world.rows('select 1 as one from TRACKED where polls > 0')).length === 1);
+    ending.abort();
+    expect(await first).toMatchObject({ deliveries: 0 });
+    release();
+    world.holdAfter(Number.POSITIVE_INFINITY);
+
+    const { completions, handler } = collect();
+    const other = await world.open(slow);
+    await other.onCompletion(handler);
+
+    await until(() => completions.length === 1);
+  });
+
+  test('a message whose delivery is broken off before its handler can be taken at once', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    await tracker.track(world.completeJob('approved'));
+    const release = world.holdAfter(1);
+    const ending = new AbortController();
+    const first = tracker.work({ handler: () => {}, forMs: 60_000, signal: ending.signal });
+    const messages = async (condition: string) =>
+      (await database.pool.query(`select 1 as one from ${world.schema}_boss.job where ${condition}`)).rows.length;
+    await until(async () => (await messages("state = 'active'")) === 1);
+
+    ending.abort();
+    await first;
+
+    expect(await messages("state < 'active' and start_after <= now()")).toBe(1);
+    expect(await world.rows('select attempts, state from TRACKED')).toEqual([{ attempts: 0, state: 2 }]);
+    release();
+    world.holdAfter(Number.POSITIVE_INFINITY);
+    const { completions, handler } = collect();
+    await (await world.open()).onCompletion(handler);
+    await until(() => completions.length === 1);
+    expect(completions[0]?.attempt).toBe(1);
+  });
+});
+
+onOneDatabase((database) => {
+  test('work() takes over the message of a worker that died', async () => {
+    const world = createWorld(database);
+    const dying = world.cut();
+    const died = await world.open({ pool: dying.pool });
+    await died.track(world.completeJob('approved'));
+    const begun = new Promise<void>((resolve) => {
+      void died.onCompletion(({ signal }) => {
+        resolve();
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      });
+    });
+    await begun;
+    dying.cut();
+    const messages = `${world.schema}_boss`;
+    await database.pool.query(
+      `update ${messages}.job set started_on = now() - expire_seconds * interval '2 seconds' where state = 'active'`,
+    );
+    await database.pool.query(`update ${messages}.queue set monitor_on = null, monitor_claim_on = null`);
+    const ending = new AbortController();
+    const { completions, handler } = collect(() => ending.abort());
+
+    await (await world.open()).work({ handler, forMs: 60_000, signal: ending.signal });
+
+    expect(completions).toHaveLength(1);
+    await died.stop({ timeoutMs: 0 });
+  });
+
+  test('stop() ends work(), and waits for it', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const working = tracker.work({ handler: () => {}, forMs: 600_000 });
+
+    await tracker.stop();
+
+    expect(await working).toEqual({ polls: 0, deliveries: 0 });
+  });
+
+  test('work() refuses what onCompletion() or another work() would run into', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    const ending = new AbortController();
+    const working = tracker.work({ handler: () => {}, forMs: 60_000, signal: ending.signal });
+
+    await expect(tracker.work({ handler: () => {}, forMs: 1 })).rejects.toThrow(HostedConfigError);
+    await expect(tracker.onCompletion(() => {})).rejects.toThrow(HostedConfigError);
+    ending.abort();
+    await working;
+    await tracker.onCompletion(() => {});
+    await expect(tracker.work({ handler: () => {}, forMs: 1 })).rejects.toThrow(HostedConfigError);
+    await expect(tracker.work({ handler: 1, forMs: 0, signal: {} } as never)).rejects.toThrow(HostedValidationError);
+  });
+});
+
+test('after work(), no connection is open, and the tracker opens one where it is needed', {
+  tags: ['postgresql'],
+}, async () => {
+  const database = await openDatabase();
+  const world = createWorld(database);
+  const tracker = await world.open({ connectionString: database.connectionString, pool: undefined as never });
+  const open = async () =>
+    (await database.pool.query("select 1 from pg_stat_activity where application_name = 'hosted-client'")).rows.length;
+
+  await tracker.work({ handler: () => {}, forMs: 1 });
+
+  // The server notices the end of a connection a little later.
+  await until(async () => (await open()) === 0);
+  await tracker.track({ userId: 'u', jobId: 'j' });
+  expect(await tracker.get({ userId: 'u', jobId: 'j' })).toMatchObject({ state: 'tracking' });
+  expect(await open()).toBeGreaterThan(0);
+  await tracker.stop();
+  await database.close();
+});
