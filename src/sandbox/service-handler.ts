@@ -14,6 +14,7 @@ import { matchRoute } from '../testing/routing.js';
 import type { RunningService } from '../testing/running-service.js';
 import { type Diagnosis, diagnoseSignature } from './diagnose-signature.js';
 import type { ReceivedRequest } from './http-server.js';
+import { findNotes } from './request-notes.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import type { SandboxRequest } from './types.js';
 
@@ -62,7 +63,11 @@ export function createServiceHandler({
       return response;
     } finally {
       const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-      onRequest({ at, environment, operation, method: request.method, path, status, durationMs, signature }, body);
+      const notes = findNotes(operation, body, at.getTime());
+      onRequest(
+        { at, environment, operation, method: request.method, path, status, durationMs, notes, signature },
+        body,
+      );
     }
 
     function respond(): Promise<WrittenResponse> | WrittenResponse {

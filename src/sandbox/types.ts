@@ -151,6 +151,8 @@ export interface SandboxRequest {
   readonly status: number;
   /** The time from request to response, in milliseconds. */
   readonly durationMs: number;
+  /** What the service may refuse, although the sandbox accepts it: an unknown country or ID type, a time in the past. */
+  readonly notes: readonly string[];
   /** The verdict on the signature. */
   readonly signature: {
     /** The mistake in the signature; null if the signature is right, or not needed. */

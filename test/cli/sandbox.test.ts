@@ -14,11 +14,14 @@ test('sandbox prints URLs and keys ready to paste, and a line for each request',
     [...streams.stdout.matchAll(/^export (HOSTED_\w+)=(.+)$/gm)].map(([, name, to]) => [name, to]),
   );
 
-  await HostedClient.fromEnv({}, { env: pasted }).links.create(newLink);
+  const expiresAt = '2020-01-01T00:00:00Z';
+  await HostedClient.fromEnv({}, { env: pasted }).links.create({ ...newLink, expiresAt });
   await fetch(`${pasted.HOSTED_SANDBOX_BASE_URL}/v1/hosted_links/list`, { method: 'POST', body: '{}' });
 
   expect(pasted).toMatchObject({ HOSTED_PARTNER_ID: '085', HOSTED_ENVIRONMENT: 'sandbox' });
-  expect(streams.stdout).toMatch(/^sandbox links\.create 200 \d+ ms$/m);
+  expect(streams.stdout).toMatch(
+    /^sandbox links\.create 200 \d+ ms\n {2}note: "expires_at" is in the past, so the link has already expired$/m,
+  );
   expect(streams.stdout).toMatch(/^sandbox links\.list 400 \d+ ms: Send "partner_id": it is missing in the request$/m);
   expect(await interrupt()).toBe(130);
   await expect(fetch(pasted.HOSTED_SANDBOX_BASE_URL ?? '')).rejects.toThrow();

@@ -221,9 +221,10 @@ Ctrl+C stops it.
 }
 
 function showRequest(stream: Context['stdout'], request: SandboxRequest): void {
-  const { environment, operation, method, path, status, durationMs, signature } = request;
+  const { environment, operation, method, path, status, durationMs, notes, signature } = request;
   const what = `${environment} ${operation ?? `${method} ${path}`}`;
   const verdict = signature.problem === null ? '' : `: ${signature.message}`;
   const style = status >= 400 || verdict !== '' ? 'red' : undefined;
   writeLine(stream, `${what} ${status} ${Math.round(durationMs)} ms${verdict}`, style);
+  for (const note of notes) writeLine(stream, `  note: ${note}`, 'yellow');
 }

@@ -153,6 +153,7 @@ export function RequestRow({
   path,
   status,
   durationMs,
+  notes,
   signature,
 }: SandboxRequest) {
   return (
@@ -163,6 +164,9 @@ export function RequestRow({
         {signature.problem !== null && <Badge kind="bad">Signature: {signature.problem}</Badge>}
       </p>
       {signature.problem !== null && <p>{signature.message}.</p>}
+      {notes.map((note) => (
+        <p>Note: {note}.</p>
+      ))}
       <p class="facts">
         {environment}, <Time at={at} />, {durationMs} ms
       </p>

@@ -1,0 +1,60 @@
+// What the sandbox notes of a request that it accepts.
+
+import { expect, test } from 'vitest';
+import { newLink, running } from './running.js';
+
+const idType = (country: string, name: string) => ({
+  country,
+  idType: name,
+  verificationMethod: 'enhanced_kyc' as const,
+});
+
+const unheardOf = (codes: string) =>
+  `"id_types" has ID types that the sandbox has not heard of: ${codes}; see the documents of the service`;
+
+test.each([
+  ['nothing of known ID types', [idType('NG', 'BVN'), idType('XK', 'PASSPORT'), idType('KE', '')], []],
+  ['an ID type', [idType('NG', 'NIN')], [unheardOf('"NIN"')]],
+  ['an ID type once', [idType('NG', 'NIN'), idType('KE', 'NIN')], [unheardOf('"NIN"')]],
+  ['a text that is no code, without showing it', [idType('NG', 'A01234567')], [unheardOf('(another text)')]],
+  [
+    'countries',
+    [idType('QX', 'BVN'), idType('UK', 'PASSPORT'), idType('NG', 'PASSPORT')],
+    ['"id_types" has countries that the sandbox has not heard of: "QX", "UK"'],
+  ],
+  [
+    'at most three of many',
+    ['A', 'B', 'C', 'D', 'E'].map((name) => idType('NG', name)),
+    [unheardOf('"A", "B", "C" and 2 more')],
+  ],
+])('a new link and a changed link are accepted, and of them is noted: %s', async (_, idTypes, notes) => {
+  const { sandbox, client } = await running();
+
+  const { refId } = await client.links.create({ ...newLink, idTypes });
+  await client.links.update(refId, { idTypes });
+
+  expect(sandbox.requests.map((request) => [request.status, request.notes])).toEqual([
+    [200, notes],
+    [200, notes],
+  ]);
+  expect((await client.links.get(refId)).idTypes).toHaveLength(idTypes.length);
+});
+
+test.each([
+  ['2020-01-01T00:00:00Z', ['"expires_at" is in the past, so the link has already expired']],
+  ['2999-01-01T00:00:00Z', []],
+])('a link that expires at %s is accepted, with the notes %j', async (expiresAt, notes) => {
+  const { sandbox, client } = await running();
+
+  await client.links.create({ ...newLink, expiresAt });
+
+  expect(sandbox.requests).toMatchObject([{ status: 200, notes }]);
+});
+
+test('the console shows the notes of a request', async () => {
+  const { sandbox, client } = await running();
+
+  await client.links.create({ ...newLink, idTypes: [idType('NG', 'NIN')] });
+
+  expect(await (await fetch(sandbox.origin)).text()).toContain('ID types that the sandbox has not heard of');
+});
