@@ -1,5 +1,6 @@
 /** Callbacks with Fastify 5: the app's own JSON parser runs first, and the handler takes the parsed body. */
 
+import { env } from 'node:process';
 import fastify from 'fastify';
 import { HostedClient } from 'hosted-client';
 import { nodeHandler } from 'hosted-client/node';
@@ -22,3 +23,5 @@ app.post('/callbacks', async (request, reply) => {
   reply.hijack();
   await handle(Object.assign(request.raw, { body: request.body }), reply.raw);
 });
+
+await app.listen({ port: Number(env.PORT ?? 3000), host: '127.0.0.1' });

@@ -86,14 +86,10 @@ export function createApp(tracker: Tracker<Context>): express.Express {
 export async function decide(completion: Completion<Context>): Promise<void> {
   const verified = completion.outcome === 'completed' ? completion.status.success : null;
   await inTransaction(async (connection) => {
-    const added = await connection.query('insert into handled (key) values ($1) on conflict do nothing', [
-      completion.key,
-    ]);
+    const { key, context } = completion;
+    const added = await connection.query('insert into handled (key) values ($1) on conflict do nothing', [key]);
     if (added.rowCount === 1) {
-      await connection.query('update customers set verified = $1 where id = $2', [
-        verified,
-        completion.context?.customer,
-      ]);
+      await connection.query('update customers set verified = $1 where id = $2', [verified, context?.customer]);
     }
   });
 }

@@ -35,7 +35,7 @@ const handle = client.callbacks.handler({
   },
 });
 
-export const app = express();
+const app = express();
 
 // Callbacks carry images: they grow to 1.5 MB, and the usual limit is 100 KB.
 app.use(express.json({ limit: '8mb' }));
@@ -51,3 +51,5 @@ app.post('/verifications', async (request, response) => {
   });
   response.status(201).json({ url, refId });
 });
+
+export const server = app.listen(Number(env.PORT ?? 3000), '127.0.0.1');

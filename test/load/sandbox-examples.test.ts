@@ -3,7 +3,7 @@
  * shell word for word, but for ports that another program may have, and for the ids that the page says to write.
  */
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { submit } from '../sandbox/running.js';
@@ -38,17 +38,6 @@ async function startedBy(command: string) {
   onTestFinished(() => sandbox.close());
   return sandbox;
 }
-
-test('every block of TypeScript stands word for word in an example', () => {
-  const examples = readdirSync('examples')
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => readFileSync(`examples/${file}`, 'utf8').replaceAll(/^ +/gm, ''));
-  const shown = [...blocks('sandbox', 'ts'), ...blocks('cli', 'ts')];
-  const plain = shown.map((block) => block.trim().replaceAll(/^ +/gm, ''));
-
-  expect(plain.length).toBeGreaterThan(2);
-  expect(plain.filter((block) => !examples.some((source) => source.includes(block)))).toEqual([]);
-});
 
 test('docs/sandbox.md: a link from code, its page, and the callback in Express', async () => {
   const [install, sandbox = '', start = ''] = blocks('sandbox', 'sh');

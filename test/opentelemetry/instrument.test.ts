@@ -7,7 +7,6 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { context, metrics, type Span, SpanKind, SpanStatusCode, type TracerProvider, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -24,6 +23,7 @@ import { HostedClient, type HostedClientOptions, HostedConfigError } from 'hoste
 import { instrument } from 'hosted-client/opentelemetry';
 import { createMockService } from 'hosted-client/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { undici } from '../../examples/hide-link-ids.ts';
 import { collector } from '../support/collector.js';
 import { rejection, thrownBy } from '../support/fake-fetch.js';
 
@@ -31,10 +31,6 @@ const service = createMockService();
 const { sandbox } = service;
 const exporter = new InMemorySpanExporter();
 const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-// As docs/observability.md has it: the URL of a link holds its id.
-const undici = new UndiciInstrumentation({
-  startSpanHook: ({ origin }) => ({ 'url.full': origin, 'url.path': '/' }),
-});
 let server: Server;
 let origin = '';
 

@@ -55,8 +55,9 @@ test('the Express example takes 1.5 MB that were parsed, and refuses a forged ca
 });
 
 test('the Fastify example takes 1.5 MB that were parsed, and refuses a forged callback', async () => {
+  vi.stubEnv('PORT', '0');
   const { app } = await import('../../examples/receive-with-fastify.ts');
-  const to = overHttp(`${await app.listen({ port: 0, host: '127.0.0.1' })}/callbacks`);
+  const to = overHttp(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}/callbacks`);
   const job = completedJob();
 
   const genuine = await sandbox.jobs.deliverCallback(job, { to, padBytes: 1_500_000 });

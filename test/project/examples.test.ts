@@ -85,7 +85,7 @@ test('every example is run', () => {
   // By `npm run demo`, by the test runner itself, and against the packed package.
   const elsewhere = /^demo\.ts$|\.test\.ts$|^test-under-|^recipes\/next\//;
   const files = sources().filter((file) => !elsewhere.test(file));
-  const otherTests = ['test/project', 'test/load', 'test/tracking']
+  const otherTests = ['test/project', 'test/load', 'test/opentelemetry', 'test/tracking']
     .flatMap((folder) => readdirSync(folder).map((file) => `${folder}/${file}`))
     .filter((file) => file.endsWith('.test.ts') && !file.endsWith('/examples.test.ts'))
     .map((file) => readFileSync(file, 'utf8'))
@@ -98,22 +98,6 @@ test('every example is run', () => {
       .map((name) => `${name}.ts`)
       .toSorted(),
   ).toEqual(here.toSorted());
-});
-
-test.each([
-  ['README.md', 5],
-  ['docs/calls.md', 2],
-  ['docs/errors.md', 1],
-  ['docs/settings.md', 4],
-  ['docs/testing.md', 1],
-])('every block of %s stands word for word in an example', (page, count) => {
-  const blocks = [...readFileSync(page, 'utf8').matchAll(/```[jt]s\n([\s\S]*?)```/g)].map(([, code]) => code ?? '');
-  const examples = sources().map((file) => readFileSync(`examples/${file}`, 'utf8'));
-
-  const strangers = blocks.filter((block) => !examples.some((source) => source.includes(block.trim())));
-
-  expect(blocks).toHaveLength(count);
-  expect(strangers).toEqual([]);
 });
 
 function sources(): readonly string[] {

@@ -1,10 +1,10 @@
 /**
- * docs/moving.md, held to its word: its blocks stand in the examples, its tables are true, and what
- * it says of hand-written calls happens to them, and not to the client.
+ * docs/moving.md, held to its word: its tables are true, and what it says of hand-written calls happens to
+ * them, and not to the client.
  */
 
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { HostedClient, HostedResponseError, HostedSignatureError, type JobRef } from 'hosted-client';
@@ -57,39 +57,6 @@ function use(other: MockService): void {
   vi.stubEnv('HOSTED_SANDBOX_BASE_URL', service.sandbox.baseUrl);
   client = HostedClient.fromEnv();
 }
-
-describe('the page', () => {
-  const folders = ['examples', 'examples/by-hand'];
-  const sources = new Map(
-    folders
-      .flatMap((folder) => readdirSync(folder).map((file) => `${folder}/${file}`))
-      .filter((path) => path.endsWith('.ts'))
-      .map((path) => [path, readFileSync(path, 'utf8')]),
-  );
-  const blocks = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code?.trim() ?? '');
-
-  test('every block stands word for word in an example', () => {
-    const strangers = blocks.filter((block) => ![...sources.values()].some((source) => source.includes(block)));
-
-    expect(blocks.length).toBeGreaterThan(10);
-    expect(strangers).toEqual([]);
-  });
-
-  test('every hand-written example is shown', () => {
-    const byHand = [...sources].filter(([path]) => path.startsWith('examples/by-hand/'));
-    const hidden = byHand.filter(([, source]) => !blocks.some((block) => source.includes(block)));
-
-    expect(byHand.length).toBeGreaterThan(5);
-    expect(hidden.map(([path]) => path)).toEqual([]);
-  });
-
-  test('every file it links to is there', () => {
-    const links = [...page.matchAll(/\]\((\.\.\/[^)#]+)/g)].map(([, path]) => `docs/${path}`);
-
-    expect(links.length).toBeGreaterThan(3);
-    expect(links.filter((link) => !existsSync(link))).toEqual([]);
-  });
-});
 
 describe('while all goes well', () => {
   test('hand-written calls and the client see the same links', async () => {

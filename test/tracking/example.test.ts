@@ -170,14 +170,6 @@ test('the first program of docs/tracking.md hands over the end of a job of its l
   await until(() => log.mock.calls.flat().includes('{"customer":7}: succeeded'));
 });
 
-test('docs/tracking.md shows its first program word for word', () => {
-  const text = readFileSync('docs/tracking.md', 'utf8');
-  const [, program = ''] = readFileSync('examples/track-in-a-folder.ts', 'utf8').split('*/\n\n');
-
-  expect(program).not.toBe('');
-  expect(text).toContain(`\`\`\`ts\n${program}\`\`\``);
-});
-
 test('docs/tracking.md shows the very statements that make the tables', () => {
   const text = readFileSync('docs/tracking.md', 'utf8');
   const [, block] = /```sql\n(create schema hosted_tracking;.*?)```/s.exec(text) ?? [];

@@ -11,12 +11,9 @@ const listening = async (server) => {
 const serve = (listener) => listening(createServer(listener).listen(0, '127.0.0.1'));
 
 const recipes = {
-  async Express() {
-    process.env.PORT = '0';
-    return listening((await import('./receive-with-express.ts')).server);
-  },
-  'Express and PostgreSQL': async () => serve((await import('./express-and-postgres.ts')).app),
-  Fastify: async () => (await import('./receive-with-fastify.ts')).app.listen({ port: 0, host: '127.0.0.1' }),
+  Express: async () => listening((await import('./receive-with-express.ts')).server),
+  'Express and PostgreSQL': async () => listening((await import('./express-and-postgres.ts')).server),
+  Fastify: async () => listening((await import('./receive-with-fastify.ts')).app.server),
   'Hono on Node': async () => listening((await import('./hono-on-node.ts')).server),
   'pg-boss': async () => serve(nodeHandler((await import('./pg-boss.ts')).POST)),
   BullMQ: async () => serve(nodeHandler((await import('./bullmq.ts')).POST)),
