@@ -1,11 +1,11 @@
 /** What README.md promises who comes from npm: its order, its length, its links, and blocks that run as they stand. */
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BuiltPackage, buildPackage } from '../support/built-package.js';
-import { blocksOf, freePort, openSandbox, openTerminal } from '../support/terminal.js';
+import { followReadme } from '../support/readme-flow.ts';
 
 const readme = readFileSync('README.md', 'utf8');
 
@@ -70,34 +70,10 @@ beforeAll(async () => {
 afterAll(() => built.remove());
 
 test('its blocks run, word for word, from the first call to a wait', async () => {
-  const [sandboxCommand = '', , wait = ''] = blocksOf(readme, 'sh');
-  const blocks = blocksOf(readme, 'ts');
-  const names = [...readme.matchAll(/[Ss]ave this program as `(\S+)`/g)].map(([, name]) => name ?? '');
-  expect(names).toEqual(['first-call.mjs', 'server.mjs', 'status.mjs', 'wait.mjs']);
-  // Another program may have the port of the page.
-  const port = String(await freePort());
-  for (const [index, name] of names.entries()) {
-    writeFileSync(join(built.folder, name), (blocks[index] ?? '').replaceAll('3000', port));
-  }
-  const at = {
-    cwd: built.folder,
-    env: { PATH: `${built.bin}:${process.env.PATH}`, HOME: built.folder } as NodeJS.ProcessEnv,
-  };
-  const sandbox = await openSandbox(sandboxCommand, at);
-  onTestFinished(() => sandbox.close());
-  const open = (commands: string) => {
-    const terminal = openTerminal(commands, { ...at, pasted: sandbox.pasted });
-    onTestFinished(() => terminal.close());
-    return terminal;
-  };
+  const env = { PATH: `${built.bin}:${process.env.PATH}`, HOME: built.folder };
 
-  const server = open('node server.mjs');
-  const [, refId = ''] = /^Keep (\S+), and send/.exec(await open('node first-call.mjs').end()) ?? [];
-  const waited = await open(wait.replace('REF', refId)).end();
-  const { userId, jobId } = JSON.parse(readFileSync(join(built.folder, 'job.json'), 'utf8'));
-  const status = await open(`USER_ID=${userId} JOB_ID=${jobId} node status.mjs`).end();
+  const { waited, status } = await followReadme({ cwd: built.folder, env });
 
   expect(waited).toBe('poll 1: succeeded\nverified: Enroll User\n');
   expect(status).toMatch(/^verified: Enroll User /);
-  await server.shows(/^result [0-9a-f]{64}: the job is succeeded$/m);
 }, 120_000);

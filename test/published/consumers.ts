@@ -7,6 +7,7 @@ import { makeConsumer } from './consumer.ts';
 import { linterChecks } from './linters.ts';
 import { newcomerChecks } from './newcomer.ts';
 import { nodeChecks } from './node-versions.ts';
+import { censusCheck, pageChecks } from './page-checks.ts';
 import { installTools, packTarball } from './project.ts';
 import { recipeChecks } from './recipes.ts';
 import { runnerChecks } from './runners.ts';
@@ -19,12 +20,14 @@ const consumer = await makeConsumer(tarball);
 const { passed, failed } = await lookAt([
   ...newcomerChecks(tarball),
   ...twoTerminalChecks(tarball),
+  ...pageChecks(tarball),
   ...recipeChecks(tarball),
   ...nodeChecks(consumer),
   ...compilerChecks(consumer),
   ...bundlerChecks(consumer),
   ...runnerChecks(consumer),
   ...linterChecks(tarball),
+  censusCheck,
 ]);
 
 console.log(`${passed} passed, ${failed} failed`);

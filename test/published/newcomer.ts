@@ -1,24 +1,24 @@
 /** A newcomer: an empty folder, the tarball, and the README's blocks pasted as they stand. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { takeCommands, takeFile } from './blocks.ts';
 import { type Check, endsWell, printsJust } from './check.ts';
 import { install, tested } from './consumer.ts';
 import { printed } from './node-versions.ts';
 import { makeProject, mustRun, nodes, root, writeFiles } from './project.ts';
 import { withService } from './service.ts';
 
-/** What a page says under a heading, up to the next one. */
-export function sectionOf(heading: string, page = 'README.md'): string {
-  const [, text = ''] = readFileSync(join(root, page), 'utf8').split(`\n## ${heading}\n`);
-  return text.split('\n## ')[0] ?? '';
-}
-
-/** Its blocks of code. */
-export function blocksOf(section: string): readonly string[] {
-  return [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code ?? '');
-}
+const firstCall = takeFile('README.md', 'first-call.mjs');
+const tests = {
+  'first.test.ts': takeFile('README.md', 'first.test.ts'),
+  'msw.test.ts': takeFile('docs/testing.md', 'msw.test.ts'),
+};
+const testRunners = [
+  takeCommands('README.md', 'npm install --save-dev'),
+  takeCommands('docs/testing.md', 'npm install --save-dev'),
+].flatMap((command) => command.trim().split(' ').slice(3));
 
 export function newcomerChecks(tarball: string): readonly Check[] {
   // One after the other, as a person would.
@@ -36,8 +36,6 @@ async function followReadme(tarball: string): Promise<string | null> {
 
 /** The README's first call, on the oldest Node and on this one. */
 export async function makeFirstCall(cwd: string): Promise<string | null> {
-  const [firstCall] = blocksOf(sectionOf('First call'));
-  if (firstCall === undefined) return 'README.md has no block under "First call"';
   // As `npm init` leaves it the package is CommonJS, where only this extension takes import and await.
   await writeFiles(cwd, { 'first-call.mjs': firstCall });
   const kept = /^Keep \S+, and send the end user to https:\/\/\S+$/;
@@ -72,13 +70,7 @@ console.log(error.code, error.reason, error.message);
 
 /** What the README and the page on tests say to install, and their tests. */
 export async function runTests(cwd: string): Promise<string | null> {
-  const sections = [sectionOf('Testing your code'), sectionOf('msw', 'docs/testing.md')];
-  const names = sections.flatMap((section) => /^npm install --save-dev (.+)$/m.exec(section)?.[1]?.split(' ') ?? []);
-  if (names.length === 0) return 'README.md does not say under "Testing your code" what to install';
-  await install(cwd, [...new Set(names.map(tested))], ['-D']);
-
-  const tests = sections.flatMap(blocksOf).map((code, index) => [`block-${index + 1}.test.ts`, code] as const);
-  if (tests.length === 0) return 'README.md has no block under "Testing your code"';
-  await writeFiles(cwd, Object.fromEntries(tests));
+  await install(cwd, [...new Set(testRunners)].map(tested), ['-D']);
+  await writeFiles(cwd, tests);
   return endsWell(process.execPath, ['node_modules/vitest/vitest.mjs', 'run'], { cwd });
 }

@@ -5,8 +5,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { copyFile, cp, rm } from 'node:fs/promises';
+import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
@@ -14,13 +13,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { Queue } from 'bullmq';
 import type { JobRef } from 'hosted-client';
 import type { MockService } from 'hosted-client/testing';
+import { PgBoss } from 'pg-boss';
 import ts from 'typescript';
 import { redisProgram } from '../support/needed.ts';
 import { isRedisRequired, startRedis } from '../support/redis.ts';
 import { type Cluster, isRequired as isPostgresRequired, programs, startCluster } from '../tracking/databases.ts';
-import type { Check } from './check.ts';
+import { takeBlock, takeFile } from './blocks.ts';
+import { type Check, printsJust } from './check.ts';
 import { install, tested } from './consumer.ts';
-import { blocksOf, makeFirstCall, runTests, sectionOf } from './newcomer.ts';
+import { makeFirstCall, runTests } from './newcomer.ts';
 import { makeProject, mustRun, root, run, writeFiles } from './project.ts';
 import { completedJob, deliverThree, withService } from './service.ts';
 
@@ -35,22 +36,16 @@ interface Recipe {
   readonly look: (cwd: string, env: Variables, service: MockService) => Promise<string | null>;
 }
 
-const page = readFileSync(join(root, 'docs/recipes.md'), 'utf8');
-const pageBlocks = blocksOf(page);
+const page = 'docs/recipes.md';
 
-/** The block that begins with these words. */
-function blockOf(beginning: string): string {
-  const found = pageBlocks.filter((block) => block.startsWith(beginning));
-  if (found.length !== 1) throw new Error(`docs/recipes.md has ${found.length} blocks with "${beginning}"`);
-  return found[0] ?? '';
+/** A block in a file of its own, and what its page says to install beside the client. */
+function recipe(file: string, of = page): Pick<Recipe, 'files' | 'packages'> {
+  const { code, installs } = takeBlock(of, file);
+  return { files: { [file]: code }, packages: installs.filter((name) => name !== 'hosted-client') };
 }
 
-/** What the README shows under "Callbacks". */
-function readmeCallbacks(): string {
-  const [block] = blocksOf(sectionOf('Callbacks'));
-  if (!block?.includes('express.json(')) throw new Error('README.md has no Express under "Callbacks"');
-  return block;
-}
+const nextFiles = ['lib/hosted.ts', 'app/api/callbacks/route.ts', 'app/api/edge-callbacks/route.ts'];
+const next = Object.fromEntries(nextFiles.map((file) => [file, takeFile(page, file)]));
 
 export function recipeChecks(tarball: string): readonly Check[] {
   return [
@@ -58,6 +53,9 @@ export function recipeChecks(tarball: string): readonly Check[] {
       name: `The recipe for ${recipe.name}, from an empty folder`,
       look: () => followRecipe(recipe, tarball),
     })),
+    ...(canRunPostgres
+      ? [{ name: 'docs/tracking.md, tables made by hand, and a role for the workers', look: () => makeTables(tarball) }]
+      : []),
     {
       name: 'The recipe for Next, from an empty folder: builds without its variables, serves on Node and on Edge',
       look: () => followNext(tarball),
@@ -65,14 +63,15 @@ export function recipeChecks(tarball: string): readonly Check[] {
   ];
 }
 
+const canRunPostgres = programs !== null || isPostgresRequired;
+
 /** Leaves out those whose database is not installed, and says so; not where it has to be there. */
 function recipesThatCanRun(): readonly Recipe[] {
-  const hasPostgres = programs !== null || isPostgresRequired;
   const hasRedis = redisProgram !== null || isRedisRequired;
-  if (!hasPostgres)
+  if (!canRunPostgres)
     console.log(`skipped ${namesOf(onPostgres)}: no PostgreSQL is installed (apt-get install postgresql)`);
   if (!hasRedis) console.log(`skipped ${namesOf(onRedis)}: no Redis is installed (apt-get install redis-server)`);
-  return [...withoutDatabase, ...(hasPostgres ? onPostgres : []), ...(hasRedis ? onRedis : [])];
+  return [...withoutDatabase, ...(canRunPostgres ? onPostgres : []), ...(hasRedis ? onRedis : [])];
 }
 
 const namesOf = (recipes: readonly Recipe[]) => recipes.map(({ name }) => name).join(', ');
@@ -80,32 +79,28 @@ const namesOf = (recipes: readonly Recipe[]) => recipes.map(({ name }) => name).
 const withoutDatabase: readonly Recipe[] = [
   {
     name: 'Express',
-    files: { 'receive-with-express.ts': readmeCallbacks() },
-    packages: ['express'],
+    ...recipe('server.mjs', 'README.md'),
     look: (...given) => takeThree('Express', ...given),
   },
   {
     name: 'Fastify',
-    files: { 'receive-with-fastify.ts': blockOf('/** Callbacks with Fastify') },
-    packages: ['fastify'],
+    ...recipe('receive-with-fastify.ts'),
     look: (...given) => takeThree('Fastify', ...given),
   },
   {
     name: 'Hono on Node',
-    files: { 'hono-on-node.ts': blockOf('/** Hono on Node') },
-    packages: ['hono', '@hono/node-server'],
+    ...recipe('hono-on-node.ts'),
     look: (...given) => takeThree('Hono on Node', ...given),
   },
   {
     name: 'Nest',
-    files: { 'receive-with-nest.js': transpile(blockOf('/** NestJS')) },
+    files: { 'receive-with-nest.js': transpile(takeFile(page, 'receive-with-nest.ts')) },
     packages: ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'],
     look: (...given) => takeThree('Nest', ...given),
   },
   {
     name: 'Lambda',
-    files: { 'receive-with-lambda.ts': blockOf('/** Callbacks on AWS Lambda') },
-    packages: [],
+    ...recipe('receive-with-lambda.ts'),
     look: (...given) => takeThree('Lambda', ...given),
   },
 ];
@@ -113,20 +108,17 @@ const withoutDatabase: readonly Recipe[] = [
 const onPostgres: readonly Recipe[] = [
   {
     name: 'Express and PostgreSQL',
-    files: { 'express-and-postgres.ts': blockOf('/** Express 5 and PostgreSQL') },
-    packages: ['express', 'pg'],
+    ...recipe('express-and-postgres.ts'),
     look: writeResultsDown,
   },
   {
     name: 'a cron script',
-    files: { 'cron.ts': blockOf('/** A cron script') },
-    packages: ['pg', 'pg-boss'],
+    ...recipe('cron.ts'),
     look: runScriptTwice,
   },
   {
     name: 'pg-boss',
-    files: { 'pg-boss.ts': blockOf('/** pg-boss') },
-    packages: ['pg-boss'],
+    ...recipe('pg-boss.ts'),
     look: queueInPostgres,
   },
 ];
@@ -134,8 +126,7 @@ const onPostgres: readonly Recipe[] = [
 const onRedis: readonly Recipe[] = [
   {
     name: 'BullMQ',
-    files: { 'bullmq.ts': blockOf('/** BullMQ') },
-    packages: ['bullmq', 'ioredis'],
+    ...recipe('bullmq.ts'),
     look: queueInRedis,
   },
 ];
@@ -262,6 +253,49 @@ async function queueOne(name: string, { cwd, env, service, queued }: QueueTrial)
   });
 }
 
+const tables = takeFile('docs/tracking.md', 'tables.sql');
+const rights = takeFile('docs/tracking.md', 'rights.sql');
+
+/** A worker without the right to create anything, with the tables of both pages. */
+const worker = `import { HostedClient } from 'hosted-client';
+import { createTracker } from 'hosted-client/tracking';
+
+const tracker = await createTracker({
+  client: HostedClient.fromEnv(),
+  connectionString: process.env.DATABASE_URL,
+  migrate: false,
+});
+await tracker.onCompletion(async ({ status }) => {
+  console.log(status.state);
+  setImmediate(() => tracker.stop());
+});
+await tracker.track({ userId: process.env.USER_ID, jobId: process.env.JOB_ID });
+`;
+
+async function makeTables(tarball: string): Promise<string | null> {
+  const cwd = await makeProject('tables-by-hand', { 'package.json': '{"private":true}', 'worker.mjs': worker });
+  await install(cwd, [tarball, ...['pg', 'pg-boss'].map(tested)]);
+  const plans = ['pg-boss', 'plans', 'create', '--schema', 'hosted_tracking_boss'];
+  const { stdout: tablesOfQueue } = await mustRun('npx', plans, { cwd });
+  return withPostgres(async ({ connectionString, pool }) => {
+    await pool.query(tables);
+    await pool.query(tablesOfQueue);
+    const boss = new PgBoss({ connectionString, schema: 'hosted_tracking_boss', migrate: false, supervise: false });
+    await boss.start();
+    await boss.createQueue('completions');
+    await boss.stop();
+    await pool.query('create role app login');
+    await pool.query(rights);
+    return withService((env, service) => {
+      const { userId, jobId } = completedJob(service);
+      const url = new URL(connectionString);
+      url.username = 'app';
+      const ids = { USER_ID: userId, JOB_ID: jobId, DATABASE_URL: url.href };
+      return printsJust('succeeded', process.execPath, ['worker.mjs'], { cwd, env: { ...env, ...ids } });
+    });
+  });
+}
+
 async function withPostgres<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
   const cluster = await startCluster();
   try {
@@ -289,9 +323,7 @@ async function followNext(tarball: string): Promise<string | null> {
   for (const file of ['package.json', 'package-lock.json', 'tsconfig.json']) {
     await copyFile(join(root, 'test/published/next', file), join(cwd, file));
   }
-  for (const folder of ['app', 'lib']) {
-    await cp(join(root, 'examples/recipes/next', folder), join(cwd, folder), { recursive: true });
-  }
+  await writeFiles(cwd, next);
   await mustRun('npm', ['ci', '--loglevel=error'], { cwd });
   await install(cwd, [tarball]);
   return (await makeFirstCall(cwd)) ?? (await buildPage(cwd)) ?? (await buildAndServe(cwd)) ?? (await runTests(cwd));

@@ -1,15 +1,17 @@
 /** Somebody with two terminals, an empty folder and the tarball, who does what docs/sandbox.md and docs/cli.md show. */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { blocksOf, freePort, openSandbox, openTerminal, type Terminal } from '../support/terminal.ts';
+import { freePort, openSandbox, openTerminal, type Terminal } from '../support/terminal.ts';
+import { takeCommands, takeFile } from './blocks.ts';
 import type { Check } from './check.ts';
 import { install, tested } from './consumer.ts';
-import { makeProject, mustRun, ownEnvironment, root, writeFiles } from './project.ts';
+import { makeProject, mustRun, ownEnvironment, writeFiles } from './project.ts';
 
-const page = readFileSync(join(root, 'docs/sandbox.md'), 'utf8');
-const [installation = '', sandbox = '', start = '', story = ''] = blocksOf(page, 'sh');
-const [program = ''] = blocksOf(page, 'ts');
+const page = 'docs/sandbox.md';
+const installation = takeCommands(page, 'npm install');
+const sandbox = takeCommands(page, 'npx hosted-client sandbox');
+const start = takeCommands(page, 'node ');
+const story = takeCommands(page, 'at=');
+const program = takeFile(page, 'server.mjs');
 
 export function twoTerminalChecks(tarball: string): readonly Check[] {
   return [{ name: 'Two terminals: a sandbox, a link, its page, its callback in Express', look: () => follow(tarball) }];
@@ -30,7 +32,7 @@ async function follow(tarball: string): Promise<string | null> {
     const told = await openTerminal(story.replace('http://127.0.0.1:4085', origin), at).end();
     if (!told.startsWith('Your identity was verified\n')) return `The story by curl ends with: ${told}`;
     const port = String(await freePort());
-    await writeFiles(cwd, { [start.trim().split(' ')[1] ?? '']: program.replaceAll('3000', port) });
+    await writeFiles(cwd, { 'server.mjs': program.replaceAll('3000', port) });
     server = openTerminal(start, { ...at, pasted });
     const [, url = ''] = await server.shows(/^Open (\S+)$/m);
     await fetch(url, { method: 'POST', body: new URLSearchParams({ consent: 'yes', outcome: 'approved' }) });

@@ -14,6 +14,8 @@ export interface PageBlock {
   readonly file: string | null;
   /** `examples/sign.ts`: what the page says it is a part of. */
   readonly partOf: string | null;
+  /** What the page says to install for it. */
+  readonly installs: readonly string[];
 }
 
 /** The pages that come with the package and may have code. */
@@ -21,12 +23,6 @@ export const pages: readonly string[] = [
   'README.md',
   ...(JSON.parse(read('package.json')) as { files: readonly string[] }).files.filter((path) => path.endsWith('.md')),
 ];
-
-/** The text of a page under a heading, up to the next one. */
-export function sectionOf(heading: string, page = 'README.md'): string {
-  const [, text = ''] = read(page).split(`\n## ${heading}\n`);
-  return text.split('\n## ')[0] ?? '';
-}
 
 /** The blocks of a page, in its order. */
 export function readBlocks(page: string): readonly PageBlock[] {
@@ -39,11 +35,16 @@ export function readBlocks(page: string): readonly PageBlock[] {
     code,
     file: /\bsave th(?:is|ese) \w+ as \[?`([^`]+)`/i.exec(lead)?.[1] ?? null,
     partOf: /\ba part of \[(examples\/[^\]]+)\]/i.exec(lead)?.[1] ?? null,
+    installs: namesIn(lead),
   }));
 }
 
-/** What the page installs by name, in its commands and in its sentences. */
+/** What a page installs, in its commands and in its sentences. */
 export function packagesOf(page: string): readonly string[] {
-  const commands = [...read(page).matchAll(/\bnpm install (?:--save-dev |-D )?([^`\n#]+)/g)];
+  return namesIn(read(page));
+}
+
+function namesIn(text: string): readonly string[] {
+  const commands = [...text.matchAll(/\bnpm install (?:--save-dev )?([^`\n#]+)/g)];
   return [...new Set(commands.flatMap(([, names = '']) => names.trim().split(/\s+/)))];
 }

@@ -11,7 +11,7 @@ const listening = async (server) => {
 const serve = (listener) => listening(createServer(listener).listen(0, '127.0.0.1'));
 
 const recipes = {
-  Express: async () => listening((await import('./receive-with-express.ts')).server),
+  Express: async () => listening((await import('./server.mjs')).server),
   'Express and PostgreSQL': async () => listening((await import('./express-and-postgres.ts')).server),
   Fastify: async () => listening((await import('./receive-with-fastify.ts')).app.server),
   'Hono on Node': async () => listening((await import('./hono-on-node.ts')).server),

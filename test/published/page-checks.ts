@@ -1,0 +1,229 @@
+/** What the pages show, each from an empty folder: what they say to install is installed, and what they show runs. */
+
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { followCli } from '../support/cli-flow.ts';
+import { packagesOf } from '../support/page-blocks.ts';
+import { followReadme, readmePrograms } from '../support/readme-flow.ts';
+import { freePort, openSandbox, openTerminal } from '../support/terminal.ts';
+import { census, takeCommands, takeFile } from './blocks.ts';
+import { type Check, endsWell } from './check.ts';
+import { install, tested } from './consumer.ts';
+import { makeProject, mustRun, ownEnvironment, root, writeFiles } from './project.ts';
+
+/** A program that a page shows, and what it prints in the sandbox, where there is one link with one approved job. */
+interface Program {
+  readonly file: string;
+  readonly start: string;
+  readonly prints: RegExp;
+}
+
+const programs: Readonly<Record<string, readonly Program[]>> = {
+  'docs/calls.md': [
+    {
+      file: 'list-links.mjs',
+      start: 'node list-links.mjs',
+      prints: /^1 links are active\n1 of 1 are on the first page, 0 on the next\n$/,
+    },
+    {
+      file: 'wait-for-many.mjs',
+      start: 'node wait-for-many.mjs',
+      prints: /^(?:row 1: succeeded\nrow 2: not_found|row 2: not_found\nrow 1: succeeded)\n$/,
+    },
+  ],
+  'docs/errors.md': [{ file: 'create-link.mjs', start: 'node create-link.mjs', prints: /^$/ }],
+  'docs/settings.md': [
+    { file: 'production.mjs', start: 'node production.mjs', prints: /^made for production\n$/ },
+    { file: 'through-a-proxy.mts', start: 'node through-a-proxy.mts', prints: /^1 links, through the proxy\n$/ },
+    { file: 'trace-calls.mjs', start: 'node trace-calls.mjs', prints: /^1 links, traced\n$/ },
+  ],
+  'docs/observability.md': [
+    { file: 'trace-calls.mjs', start: 'node trace-calls.mjs', prints: /^1 links, traced\n$/ },
+    {
+      file: 'hide-link-ids.mjs',
+      start: 'node --import ./hide-link-ids.mjs trace-calls.mjs',
+      prints: /^1 links, traced\n$/,
+    },
+    {
+      file: 'print-calls.mjs',
+      start: 'node --import ./print-calls.mjs trace-calls.mjs',
+      prints: /operation: 'links\.list'[\s\S]+\n1 links, traced\n$/,
+    },
+  ],
+};
+
+/** Blocks that no check runs here, and why. */
+const notRun: readonly { readonly page: string; readonly block: string; readonly reason: string }[] = [
+  { page: 'README.md', block: 'npm ci && npm run demo', reason: 'is for a clone, where the gate runs it' },
+  { page: 'README.md', block: 'npm ci && npm test', reason: 'is for a clone, where the gate runs it' },
+  {
+    page: 'docs/recipes.md',
+    block: 'hono-on-workers.ts',
+    reason: 'needs workerd, where check:runtimes runs Hono; it compiles',
+  },
+];
+
+export function pageChecks(tarball: string): readonly Check[] {
+  for (const file of readmePrograms) takeFile('README.md', file);
+  for (const beginning of ['npx hosted-client sandbox', 'npm install hosted-client', 'npx hosted-client play']) {
+    takeCommands('README.md', beginning);
+  }
+  for (const beginning of ['sandbox', 'listen', 'links']) takeCommands('docs/cli.md', `npx hosted-client ${beginning}`);
+  takeCommands('docs/tracking.md', 'npm install');
+  const track = takeFile('docs/tracking.md', 'track.mjs');
+  return [
+    { name: 'README.md, from the sandbox to a wait', look: () => doReadme(tarball) },
+    { name: 'docs/cli.md, in three terminals', look: () => doCli(tarball) },
+    { name: 'docs/tracking.md, its first program', look: () => trackInFolder(tarball, track) },
+    ...Object.entries(programs).map(([page, rows]) => {
+      const files = Object.fromEntries(rows.map(({ file }) => [file, takeFile(page, file)]));
+      return { name: `${page}, its programs`, look: () => runPrograms(tarball, page, rows, files) };
+    }),
+    { name: 'The examples of the package, copied: they compile', look: () => compileExamples(tarball) },
+  ];
+}
+
+/** To be looked at when all other checks have taken their blocks. */
+export const censusCheck: Check = {
+  name: 'Every block of the pages is run, or is named with the reason',
+  look: async () => {
+    const named = (block: string, { file, code }: { file: string | null; code: string }) =>
+      block === (file ?? code.trim());
+    const left = census().filter(({ isTaken, partOf }) => !isTaken && partOf === null);
+    const unnamed = left.filter(
+      (found) => !notRun.some(({ page, block }) => page === found.page && named(block, found)),
+    );
+    const outdated = notRun.filter(
+      ({ page, block }) => !left.some((found) => page === found.page && named(block, found)),
+    );
+    for (const { page, block, reason } of notRun) console.log(`not run: "${block}" of ${page} ${reason}`);
+    const parts = census().filter(({ partOf }) => partOf !== null).length;
+    console.log(
+      `${census().length} blocks: ${census().length - left.length - parts} run, ${parts} are parts of examples`,
+    );
+    const problems = [
+      ...unnamed.map(({ page, file, code }) => `No check runs "${file ?? code.trim()}" of ${page}`),
+      ...outdated.map(({ page, block }) => `"${block}" of ${page} runs, or is gone`),
+    ];
+    return problems.length === 0 ? null : problems.join('\n');
+  },
+};
+
+type At = { readonly cwd: string; readonly env: NodeJS.ProcessEnv };
+
+/** An empty folder with what the page says to install: the tarball, and the versions that are tested. */
+async function openFolder(tarball: string, page: string): Promise<At> {
+  const cwd = await makeProject(page.replaceAll('/', '-'));
+  await mustRun('npm', ['init', '-y', '--loglevel=error'], { cwd });
+  const others = packagesOf(page).filter((name) => name !== 'hosted-client');
+  await install(cwd, [tarball, ...others.map((name) => tested(name.replace(/@\d+$/, '')))]);
+  // What npm is set to on this machine may make it warn.
+  return { cwd, env: { ...ownEnvironment(), npm_config_loglevel: 'error' } };
+}
+
+async function doReadme(tarball: string): Promise<string | null> {
+  const { waited, status } = await followReadme(await openFolder(tarball, 'README.md'));
+  const isWell = waited === 'poll 1: succeeded\nverified: Enroll User\n' && status.startsWith('verified: Enroll User ');
+  return isWell ? null : waited + status;
+}
+
+async function doCli(tarball: string): Promise<string | null> {
+  const { printed } = await followCli(await openFolder(tarball, 'docs/cli.md'));
+  const findings = printed.at(-1)?.trim().split('\n') ?? [];
+  const isWell = printed.length === 4 && findings.every((finding) => finding.startsWith('well '));
+  return isWell ? null : printed.join('\n');
+}
+
+async function trackInFolder(tarball: string, track: string): Promise<string | null> {
+  const at = await openFolder(tarball, 'docs/tracking.md');
+  await writeFiles(at.cwd, { 'track.mjs': track.replaceAll('3000', String(await freePort())) });
+  const { pasted, close } = await openSandbox('npx hosted-client sandbox', at);
+  const program = openTerminal('node track.mjs', { ...at, pasted });
+  try {
+    const [, refId = ''] = await program.shows(/^Open \S+\/(\S+)$/m);
+    await openTerminal(`npx hosted-client play ${refId} approved`, { ...at, pasted }).end();
+    await program.shows(/^\{"customer":7\}: succeeded$/m);
+    return null;
+  } finally {
+    await program.close();
+    await close();
+  }
+}
+
+async function runPrograms(
+  tarball: string,
+  page: string,
+  rows: readonly Program[],
+  files: Readonly<Record<string, string>>,
+): Promise<string | null> {
+  const at = await openFolder(tarball, page);
+  await writeFiles(at.cwd, files);
+  const { pasted, close } = await openSandbox('npx hosted-client sandbox', at);
+  const print = (commands: string, ids = '') => openTerminal(`${ids}${commands}`, { ...at, pasted }).end();
+  try {
+    const { refId } = JSON.parse(
+      await print(
+        "npx hosted-client links create --company-name 'Example Ltd' --json --data-privacy-policy-url https://example.test/privacy",
+      ),
+    );
+    const { userId, jobId } = JSON.parse(await print(`npx hosted-client play ${refId} approved --json`));
+    for (const { file, start, prints } of rows) {
+      const printed = await print(start, `export USER_ID=${userId} JOB_ID=${jobId}\n`);
+      if (!prints.test(printed)) return `${file} prints: ${printed}`;
+    }
+    return null;
+  } finally {
+    await close();
+  }
+}
+
+/** What the examples import that is not in Node, and the types of what has none. */
+const importedByExamples = [
+  '@hono/node-server',
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/platform-express',
+  '@opentelemetry/api',
+  '@opentelemetry/instrumentation-undici',
+  '@types/express',
+  '@types/node',
+  '@types/pg',
+  'bullmq',
+  'express',
+  'fastify',
+  'hono',
+  'ioredis',
+  'msw',
+  'pg',
+  'pg-boss',
+  'reflect-metadata',
+  'rxjs',
+  'server-only',
+  'undici',
+  'vitest',
+];
+
+/** Every block of a page stands in one of them. */
+async function compileExamples(tarball: string): Promise<string | null> {
+  const cwd = await makeProject('examples', {
+    'package.json': JSON.stringify({ private: true, type: 'module' }),
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: {
+        strict: true,
+        noEmit: true,
+        skipLibCheck: true,
+        target: 'es2023',
+        module: 'preserve',
+        types: ['node'],
+        allowImportingTsExtensions: true,
+        experimentalDecorators: true,
+        emitDecoratorMetadata: true,
+        paths: { '@/*': ['./examples/recipes/next/*'] },
+      },
+      include: ['examples'],
+    }),
+  });
+  await install(cwd, [tarball, ...importedByExamples.map(tested)]);
+  await cp(join(cwd, 'node_modules/hosted-client/examples'), join(cwd, 'examples'), { recursive: true });
+  return endsWell(process.execPath, [join(root, 'node_modules/@typescript/native/bin/tsc'), '-p', '.'], { cwd });
+}
