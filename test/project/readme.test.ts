@@ -1,13 +1,20 @@
-/** What README.md promises who comes from npm: its order, its length, its links, and blocks that run as they stand. */
+/**
+ * What the pages promise who comes from npm: the order and length of README.md, links that lead to files of the
+ * package, and blocks of code that are whole files with a name, or parts of examples.
+ */
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BuiltPackage, buildPackage } from '../support/built-package.js';
+import { pages, readBlocks } from '../support/page-blocks.ts';
 import { followReadme } from '../support/readme-flow.ts';
 
 const readme = readFileSync('README.md', 'utf8');
+const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'];
+const [{ files }] = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' })) as [{ files: { path: string }[] }];
+const packed = files.map(({ path }) => path);
 
 test('it leads from what this is to the tests of one’s own, and then to all else', () => {
   expect([...readme.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)).toEqual([
@@ -33,10 +40,7 @@ test('its prose has at most 2,500 words', () => {
 });
 
 test('every relative link of a page in the package leads to a file in the package, and to a heading there', () => {
-  const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'];
-  const [packed] = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' })) as [{ files: { path: string }[] }];
-  const paths = packed.files.map(({ path }) => path);
-  const pages = paths.filter((path) => /^(?:[A-Z]+\.md|llms\.txt|docs\/\w+\.md)$/.test(path));
+  const linking = [...pages, 'llms.txt'];
   const headings = (path: string) =>
     [...readFileSync(path, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
       heading
@@ -45,20 +49,76 @@ test('every relative link of a page in the package leads to a file in the packag
         .replaceAll(' ', '-'),
     );
 
-  const broken = pages.flatMap((page) => {
+  const broken = linking.flatMap((page) => {
     const text = readFileSync(page, 'utf8');
     const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)|(?:src|srcset)="([^"]+)"/g)];
     return links.flatMap(([whole, link = '', heading, picture]) => {
       const file = link === '' && picture === undefined ? page : posix.join(posix.dirname(page), picture ?? link);
       const isThere =
-        paths.some((path) => path === file || path.startsWith(`${file}/`)) &&
+        packed.some((path) => path === file || path.startsWith(`${file}/`)) &&
         (heading === undefined || headings(file).includes(heading));
       return isThere ? [] : `${page}: ${whole}`;
     });
   });
 
-  expect(pages.length).toBeGreaterThan(12);
   expect(broken).toEqual([]);
+});
+
+const blocks = pages.flatMap(readBlocks);
+const code = blocks.filter(({ language }) => language !== 'sh');
+const sources = new Map(
+  readdirSync('examples', { recursive: true, encoding: 'utf8' })
+    .map((path) => `examples/${path.replaceAll('\\', '/')}`)
+    .filter((path) => /\.m?[jt]s$/.test(path))
+    .map((path) => [path, readFileSync(path, 'utf8')]),
+);
+const placeOf = ({ page, code }: (typeof blocks)[number]) => `${page}: ${code.split('\n')[0]}`;
+
+test('every page of the package is looked at', () => {
+  const packedPages = packed.filter((path) => path.endsWith('.md'));
+
+  expect(packedPages.toSorted()).toEqual(pages.toSorted());
+});
+
+test('the text before each block names the file to save it as, or the example it is a part of', () => {
+  const unnamed = code.filter(({ file, partOf }) => (file === null) === (partOf === null));
+
+  expect(code.length).toBeGreaterThan(40);
+  expect(unnamed.map(placeOf)).toEqual([]);
+});
+
+test('a page gives each name to one block', () => {
+  const names = blocks.flatMap(({ page, file }) => (file === null ? [] : [`${page}: ${file}`]));
+
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test('a whole file is all of an example, without its first comment', () => {
+  const wholes = code.filter(({ file, language }) => file !== null && language !== 'sql');
+
+  const strangers = wholes.filter(
+    ({ code }) => ![...sources.values()].some((source) => source === code || source.endsWith(`*/\n\n${code}`)),
+  );
+
+  expect(strangers.map(placeOf)).toEqual([]);
+});
+
+test('a part stands word for word in its example', () => {
+  const parts = code.filter(({ partOf }) => partOf !== null);
+
+  const strangers = parts.filter(({ partOf, code }) => !sources.get(partOf ?? '')?.includes(code));
+
+  expect(parts.length).toBeGreaterThan(10);
+  expect(strangers.map(placeOf)).toEqual([]);
+});
+
+test('every recipe is shown, and all that is written by hand', () => {
+  const recipes = [...sources].filter(([path]) => /^examples\/(?:by-hand\/|recipes\/|nest\/|receive-with-)/.test(path));
+
+  const hidden = recipes.filter(([, source]) => !code.some((block) => source.endsWith(block.code)));
+
+  expect(recipes.length).toBeGreaterThan(15);
+  expect(hidden.map(([path]) => path)).toEqual([]);
 });
 
 let built: BuiltPackage;

@@ -57,6 +57,11 @@ const notRun: readonly { readonly page: string; readonly block: string; readonly
   { page: 'README.md', block: 'npm ci && npm run demo', reason: 'is for a clone, where the gate runs it' },
   { page: 'README.md', block: 'npm ci && npm test', reason: 'is for a clone, where the gate runs it' },
   {
+    page: 'docs/sandbox.md',
+    block: 'npx hosted-client sandbox --host 0.0.0.0',
+    reason: 'opens a port to the network; the tests of the sandbox do it',
+  },
+  {
     page: 'docs/recipes.md',
     block: 'hono-on-workers.ts',
     reason: 'needs workerd, where check:runtimes runs Hono; it compiles',

@@ -8,7 +8,7 @@ import { makeProject, mustRun, ownEnvironment, writeFiles } from './project.ts';
 
 const page = 'docs/sandbox.md';
 const installation = takeCommands(page, 'npm install');
-const sandbox = takeCommands(page, 'npx hosted-client sandbox');
+const sandbox = takeCommands(page, 'npx hosted-client sandbox\n');
 const start = takeCommands(page, 'node ');
 const story = takeCommands(page, 'at=');
 const program = takeFile(page, 'server.mjs');
