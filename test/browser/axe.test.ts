@@ -5,7 +5,7 @@
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { openPage, test } from './browser.js';
+import { openPage, sizing, test } from './browser.js';
 import { everyPage, picture, visit } from './every-page.js';
 
 /** The rules of WCAG 2.2, levels A and AA, and of good practice. */
@@ -28,7 +28,7 @@ test.for([
 ] as const)('axe finds nothing on any page, narrow, wide and with large text, in %o', async (colours, { browser }) => {
   // Without motion, nothing is looked at between two colours.
   const page = await openPage(browser, { ...colours, reducedMotion: 'reduce' });
-  const session = await page.context().newCDPSession(page);
+  const setSize = await sizing(page);
 
   const found = await visit(page, await everyPage(), async (_, name) => {
     const violations: string[] = [];
@@ -37,9 +37,7 @@ test.for([
       [640, 32],
       [1280, 16],
     ] as const) {
-      await page.setViewportSize({ width, height: 800 });
-      await session.send('Page.setFontSizes', { fontSizes: { standard: size, fixed: size } });
-      await expect.poll(() => page.evaluate(() => getComputedStyle(document.body).fontSize)).toBe(`${size}px`);
+      await setSize(width, size);
       await picture(page, `${name}-${width}-${'forcedColors' in colours ? 'forced' : colours.colorScheme}`);
       violations.push(...(await findViolations(page)).map((each) => `${width} px: ${each}`));
     }

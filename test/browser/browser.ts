@@ -39,6 +39,16 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   return page;
 }
 
+/** Creates the function that sets the width of a page, and the size of its text, which is 16 px by default. */
+export async function sizing(page: Page) {
+  const session = await page.context().newCDPSession(page);
+  return async (width: number, size: number) => {
+    await page.setViewportSize({ width, height: 800 });
+    await session.send('Page.setFontSizes', { fontSizes: { standard: size, fixed: size } });
+    await expect.poll(() => page.evaluate(() => getComputedStyle(document.body).fontSize)).toBe(`${size}px`);
+  };
+}
+
 /** A server that is not a sandbox, and always responds with this body. */
 export async function foreignSite(type: string, body: string) {
   const server = createServer((_, response) => {

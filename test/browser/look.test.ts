@@ -6,7 +6,7 @@
 
 import type { Browser } from 'playwright-core';
 import { expect } from 'vitest';
-import { openPage, test } from './browser.js';
+import { openPage, sizing, test } from './browser.js';
 import { everyPage, picture, visit, type Way } from './every-page.js';
 
 /** Runs in the browser: what reaches over the page's right or left side, or is cut off. */
@@ -24,7 +24,7 @@ function findOverflow(): readonly string[] {
 
 test('no page scrolls sideways at 320 px, nor with text twice as large', async ({ browser }) => {
   const page = await openPage(browser);
-  const session = await page.context().newCDPSession(page);
+  const setSize = await sizing(page);
   const found = await visit(page, await everyPage(), async () => {
     const wide: string[] = [];
     for (const [width, size] of [
@@ -32,9 +32,7 @@ test('no page scrolls sideways at 320 px, nor with text twice as large', async (
       [640, 32],
       [1280, 32],
     ] as const) {
-      await page.setViewportSize({ width, height: 800 });
-      await session.send('Page.setFontSizes', { fontSizes: { standard: size, fixed: size } });
-      await expect.poll(() => page.evaluate(() => getComputedStyle(document.body).fontSize)).toBe(`${size}px`);
+      await setSize(width, size);
       wide.push(...(await page.evaluate(findOverflow)).map((each) => `${width} px, text of ${size} px: ${each}`));
     }
     return wide;
@@ -61,11 +59,10 @@ function findBrokenWords(): readonly string[] {
 }
 
 test('no word is broken at 390 px with text twice as large', async ({ browser }) => {
-  const page = await openPage(browser, { viewport: { width: 390, height: 800 } });
-  const session = await page.context().newCDPSession(page);
+  const page = await openPage(browser);
+  const setSize = await sizing(page);
   const found = await visit(page, await everyPage(), async (_, name) => {
-    await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 32 } });
-    await expect.poll(() => page.evaluate(() => getComputedStyle(document.body).fontSize)).toBe('32px');
+    await setSize(390, 32);
     await picture(page, `${name}-390-large`);
     return page.evaluate(findBrokenWords);
   });

@@ -94,11 +94,11 @@ test('the story is walked without script, review included', async ({ browser }) 
   await page.getByRole('button', { name: 'Start the verification' }).click();
   await expect.poll(() => page.getByRole('status').innerText()).toContain('Under review');
   const jobUrl = page.url();
+  await page.getByRole('link', { name: 'Look again' }).click();
   await page.goto(sandbox.origin);
   await page.getByRole('button', { name: 'Complete the job' }).click();
   await page.getByRole('button', { name: 'Complete the job' }).waitFor({ state: 'detached' });
   await page.goto(jobUrl);
-  await page.getByRole('link', { name: 'Look again' }).click();
 
   expect(await page.getByRole('status').innerText()).toContain('Verified');
   await expect.poll(() => received.length).toBe(2);

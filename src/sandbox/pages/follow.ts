@@ -1,5 +1,6 @@
 /**
- * The script of the pages: it updates an open page, and keeps the reader's position, focus and selection.
+ * The script of the pages: it updates an open page, and keeps the reader's position, focus and selection. Browsers open
+ * only six connections to a server. So one of the open pages holds the stream of events, and tells the others.
  *
  * @module
  */
@@ -11,8 +12,9 @@ export function followScript(): string {
 
 /** The browser gets only the text of this function, so the function must not use anything else from this module. */
 function follow(): void {
-  const events = new EventSource('/events');
   const status = document.querySelector('[data-follow]');
+  const leaving = new AbortController();
+  let isConnected = false;
   let isLoading = false;
   let isOutdated = false;
 
@@ -37,6 +39,7 @@ function follow(): void {
       }
       hold();
       if (document.title !== page.title) document.title = page.title;
+      if (response.ok && page.querySelector('script[src="/assets/follow.js"]') === null) leave();
     } catch {
       // The sandbox has stopped. The `error` event of the stream shows a message.
     }
@@ -110,12 +113,70 @@ function follow(): void {
     return null;
   }
 
-  events.addEventListener('open', () => {
-    say('This page updates automatically.');
-    void load();
-  });
-  events.addEventListener('change', () => void load());
-  events.addEventListener('error', () =>
-    say('The sandbox does not respond. This page updates again when the sandbox is back.'),
-  );
+  /** What the page with the stream says, and `hello`, with which a new page asks for `here`. */
+  type Message = 'open' | 'change' | 'lost' | 'hello' | 'here';
+
+  // Without https, browsers have locks only on loopback.
+  if (!('locks' in navigator && 'BroadcastChannel' in window)) {
+    say('Reload this page to see what is new: this browser does not update it.');
+    return;
+  }
+  const channel = new BroadcastChannel('sandbox');
+  let isHolder = false;
+
+  function hear(message: Message): void {
+    if (message === 'hello') {
+      if (isHolder && isConnected) channel.postMessage('here');
+      return;
+    }
+    if (message === 'here' && isConnected) return;
+    isConnected = message !== 'lost';
+    if (isConnected) {
+      say('This page updates automatically.');
+      void load();
+    } else say('The sandbox does not respond. This page updates again when the sandbox is back.');
+  }
+
+  function tell(message: Message): void {
+    channel.postMessage(message);
+    hear(message);
+  }
+
+  /** Holds the stream until the page is closed, or needs no more updates. */
+  function hold(): Promise<void> {
+    isHolder = true;
+    let events = open();
+    function open(): EventSource {
+      const opened = new EventSource('/events');
+      opened.addEventListener('open', () => tell('open'));
+      opened.addEventListener('change', () => tell('change'));
+      opened.addEventListener('error', () => {
+        tell('lost');
+        // The browser itself tries again, but not after an error response.
+        if (opened.readyState !== EventSource.CLOSED) return;
+        setTimeout(() => {
+          if (!leaving.signal.aborted) events = open();
+        }, 1_000);
+      });
+      return opened;
+    }
+    return new Promise((resolve) => {
+      leaving.signal.addEventListener('abort', () => {
+        events.close();
+        resolve();
+      });
+    });
+  }
+
+  /** Leaves the stream to another page, because this page is final. */
+  function leave(): void {
+    leaving.abort();
+    channel.close();
+    status?.remove();
+  }
+
+  channel.addEventListener('message', ({ data }) => hear(data));
+  channel.postMessage('hello');
+  // It rejects if the page is final before the lock is free.
+  navigator.locks.request('sandbox', { signal: leaving.signal }, hold).catch(() => undefined);
 }

@@ -202,8 +202,9 @@ export function stateOf({ results, outcome }: StoredJob): {
 
 export function JobPage({ link, job }: { link: StoredLink; job: StoredJob }) {
   const { kind, title, text } = stateOf(job);
+  const isFinal = job.outcome !== null;
   return (
-    <Layout title={`${title} · ${link.companyName}`} isLive>
+    <Layout title={`${title} · ${link.companyName}`} isLive={!isFinal}>
       <h1>
         <span class="eyebrow">Your verification for</span> <bdi>{link.companyName}</bdi>
       </h1>
@@ -213,11 +214,16 @@ export function JobPage({ link, job }: { link: StoredLink; job: StoredJob }) {
         </p>
         <p>{text}</p>
       </section>
-      <noscript>
-        <p>
-          <a href={`/links/${link.refId}/jobs/${encodeURIComponent(job.jobId)}`}>Look again</a>
-        </p>
-      </noscript>
+      {!isFinal && (
+        <>
+          <p class="live" data-follow />
+          <noscript>
+            <p>
+              <a href={`/links/${link.refId}/jobs/${encodeURIComponent(job.jobId)}`}>Look again</a>
+            </p>
+          </noscript>
+        </>
+      )}
       <p>
         <a href={`/console/links/${link.refId}`}>See the story of this link in the console</a>
       </p>
