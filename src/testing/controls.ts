@@ -9,6 +9,7 @@ import type { JobRef } from '../jobs/types.js';
 import { copyProperties } from '../runtime/untrusted-objects.js';
 import type { CallbackOptions, CallbackWriter } from './callbacks.js';
 import { spellTable } from './dialect.js';
+import type { FaultQueue } from './faults.js';
 import { writeLink } from './link-records.js';
 import type { Random } from './random.js';
 import type { Store, StoredJob, StoredLink, StoredResult, WireIdType } from './store.js';
@@ -20,6 +21,7 @@ export interface ControlContext {
   readonly store: Store;
   readonly ids: Random;
   readonly callbacks: CallbackWriter;
+  readonly faults: FaultQueue;
   readonly partnerId: string;
   now(): number;
 }

@@ -34,6 +34,8 @@ export interface EnvironmentSettings {
   readonly latencyMs: number;
   readonly linkBaseUrl: string;
   readonly keepRequests: number;
+  /** Gives the id of the next fault. */
+  nextFaultId(): number;
   /** Called after every change of links, jobs, results and faults. */
   onChange(): void;
 }
@@ -85,7 +87,8 @@ interface EnvironmentState {
 
 /** Creates the state that a reset replaces. It is empty, or is restored from the saved state `given`. */
 function createState(settings: EnvironmentSettings, given?: SavedEnvironment): EnvironmentState {
-  const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs, keepRequests, onChange } = settings;
+  const { name, partnerId, wire, keys, clock, seed, pageSize, firstPage, latencyMs, keepRequests } = settings;
+  const { onChange, nextFaultId } = settings;
   const saved = given && readEnvironment(given);
   const now = (): number => clock.now();
   const ids = createRandom(seed, `${name} ids`, saved?.ids);
@@ -100,7 +103,7 @@ function createState(settings: EnvironmentSettings, given?: SavedEnvironment): E
     onChange,
     ...(saved && { saved: saved.signed }),
   });
-  const faults = createFaultQueue(onChange);
+  const faults = createFaultQueue({ nextId: nextFaultId, onChange });
   for (const { operation, fault, left } of saved?.faults ?? []) faults.add(operation, fault, left);
   let requestCount = saved?.requestCount ?? 0;
   return {
@@ -115,7 +118,7 @@ function createState(settings: EnvironmentSettings, given?: SavedEnvironment): E
       latencyMs,
       nextRequestId: () => `${name}-${++requestCount}`,
     },
-    controls: { store, ids, partnerId, callbacks, now },
+    controls: { store, ids, partnerId, callbacks, faults, now },
     save: () =>
       writeEnvironment({
         store: store.state(),

@@ -16,23 +16,33 @@ export interface FaultQueue {
   take(operation: OperationName): MockFault | null;
   /** The faults that have not happened yet. */
   all(): readonly ComingFault[];
+  /** Removes a fault. Returns false if no coming fault has this id. */
+  cancel(id: number): boolean;
 }
 
 /** A fault that will happen, and the number of requests for which it will happen. */
 export interface ComingFault {
+  readonly id: number;
   readonly operation: OperationName;
   readonly fault: MockFault;
   readonly left: number;
 }
 
-/** Creates an empty queue. `onChange` is called after every change. */
-export function createFaultQueue(onChange: () => void): FaultQueue {
-  const queues = new Map<OperationName, { readonly fault: MockFault; left: number }[]>();
+export interface FaultQueueSettings {
+  /** Gives the id of the next fault. */
+  nextId(): number;
+  /** Called after every change. */
+  onChange(): void;
+}
+
+/** Creates an empty queue. */
+export function createFaultQueue({ nextId, onChange }: FaultQueueSettings): FaultQueue {
+  const queues = new Map<OperationName, { readonly id: number; readonly fault: MockFault; left: number }[]>();
 
   function add(operation: OperationName, fault: MockFault, times: number): void {
     if (!(times >= 0)) throw new RangeError(`Cannot fail requests: "times" must be 0 or more, got ${times}`);
     const queue = queues.get(operation) ?? [];
-    queues.set(operation, [...queue, { fault: copyFault(fault), left: times }]);
+    queues.set(operation, [...queue, { id: nextId(), fault: copyFault(fault), left: times }]);
     onChange();
   }
 
@@ -48,11 +58,19 @@ export function createFaultQueue(onChange: () => void): FaultQueue {
 
   function all(): readonly ComingFault[] {
     return [...queues].flatMap(([operation, queue]) =>
-      queue.flatMap(({ fault, left }) => (left > 0 ? [{ operation, fault, left }] : [])),
+      queue.flatMap(({ left, ...rest }) => (left > 0 ? [{ operation, left, ...rest }] : [])),
     );
   }
 
-  return { add, take, all };
+  function cancel(id: number): boolean {
+    const found = [...queues.values()].flat().find((entry) => entry.id === id && entry.left > 0);
+    if (found === undefined) return false;
+    found.left = 0;
+    onChange();
+    return true;
+  }
+
+  return { add, take, all, cancel };
 }
 
 function copyFault(fault: MockFault): MockFault {

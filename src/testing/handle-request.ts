@@ -69,6 +69,8 @@ export interface ServiceRequest {
   readonly path: string;
   text(): string | Promise<string>;
   readonly signal: AbortSignal | undefined;
+  /** Called with the fault that the request gets. */
+  onFault?(fault: MockFault): void;
 }
 
 /** Responds to a request. Rejects if a fault breaks the connection, or if the signal aborts. */
@@ -87,7 +89,10 @@ export async function handleRequest(request: ServiceRequest, server: ServerState
   if (timestamp !== null) server.requestTimes.add(timestamp.signedText);
 
   const fault = server.faults.take(operation);
-  if (fault !== null) line.problem = `Fault "${fault.kind}" of failNext()`;
+  if (fault !== null) {
+    line.problem = `Fault "${fault.kind}" of failNext()`;
+    request.onFault?.(fault);
+  }
   if (fault?.kind === 'network') throw createNetworkError();
   if (fault?.kind === 'stall') return stall(signal);
 

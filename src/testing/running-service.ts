@@ -31,7 +31,9 @@ export function createRunningService(options: MockServiceOptions, onChange: () =
   const settings = checkServiceOptions(options);
   const { baseUrls } = settings;
   const basePaths = forEachEnvironment((name) => new URL(baseUrls[name]).pathname.replace(/^\/$/, ''));
-  const running = forEachEnvironment((name) => createOne(name, settings, onChange));
+  let lastFaultId = 0;
+  const nextFaultId = (): number => ++lastFaultId;
+  const running = forEachEnvironment((name) => createOne(name, settings, { onChange, nextFaultId }));
 
   // The function is async, so that an invalid URL rejects, as with the platform's fetch.
   const fetch: typeof globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
@@ -121,7 +123,11 @@ function withoutSlash(url: string): string {
   return url.endsWith('/') ? url.slice(0, -1) : url;
 }
 
-function createOne(name: Environment, settings: ServiceSettings, onChange: () => void): RunningEnvironment {
+function createOne(
+  name: Environment,
+  settings: ServiceSettings,
+  shared: { onChange(): void; nextFaultId(): number },
+): RunningEnvironment {
   const { options, wire, pageSize, keepRequests, baseUrls, apiKeys } = settings;
   const { partnerId = '085', clock } = options;
   const keys = createKeys(options.scheme ?? 'hmac-sha256', name, partnerId, apiKeys[name]);
@@ -148,7 +154,7 @@ function createOne(name: Environment, settings: ServiceSettings, onChange: () =>
     latencyMs: options.latencyMs ?? 0,
     linkBaseUrl: settings.linkBaseUrl ?? `https://links.hosted.test/${name}/${partnerId}`,
     keepRequests,
-    onChange,
+    ...shared,
   });
 }
 

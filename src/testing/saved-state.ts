@@ -139,13 +139,14 @@ export function writeEnvironment({ store, callbacks, faults, ...counts }: Enviro
         success: stored.outcome.success,
       },
     })),
-    faults: [...faults],
+    faults: faults.map(({ id: _id, ...fault }) => fault),
     lastSignedAt: callbacks.lastSignedAt,
   };
 }
 
 /** The parts of an environment that are restored. */
-export interface ReadEnvironment extends Omit<EnvironmentParts, 'callbacks'> {
+export interface ReadEnvironment extends Omit<EnvironmentParts, 'callbacks' | 'faults'> {
+  readonly faults: SavedEnvironment['faults'];
   readonly signed: SignedResults;
 }
 
