@@ -9,6 +9,7 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
 import type { StoredJob } from '../testing/store.js';
+import { maskSecrets } from './kept-bodies.js';
 import type { PostResult } from './post-callback.js';
 import type { SandboxCallback } from './types.js';
 import type { Work } from './work.js';
@@ -18,22 +19,22 @@ export const variants = ['forged', 'stale', 'altered', 'unsigned'] as const;
 
 export type Variant = (typeof variants)[number];
 
+const deletedProblem = 'the job was deleted';
+
 /** A callback, with the data that is needed to post it again, even after a restart. */
 export interface KeptCallback {
   readonly view: MutableCallback;
   /** The index of the reported result in the job's list of results. */
   readonly entry: number;
-  readonly variant: Variant | null;
   /** Whether the callback is posted again after a failure. */
-  readonly isRepeated: boolean;
-  /** When the next delivery is planned, in ms since the epoch; null before the first delivery. */
-  nextAt: number | null;
+  isRepeated: boolean;
 }
 
 type Attempt = SandboxCallback['attempts'][number];
-type MutableCallback = Omit<SandboxCallback, 'state' | 'attempts'> & {
+type MutableCallback = Omit<SandboxCallback, 'state' | 'attempts' | 'nextAttemptAt'> & {
   state: SandboxCallback['state'];
   attempts: Attempt[];
+  nextAttemptAt: Date | null;
 };
 
 export interface CallbackSettings {
@@ -44,9 +45,12 @@ export interface CallbackSettings {
   findJob(environment: Environment, job: JobRef): StoredJob | undefined;
   /** The callback URL of a link; null if the link has no callback URL. */
   urlOf(environment: Environment, linkRefId: string): string | null;
-  /** Writes the signed body of a callback, in parts. */
-  write(callback: KeptCallback): Promise<readonly Buffer[]>;
-  post(url: string, body: readonly Buffer[], signal: AbortSignal): Promise<PostResult>;
+  /** Posts a callback once. Rejects if the job was deleted. */
+  post(callback: KeptCallback, signal: AbortSignal): Promise<PostResult>;
+  /** Called after each delivery. */
+  onAttempt(callback: SandboxCallback): void;
+  /** Called when a callback is forgotten, because newer callbacks have taken its place. */
+  onForget(id: number): void;
   onChange(): void;
 }
 
@@ -59,6 +63,10 @@ export interface Callbacks {
   send(environment: Environment, job: JobRef, entry: number): void;
   /** Posts a callback again, as a new callback with only one delivery. */
   resend(id: number, variant: Variant | null): Promise<SandboxCallback>;
+  /** Posts a callback at once that waits for its next delivery, or was given up. */
+  retryNow(id: number): Promise<SandboxCallback>;
+  /** Gives up a waiting callback. A delivery that is running is the last one. */
+  stopTrying(id: number): SandboxCallback;
   /** The state to save: the callbacks in the list, and waiting callbacks that were already removed from the list. */
   state(): { readonly lastId: number; readonly kept: readonly KeptCallback[] };
   /**
@@ -81,18 +89,17 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
    * attempt.
    */
   const queues = new Map<string, KeptCallback[]>();
+  /** For each callback that waits for its next delivery, the function that cancels the timer. */
+  const pauses = new Map<number, () => void>();
   let lastId = 0;
 
   function add(
-    callback: Omit<KeptCallback, 'view' | 'nextAt'>,
-    about: Omit<SandboxCallback, 'id' | 'state' | 'attempts'>,
+    callback: Omit<KeptCallback, 'view'>,
+    about: Omit<SandboxCallback, 'id' | 'at' | 'state' | 'attempts' | 'nextAttemptAt'>,
   ) {
     lastId += 1;
-    const kept: KeptCallback = {
-      ...callback,
-      view: { id: lastId, ...about, state: 'waiting', attempts: [] },
-      nextAt: null,
-    };
+    const own = { id: lastId, at: new Date(), state: 'waiting', attempts: [], nextAttemptAt: null } as const;
+    const kept: KeptCallback = { ...callback, view: { ...about, ...own, attempts: [] } };
     remember(kept);
     settings.onChange();
     return kept;
@@ -102,7 +109,10 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     known.set(kept.view.id, kept);
     list.push(kept.view);
     const removed = list.length > settings.keep ? list.splice(0, list.length - settings.keep) : [];
-    for (const { id } of removed) known.delete(id);
+    for (const { id } of removed) {
+      known.delete(id);
+      settings.onForget(id);
+    }
   }
 
   function send(environment: Environment, job: JobRef, entry: number): void {
@@ -110,16 +120,22 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     const result = stored?.results[entry];
     if (stored === undefined || result === undefined) return;
     const { linkRefId } = stored;
-    const url = (linkRefId === null ? null : settings.urlOf(environment, linkRefId)) ?? settings.defaultUrl;
+    const url = receiverOf({ environment, linkRefId });
     if (url === null) return;
     const about = {
       environment,
       job: { userId: job.userId, jobId: job.jobId },
       linkRefId,
       resultCode: result.code,
-      url,
+      url: maskSecrets(url),
+      variant: null,
+      copyOf: null,
     };
-    enqueue(add({ entry, variant: null, isRepeated: true }, about));
+    enqueue(add({ entry, isRepeated: true }, about));
+  }
+
+  function receiverOf({ environment, linkRefId }: Pick<SandboxCallback, 'environment' | 'linkRefId'>): string | null {
+    return (linkRefId === null ? null : settings.urlOf(environment, linkRefId)) ?? settings.defaultUrl;
   }
 
   function enqueue(kept: KeptCallback): void {
@@ -131,70 +147,134 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
 
   function start(kept: KeptCallback): void {
     const work = settings.work();
-    const delayMs = kept.nextAt === null ? 0 : kept.nextAt - Date.now();
-    if (delayMs <= 0) work.run(deliver(kept, work));
-    else work.later(delayMs, () => work.run(deliver(kept, work)));
+    const { id, nextAttemptAt } = kept.view;
+    const delayMs = nextAttemptAt === null ? 0 : nextAttemptAt.getTime() - Date.now();
+    const begin = () => {
+      pauses.delete(id);
+      work.run(deliver(kept, work));
+    };
+    if (delayMs <= 0) begin();
+    else pauses.set(id, work.later(delayMs, begin));
   }
 
   async function deliver(kept: KeptCallback, work: Work): Promise<void> {
     await attempt(kept, work.signal);
     if (work.signal.aborted) return;
-    if (kept.view.state === 'waiting') return start(kept);
+    if (kept.view.state === 'waiting') start(kept);
+    else dequeue(kept);
+  }
+
+  /** Removes a finished callback from its queue. If it was the first, the next one is posted. */
+  function dequeue(kept: KeptCallback): void {
     const key = keyOf(kept);
-    const [, ...rest] = queues.get(key) ?? [];
+    const queue = queues.get(key) ?? [];
+    const rest = queue.filter((each) => each !== kept);
     if (rest.length === 0) queues.delete(key);
     else queues.set(key, rest);
     const [next] = rest;
-    if (next !== undefined) start(next);
+    if (next !== undefined && next !== queue[0]) start(next);
+  }
+
+  /** Cancels the pause of a waiting callback. Returns false if the callback is not in a pause. */
+  function endPause({ view }: KeptCallback): boolean {
+    const cancel = pauses.get(view.id);
+    pauses.delete(view.id);
+    cancel?.();
+    return cancel !== undefined;
   }
 
   /** Posts a callback, and decides whether it is posted again. */
   async function attempt(kept: KeptCallback, signal: AbortSignal): Promise<void> {
-    const { view } = kept;
     const at = new Date();
     const startedAt = performance.now();
+    kept.view.nextAttemptAt = null;
     const { status, problem, isAllowed } = await postOf(kept, signal);
     if (signal.aborted) return;
+    const { view } = kept;
     view.attempts.push({ at, status, problem, durationMs: Math.round(performance.now() - startedAt) });
     const pauseMs = kept.isRepeated ? settings.retriesMs[view.attempts.length - 1] : undefined;
     if (!isAllowed) view.state = 'not_allowed';
     else if (problem === null) view.state = 'delivered';
-    else if (pauseMs === undefined) view.state = 'gave_up';
-    else kept.nextAt = Date.now() + pauseMs;
+    else if (pauseMs === undefined || problem === deletedProblem) view.state = 'gave_up';
+    else view.nextAttemptAt = new Date(Date.now() + pauseMs);
+    settings.onAttempt(view);
     settings.onChange();
   }
 
   async function postOf(kept: KeptCallback, signal: AbortSignal): Promise<PostResult> {
+    const url = receiverOf(kept.view);
+    if (url !== null && url !== maskSecrets(url)) {
+      const problem = 'the callback URL has a user name or password: remove it';
+      return { status: null, problem, isAllowed: false };
+    }
     try {
-      return await settings.post(kept.view.url, await settings.write(kept), signal);
+      return await settings.post(kept, signal);
     } catch {
-      const { environment, job } = kept.view;
-      // Either `reset` of the testing kit has deleted the job, or `Request` rejects the callback URL.
-      const isGone = settings.findJob(environment, job) === undefined;
-      const problem = isGone ? 'the job was deleted' : 'the callback URL has a user name or password: remove it';
-      return { status: null, problem, isAllowed: true };
+      // `reset` of the testing kit has deleted the job.
+      return { status: null, problem: deletedProblem, isAllowed: true };
     }
   }
 
   async function resend(id: number, variant: Variant | null): Promise<SandboxCallback> {
-    const before = known.get(id);
-    if (before === undefined) {
-      const issues = [{ path: 'callbackId', message: 'must be the id of a callback that is remembered' }];
-      throw new HostedValidationError(issues, { task: 'send a callback again' });
-    }
-    const { id: _id, state: _state, attempts: _attempts, ...about } = before.view;
-    const again = add({ entry: before.entry, variant, isRepeated: false }, about);
-    const work = settings.work();
-    const task = attempt(again, work.signal);
-    work.run(task);
-    await task;
+    const { view, entry } = find(id, 'send a callback again');
+    const { environment, job, linkRefId, resultCode, url } = view;
+    const about = { environment, job, linkRefId, resultCode, url, variant, copyOf: view.copyOf ?? id };
+    const again = add({ entry, isRepeated: false }, about);
+    await runNow(again, (work) => attempt(again, work.signal));
     return again.view;
+  }
+
+  async function retryNow(id: number): Promise<SandboxCallback> {
+    const kept = find(id, 'retry a callback');
+    const { state, nextAttemptAt } = kept.view;
+    if (state === 'gave_up') await runNow(kept, (work) => attempt(kept, work.signal));
+    else if (nextAttemptAt !== null) await runNow(kept, (work) => deliver(kept, work));
+    else
+      throw createCallbackError(
+        'must be the id of a callback that waits for its next delivery or was given up',
+        'retry a callback',
+      );
+    return kept.view;
+  }
+
+  async function runNow(kept: KeptCallback, deliverNow: (work: Work) => Promise<void>): Promise<void> {
+    const work = settings.work();
+    const task = deliverNow(work);
+    // The pause ends after the delivery has begun. In the other order, `idle` would resolve too early.
+    work.run(task);
+    endPause(kept);
+    await task;
+  }
+
+  function stopTrying(id: number): SandboxCallback {
+    const kept = find(id, 'stop a callback');
+    const { view } = kept;
+    if (view.state !== 'waiting')
+      throw createCallbackError('must be the id of a callback that is waiting', 'stop a callback');
+    kept.isRepeated = false;
+    const [first] = queues.get(keyOf(kept)) ?? [];
+    // The first callback of a queue that is in no pause is being posted.
+    if (first === kept && !pauses.has(id)) return view;
+    view.state = 'gave_up';
+    view.nextAttemptAt = null;
+    dequeue(kept);
+    endPause(kept);
+    settings.onChange();
+    return view;
+  }
+
+  function find(id: number, task: string): KeptCallback {
+    const kept = known.get(id);
+    if (kept === undefined) throw createCallbackError('must be the id of a callback that is remembered', task);
+    return kept;
   }
 
   return {
     list,
     send,
     resend,
+    retryNow,
+    stopTrying,
     state() {
       const waiting = [...queues.values()].flat().filter(({ view }) => !known.has(view.id));
       return { lastId, kept: [...waiting, ...known.values()] };
@@ -212,8 +292,13 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
       list.length = 0;
       known.clear();
       queues.clear();
+      pauses.clear();
     },
   };
+}
+
+function createCallbackError(message: string, task: string): HostedValidationError {
+  return new HostedValidationError([{ path: 'callbackId', message }], { task });
 }
 
 function keyOf({ view: { environment, job } }: KeptCallback): string {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
 import * as z from 'zod/mini';
 import { HostedValidationError } from '../errors/errors.js';
@@ -15,6 +16,7 @@ import type { MockFault } from '../testing/types.js';
 import { check, inputObject } from '../validation/check.js';
 import { anyString, choice, integer } from '../validation/input.js';
 import { type Variant, variants } from './callbacks.js';
+import { faultTexts } from './faults.js';
 import { outcomeNames } from './outcomes.js';
 import type { Sandbox, SandboxOutcome } from './types.js';
 
@@ -22,16 +24,7 @@ const environment = choice<Environment>(environments, 'must be "sandbox" or "pro
 const outcome = choice<SandboxOutcome>(outcomeNames, `must be one of ${outcomeNames.join(', ')}`);
 const operationNames = Object.keys(routes) as OperationName[];
 const variant = choice<Variant>(variants, 'must be "forged", "stale", "altered" or "unsigned", or left out');
-const faultKinds: readonly MockFault['kind'][] = [
-  'status',
-  'network',
-  'stall',
-  'truncate',
-  'html',
-  'bad-signature',
-  'missing-signature',
-  'stale-timestamp',
-];
+const faultKinds = Object.keys(faultTexts) as readonly MockFault['kind'][];
 
 const playInput = inputObject({
   refId: anyString,
@@ -105,14 +98,33 @@ export function createControls(sandbox: Sandbox): Hono {
     return c.json(await sandbox.play(refId, outcome, options));
   });
 
-  app.post('/control/callbacks/:id/resend', async (c) => {
-    const input = checkInput(resendInput, parseBody(await c.req.text()));
+  const callback = '/control/callbacks/:id';
+  const known = async (c: Context, entries: readonly { readonly id: number }[], act: (id: number) => unknown) => {
     const id = Number(c.req.param('id'));
-    if (!sandbox.callbacks.some((callback) => callback.id === id)) {
-      return c.json({ error: 'No remembered callback has this id: see GET /control/callbacks' }, 404);
+    const [, , list] = c.req.path.split('/');
+    if (entries.some((entry) => entry.id === id)) {
+      const result = await act(id);
+      return result === undefined ? c.body(null, 204) : c.json(result as object);
     }
-    return c.json(await sandbox.resend(id, input.variant === undefined ? {} : { variant: input.variant }));
+    return c.json({ error: `No remembered entry has this id: see GET /control/${list}` }, 404);
+  };
+
+  app.post(`${callback}/resend`, async (c) => {
+    const { variant } = checkInput(resendInput, parseBody(await c.req.text()));
+    return known(c, sandbox.callbacks, (id) => sandbox.resend(id, variant && { variant }));
   });
+  app.post(`${callback}/retry`, (c) => known(c, sandbox.callbacks, sandbox.retryNow));
+  app.post(`${callback}/stop`, (c) => known(c, sandbox.callbacks, sandbox.stopTrying));
+  app.post('/control/requests/:id/replay', (c) => known(c, sandbox.requests, sandbox.replay));
+  app.get('/control/faults', (c) => c.json(sandbox.faults));
+  app.delete('/control/faults', (c) => {
+    for (const { id } of sandbox.faults) sandbox.cancelFault(id);
+    return c.body(null, 204);
+  });
+  app.get('/control/faults/:id', (c) =>
+    known(c, sandbox.faults, (id) => sandbox.faults.find((each) => each.id === id)),
+  );
+  app.delete('/control/faults/:id', (c) => known(c, sandbox.faults, (id) => sandbox.cancelFault(id)));
 
   app.post('/control/fail-next', async (c) => {
     failNext(sandbox, checkInput(failNextInput, parseBody(await c.req.text())));

@@ -17,6 +17,10 @@ import type { SignatureProblem } from './types.js';
 export interface Diagnosis {
   readonly problem: SignatureProblem | null;
   readonly message: string;
+  /** The text that must be signed; undefined if the timestamp cannot be read. */
+  readonly expectedText?: string;
+  /** The text that was signed instead, if the mistake shows it. */
+  readonly signedText?: string;
 }
 
 /** Says whether a request is correctly signed, and names the mistake if it is not. */
@@ -34,21 +38,22 @@ export async function diagnoseSignature(request: SignedRequest, facts: SigningFa
 
   const timestamp = parseTimestamp(body, operation, facts.wire);
   if (timestamp === null) return found('timestamp_text', unreadableTimestamp(operation, facts.wire));
+  const expectedText = timestamp.signedText + facts.partnerId + assumedSignatureContext;
   const offMs = timestamp.ms - nowMs;
-  if (Math.abs(offMs) > authWindowMs) return found('stale', staleMessage(offMs));
+  if (Math.abs(offMs) > authWindowMs) return { ...found('stale', staleMessage(offMs)), expectedText };
 
   const signature = body[property];
   if (typeof signature !== 'string') return found('encoding', `Send "${property}" as a base64 string`);
   const isSignatureOf = async (text: string) => signature === (await facts.sign(environment, text, facts.partnerId));
-  if (await isSignatureOf(timestamp.signedText)) return genuine;
+  if (await isSignatureOf(timestamp.signedText)) return { ...genuine, expectedText };
   // The digits of a number were signed, and not its ISO form.
   if (await isSignatureOf(String(timestamp.sent))) {
     return found('timestamp_text', unreadableTimestamp(operation, facts.wire));
   }
-  return explain({ ...request, signature, property, timestamp }, facts);
+  return { ...(await explain({ ...request, signature, property, timestamp }, facts)), expectedText };
 }
 
-const genuine: Diagnosis = { problem: null, message: 'Nothing to do: the signature is right' };
+const genuine: Diagnosis = { problem: null, message: 'The signature is right' };
 
 function found(problem: SignatureProblem, message: string): Diagnosis {
   return { problem, message };
@@ -86,7 +91,8 @@ function staleMessage(offMs: number): string {
 async function explain(request: WrongRequest, facts: SigningFacts): Promise<Diagnosis> {
   for (const { problem, message, candidates } of mistakesOf(request, facts)) {
     for (const candidate of await candidates(request, facts)) {
-      if (candidate === request.signature) return found(problem, message);
+      const [signature, signedText] = typeof candidate === 'string' ? [candidate] : candidate;
+      if (signature === request.signature) return { ...found(problem, message), ...(signedText && { signedText }) };
     }
   }
   return found('other', unknownMistake(request.environment));

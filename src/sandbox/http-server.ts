@@ -27,8 +27,8 @@ export interface Site {
   /** The largest body that is read, in bytes. */
   readonly maxBodyBytes: number;
   check(message: IncomingMessage): Rejection | null;
-  /** Called instead of `respond` when a body is too large. */
-  onTooLarge?(rejection: Rejection): void;
+  /** Called instead of `respond` when a body is too large. It may return another rejection to send. */
+  onTooLarge?(rejection: Rejection, message: IncomingMessage): Rejection | undefined;
   respond(request: ReceivedRequest): Promise<Response | WrittenResponse>;
 }
 
@@ -82,8 +82,7 @@ async function serve(message: IncomingMessage, response: ServerResponse, site: S
     const body = await readBody(message, site.maxBodyBytes);
     if (body === null) {
       const tooLarge = createTooLarge(site.maxBodyBytes);
-      site.onTooLarge?.(tooLarge);
-      return reject(response, tooLarge);
+      return reject(response, site.onTooLarge?.(tooLarge, message) ?? tooLarge);
     }
     const { method = 'GET', url = '/', headers } = message;
     const target = readTarget(url).path;

@@ -9,6 +9,7 @@ export { startSandbox } from './start-sandbox.js';
 export type {
   Sandbox,
   SandboxCallback,
+  SandboxFault,
   SandboxOptions,
   SandboxOutcome,
   SandboxRequest,

@@ -14,8 +14,9 @@ import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import { wireOptions } from '../settings.js';
 import type { MockServiceOptions } from '../testing/types.js';
 import { check, inputObject } from '../validation/check.js';
-import { choice, httpUrl, integer, nonBlank } from '../validation/input.js';
-import type { SandboxOptions, SandboxRequest } from './types.js';
+import { choice, flag, httpUrl, integer, nonBlank } from '../validation/input.js';
+import { isLoopbackHost } from './loopback.js';
+import type { SandboxCallback, SandboxOptions, SandboxRequest } from './types.js';
 
 /** The checked options of a sandbox. */
 export interface SandboxSettings {
@@ -32,7 +33,9 @@ export interface SandboxSettings {
   readonly seed: number;
   readonly folder: string | null;
   readonly keepRequests: number;
+  readonly keepBodies: boolean;
   readonly onRequest: ((request: SandboxRequest) => void) | null;
+  readonly onCallback: ((callback: SandboxCallback) => void) | null;
   /** The options of the testing kit's service. */
   readonly service: MockServiceOptions;
 }
@@ -59,6 +62,10 @@ const byEnvironment = Object.fromEntries(environments.map((name) => [name, z.opt
   z.ZodMiniOptional<typeof nonBlank>
 >;
 
+function listener<T>() {
+  return z.custom<(event: T) => void>((value) => typeof value === 'function', 'must be a function');
+}
+
 /** A limit for `callbackBytes`, because the filler of a callback is kept in memory. */
 const maxCallbackBytes = 64 * 1024 * 1024;
 
@@ -74,9 +81,9 @@ const shape = {
   failureRate: z.optional(share),
   folder: z.optional(nonBlank),
   keepRequests: z.optional(integer(0)),
-  onRequest: z.optional(
-    z.custom<(request: SandboxRequest) => void>((value) => typeof value === 'function', 'must be a function'),
-  ),
+  keepBodies: z.optional(flag),
+  onRequest: z.optional(listener<SandboxRequest>()),
+  onCallback: z.optional(listener<SandboxCallback>()),
   partnerId: z.optional(
     z
       .string('must be a string: leading zeros are significant')
@@ -131,7 +138,9 @@ export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
     seed: seed ?? 1,
     folder: data.folder ?? null,
     keepRequests: data.keepRequests ?? 1_000,
+    keepBodies: data.keepBodies ?? isLoopbackHost(data.host ?? '127.0.0.1'),
     onRequest: data.onRequest ?? null,
+    onCallback: data.onCallback ?? null,
     service: withoutUndefined(service) as MockServiceOptions,
   };
 }

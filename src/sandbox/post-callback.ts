@@ -19,6 +19,8 @@ export interface PostResult {
   readonly problem: string | null;
   /** Whether callbacks may be posted to the URL of this delivery. */
   readonly isAllowed: boolean;
+  /** The beginning of the response's body. */
+  readonly answer?: string;
 }
 
 export interface Posting {
@@ -37,6 +39,9 @@ export interface Posting {
 
 /** How long a receiver may take, in ms. */
 const timeoutMs = 10_000;
+/** How much of the receiver's response is read, and for how long after its head, in ms. */
+const maxAnswerBytes = 2_048;
+const answerMs = 1_000;
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 const lateProblem = 'no response within ten seconds';
 
@@ -46,8 +51,8 @@ class NotAllowedError extends Error {}
 /** Posts a callback; never rejects. Redirects are not followed. */
 export async function postCallback(posting: Posting): Promise<PostResult> {
   try {
-    const status = await post(posting);
-    return { status, problem: problemOf(status, sizeOf(posting)), isAllowed: true };
+    const { status, answer } = await post(posting);
+    return { status, problem: problemOf(status, sizeOf(posting)), isAllowed: true, ...(answer !== '' && { answer }) };
   } catch (error) {
     const isAllowed = !(error instanceof NotAllowedError);
     return {
@@ -58,7 +63,7 @@ export async function postCallback(posting: Posting): Promise<PostResult> {
   }
 }
 
-function post(posting: Posting): Promise<number> {
+function post(posting: Posting): Promise<{ status: number; answer: string }> {
   const { url, body, callbackHosts, ownPort, signal } = posting;
   const size = sizeOf(posting);
   const { protocol, hostname, port } = new URL(url);
@@ -83,22 +88,34 @@ function post(posting: Posting): Promise<number> {
     const timer = setTimeout(() => request.destroy(new Error(lateProblem)), timeoutMs);
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
+    let fail: (error: Error) => void = reject;
     request.on('close', () => {
       signal.removeEventListener('abort', end);
       clearTimeout(timer);
-      reject(new Error('the connection was closed without a response'));
+      fail(new Error('the connection was closed without a response'));
     });
-    request.on('error', reject);
+    request.on('error', (error) => fail(error));
     // Node reports a response with status 101 only with this event.
     request.on('upgrade', ({ statusCode = 101 }, socket) => {
-      resolve(statusCode);
+      resolve({ status: statusCode, answer: '' });
       socket.destroy();
     });
     request.on('response', (response) => {
-      resolve(response.statusCode ?? 0);
-      // The body of the response is not read, so an error in it does not matter.
-      response.on('error', () => undefined);
-      response.resume();
+      const { statusCode: status = 0 } = response;
+      const parts: Buffer[] = [];
+      const finish = () => resolve({ status, answer: Buffer.concat(parts).subarray(0, maxAnswerBytes).toString() });
+      const timer = setTimeout(finish, answerMs);
+      // The status is the result, so an error in the body does not matter.
+      fail = finish;
+      response.on('error', finish);
+      response.on('close', () => {
+        clearTimeout(timer);
+        finish();
+      });
+      response.on('data', (part: Buffer) => {
+        if (sum(parts) < maxAnswerBytes) parts.push(part);
+        if (sum(parts) >= maxAnswerBytes) finish();
+      });
     });
     for (const part of body) request.write(part);
     request.end();
@@ -138,7 +155,11 @@ function createSelf(): NotAllowedError {
 }
 
 function sizeOf({ body }: Posting): number {
-  return body.reduce((sum, { length }) => sum + length, 0);
+  return sum(body);
+}
+
+function sum(parts: readonly Buffer[]): number {
+  return parts.reduce((all, { length }) => all + length, 0);
 }
 
 function problemOf(status: number, size: number): string | null {

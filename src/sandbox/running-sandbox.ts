@@ -9,23 +9,23 @@ import { HostedValidationError } from '../errors/errors.js';
 import { type Environment, environments, type HostedClientOptions } from '../options.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { lazy } from '../runtime/lazy.js';
-import { isRecord } from '../runtime/untrusted-objects.js';
 import type { Signer } from '../signing/signer.js';
 import { createRandom } from '../testing/random.js';
 import { createRunningService, type RunningService } from '../testing/running-service.js';
 import type { MockService } from '../testing/types.js';
-import { type Callbacks, createCallbacks, type KeptCallback, variants } from './callbacks.js';
+import { type Callbacks, createCallbacks, type KeptCallback, type Variant, variants } from './callbacks.js';
 import { readDescription } from './description.js';
 import { health } from './health.js';
 import type { HttpServer, ReceivedRequest, Site } from './http-server.js';
 import type { Keeper } from './keep.js';
+import { answerName, callbackName, createKeptBodies, leaveOutSecrets, requestName, secretsIn } from './kept-bodies.js';
 import { type KeptState, writeKept } from './kept-state.js';
 import { createLive, type Live } from './live.js';
 import { findNetworkAddress, isAnyAddress, toHostName } from './network-address.js';
 import type { SandboxSettings } from './options.js';
 import { hasPicture } from './outcomes.js';
 import { createRequestCheck, maxBodyBytes } from './request-check.js';
-import { createServiceHandler } from './service-handler.js';
+import { createServiceHandler, environmentOf } from './service-handler.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import { createSimulation, type Simulation } from './simulation.js';
 import type { Sandbox, SandboxRequest } from './types.js';
@@ -33,6 +33,9 @@ import { createWork } from './work.js';
 
 // The code that posts callbacks is loaded with the first callback, so that a sandbox starts fast.
 const loadPosting = lazy(() => import('./post-callback.js'));
+
+/** How many bytes of bodies are kept: requests, responses and callbacks together. */
+const maxKeptBytes = 8_000_000;
 
 /** A sandbox that does not have its server yet. `complete` adds the server. */
 export interface RunningSandbox {
@@ -72,7 +75,9 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   );
   const { service } = running;
   const baseUrls = { sandbox: service.sandbox.baseUrl, production: service.production.baseUrl };
+  const bodies = createKeptBodies({ isOn: settings.keepBodies, maxBytes: maxKeptBytes });
   const requests: SandboxRequest[] = [];
+  let forgotten = 0;
   let lastRequestId = kept?.lastRequestId ?? 0;
   let work = createWork();
   let random = createRandom(seed, 'failures', kept?.failures);
@@ -87,10 +92,23 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     findJob: (environment, job) => running.environments[environment].context().store.findJob(job),
     urlOf: (environment, refId) =>
       running.environments[environment].context().store.findLink(refId)?.callbackUrl ?? null,
-    write: (callback) => writeCallback(service, callback, filler),
-    async post(url, body, signal) {
+    async post(callback, signal) {
+      const { id, url, attempts } = callback.view;
+      const { body, sent, secrets } = await writeCallback(service, callback, filler);
+      const size = body.reduce((sum, { length }) => sum + length, 0);
+      const headers = `content-type: application/json\ncontent-length: ${size}`;
+      bodies.put(callbackName(id), { sent, headers: `host: ${new URL(url).host}\n${headers}` });
       const { postCallback } = await loadPosting();
-      return postCallback({ url, body, signal, callbackHosts: settings.callbackHosts, ownPort: port });
+      const result = await postCallback({ url, body, signal, callbackHosts: settings.callbackHosts, ownPort: port });
+      const answer = leaveOutSecrets(result.answer ?? '', [...secrets, ...Object.values(apiKeysOf(service) ?? {})]);
+      // A reset has removed the callback, and its texts.
+      if (!signal.aborted) bodies.put(callbackName(id), { [answerName(attempts.length)]: answer });
+      return result;
+    },
+    onAttempt: (callback) => tryCall(() => settings.onCallback?.(callback)),
+    onForget(id) {
+      bodies.remove(callbackName(id));
+      forgotten += 1;
     },
     onChange: changed,
   });
@@ -102,25 +120,29 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     onChange: changed,
   });
 
-  const respondAsService = createServiceHandler({
+  const serviceHandler = createServiceHandler({
     running,
     origin,
     signing: createSigningFacts(running),
     failureRate: settings.failureRate,
     random: () => random,
-    onRequest(request, body) {
+    onRequest(request, texts) {
       lastRequestId += 1;
       const entry = { id: lastRequestId, ...request };
+      bodies.put(requestName(entry.id), texts);
       requests.push(entry);
-      if (requests.length > keepRequests) requests.splice(0, requests.length - keepRequests);
-      if (request.operation === 'jobs.status' && request.status === 200 && isRecord(body)) {
-        simulation.confirm(request.environment, { userId: String(body.user_id), jobId: String(body.job_id) });
+      for (const { id } of requests.splice(0, Math.max(0, requests.length - keepRequests))) {
+        bodies.remove(requestName(id));
+        forgotten += 1;
       }
+      const { environment, job, status, fault } = request;
+      if (job !== null && status === 200 && fault === null) simulation.confirm(environment, job);
       live.changed();
       // `failureRate` uses a sequence of random numbers, and the position in it is part of the saved state. A request
       // moves this position, so the state must be saved again.
       if (settings.failureRate > 0) keeper?.changed();
       tryCall(() => settings.onRequest?.(entry));
+      return entry;
     },
   });
 
@@ -141,6 +163,27 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     async resend(callbackId, given = {}) {
       return callbacks.resend(callbackId, checkVariant(given.variant));
     },
+    retryNow: async (callbackId) => callbacks.retryNow(callbackId),
+    stopTrying: async (callbackId) => callbacks.stopTrying(callbackId),
+    get faults() {
+      return environments.flatMap((environment) =>
+        running.environments[environment]
+          .context()
+          .faults.all()
+          .map((fault) => ({ environment, ...fault })),
+      );
+    },
+    cancelFault(id) {
+      const isCancelled = environments.some((name) => running.environments[name].context().faults.cancel(id));
+      if (!isCancelled) throw createInputError('id', 'must be the id of a waiting fault', 'cancel a fault');
+    },
+    async replay(requestId) {
+      const before = requests.find(({ id }) => id === requestId);
+      const { sent } = bodies.get(requestName(requestId)) ?? {};
+      if (before !== undefined && sent !== undefined) return serviceHandler.send(before, sent);
+      const expected = before === undefined ? 'that is remembered' : 'whose body is kept: see the option "keepBodies"';
+      throw createInputError('requestId', `must be the id of a request ${expected}`, 'replay a request');
+    },
     idle: () => work.idle(),
     async reset() {
       const before = work;
@@ -149,6 +192,8 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       callbacks.clear();
       simulation.clear();
       requests.length = 0;
+      bodies.clear();
+      forgotten = 0;
       random = createRandom(seed, 'failures');
       service.reset();
       changed();
@@ -180,27 +225,30 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   let respondAsSite: (request: ReceivedRequest) => Promise<Response> | Response = () =>
     new Response(null, { status: 503 });
 
+  const check = createRequestCheck({ host, port, allowedHosts: settings.allowedHosts });
   return {
     write,
     site: {
       maxBodyBytes,
-      check: createRequestCheck({ host, port, allowedHosts: settings.allowedHosts }),
+      check(message) {
+        const rejection = check(message);
+        return rejection && serviceHandler.reject(rejection, message);
+      },
+      onTooLarge: serviceHandler.reject,
       async respond(request) {
         if (request.method === 'GET' && request.target === '/health') return health;
-        const environment = environments.find((name) => request.target.startsWith(`/${name}/`));
-        return environment === undefined ? respondAsSite(request) : respondAsService(environment, request);
+        const environment = environmentOf(request.target);
+        return environment === undefined ? respondAsSite(request) : serviceHandler.respond(environment, request);
       },
     },
     complete(server) {
-      const complete: Sandbox = {
-        ...sandbox,
-        async stop() {
-          await work.stop();
-          live.stop();
-          await server.close();
-          await keeper?.close();
-        },
+      const stop = async () => {
+        await work.stop();
+        live.stop();
+        await server.close();
+        await keeper?.close();
       };
+      const complete: Sandbox = Object.assign(sandbox, { stop });
       const { partnerId } = service.sandbox.clientOptions;
       const apiKeys = apiKeysOf(service);
       const loadApp = lazy(async () =>
@@ -211,6 +259,9 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
           live,
           partnerId,
           apiKeys,
+          bodies,
+          send: serviceHandler.send,
+          forgotten: () => forgotten,
           description: readDescription(),
         }),
       );
@@ -237,30 +288,35 @@ function clientOptionsOf(service: MockService, environment: Environment): Hosted
 function checkEnvironment(environment: unknown): Environment {
   const known = environments.find((name) => name === environment);
   if (known !== undefined) return known;
-  const issues = [{ path: 'environment', message: 'must be "sandbox" or "production"' }];
-  throw new HostedValidationError(issues, { task: 'play an outcome' });
+  throw createInputError('environment', 'must be "sandbox" or "production"', 'play an outcome');
 }
 
-function checkVariant(variant: unknown): KeptCallback['variant'] {
+function checkVariant(variant: unknown): Variant | null {
   if (variant === undefined) return null;
   const known = variants.find((name) => name === variant);
   if (known !== undefined) return known;
-  const issues = [{ path: 'variant', message: 'must be "forged", "stale", "altered" or "unsigned", or left out' }];
-  throw new HostedValidationError(issues, { task: 'send a callback again' });
+  const message = 'must be "forged", "stale", "altered" or "unsigned", or left out';
+  throw createInputError('variant', message, 'send a callback again');
 }
 
-async function writeCallback(
-  service: MockService,
-  { view, entry, variant }: KeptCallback,
-  filler: Buffer,
-): Promise<readonly Buffer[]> {
-  const request = await service[view.environment].jobs.callback(view.job, { entry, ...(variant && { variant }) });
-  const body = Buffer.from(await request.arrayBuffer());
-  if (!hasPicture(view.resultCode)) return [body];
+function createInputError(path: string, message: string, task: string): HostedValidationError {
+  return new HostedValidationError([{ path, message }], { task });
+}
+
+/** Writes the signed body of a callback, in parts, and its text without the signature and the picture. */
+async function writeCallback(service: MockService, { view, entry }: KeptCallback, filler: Buffer) {
+  const { variant, environment, job, resultCode } = view;
+  const request = await service[environment].jobs.callback(job, { entry, ...(variant && { variant }) });
+  const text = await request.text();
+  const written = Buffer.from(text);
+  const secrets = secretsIn(text);
   // The body is an object with a signature, so it ends with a bracket, and has other properties.
-  const [start, end] = [',"Photo":"', '"}'].map((text) => Buffer.from(text)) as [Buffer, Buffer];
-  const size = filler.length - (body.length - 1) - start.length - end.length;
-  return size > 0 ? [body.subarray(0, -1), start, filler.subarray(0, size), end] : [body];
+  const [start, end] = [',"Photo":"', '"}'].map((part) => Buffer.from(part)) as [Buffer, Buffer];
+  const size = hasPicture(resultCode) ? filler.length - (written.length - 1) - start.length - end.length : 0;
+  if (size <= 0) return { body: [written], sent: leaveOutSecrets(text), secrets };
+  const picture = `,"Photo":"(${size.toLocaleString('en')} characters)"}`;
+  const body = [written.subarray(0, -1), start, filler.subarray(0, size), end];
+  return { body, sent: leaveOutSecrets(text.slice(0, -1) + picture), secrets };
 }
 
 function apiKeysOf({ sandbox, production }: MockService): Readonly<Record<Environment, string>> | null {

@@ -1,19 +1,26 @@
 /**
- * Handles requests to the service. The testing kit creates the responses. The sandbox keeps a list of the requests,
- * with a verdict on each signature.
+ * Handles requests to the service. The testing kit creates the responses. The sandbox keeps a record of each request,
+ * which says why the request failed.
  *
  * @module
  */
 
-import type { Environment } from '../options.js';
+import type { IncomingMessage } from 'node:http';
+import { type Environment, environments } from '../options.js';
 import type { OperationName } from '../protocol/routes.js';
 import { isRecord, parseJson } from '../runtime/untrusted-objects.js';
+import { signaturePropertyOf } from '../testing/authenticate.js';
 import type { Random } from '../testing/random.js';
-import { createError, serviceCode, type WrittenResponse, writeResponse } from '../testing/responses.js';
-import { matchRoute } from '../testing/routing.js';
+import type { Body } from '../testing/request-rules.js';
+import { createError, firstHalf, serviceCode, type WrittenResponse, writeResponse } from '../testing/responses.js';
+import { matchRoute, type RouteMatch } from '../testing/routing.js';
 import type { RunningService } from '../testing/running-service.js';
+import type { MockFault } from '../testing/types.js';
 import { type Diagnosis, diagnoseSignature } from './diagnose-signature.js';
+import { describeFault } from './faults.js';
 import type { ReceivedRequest } from './http-server.js';
+import { type KeptTexts, leaveOutSecrets, maskSecrets, secretsIn } from './kept-bodies.js';
+import type { Rejection } from './request-check.js';
 import { findNotes } from './request-notes.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import type { SandboxRequest } from './types.js';
@@ -25,57 +32,217 @@ export interface ServiceHandlerSettings {
   /** The share of requests that get a response with status 503. */
   readonly failureRate: number;
   random(): Random;
-  onRequest(request: Omit<SandboxRequest, 'id'>, body: unknown): void;
+  /** Called with each request, and the texts to keep of it. Returns the record. */
+  onRequest(request: Omit<SandboxRequest, 'id'>, texts: KeptTexts): SandboxRequest;
 }
 
-/** Creates the function that responds to the requests of an environment. */
-export function createServiceHandler({
-  running,
-  origin,
-  signing,
-  failureRate,
-  random,
-  onRequest,
-}: ServiceHandlerSettings) {
-  const notNeeded: Diagnosis = { problem: null, message: 'Nothing was checked: no operation has this method and path' };
+type ServiceRequest = Omit<ReceivedRequest, 'headers'>;
 
-  async function diagnose(environment: Environment, operation: OperationName | null, body: unknown) {
+export interface ServiceHandler {
+  /** Responds to a request. Rejects if a fault of the testing kit breaks the connection. */
+  respond(environment: Environment, request: ServiceRequest): Promise<WrittenResponse>;
+  /** Sends a request to the service, with a fresh signature if its body is a JSON object. Resolves with its record. */
+  send(to: Pick<SandboxRequest, 'environment' | 'method' | 'path'>, body: string): Promise<SandboxRequest>;
+  /** Records a request that was rejected before its body was read. Returns the rejection with a hint. */
+  reject(rejection: Rejection, message: Pick<IncomingMessage, 'method' | 'url'>): Rejection;
+}
+
+/** The environment that a request was sent to; undefined if the request is not for the service. */
+export function environmentOf(target: string): Environment | undefined {
+  return environments.find((name) => target.startsWith(`/${name}/`));
+}
+
+const unread: Diagnosis = { problem: null, message: 'Nothing was checked: the request was rejected before' };
+const notNeeded: Diagnosis = { problem: null, message: 'Nothing was checked: no operation has this method and path' };
+
+/** A request, and what the service did with it. */
+interface Exchange {
+  readonly at: Date;
+  readonly environment: Environment;
+  readonly method: string;
+  readonly path: string;
+  readonly route: RouteMatch;
+  readonly sent: string;
+  readonly diagnosis: Diagnosis;
+  readonly fault: MockFault | null;
+  readonly status: number;
+  readonly answered: string;
+  readonly durationMs: number;
+  /** Further keys and signatures that must not be kept. */
+  readonly secrets: readonly string[];
+}
+
+/** Creates the functions that respond to the requests of both environments. */
+export function createServiceHandler(settings: ServiceHandlerSettings): ServiceHandler {
+  const { running, origin, signing, failureRate, random, onRequest } = settings;
+  const keys = Object.values(signing.apiKeys ?? {});
+
+  async function diagnose(
+    environment: Environment,
+    operation: OperationName | null,
+    body: unknown,
+  ): Promise<Diagnosis> {
     if (operation === null) return notNeeded;
     if (!isRecord(body)) return { problem: 'missing', message: 'Send a JSON object' };
     return diagnoseSignature({ environment, operation, body, nowMs: Date.now() }, signing);
   }
 
-  /** Responds to a request. Rejects if a fault of the testing kit breaks the connection. */
-  return async (environment: Environment, request: ReceivedRequest): Promise<WrittenResponse> => {
+  function readTarget(environment: Environment, method: string, target: string) {
+    const pathname = URL.parse(target, origin)?.pathname ?? '/';
+    // A path with `..` may lead out of the environment. Such a path becomes `/`, which no operation has.
+    const path = pathname.startsWith(`/${environment}/`) ? pathname.slice(environment.length + 1) : '/';
+    return { path, route: matchRoute(method, path, signing.wire) };
+  }
+
+  /** Records an exchange, without keys and signatures. */
+  function record({ route, sent, answered, diagnosis, fault, secrets, path, ...rest }: Exchange): SandboxRequest {
+    const [question, answer] = [readObject(sent), readObject(answered)];
+    const all = [...keys, ...secrets, ...secretsIn(sent), ...secretsIn(answered)];
+    const clean = (value: unknown) => maskSecrets(isText(value) ? String(value) : '', all);
+    const { expectedText, signedText, ...signature } = diagnosis;
+    const { operation } = route;
+    const refId = operation === 'links.create' ? answer.ref_id : operation !== null && route.linkId;
+    const hasJob = operation === 'jobs.status' && (isText(question.user_id) || isText(question.job_id));
+    const said = isText(answer.error) ? clean(answer.error) : null;
+    return onRequest(
+      {
+        ...rest,
+        operation,
+        path: clean(path),
+        linkRefId: clean(refId) || null,
+        job: hasJob ? { userId: clean(question.user_id), jobId: clean(question.job_id) } : null,
+        code: clean(answer.code) || null,
+        notes: findNotes(operation, question, rest.at.getTime()).map(clean),
+        reason: reasonOf({ fault, signature, said, status: rest.status, hasOperation: operation !== null }),
+        fault: fault?.kind ?? null,
+        signature,
+      },
+      {
+        sent: leaveOutSecrets(sent, all),
+        answered: leaveOutSecrets(answered, all),
+        ...(expectedText !== undefined && { expectedText: clean(expectedText) }),
+        ...(signedText !== undefined && { signedText: clean(signedText) }),
+      },
+    );
+  }
+
+  /** Handles a request. `response` rejects if a fault of the testing kit breaks the connection. */
+  async function handle(environment: Environment, { method, target, body: bytes, signal }: ServiceRequest) {
     const startedAt = performance.now();
     const at = new Date();
-    const { pathname: fullPath } = new URL(request.target, origin);
-    // A path with `..` may lead out of the environment. Such a path becomes `/`, which no operation has.
-    const path = fullPath.startsWith(`/${environment}/`) ? fullPath.slice(environment.length + 1) : '/';
-    const { operation } = matchRoute(request.method, path, signing.wire);
-    const text = request.body.toString();
-    const body = parseJson(text);
-    const signature = await diagnose(environment, operation, body);
-    let status = 0;
-    try {
-      const response = await respond();
-      status = response.status;
-      return response;
-    } finally {
-      const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-      const notes = findNotes(operation, body, at.getTime());
-      onRequest(
-        { at, environment, operation, method: request.method, path, status, durationMs, notes, signature },
-        body,
-      );
-    }
+    const { path, route } = readTarget(environment, method, target);
+    const sent = bytes.toString();
+    const body = parseJson(sent);
+    const diagnosis = await diagnose(environment, route.operation, body);
+    const timestamp = isRecord(body) ? String(body.timestamp) : '';
+    const secrets = [await signing.sign(environment, timestamp, signing.partnerId)];
+    let fault: MockFault | null = null;
+    const onFault = (given: MockFault): void => {
+      fault = given;
+    };
+    const isFailing = route.operation !== null && failureRate > 0 && random().fraction() < failureRate;
+    if (isFailing) onFault({ kind: 'status', status: 503 });
+    const response = isFailing
+      ? Promise.resolve(writeResponse(createError('System error', serviceCode(route.operation, '01'), 503), {}))
+      : running.environments[environment].handle({ method, path, signal, text: () => sent, onFault });
+    const written = await response.catch(() => null);
+    const answered = written?.body ?? '';
+    const about = { at, environment, method, path, route, sent, diagnosis, fault, secrets };
+    const recorded = record({
+      ...about,
+      status: written?.status ?? 0,
+      answered: written?.isTruncated ? Buffer.from(firstHalf(answered)).toString() : answered,
+      durationMs: Math.round((performance.now() - startedAt) * 100) / 100,
+    });
+    return { response, recorded };
+  }
 
-    function respond(): Promise<WrittenResponse> | WrittenResponse {
-      if (operation !== null && failureRate > 0 && random().fraction() < failureRate) {
-        return writeResponse(createError('System error', serviceCode(operation, '01'), 503), {});
-      }
-      const { method, signal } = request;
-      return running.environments[environment].handle({ method, path, signal, text: () => text });
-    }
+  function hintOf({ id, fault, signature, code, status }: SandboxRequest) {
+    const cause = fault === null ? (signature.problem ?? code ?? status) : `fault_${fault}`;
+    return { 'x-sandbox-hint': `${cause}; ${origin}/console/requests/${id}` };
+  }
+
+  return {
+    async respond(environment, request) {
+      const { response, recorded } = await handle(environment, request);
+      const { status, headers, ...rest } = await response;
+      const isSuccess = status >= 200 && status < 300;
+      return { ...rest, status, headers: isSuccess ? headers : { ...headers, ...hintOf(recorded) } };
+    },
+
+    async send({ environment, method, path }, text) {
+      const { route } = readTarget(environment, method, `/${environment}${path}`);
+      const body = parseJson(text);
+      const signed = isRecord(body)
+        ? JSON.stringify({ ...body, ...(await sign(environment, route.operation, body)) })
+        : text;
+      // The fault `stall` ends only with the signal.
+      const signal = AbortSignal.timeout(10_000);
+      const request = { method, target: `/${environment}${path}`, body: Buffer.from(signed), signal };
+      const { response, recorded } = await handle(environment, request);
+      await response.catch(() => null);
+      return recorded;
+    },
+
+    reject(rejection, { method = 'GET', url = '/' }) {
+      const environment = environmentOf(url);
+      if (environment === undefined) return rejection;
+      const { status, message } = rejection;
+      const about = { at: new Date(), environment, method, status, durationMs: 0, fault: null, secrets: [] };
+      const answered = JSON.stringify({ error: message });
+      const target = readTarget(environment, method, url);
+      const recorded = record({ ...about, ...target, sent: '', answered, diagnosis: unread });
+      return { ...rejection, headers: hintOf(recorded) };
+    },
   };
+
+  /** The properties that sign a request now. */
+  async function sign(environment: Environment, operation: OperationName | null, body: Body) {
+    const format = operation === 'jobs.status' ? signing.wire.jobTimestampFormat : signing.wire.timestampFormat;
+    const now = Date.now();
+    const text =
+      format === 'iso' ? new Date(now).toISOString() : String(format === 'epoch-ms' ? now : Math.floor(now / 1_000));
+    return {
+      partner_id: body.partner_id ?? signing.partnerId,
+      timestamp: format !== 'iso' && operation === 'jobs.status' ? Number(text) : text,
+      [operation === null ? 'signature' : signaturePropertyOf(body, operation, signing.wire)]: await signing.sign(
+        environment,
+        text,
+        signing.partnerId,
+      ),
+    };
+  }
+}
+
+/** Says why a request failed; null if it did not fail. */
+function reasonOf({
+  fault,
+  signature,
+  said,
+  status,
+  hasOperation,
+}: {
+  fault: MockFault | null;
+  signature: SandboxRequest['signature'];
+  said: string | null;
+  status: number;
+  hasOperation: boolean;
+}): string | null {
+  if (fault !== null) return `Injected fault: the service ${describeFault(fault)}`;
+  if (signature.problem !== null) return signature.message;
+  if (status === 0) return 'The client disconnected before the response';
+  if (status < 400) return null;
+  if (status === 404 && !hasOperation) return 'No operation has this path: check the base URL and the path';
+  if (status === 405 && !hasOperation) return 'No operation has this path with this method';
+  return said ?? `The service responded with ${status}`;
+}
+
+function readObject(text: string): Readonly<Record<string, unknown>> {
+  const json = parseJson(text);
+  return isRecord(json) ? json : {};
+}
+
+/** Whether a value is an id, a code or a message: other values are not written into a record. */
+function isText(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
 }

@@ -43,8 +43,11 @@ export interface WrongRequest extends SignedRequest {
 export interface Mistake {
   readonly problem: SignatureProblem;
   readonly message: string;
-  candidates(request: WrongRequest, facts: SigningFacts): Promise<Iterable<string>> | Iterable<string>;
+  candidates(request: WrongRequest, facts: SigningFacts): Promise<Iterable<Candidate>> | Iterable<Candidate>;
 }
+
+/** A signature, with the text that was signed if showing it helps. */
+type Candidate = string | readonly [signature: string, signedText: string];
 
 /** The mistakes that may explain a signature, in the order in which they are tried. */
 export function mistakesOf(request: WrongRequest, facts: SigningFacts): readonly Mistake[] {
@@ -64,6 +67,8 @@ const order: readonly SignatureProblem[] = [
   'key_whitespace',
   'key_decoded',
   'body_signed',
+  'algorithm',
+  'swapped',
   'unkeyed',
 ];
 
@@ -74,7 +79,8 @@ const anyScheme: readonly Mistake[] = [
     message: 'Sign the partner id with its leading zeros: the signed text has the partner id without them',
     candidates: async ({ environment, timestamp }, { sign, partnerId }) => {
       const bare = partnerId.replace(/^0+/, '');
-      return bare === partnerId ? [] : [await sign(environment, timestamp.signedText, bare)];
+      const { signedText } = timestamp;
+      return bare === partnerId ? [] : [[await sign(environment, signedText, bare), textOf(signedText, bare)]];
     },
   },
   {
@@ -82,7 +88,11 @@ const anyScheme: readonly Mistake[] = [
     message:
       'Sign exactly the string that is sent as "timestamp": the signed text has the time in another form, or has another time',
     candidates: ({ environment, timestamp }, { sign, partnerId }) =>
-      Promise.all(spellingsOf(timestamp).map((text) => sign(environment, text, partnerId))),
+      Promise.all(
+        spellingsOf(timestamp).map(
+          async (text) => [await sign(environment, text, partnerId), textOf(text, partnerId)] as const,
+        ),
+      ),
   },
   {
     problem: 'other_environment',
@@ -97,10 +107,12 @@ const anyScheme: readonly Mistake[] = [
     message: 'Sign with HMAC-SHA256 and the key: this signature is a hash that anyone can compute without the key',
     candidates: ({ signature, timestamp: { signedText } }, { partnerId }) => {
       const texts = [`${Number(partnerId)}:${signedText}`, `${partnerId}:${signedText}`, textOf(signedText, partnerId)];
-      const digests = texts.flatMap((text) => {
-        const digest = createHash('sha256').update(text).digest();
-        return [digest.toString('hex'), digest.toString('base64')];
-      });
+      const digests = ['sha256', 'sha1', 'sha512'].flatMap((name) =>
+        texts.flatMap((text) => {
+          const digest = createHash(name).update(text).digest();
+          return [digest.toString('hex'), digest.toString('base64')];
+        }),
+      );
       // An older scheme sends encrypted bytes, "|" and the digest.
       const [, trailing] = signature.split('|');
       return trailing !== undefined && digests.includes(trailing) ? [signature] : digests;
@@ -155,16 +167,17 @@ function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacF
   const hmac = (message: string, withKey: string | Buffer = key) =>
     createHmac('sha256', withKey).update(message).digest();
   const base64 = (message: string, withKey?: string | Buffer) => hmac(message, withKey).toString('base64');
+  const signed = (message: string) => [base64(message), message] as const;
   return [
     {
       problem: 'context',
       message: `End the signed text with "${assumedSignatureContext}": the text that was signed ends differently`,
-      candidates: () => otherContexts(wire).map((context) => base64(signedText + partnerId + context)),
+      candidates: () => otherContexts(wire).map((context) => signed(signedText + partnerId + context)),
     },
     {
       problem: 'order',
       message: `Sign timestamp, partner id and "${assumedSignatureContext}" in this order, with nothing between them`,
-      candidates: () => otherOrders(signedText, partnerId).map((message) => base64(message)),
+      candidates: () => otherOrders(signedText, partnerId).map(signed),
     },
     {
       problem: 'encoding',
@@ -187,6 +200,21 @@ function hmacMistakes(request: WrongRequest, { apiKeys, partnerId, wire }: HmacF
       problem: 'body_signed',
       message: `Sign timestamp, partner id and "${assumedSignatureContext}" alone: this signature covers the body, too`,
       candidates: () => textsWithBody(request, text).map((message) => base64(message)),
+    },
+    {
+      problem: 'algorithm',
+      message:
+        'Sign with HMAC-SHA256: this signature was made with another algorithm, such as HMAC-SHA1 or HMAC-SHA512',
+      candidates: () =>
+        ['sha1', 'sha512', 'sha384', 'sha224'].flatMap((name) => {
+          const digest = createHmac(name, key).update(text).digest();
+          return [digest.toString('base64'), digest.toString('hex')];
+        }),
+    },
+    {
+      problem: 'swapped',
+      message: 'Swap the arguments of the HMAC: the signed text was used as the key, and the key as the text',
+      candidates: () => [base64(key, text), hmac(key, text).toString('hex')],
     },
   ];
 }

@@ -4,12 +4,11 @@
  * @module
  */
 
-import { isIP } from 'node:net';
 import { createRunningService } from '../testing/running-service.js';
 import { type HttpServer, listen, type Site } from './http-server.js';
 import { type Keeper, openFolder } from './keep.js';
 import { type KeptState, readKeptState } from './kept-state.js';
-import { isLoopback } from './loopback.js';
+import { isLoopbackHost } from './loopback.js';
 import { checkSandboxOptions, createConfigError, type SandboxSettings } from './options.js';
 import { createRunningSandbox, type RunningSandbox } from './running-sandbox.js';
 import type { Sandbox, SandboxOptions } from './types.js';
@@ -55,8 +54,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 function warnOfHost(host: string): void {
-  const address = host.replace(/^\[|\]$/g, '');
-  if (host === 'localhost' || (isIP(address) !== 0 && isLoopback(address))) return;
+  if (isLoopbackHost(host)) return;
   const message = `The sandbox listens on ${host}: anyone on the network can use it and its controls, and read its test keys`;
   process.emitWarning(message, 'HostedSandboxWarning');
 }

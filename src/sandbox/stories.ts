@@ -1,20 +1,19 @@
 /**
- * Lists the events of a link, in order. Most events are in the service's data. The sandbox itself records two kinds of
- * events: a page was opened, and a result was fetched.
+ * Tells what happened to a link: first the link itself, then each of its jobs. Most events are in the service's data. The
+ * sandbox itself records two kinds of events: a page was opened, and a result was fetched.
  *
  * @module
  */
 
 import type { Environment } from '../options.js';
 import type { StoredJob, StoredLink } from '../testing/store.js';
-import type { SandboxCallback } from './types.js';
+import type { SandboxCallback, SandboxRequest } from './types.js';
 
-/** An event of a link. */
-export interface StoryEvent {
-  readonly at: number;
-  readonly title: string;
-  readonly details: string;
-}
+/** An event of a link or job: an event of the simulation, a request, or a callback. */
+export type StoryEvent =
+  | { readonly at: number; readonly title: string; readonly details: string }
+  | { readonly at: number; readonly request: SandboxRequest }
+  | { readonly at: number; readonly callback: SandboxCallback };
 
 /** The times of events that the service does not record: one time for each link or job. */
 export interface Sightings {
@@ -32,41 +31,49 @@ export function jobKey(environment: Environment, { userId, jobId }: { userId: st
   return JSON.stringify([environment, userId, jobId]);
 }
 
-export interface LinkStory {
-  readonly environment: Environment;
-  readonly link: StoredLink;
-  readonly jobs: readonly StoredJob[];
+/** How many requests and callbacks of a link or a job are told. Older ones are in the list of the console. */
+const mostTold = 10;
+
+export interface StorySource {
+  readonly requests: readonly SandboxRequest[];
   readonly callbacks: readonly SandboxCallback[];
   readonly sightings: Sightings;
 }
 
-/** Lists the events of a link, oldest first. */
-export function describeStory({ environment, link, jobs, callbacks, sightings }: LinkStory): readonly StoryEvent[] {
-  const events: StoryEvent[] = [{ at: link.createdAt, title: 'Created', details: link.name ?? '' }];
-  const openedAt = sightings.opened.get(linkKey(environment, link.refId));
-  if (openedAt !== undefined) events.push({ at: openedAt, title: 'Opened', details: '' });
-  if (link.disabledAt !== null) events.push({ at: link.disabledAt, title: 'Disabled', details: '' });
-  for (const job of jobs) events.push(...describeJob(environment, job, sightings));
-  const own = callbacks.filter((callback) => callback.environment === environment && callback.linkRefId === link.refId);
-  for (const callback of own) events.push(...describeCallback(callback));
-  return events.sort((a, b) => a.at - b.at);
+/** Lists what happened to a link itself, oldest first. */
+export function describeLink(environment: Environment, link: StoredLink, source: StorySource): readonly StoryEvent[] {
+  const about = (entry: SandboxRequest) => entry.environment === environment && entry.linkRefId === link.refId;
+  return inOrder([
+    eventAt(link.createdAt, 'Created', link.name ?? ''),
+    eventAt(source.sightings.opened.get(linkKey(environment, link.refId)), 'Opened'),
+    eventAt(link.disabledAt, 'Disabled'),
+    ...requestEvents(source.requests.filter(about)),
+  ]);
 }
 
-function describeJob(environment: Environment, job: StoredJob, { confirmed }: Sightings): readonly StoryEvent[] {
-  const confirmedAt = confirmed.get(jobKey(environment, job));
-  return [
-    { at: job.startedAt, title: 'Job started', details: job.jobId },
-    ...job.results.map(({ at, code, text }) => ({ at, title: `Result ${code}`, details: text })),
-    ...(confirmedAt === undefined
-      ? []
-      : [{ at: confirmedAt, title: 'Confirmed', details: 'the job status was fetched, with the result' }]),
-  ];
+/** Lists what happened to a job, oldest first. */
+export function describeJob(environment: Environment, job: StoredJob, source: StorySource): readonly StoryEvent[] {
+  const about = (entry: SandboxRequest | SandboxCallback) =>
+    entry.environment === environment && entry.job?.jobId === job.jobId && entry.job.userId === job.userId;
+  const callbacks = source.callbacks.filter(about).slice(-mostTold);
+  const confirmedAt = source.sightings.confirmed.get(jobKey(environment, job));
+  return inOrder([
+    eventAt(job.startedAt, 'Job started'),
+    ...job.results.map(({ at, code, text }) => eventAt(at, `Result ${code}`, text)),
+    ...callbacks.map((callback) => ({ at: callback.at.getTime(), callback })),
+    ...requestEvents(source.requests.filter(about)),
+    eventAt(confirmedAt, 'Confirmed', 'the job status was fetched, with the result'),
+  ]);
 }
 
-function describeCallback({ id, resultCode, attempts }: SandboxCallback): readonly StoryEvent[] {
-  return attempts.map(({ at, status, problem }) => ({
-    at: at.getTime(),
-    title: problem === null ? 'Callback delivered' : 'Callback not delivered',
-    details: `callback ${id}, result ${resultCode}: ${problem ?? status}`,
-  }));
+function eventAt(at: number | null | undefined, title: string, details = ''): StoryEvent | null {
+  return at == null ? null : { at, title, details };
+}
+
+function requestEvents(requests: readonly SandboxRequest[]): readonly StoryEvent[] {
+  return requests.slice(-mostTold).map((request) => ({ at: request.at.getTime(), request }));
+}
+
+function inOrder(events: readonly (StoryEvent | null)[]): readonly StoryEvent[] {
+  return events.filter((event) => event !== null).sort((a, b) => a.at - b.at);
 }

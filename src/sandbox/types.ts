@@ -8,7 +8,7 @@ import type { JobRef } from '../jobs/types.js';
 import type { IdType } from '../links/types.js';
 import type { Environment, HostedClientOptions } from '../options.js';
 import type { OperationName } from '../protocol/routes.js';
-import type { MockService, MockServiceOptions } from '../testing/types.js';
+import type { MockFault, MockService, MockServiceOptions } from '../testing/types.js';
 
 /** Options of {@link startSandbox}: the options of the testing kit's service, and options of the server. */
 export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
@@ -72,12 +72,24 @@ export interface SandboxOptions extends Omit<MockServiceOptions, 'clock'> {
    */
   keepRequests?: number;
   /**
+   * Whether the console shows the bodies of requests, responses and callbacks. They are kept only in memory, 8 MB in all,
+   * without keys and signatures. Default true; false if `host` is not a loopback address, because then others can read
+   * them.
+   */
+  keepBodies?: boolean;
+  /**
    * Called with every request to the service, after its response was created. Errors that this function throws are
    * ignored.
    *
    * @param request - The request.
    */
   onRequest?: (request: SandboxRequest) => void;
+  /**
+   * Called with a callback after each of its deliveries. Errors that this function throws are ignored.
+   *
+   * @param callback - The callback.
+   */
+  onCallback?: (callback: SandboxCallback) => void;
 }
 
 /**
@@ -113,6 +125,8 @@ export type SandboxOutcome =
  * - `'encoding'`: the bytes of the signature are right, but are not sent as base64;
  * - `'key_whitespace'`: the key was used with white space or quotation marks around it;
  * - `'key_decoded'`: the key was decoded or encoded before it was used;
+ * - `'algorithm'`: the signature was made with another algorithm than HMAC-SHA256;
+ * - `'swapped'`: the signed text was used as the key, and the key as the text;
  * - `'unkeyed'`: the signature is a hash that was made without the key;
  * - `'other'`: none of these mistakes explains the signature.
  */
@@ -129,11 +143,13 @@ export type SignatureProblem =
   | 'key_whitespace'
   | 'key_decoded'
   | 'body_signed'
+  | 'algorithm'
+  | 'swapped'
   | 'unkeyed'
   | 'other'
   | (string & {});
 
-/** A request to the service. The sandbox keeps no body, no key and no signature of a request. */
+/** A request to the service. The record has no body, no key and no signature. */
 export interface SandboxRequest {
   /** The number of the request, from 1. */
   readonly id: number;
@@ -153,6 +169,16 @@ export interface SandboxRequest {
   readonly durationMs: number;
   /** What the service may refuse, although the sandbox accepts it: an unknown country or ID type, a time in the past. */
   readonly notes: readonly string[];
+  /** The reference id of the link that the request was about or created; null if there is none. */
+  readonly linkRefId: string | null;
+  /** The ids of the job that the request was about, as sent; null if the request has none. */
+  readonly job: JobRef | null;
+  /** The service's code in an error response; null if there is none. */
+  readonly code: string | null;
+  /** Why the request failed: the injected fault, the mistake in the signature, or the service's text; null if it did not. */
+  readonly reason: string | null;
+  /** The fault that was injected into the request; null if there was none. */
+  readonly fault: MockFault['kind'] | null;
   /** The verdict on the signature. */
   readonly signature: {
     /** The mistake in the signature; null if the signature is right, or not needed. */
@@ -166,6 +192,8 @@ export interface SandboxRequest {
 export interface SandboxCallback {
   /** The number of the callback, from 1. */
   readonly id: number;
+  /** When the callback was created. */
+  readonly at: Date;
   /** The environment of the job. */
   readonly environment: Environment;
   /** Both ids of the job. */
@@ -174,15 +202,21 @@ export interface SandboxCallback {
   readonly linkRefId: string | null;
   /** The code of the reported result. */
   readonly resultCode: string;
-  /** The URL that the callback is posted to. */
+  /** The URL that the callback is posted to, without a user name and password. */
   readonly url: string;
+  /** The mistake that was put into the callback on purpose; null if there is none. */
+  readonly variant: 'forged' | 'stale' | 'altered' | 'unsigned' | null;
+  /** The number of the callback that this one is a copy of; null if it is no copy. */
+  readonly copyOf: number | null;
+  /** When the next delivery is planned; null if none is planned. */
+  readonly nextAttemptAt: Date | null;
   /**
    * The progress of the callback:
    * - `'waiting'`: a delivery is running or planned;
    * - `'delivered'`: the receiver responded with a 2xx status;
    * - `'gave_up'`: the last delivery failed, and no other delivery is planned;
-   * - `'not_allowed'`: the sandbox does not post callbacks to this URL. The URL belongs to the sandbox itself, or the
-   *   URL's host is not allowed (see `callbackHosts`).
+   * - `'not_allowed'`: the sandbox does not post callbacks to this URL. The URL belongs to the sandbox itself, has a user
+   *   name or password, or its host is not allowed (see `callbackHosts`).
    */
   readonly state: 'waiting' | 'delivered' | 'gave_up' | 'not_allowed';
   /** Every delivery, oldest first. */
@@ -196,6 +230,20 @@ export interface SandboxCallback {
     /** How long the delivery took, in milliseconds. */
     readonly durationMs: number;
   }[];
+}
+
+/** An injected fault that has not happened yet. */
+export interface SandboxFault {
+  /** The number of the fault, from 1. */
+  readonly id: number;
+  /** The environment whose requests fail. */
+  readonly environment: Environment;
+  /** The operation whose requests fail. */
+  readonly operation: OperationName;
+  /** The way in which they fail. */
+  readonly fault: MockFault;
+  /** How many requests will fail. */
+  readonly left: number;
 }
 
 /** A running sandbox. */
@@ -254,6 +302,40 @@ export interface Sandbox {
       variant?: 'forged' | 'stale' | 'altered' | 'unsigned';
     },
   ): Promise<SandboxCallback>;
+  /**
+   * Posts a callback at once, if it waits for its next delivery or was given up.
+   *
+   * @param callbackId - The number of the callback.
+   * @returns The callback, after the delivery.
+   * @throws {HostedValidationError} when there is no such callback, or it is neither waiting nor given up.
+   */
+  retryNow(callbackId: number): Promise<SandboxCallback>;
+  /**
+   * Gives up a waiting callback. A delivery that is running is the last one.
+   *
+   * @param callbackId - The number of the callback.
+   * @returns The callback.
+   * @throws {HostedValidationError} when there is no such callback, or it is not waiting.
+   */
+  stopTrying(callbackId: number): Promise<SandboxCallback>;
+  /** The injected faults that have not happened yet, in both environments. */
+  readonly faults: readonly SandboxFault[];
+  /**
+   * Cancels an injected fault.
+   *
+   * @param id - The number of the fault.
+   * @returns Nothing.
+   * @throws {HostedValidationError} when no waiting fault has this number.
+   */
+  cancelFault(id: number): void;
+  /**
+   * Sends a remembered request again, with a fresh signature.
+   *
+   * @param requestId - The number of the request.
+   * @returns The new request, after its response.
+   * @throws {HostedValidationError} when there is no such request, or its body is not kept.
+   */
+  replay(requestId: number): Promise<SandboxRequest>;
   /**
    * Waits until all work has ended: no review is running, and no delivery of a callback is running or planned.
    *

@@ -9,72 +9,133 @@ import { openPage, test } from './browser.js';
 test('what happens appears without losing focus, selection, choice or scroll', async ({ browser }) => {
   const { sandbox, client } = await running();
   const { url } = await receiving();
-  for (let i = 0; i < 20; i += 1) await client.links.create({ ...newLink, name: `Earlier ${i}`, callbackUrl: url });
-  const [{ refId } = { refId: '' }] = (await client.links.list()).links;
-  await sandbox.play(refId, 'approved');
+  const { refId } = await client.links.create({ ...newLink, name: 'Earlier', callbackUrl: url });
+  for (let i = 0; i < 20; i += 1) await sandbox.play(refId, 'approved');
   await sandbox.idle();
   const page = await openPage(browser);
-  await page.goto(sandbox.origin);
+  await page.goto(`${sandbox.origin}/console/links/${refId}`);
   await page.getByText('This page updates automatically.').waitFor();
-  const choice = page.getByRole('combobox', { name: 'Variant of callback 1' });
-  await choice.selectOption('stale');
-  const job = page.locator('#jobs code').first();
+  const choice = page.getByRole('combobox', { name: 'Outcome' });
+  await choice.selectOption('rejected');
+  const job = page.locator('[data-live=jobs] code').first();
   const selected = await job.evaluate((code) => {
     getSelection()?.selectAllChildren(code);
     return code.textContent;
   });
-  const button = page.getByRole('button', { name: 'Send again callback 1' });
-  await button.evaluate((element) => element.focus());
-  await button.scrollIntoViewIfNeeded();
-  const place = () => button.evaluate((element) => element.getBoundingClientRect().top);
+  const row = page.getByRole('link', { name: 'Callback 1 ·' });
+  await row.evaluate((element) => element.focus());
+  await row.scrollIntoViewIfNeeded();
+  const place = () => row.evaluate((element) => element.getBoundingClientRect().top);
   const before = await place();
   expect(await page.evaluate(() => scrollY)).toBeGreaterThan(800);
 
-  const later = await client.links.create({ ...newLink, name: 'Later', callbackUrl: url });
-  await sandbox.play(later.refId, 'review_approved');
+  await sandbox.play(refId, 'review_approved');
   await sandbox.idle();
 
-  await page.getByRole('link', { name: 'Later', exact: true }).waitFor();
-  await page.getByRole('combobox', { name: 'Variant of callback 3' }).waitFor();
-  expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
+  await page.getByRole('link', { name: 'Callback 22 ·' }).waitFor();
+  expect(await row.evaluate((element) => element === document.activeElement)).toBe(true);
   expect(await page.evaluate(() => getSelection()?.toString())).toBe(selected);
-  expect(await choice.inputValue()).toBe('stale');
+  expect(await choice.inputValue()).toBe('rejected');
   // The browser scrolls by whole pixels, and rows have parts of pixels.
   expect(Math.abs((await place()) - before)).toBeLessThanOrEqual(1);
 });
 
-test('what is done in a row leads back to that row', async ({ browser }) => {
+test('what is done on a page leads back to it, shows the row, and is confirmed', async ({ browser }) => {
   const { sandbox, client } = await running();
   const { received, url } = await receiving();
-  for (let i = 0; i < 10; i += 1) await client.links.create({ ...newLink, name: `Link ${i}`, callbackUrl: url });
-  const [{ refId } = { refId: '' }] = (await client.links.list()).links;
+  const { refId } = await client.links.create({ ...newLink, name: 'Link', callbackUrl: url });
   const job = await sandbox.play(refId, 'never');
-  for (let i = 0; i < 5; i += 1) await sandbox.play(refId, 'approved');
-  await sandbox.idle();
+  for (let i = 0; i < 20; i += 1) await sandbox.play(refId, 'never');
   const page = await openPage(browser, { javaScriptEnabled: false });
-  await page.goto(sandbox.origin);
+  await page.goto(`${sandbox.origin}/console/links/${refId}`);
   const isInView = (id: string) =>
     page.locator(`#${id}`).evaluate((row) => {
       const { top, bottom } = row.getBoundingClientRect();
-      return top >= 0 && bottom <= innerHeight;
+      return bottom > 0 && top < innerHeight;
     });
 
-  await page.getByRole('button', { name: 'Disable the link Link 2' }).click();
-  await page.waitForURL(/#link-/);
+  await page
+    .getByRole('region', { name: `Job ${job.jobId}` })
+    .getByRole('button', { name: 'Fail the job' })
+    .click();
+  await page.waitForURL(/done=completed#job-/);
   expect(await isInView(new URL(page.url()).hash.slice(1))).toBe(true);
+  expect(await page.getByRole('status').first().innerText()).toBe('The job was completed.');
 
-  await page.getByRole('button', { name: `Fail the job ${job.jobId}` }).click();
-  await page.waitForURL(/#job-/);
-  expect(await isInView(new URL(page.url()).hash.slice(1))).toBe(true);
-
-  const variant = page.getByRole('combobox', { name: 'Variant of callback 2' });
-  await variant.selectOption('forged');
-  await page.getByRole('button', { name: 'Send again callback 2' }).click();
-  // What was sent again has a row of its own: five were sent before, and one for the job that failed.
-  await page.waitForURL(/#callback-7$/);
-  expect(await isInView('callback-7')).toBe(true);
   await sandbox.idle();
-  expect(received.length).toBe(7);
+  await page.goto(`${sandbox.origin}/console/callbacks/1`);
+  await page.getByRole('combobox', { name: 'Variant' }).selectOption('forged');
+  await page.getByRole('button', { name: 'Send again' }).click();
+  await page.waitForURL(/callbacks\/2\?done=resent$/);
+  expect(received).toHaveLength(2);
+
+  await page.goto(`${sandbox.origin}/console/links/${refId}`);
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await page.waitForURL(/done=disabled$/);
+  expect((await client.links.get(refId)).state).toBe('disabled');
+});
+
+test('the keys move between rows, open one, search and go back', async ({ browser }) => {
+  const { sandbox, client } = await running();
+  for (let i = 0; i < 3; i += 1) await client.links.list();
+  const page = await openPage(browser);
+  await page.goto(sandbox.origin);
+  await page.getByText('This page updates automatically.').waitFor();
+  const focused = () => page.evaluate(() => document.activeElement?.closest('li')?.id);
+
+  for (const key of ['j', 'j', 'j', 'j', 'k']) await page.keyboard.press(key);
+  expect(await focused()).toBe('request-2');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/console/requests/2');
+  await page.keyboard.press('Escape');
+  await page.waitForURL(`${sandbox.origin}/`);
+  await page.keyboard.press('/');
+  await page.keyboard.type('jk');
+  expect(await page.getByRole('searchbox').inputValue()).toBe('jk');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/?q=jk');
+  expect(await page.getByText('Nothing matches.').isVisible()).toBe(true);
+});
+
+test('texts are copied, times go on, and a hidden page counts failures in its title', async ({ browser }) => {
+  const { sandbox, client } = await running();
+  const { refId } = await client.links.create(newLink);
+  const page = await openPage(browser, { permissions: ['clipboard-read', 'clipboard-write'] });
+  await page.clock.install();
+  await page.goto(`${sandbox.origin}/console/links/${refId}`);
+  await page.getByText('This page updates automatically.').waitFor();
+
+  await page.getByRole('button', { name: 'Copy the reference' }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(refId);
+  await page.clock.fastForward('10:00');
+  const time = page.locator('main time').first();
+  expect(await time.innerText()).toBe('10 min ago');
+  await time.hover();
+  expect(await time.getAttribute('title')).toMatch(/2026|20\d\d/);
+
+  await page.evaluate(() => Object.defineProperty(document, 'hidden', { value: true, configurable: true }));
+  await client
+    .withOptions({ apiKey: 'wrong-key' })
+    .links.get(refId)
+    .catch(() => null);
+  await expect.poll(() => page.title()).toMatch(/^\(1\) /);
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { value: false });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  expect(await page.title()).not.toMatch(/^\(/);
+});
+
+test('an open page of a link says that the link is gone after a reset', async ({ browser }) => {
+  const { sandbox, client } = await running();
+  const { refId } = await client.links.create(newLink);
+  const page = await openPage(browser);
+  await page.goto(`${sandbox.origin}/console/links/${refId}`);
+  await page.getByText('This page updates automatically.').waitFor();
+
+  await sandbox.reset();
+
+  await page.getByText('This link is gone').waitFor();
 });
 
 test('a page says when the sandbox has stopped', async ({ browser }) => {

@@ -52,7 +52,9 @@ export async function everyPage({
     .withOptions({ apiKey: 'another-test-key' })
     .links.list()
     .catch(() => null);
+  const wrong = sandbox.requests.at(-1)?.id;
   await submit(form.url, {});
+  sandbox.service.sandbox.failNext('links.update', { kind: 'html' });
 
   const verified = await sandbox.play(named.refId, 'id_verified');
   const failed = await sandbox.play(form.refId, 'rejected');
@@ -89,7 +91,7 @@ export async function everyPage({
     [
       'problem',
       async (page) => {
-        await page.goto(sandbox.origin);
+        await page.goto(`${sandbox.origin}/console/faults`);
         await page.evaluate(() => {
           const value = document.createElement('option');
           value.textContent = 'none';
@@ -101,6 +103,17 @@ export async function everyPage({
     ],
     ['console', goTo('/')],
     ['console of an unused sandbox', (page) => page.goto(unused.sandbox.origin)],
+    ['console, filtered', goTo(`/?job=${pending.jobId}&show=status`)],
+    ['links', goTo('/console/links')],
+    ['jobs', goTo('/console/jobs')],
+    ['faults', goTo('/console/faults')],
+    ['connect', goTo('/console/connect?shell=fish')],
+    ['delete', goTo('/console/delete')],
+    ['request', goTo('/console/requests/1')],
+    ['request that failed', goTo(`/console/requests/${wrong}`)],
+    ['callback', goTo('/console/callbacks/1')],
+    ['callback that failed', goTo('/console/callbacks/3')],
+    ['link that is gone', goTo('/console/links/none')],
     ['story', goTo(`/console/links/${named.refId}`)],
     ['story of a refused callback', goTo(`/console/links/${refused.refId}`)],
     ['story of a disabled link', goTo(`/console/links/${disabled.refId}`)],

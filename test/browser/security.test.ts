@@ -22,8 +22,8 @@ test('names made of markup show as text, and nothing is fetched from elsewhere',
 
   for (const reach of pages.values()) await reach(page);
 
-  await pages.get('console')?.(page);
-  expect(await page.locator('#links').innerText()).toContain(markup);
+  await pages.get('links')?.(page);
+  expect(await page.locator('main').innerText()).toContain(markup);
   await pages.get('link with a long name')?.(page);
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain(markup);
   expect(dialogs).toEqual([]);

@@ -10,7 +10,11 @@ import { openPage, test } from './browser.js';
 import { idTypes } from './every-page.js';
 
 /** Presses Tab until the focus is on what has this name; every stop on the way has to show the focus. */
-async function tabTo(page: Page, role: 'link' | 'button' | 'radio' | 'checkbox', name: string): Promise<void> {
+async function tabTo(
+  page: Page,
+  role: 'link' | 'button' | 'radio' | 'checkbox' | 'searchbox',
+  name: string,
+): Promise<void> {
   const wanted = page.getByRole(role, { name, exact: true });
   for (let stops = 0; stops < 60; stops += 1) {
     await page.keyboard.press('Tab');
@@ -41,11 +45,14 @@ test.for([320, 1280])('the story is walked by keyboard alone, %i px wide', async
   const { received, url } = await receiving();
   await client.links.create({ ...newLink, idTypes, callbackUrl: url });
   const page = await openPage(browser, { viewport: { width, height: 800 } });
-  await page.goto(sandbox.origin);
+  await page.goto(`${sandbox.origin}/console/links`);
 
-  await tabTo(page, 'link', 'Open the link Example Partner');
+  await tabTo(page, 'link', 'Example Partner');
   await page.keyboard.press('Enter');
-  await page.waitForURL('**/links/*');
+  await page.waitForURL('**/console/links/*');
+  await tabTo(page, 'link', 'Open the page of the end user');
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.pathname.startsWith('/links/'));
   await tabTo(page, 'radio', 'BVN Nigeria, ID number');
   await page.keyboard.press('ArrowDown');
   await tabTo(page, 'link', 'Read the privacy policy of Example Partner');
@@ -79,7 +86,7 @@ test('the first stop of the keyboard skips to the content', async ({ browser }) 
   await page.keyboard.press('Enter');
 
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
-  await tabTo(page, 'link', 'Links');
+  await tabTo(page, 'searchbox', 'Search by ref, job or user id');
 });
 
 test('the story is walked without script, review included', async ({ browser }) => {
@@ -95,7 +102,7 @@ test('the story is walked without script, review included', async ({ browser }) 
   await expect.poll(() => page.getByRole('status').innerText()).toContain('Under review');
   const jobUrl = page.url();
   await page.getByRole('link', { name: 'Look again' }).click();
-  await page.goto(sandbox.origin);
+  await page.goto(`${sandbox.origin}/console/links/${link.refId}`);
   await page.getByRole('button', { name: 'Complete the job' }).click();
   await page.getByRole('button', { name: 'Complete the job' }).waitFor({ state: 'detached' });
   await page.goto(jobUrl);

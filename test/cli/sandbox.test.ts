@@ -20,9 +20,11 @@ test('sandbox prints URLs and keys ready to paste, and a line for each request',
 
   expect(pasted).toMatchObject({ HOSTED_PARTNER_ID: '085', HOSTED_ENVIRONMENT: 'sandbox' });
   expect(streams.stdout).toMatch(
-    /^sandbox links\.create 200 \d+ ms\n {2}note: "expires_at" is in the past, so the link has already expired$/m,
+    /^\d\d:\d\d:\d\d request 1 sandbox links\.create link \w+ 200 \d+ ms\n {2}note: "expires_at" is in the past, so the link has already expired$/m,
   );
-  expect(streams.stdout).toMatch(/^sandbox links\.list 400 \d+ ms: Send "partner_id": it is missing in the request$/m);
+  expect(streams.stdout).toMatch(
+    /^\S+ request 2 sandbox links\.list 400 \d+ ms: Send "partner_id": it is missing in the request$/m,
+  );
   expect(await interrupt()).toBe(130);
   await expect(fetch(pasted.HOSTED_SANDBOX_BASE_URL ?? '')).rejects.toThrow();
 });
@@ -44,7 +46,7 @@ test('sandbox --json prints one line once it listens; requests go to stderr', as
 
   expect(baseUrls).toEqual({ sandbox: `${origin}/sandbox`, production: `${origin}/production` });
   expect(streams.stdout.split('\n')).toHaveLength(2);
-  expect(streams.stderr).toMatch(/^production links\.list 200 \d+ ms\n$/);
+  expect(streams.stderr).toMatch(/^\S+ request 1 production links\.list 200 \d+ ms\n$/);
   expect(await interrupt()).toBe(130);
 });
 

@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { SandboxOutcome } from 'hosted-client/sandbox';
+import type { SandboxCallback, SandboxOutcome } from 'hosted-client/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
 import { hmac } from '../testing/partner.js';
 import { newLink, receiving, running } from './running.js';
@@ -235,12 +235,136 @@ test('a callback that would act on the sandbox itself is not posted, and causes 
   expect(sandbox.callbacks.map(({ id, state }) => [id, state])).toEqual([[1, 'not_allowed']]);
 });
 
-test('a callback URL with a password says why nothing is posted', async () => {
-  const { sandbox, client } = await running({ callbackRetriesMs: [] });
+test('a callback URL with a password says why nothing is posted, once, and without the password', async () => {
+  const { sandbox, client } = await running({ callbackRetriesMs: [3_600_000] });
   const { refId } = await client.links.create({ ...newLink, callbackUrl: 'http://user:word@127.0.0.1:9/' });
 
   await sandbox.play(refId, 'approved');
   await sandbox.idle();
 
-  expect(sandbox.callbacks[0]?.attempts[0]?.problem).toBe('the callback URL has a user name or password: remove it');
+  expect(sandbox.callbacks).toMatchObject([
+    {
+      state: 'not_allowed',
+      url: 'http://127.0.0.1:9/',
+      attempts: [{ problem: 'the callback URL has a user name or password: remove it' }],
+    },
+  ]);
+});
+
+const inAnHour = { callbackRetriesMs: [3_600_000, 3_600_000] };
+
+/** A callback that failed once with 500, and waits for an hour. */
+async function waiting() {
+  const { received, url } = await receiving(500);
+  const { sandbox, client } = await running(inAnHour);
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  await sandbox.play(refId, 'id_verified');
+  await expect.poll(() => sandbox.callbacks[0]?.attempts.length).toBe(1);
+  return { sandbox, received };
+}
+
+test('a waiting callback says when it is posted next, and is posted at once if it is told to', async () => {
+  const { sandbox, received } = await waiting();
+  const planned = sandbox.callbacks[0]?.nextAttemptAt?.getTime() ?? 0;
+
+  const retried = await sandbox.retryNow(1);
+  await sandbox.idle();
+
+  expect(planned - Date.now()).toBeGreaterThan(3_500_000);
+  expect(retried).toMatchObject({
+    id: 1,
+    state: 'delivered',
+    nextAttemptAt: null,
+    attempts: [{ status: 500 }, { status: 200 }],
+  });
+  expect(received.map(({ body }) => body.ResultCode)).toEqual(['1012', '1012', '0810']);
+});
+
+test('a callback that is stopped is given up, and the next one of its job follows', async () => {
+  const { sandbox, received } = await waiting();
+
+  const stopped = await sandbox.stopTrying(1);
+  await sandbox.idle();
+
+  expect(stopped).toMatchObject({ state: 'gave_up', nextAttemptAt: null });
+  expect(received.map(({ body }) => body.ResultCode)).toEqual(['1012', '0810']);
+});
+
+test('a callback behind another one is stopped without being posted', async () => {
+  const { sandbox, received } = await waiting();
+
+  await sandbox.stopTrying(2);
+  await sandbox.retryNow(1);
+  await sandbox.idle();
+
+  expect(sandbox.callbacks).toMatchObject([{ state: 'delivered' }, { state: 'gave_up', attempts: [] }]);
+  expect(received).toHaveLength(2);
+});
+
+test('a callback that was given up is posted once more by retryNow', async () => {
+  const { sandbox } = await waiting();
+  await sandbox.stopTrying(1);
+  await sandbox.idle();
+
+  expect(await sandbox.retryNow(1)).toMatchObject({ state: 'delivered', attempts: [{ status: 500 }, { status: 200 }] });
+});
+
+test.each(['retryNow', 'stopTrying'] as const)(
+  '%s() rejects for a callback that is unknown or delivered',
+  async (name) => {
+    const { sandbox, client } = await running();
+    const { url } = await receiving();
+    const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+    await sandbox.play(refId, 'approved');
+    await sandbox.idle();
+
+    for (const id of [1, 9]) {
+      await expect(sandbox[name](id)).rejects.toMatchObject({ code: 'validation', issues: [{ path: 'callbackId' }] });
+    }
+  },
+);
+
+test('a copy names its variant and the callback that it is a copy of', async () => {
+  const { sandbox, client } = await running();
+  const { url } = await receiving();
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  await sandbox.play(refId, 'approved');
+  await sandbox.idle();
+
+  await sandbox.resend(1, { variant: 'forged' });
+  await sandbox.resend(2);
+
+  expect(sandbox.callbacks.map(({ variant, copyOf }) => [variant, copyOf])).toEqual([
+    [null, null],
+    ['forged', 1],
+    [null, 1],
+  ]);
+});
+
+test('a callback of a deleted job is not repeated', async () => {
+  const { sandbox } = await waiting();
+
+  sandbox.service.sandbox.reset();
+  await sandbox.retryNow(1);
+  await sandbox.idle();
+
+  expect(sandbox.callbacks[0]).toMatchObject({ state: 'gave_up', attempts: [{}, { problem: 'the job was deleted' }] });
+});
+
+test('onCallback receives a callback after each delivery', async () => {
+  const { url } = await receiving(500);
+  const seen: (string | number | null)[][] = [];
+  const onCallback = ({ state, attempts }: SandboxCallback) => {
+    seen.push([state, attempts.at(-1)?.status ?? null]);
+    throw new Error('of the caller');
+  };
+  const { sandbox, client } = await running({ onCallback });
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  await sandbox.play(refId, 'approved');
+  await sandbox.idle();
+
+  expect(seen).toEqual([
+    ['waiting', 500],
+    ['delivered', 200],
+  ]);
 });

@@ -2,11 +2,12 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { newLink, receiving, running, submit } from './running.js';
+import { ago } from '../../src/sandbox/pages/console-script.js';
+import { newLink, preOf, receiving, running, runShell, submit } from './running.js';
 
 const read = async (url: string) => (await fetch(url)).text();
 
-test('the front page shows links, jobs, requests with their verdict, and callbacks', async () => {
+test('the front page shows requests and callbacks, each with its ids and the reason of its failure', async () => {
   const { sandbox, client } = await running({ defaultCallbackUrl: 'http://127.0.0.1:9/' });
   const link = await client.links.create({ ...newLink, name: 'Onboarding' });
   await client
@@ -19,32 +20,50 @@ test('the front page shows links, jobs, requests with their verdict, and callbac
   const html = await read(sandbox.origin);
 
   for (const text of [
-    'Onboarding',
-    job.jobId,
+    `/console/links/${link.refId}`,
+    `/?job=${job.jobId}`,
     'links.create',
-    'Signature: other_environment',
+    'Use the key of the environment that the request is sent to',
     'Gave up',
     'ECONNREFUSED',
   ]) {
     expect(html).toContain(text);
   }
-  expect(html).toContain(`HOSTED_SANDBOX_BASE_URL=${sandbox.origin}/sandbox`);
 });
 
-test('a time in the console has its date', async () => {
+test('a time in the console says how long ago it is, and has its date', async () => {
   const { sandbox, client } = await running();
   await client.links.create(newLink);
 
-  const [, iso, text] = /<time datetime="([^"]+)">([^<]+)<\/time>/.exec(await read(sandbox.origin)) ?? [];
+  const found = /<time datetime="([^"]+)" title="([^"]+)">([^<]+)<\/time>/.exec(await read(sandbox.origin)) ?? [];
+  const [, iso, title, text] = found;
 
-  expect(text).toBe(`${iso?.slice(0, 10)} ${iso?.slice(11, 19)} UTC`);
+  expect(title).toBe(`${iso?.slice(0, 10)} ${iso?.slice(11, 19)} UTC`);
+  expect(text).toMatch(/^\d+ s ago$/);
 });
 
-test('an empty console says how each thing comes about', async () => {
-  const { sandbox } = await running();
-  const html = await read(sandbox.origin);
+test.each([
+  [59_000, '59 s ago'],
+  [60_000, '1 min ago'],
+  [3_599_000, '59 min ago'],
+  [3_600_000, '1 h ago'],
+  [86_400_000, '1 d ago'],
+  [-5_000, '0 s ago'],
+])('%i ms is "%s"', (ms, text) => {
+  expect(ago('2026-01-01T00:00:00.000Z', Date.parse('2026-01-01T00:00:00.000Z') + ms)).toBe(text);
+});
 
-  for (const text of ['No link yet', 'No job yet', 'No request yet', 'No callback yet']) expect(html).toContain(text);
+test('an empty console begins with the variables of each shell, and with a first call that works', async () => {
+  const { sandbox } = await running();
+  const [sh, fish] = [await read(`${sandbox.origin}/?shell=sh`), await read(`${sandbox.origin}/?shell=fish`)];
+
+  expect(sh).toContain(`export HOSTED_SANDBOX_BASE_URL=${sandbox.origin}/sandbox`);
+  expect(fish).toContain('set -gx HOSTED_PARTNER_ID');
+  expect(sh).toContain('HostedClient.fromEnv()');
+
+  await runShell(preOf(sh, 'openssl dgst'));
+
+  expect(sandbox.requests).toMatchObject([{ operation: 'links.list', status: 200, reason: null }]);
 });
 
 test('a link’s story is told from its creation to its confirmation', async () => {
@@ -59,20 +78,13 @@ test('a link’s story is told from its creation to its confirmation', async () 
 
   const html = await read(`${sandbox.origin}/console/links/${link.refId}`);
 
-  const titles = [...html.matchAll(/<strong>([^<]+)<\/strong>/g)].map(([, title]) => title);
-  expect(titles.filter((title) => title !== 'Simulation.')).toEqual([
-    'Created',
-    'Opened',
-    'Job started',
-    'Result 0810',
-    'Callback not delivered',
-    'Callback delivered',
-    'Confirmed',
-    'Disabled',
-  ]);
+  const titles = [...html.matchAll(/class="what"[^>]*>([^<]+)</g)].map(([, title]) => title);
+  // A request and what it changed may have the same time.
+  expect(titles.slice(0, 5).sort()).toEqual(['Created', 'Disabled', 'Opened', 'links.create', 'links.update']);
+  expect(titles.slice(5)).toEqual(['Job started', 'Result 0810', 'Callback 1 · 0810', 'jobs.status', 'Confirmed']);
 });
 
-test('the console disables a link, and leads back to its row on the page that it was done on', async () => {
+test('the console disables a link, and says so on the page that it was done on', async () => {
   const { sandbox, client } = await running();
   const link = await client.links.create(newLink);
 
@@ -82,7 +94,8 @@ test('the console disables a link, and leads back to its row on the page that it
     redirect: 'manual',
   });
 
-  expect([response.status, response.headers.get('location')]).toEqual([303, `/#link-${link.refId}`]);
+  expect([response.status, response.headers.get('location')]).toEqual([303, '/?x=1&done=disabled']);
+  expect(await read(`${sandbox.origin}/?done=disabled`)).toContain('The link was disabled.');
   expect((await client.links.get(link.refId)).state).toBe('disabled');
 });
 
@@ -96,7 +109,7 @@ test.each(['//evil.example/', '//evil.example', '/\\evil.example/'])('a page at 
     redirect: 'manual',
   });
 
-  expect(response.headers.get('location')).toBe(`/console/links/${refId}#link-${refId}`);
+  expect(response.headers.get('location')).toBe(`/console/links/${refId}?done=disabled`);
 });
 
 test('the console completes and fails jobs, and posts their results', async () => {
@@ -183,7 +196,7 @@ test('the OpenAPI description is served beside the console, where it is installe
   const kept = existsSync('docs/openapi.yaml') ? readFileSync('docs/openapi.yaml', 'utf8') : null;
 
   const response = await fetch(`${sandbox.origin}/openapi.yaml`);
-  const html = await read(sandbox.origin);
+  const html = await read(`${sandbox.origin}/console/connect`);
 
   expect(response.status).toBe(kept === null ? 404 : 200);
   expect(html.includes('href="/openapi.yaml"')).toBe(kept !== null);
@@ -195,10 +208,13 @@ test('a hundred links are counted, and the latest shown', async () => {
   sandbox.service.sandbox.links.seed(60);
   sandbox.service.production.links.seed(40);
 
-  const html = await read(sandbox.origin);
+  const html = await read(`${sandbox.origin}/console/links`);
+  const older = await read(`${sandbox.origin}/console/links?from=50`);
 
-  expect(html).toContain('The latest 50 of 100.');
-  expect(html.match(/id="link-/g)).toHaveLength(50);
+  expect(html).toContain('50 of 100.');
+  expect(html).toContain('href="/console/links?from=50"');
+  for (const each of [html, older]) expect(each.match(/id="link-/g)).toHaveLength(50);
+  expect(older).not.toContain('rel="next"');
 });
 
 test('open pages are notified of changes', async () => {
@@ -214,10 +230,13 @@ test('open pages are notified of changes', async () => {
   leaving.abort();
 });
 
-test('what is served as a script is one that runs on its own', async () => {
+test.each([
+  ['follow', 'EventSource'],
+  ['console', 'clipboard'],
+])('what is served as %s.js is a script that runs on its own', async (name, text) => {
   const { sandbox } = await running();
-  const script = await read(`${sandbox.origin}/assets/follow.js`);
+  const script = await read(`${sandbox.origin}/assets/${name}.js`);
 
   expect(() => new Function(script)).not.toThrow();
-  expect(script).toContain('EventSource');
+  expect(script).toContain(text);
 });

@@ -72,6 +72,10 @@ const more: readonly [string, string, object][] = [
     'unkeyed',
     { signature: `c2VjcmV0|${createHash('sha256').update(`85:${nowText}`).digest('hex')}` },
   ],
+  ['HMAC-SHA1', 'algorithm', { signature: createHmac('sha1', key).update(right).digest('base64') }],
+  ['HMAC-SHA512', 'algorithm', { signature: createHmac('sha512', key).update(right).digest('hex') }],
+  ['key and text swapped', 'swapped', { signature: base64(key, right) }],
+  ['SHA-1 without the key', 'unkeyed', { signature: createHash('sha1').update(right).digest('hex') }],
   ['another key', 'other', { signature: base64(right, 'another key') }],
   ['nothing like a signature', 'other', { signature: 'hello' }],
 ];

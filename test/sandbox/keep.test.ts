@@ -68,7 +68,7 @@ test('a review and a callback that waited go on after a restart', async () => {
   await first.sandbox.stop();
   const kept = state(folder);
   kept.reviews[0].endsAt = Date.now();
-  kept.callbacks[0].nextAt = Date.now();
+  kept.callbacks[0].view.nextAttemptAt = new Date();
   writeFileSync(join(folder, 'sandbox.json'), JSON.stringify(kept));
 
   const { sandbox, client } = await running({ folder });

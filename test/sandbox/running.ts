@@ -1,7 +1,9 @@
 /** A sandbox for one test, a client of it, a server that receives its callbacks, and requests as they are written. */
 
+import { execFile } from 'node:child_process';
 import { createServer, request as requestHttp } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
 import { HostedClient } from 'hosted-client';
 import { type SandboxOptions, startSandbox } from 'hosted-client/sandbox';
 import { onTestFinished } from 'vitest';
@@ -94,4 +96,23 @@ export function control(origin: string, path: string, body: unknown, headers: Re
 export function submit(url: string, fields: Readonly<Record<string, string>>) {
   const origin = new URL(url).origin;
   return fetch(url, { method: 'POST', headers: { origin }, body: new URLSearchParams(fields), redirect: 'manual' });
+}
+
+/** The text of the page's first `<pre>` that contains a text. */
+export function preOf(html: string, text: string): string {
+  const found = [...html.matchAll(/<pre[^>]*>([^<]*)<\/pre>/g)].map(([, each = '']) =>
+    each
+      .replaceAll('&quot;', '"')
+      .replaceAll('&#39;', "'")
+      .replaceAll('&gt;', '>')
+      .replaceAll('&lt;', '<')
+      .replaceAll('&amp;', '&'),
+  );
+  return found.find((each) => each.includes(text)) ?? '';
+}
+
+/** Runs commands in a POSIX shell, with a test key in its variable. */
+export async function runShell(commands: string, key = 'sandbox-test-key'): Promise<string> {
+  const env = { ...process.env, HOSTED_API_KEY: key };
+  return (await promisify(execFile)('sh', ['-c', commands], { env })).stdout;
 }

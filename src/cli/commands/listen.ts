@@ -61,7 +61,10 @@ export const listenCommand: Command = {
     const server = await open(given.number('port') ?? defaultPort, {
       maxBodyBytes: defaultMaxBytes,
       check: () => null,
-      onTooLarge: ({ status }) => say(`responded with ${status}: the callback is larger than ${defaultMaxBytes} bytes`),
+      onTooLarge({ status }) {
+        say(`responded with ${status}: the callback is larger than ${defaultMaxBytes} bytes`);
+        return undefined;
+      },
       respond,
     });
     try {

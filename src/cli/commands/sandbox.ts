@@ -5,12 +5,12 @@
  */
 
 import { HostedConfigError, type WireOptions } from '../../index.js';
-import type { SandboxOptions, SandboxRequest } from '../../sandbox/index.js';
+import type { SandboxCallback, SandboxOptions, SandboxRequest } from '../../sandbox/index.js';
 import { findNetworkAddress, isAnyAddress } from '../../sandbox/network-address.js';
 import { findShell, type Shell, shells, writeVariables } from '../../sandbox/variables.js';
 import { type Arguments, type Flag, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
-import { type Context, exitCodes, untilAborted } from '../context.js';
+import { exitCodes, untilAborted } from '../context.js';
 import { RefusedError } from '../failures.js';
 import { writeJsonLine, writeLine } from '../output.js';
 
@@ -120,7 +120,15 @@ export const sandboxCommand: Command = {
   },
   async run(given, context) {
     const isJson = given.isSet('json');
-    const sandbox = await start(given, (request) => showRequest(isJson ? context.stderr : context.stdout, request));
+    const stream = isJson ? context.stderr : context.stdout;
+    const show = (text: string, isFailed: boolean) => writeLine(stream, text, isFailed ? 'red' : undefined);
+    const sandbox = await start(given, {
+      onRequest(request) {
+        show(describeRequest(request), request.reason !== null);
+        for (const note of request.notes) writeLine(stream, `  note: ${note}`, 'yellow');
+      },
+      onCallback: (callback) => show(describeCallback(callback), callback.attempts.at(-1)?.problem !== null),
+    });
     try {
       const { origin, baseUrls } = sandbox;
       const { partnerId, wire } = sandbox.clientOptions();
@@ -148,10 +156,10 @@ function formatFlag(of: string): Flag {
   };
 }
 
-async function start(given: Arguments, onRequest: (request: SandboxRequest) => void) {
+async function start(given: Arguments, listeners: Pick<SandboxOptions, 'onRequest' | 'onCallback'>) {
   const { startSandbox } = await import('../../sandbox/index.js');
   try {
-    return await startSandbox({ ...readOptions(given), onRequest });
+    return await startSandbox({ ...readOptions(given), ...listeners });
   } catch (error) {
     throw error instanceof HostedConfigError ? toFlags(error) : error;
   }
@@ -220,11 +228,23 @@ Ctrl+C stops it.
 `;
 }
 
-function showRequest(stream: Context['stdout'], request: SandboxRequest): void {
-  const { environment, operation, method, path, status, durationMs, notes, signature } = request;
-  const what = `${environment} ${operation ?? `${method} ${path}`}`;
-  const verdict = signature.problem === null ? '' : `: ${signature.message}`;
-  const style = status >= 400 || verdict !== '' ? 'red' : undefined;
-  writeLine(stream, `${what} ${status} ${Math.round(durationMs)} ms${verdict}`, style);
-  for (const note of notes) writeLine(stream, `  note: ${note}`, 'yellow');
+function describeRequest(request: SandboxRequest): string {
+  const { id, at, environment, operation, method, path, linkRefId, job, status, durationMs, reason } = request;
+  const ids = `${linkRefId === null ? '' : ` link ${linkRefId}`}${job === null ? '' : ` job ${job.jobId}`}`;
+  const result = `${status === 0 ? 'no response' : status} ${Math.round(durationMs)} ms`;
+  const what = `${environment} ${operation ?? `${method} ${path}`}${ids}`;
+  return `${timeOf(at)} request ${id} ${what} ${result}${reason === null ? '' : `: ${reason}`}`;
+}
+
+function describeCallback({ id, job, variant, copyOf, attempts, nextAttemptAt }: SandboxCallback): string {
+  const { at, status = null, problem = null } = attempts.at(-1) ?? {};
+  const seconds = nextAttemptAt && Math.round((nextAttemptAt.getTime() - Date.now()) / 1_000);
+  const what = `callback ${id}${copyOf === null ? '' : ` (copy of ${copyOf}${variant === null ? '' : `, ${variant}`})`}`;
+  const next = seconds === null ? '' : `, next in ${seconds} s`;
+  return `${timeOf(at ?? new Date())} ${what} job ${job.jobId} → ${status ?? 'no response'}${next}${problem === null ? '' : `: ${problem}`}`;
+}
+
+/** The local time. */
+function timeOf(at: Date): string {
+  return at.toTimeString().slice(0, 8);
 }

@@ -27,6 +27,7 @@ export function Layout({ title, isLive = false, isWide = false, children }: Layo
         <link rel="stylesheet" href="/assets/style.css" />
         <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
         {isLive && <script src="/assets/follow.js" defer />}
+        {isWide && <script src="/assets/console.js" defer />}
       </head>
       <body class={isWide ? 'wide' : 'narrow'}>
         <a class="skip" href="#main">
@@ -49,15 +50,6 @@ export function Layout({ title, isLive = false, isWide = false, children }: Layo
 /** A state, in words and with a colour. The words are enough to understand the state. */
 export function Badge({ kind, children }: { kind: 'good' | 'bad' | 'wait' | 'plain'; children: Child }) {
   return <span class={`badge ${kind}`}>{children}</span>;
-}
-
-/**
- * A date and time in UTC, with seconds. The date is needed because a sandbox with a folder also has events of earlier
- * days.
- */
-export function Time({ at }: { at: number | Date }) {
-  const iso = new Date(at).toISOString();
-  return <time datetime={iso}>{`${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`}</time>;
 }
 
 /** Writes a page. */

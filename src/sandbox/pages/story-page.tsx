@@ -1,82 +1,197 @@
 /**
- * The console's page of one link: its state, its jobs, and what happened to it.
+ * The console's page of one link: its state, what can be done with it, and what happened to it and to its jobs.
  *
  * @module
  */
 
-import type { Child } from 'hono/jsx';
+import type { Environment } from '../../options.js';
+import type { StoredJob, StoredLink } from '../../testing/store.js';
+import { outcomeNames, outcomes } from '../outcomes.js';
 import type { StoryEvent } from '../stories.js';
-import { JobRow, type Latest, LinkActions, LinkState, Rows, type ShownJob, type ShownLink } from './console-rows.js';
+import {
+  Act,
+  Ago,
+  CallbackRow,
+  type ConsoleFrame,
+  ConsolePage,
+  Facts,
+  jobUrl,
+  RequestRow,
+  Row,
+  Rows,
+  Select,
+  Value,
+} from './console-layout.js';
 import { countryName, idTypeName, methodName } from './id-types.js';
-import { Layout, Time } from './layout.js';
+import { Badge } from './layout.js';
+import { stateOf } from './link-page.js';
 
-export interface LinkStoryView extends ShownLink {
-  readonly story: readonly StoryEvent[];
-  readonly jobs: Latest<ShownJob>;
+/** A link as the console shows it. */
+export interface ShownLink {
+  readonly environment: Environment;
+  readonly link: StoredLink;
+  readonly closed: 'disabled' | 'expired' | 'used' | null;
 }
 
-export function LinkStoryPage({ environment, link, closed, story, jobs }: LinkStoryView) {
+export interface ShownJob {
+  readonly environment: Environment;
+  readonly job: StoredJob;
+}
+
+export interface LinkStoryView extends ShownLink, ConsoleFrame {
+  readonly story: readonly StoryEvent[];
+  /** The latest jobs, newest first, each with its story. */
+  readonly jobs: readonly (ShownJob & { readonly story: readonly StoryEvent[] })[];
+  readonly jobCount: number;
+  /** The URL of the page with older jobs. */
+  readonly older: string | null;
+}
+
+export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount, older, ...frame }: LinkStoryView) {
   const name = link.name ?? link.companyName;
+  const own = `/console/links/${link.refId}`;
+  const { createdAt, updatedAt, disabledAt } = link;
   return (
-    <Layout title={name} isLive isWide>
-      <p>
-        <a href="/">Console</a>
-      </p>
+    <ConsolePage title={name} at="/console/links" {...frame}>
       <h1>
         <span class="eyebrow">Link of {environment}</span> {name}
       </h1>
       <section aria-label="State" data-live="link">
         <p class="heading">
-          <LinkState closed={closed} />
+          <Badge kind="plain">{closed ?? 'active'}</Badge> <a href={`/?link=${link.refId}`}>Requests and callbacks</a>
         </p>
-        <LinkActions link={link} closed={closed} />
+        <div class="actions">
+          <a class={closed === null ? 'button' : 'button quiet'} href={`/links/${link.refId}`}>
+            Open the page of the end user
+          </a>
+          {closed !== 'disabled' && <Act action={`${own}/disable`}>Disable</Act>}
+        </div>
+        {closed === null && (
+          <form method="post" action={`${own}/play`} class="actions">
+            <Select label="Outcome" name="outcome" options={outcomeNames.map((each) => [each, outcomes[each].title])} />
+            {link.idTypes.length > 1 && (
+              <Select
+                label="ID"
+                name="idType"
+                options={link.idTypes
+                  .slice(0, 50)
+                  .map((each, index) => [String(index), `${idTypeName(each)} of ${each.country}`])}
+              />
+            )}
+            <button type="submit">Play</button>
+          </form>
+        )}
       </section>
-      <section aria-labelledby="facts-title">
-        <h2 id="facts-title">Facts</h2>
-        <dl>
-          <Fact name="Company">{link.companyName}</Fact>
-          <Fact name="Reference">
-            <code>{link.refId}</code>
-          </Fact>
-          <Fact name="URL">
-            <code>{link.url}</code>
-          </Fact>
-          <Fact name="Callback URL">
-            <code>{link.callbackUrl ?? 'none'}</code>
-          </Fact>
-          <Fact name="Single use">{link.isSingleUse === true ? 'yes' : 'no'}</Fact>
-          <Fact name="Expires">{link.expiresAt ?? 'never'}</Fact>
-          <Fact name="ID types">
-            {link.idTypes.length === 0
-              ? 'any'
-              : link.idTypes
-                  .map((each) => `${idTypeName(each)} of ${countryName(each.country)} (${methodName(each)})`)
-                  .join('; ')}
-          </Fact>
-        </dl>
-      </section>
+      <Facts
+        facts={{
+          Reference: <Value text={link.refId} what="the reference" />,
+          URL: <Value text={link.url} what="the URL of the link" />,
+          'Callback URL': <code>{link.callbackUrl?.replace(/\/\/[^/?#]*@/, '//') ?? 'none'}</code>,
+          Company: link.companyName,
+          Name: link.name,
+          'User id': <code>{link.userId}</code>,
+          'Privacy policy': <code>{link.dataPrivacyPolicyUrl}</code>,
+          Logo: <code>{link.logoUrl ?? 'none'}</code>,
+          'Single use': link.isSingleUse === true ? 'yes' : 'no',
+          Created: <Ago at={createdAt} />,
+          Changed: updatedAt === createdAt ? 'never' : <Ago at={updatedAt} />,
+          Disabled: disabledAt === null ? 'no' : <Ago at={disabledAt} />,
+          Expires: link.expiresAt ?? 'never',
+          'ID types':
+            link.idTypes
+              .slice(0, 50)
+              .map((each) => `${idTypeName(each)} of ${countryName(each.country)} (${methodName(each)})`)
+              .join('; ') || 'any',
+        }}
+      />
       <section aria-labelledby="story-title">
         <h2 id="story-title">Story</h2>
-        <ol class="timeline" data-live="story">
-          {story.map(({ at, title, details }) => (
-            <li>
-              <Time at={at} /> <strong>{title}</strong> {details !== '' && <span>{details}</span>}
-            </li>
+        <Rows name="story">
+          {story.map((event, index) => (
+            <EventRow event={event} id={`link-${index}`} />
           ))}
-        </ol>
+        </Rows>
       </section>
-      <Rows id="jobs" title="Jobs" latest={jobs} empty="No job yet.">
-        {(shown: ShownJob) => <JobRow {...shown} />}
-      </Rows>
-    </Layout>
+      <section aria-labelledby="jobs-title">
+        <h2 id="jobs-title">Jobs</h2>
+        <div data-live="jobs">
+          <p class="empty">
+            {jobCount === 0 ? 'No job yet.' : `${jobs.length} of ${jobCount.toLocaleString('en')}, the latest first.`}
+          </p>
+          {jobs.map(({ environment: of, job, story: events }) => (
+            <section id={jobRowId(of, job)} aria-label={`Job ${job.jobId}`}>
+              <JobHeading environment={of} job={job} />
+              <ul class="rows">
+                {events.map((event, index) => (
+                  <EventRow event={event} id={`${jobRowId(of, job)}-${index}`} />
+                ))}
+              </ul>
+            </section>
+          ))}
+          {older !== null && (
+            <p>
+              <a href={older} rel="next">
+                Older
+              </a>
+            </p>
+          )}
+        </div>
+      </section>
+    </ConsolePage>
   );
 }
 
-function Fact({ name, children }: { name: string; children: Child }) {
+function EventRow({ event, id }: { event: StoryEvent; id: string }) {
+  if ('request' in event) return <RequestRow {...event.request} />;
+  if ('callback' in event) return <CallbackRow {...event.callback} />;
+  return <Row id={id} at={event.at} what={event.title} note={event.details} />;
+}
+
+/** The id of a job's row. It uses the service's own id of the job, because `jobId` may contain blanks. */
+export function jobRowId(environment: Environment, { hostedJobId }: StoredJob): string {
+  return `job-${hostedJobId}-${environment}`;
+}
+
+/** A job, its state, and the buttons that end it. */
+export function JobHeading({ environment, job }: ShownJob) {
+  const { userId, jobId, outcome, linkRefId } = job;
+  const { kind, title } = stateOf(job);
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
+    <div class="heading">
+      <a href={jobUrl(jobId)}>
+        Job <code>{jobId}</code>
+      </a>
+      <Badge kind={kind === 'bad' ? 'bad' : 'plain'}>{title}</Badge>
+      <small>
+        {environment}, user <code>{userId}</code>
+      </small>
+      {linkRefId !== null && <a href={`/console/links/${linkRefId}`}>Its link</a>}
+      {outcome === null &&
+        [
+          ['approved', 'Complete'],
+          ['rejected', 'Fail'],
+        ].map(([value = '', text]) => (
+          <Act action="/console/jobs/complete" fields={{ environment, userId, jobId, outcome: value }}>
+            {text} the job
+          </Act>
+        ))}
     </div>
+  );
+}
+
+/** The page of a link that is not there, for example after a reset. An open page of the link shows this, too. */
+export function LinkGonePage({ refId, ...frame }: ConsoleFrame & { refId: string }) {
+  return (
+    <ConsolePage title="Link gone" at="/console/links" {...frame}>
+      <h1>Link {refId}</h1>
+      <section aria-label="State" data-live="link">
+        <p class="problems">
+          This link is gone: the sandbox was reset, or restarted without a folder, or it never had this link.
+        </p>
+        <a href="/console/links">See all links</a>
+      </section>
+      <div data-live="story" />
+      <div data-live="jobs" />
+    </ConsolePage>
   );
 }

@@ -63,7 +63,7 @@ body {
   overflow-wrap: anywhere;
 }
 main, .note p { margin-inline: auto; padding-inline: var(--gap); max-width: 38rem; }
-.wide main, .wide .note p { max-width: 68rem; }
+.wide main, .wide .note p { max-width: 80rem; }
 main { padding-block: 1.5rem 4rem; }
 main:focus { outline: none; }
 .note { background: var(--wait-ground); color: var(--wait); border-bottom: 1px solid var(--line); font-size: var(--small); }
@@ -73,16 +73,16 @@ main:focus { outline: none; }
 h1 { margin: 0.5rem 0 1.5rem; font-size: var(--huge); line-height: 1.2; letter-spacing: -0.01em; text-wrap: balance; }
 h2, legend { margin: 0 0 0.75rem; padding: 0; font-size: var(--large); font-weight: 650; line-height: 1.3; }
 p { margin: 0 0 0.75rem; }
-small, .facts, .eyebrow, .empty, .live, dt { color: var(--muted); font-size: var(--small); }
+small, .eyebrow, .empty, .live, .keys, dt { color: var(--muted); font-size: var(--small); }
 .live { margin-bottom: 1.5rem; }
 .eyebrow { display: block; margin-bottom: 0.25rem; font-weight: 500; letter-spacing: 0; }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: var(--small); }
 pre { margin: 0 0 0.75rem; padding: 1rem; white-space: pre-wrap; background: var(--surface); border: 1px solid var(--line); border-radius: var(--round); }
 a { color: var(--accent); text-underline-offset: 0.15em; }
 a:hover { color: var(--accent-strong); }
-main p > a:only-child, .heading > a, .problems a { display: inline-block; padding-block: 0.625rem; min-height: 2.75rem; }
+main p > a, main dd a, section > a, .heading > a, .problems a, summary { display: inline-block; padding-block: 0.625rem; min-height: 2.75rem; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 0.25rem; }
-fieldset, .card, .rows > li {
+fieldset, .card {
   margin: 0 0 1.25rem;
   padding: var(--inset);
   min-inline-size: 0;
@@ -101,7 +101,7 @@ legend + * { clear: both; }
 .choice:has(:checked) { border-color: var(--accent); }
 .choice input { flex: none; width: min(1.375rem, 7vw); height: min(1.375rem, 7vw); margin: 0.1rem 0 0; accent-color: var(--accent); }
 .choice small { display: block; }
-button, .button, select {
+button, .button, select, input[type=text], input[type=search] {
   display: inline-flex;
   align-items: center;
   justify-content: center;
@@ -119,7 +119,7 @@ button:hover, .button:hover { background: var(--accent-strong); color: var(--on-
 .narrow main > form > button { width: 100%; }
 .quiet { background: transparent; color: var(--accent); }
 .quiet:hover { background: transparent; color: var(--accent-strong); border-color: var(--accent-strong); }
-select { display: block; width: 100%; padding-inline: 0.75rem; background: var(--surface); color: var(--text); border-color: var(--control); font-weight: 400; }
+select, input[type=text], input[type=search] { display: block; width: 100%; padding-inline: 0.75rem; background: var(--surface); color: var(--text); border-color: var(--control); font-weight: 400; }
 label { display: block; }
 .fields { display: grid; gap: var(--gap); }
 .actions { display: flex; flex-wrap: wrap; gap: 0.75rem; align-items: end; margin-top: 0.75rem; }
@@ -133,25 +133,54 @@ label { display: block; }
 .problems ul { margin: 0; padding: 0; list-style: none; }
 .problems a { color: inherit; }
 .problem { color: var(--bad); font-weight: 600; clear: both; }
-nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; margin: 0 0 0.75rem; padding: 0; list-style: none; }
-nav a { display: inline-flex; align-items: center; min-width: 2.75rem; min-height: 2.75rem; font-weight: 600; }
-section, .rows > li { scroll-margin-top: 1rem; }
-section { margin-bottom: 2rem; }
-.rows, .history, .timeline { margin: 0; padding: 0; list-style: none; }
-.rows > li { margin-bottom: 0.75rem; padding: 1rem 1.25rem; }
-.rows > li:target { border-color: var(--accent); }
-.rows > li > :last-child { margin-bottom: 0; }
-.heading { display: flex; flex-wrap: wrap; gap: 0.25rem 0.75rem; align-items: center; margin-bottom: 0.25rem; font-weight: 650; }
-.history { margin-top: 0.5rem; padding-left: 0.75rem; border-left: 3px solid var(--line); font-size: var(--small); }
-.timeline > li { position: relative; margin: 0; padding: 0 0 1rem 1.5rem; border-left: 2px solid var(--line); }
-.timeline > li::before { content: ""; position: absolute; left: -0.4375rem; top: 0.4rem; width: 0.75rem; height: 0.75rem; background: var(--accent); border-radius: 50%; }
-.timeline > li:last-child { border-left-color: transparent; }
+nav { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: center; margin-bottom: 0.75rem; background: var(--ground); border-bottom: 1px solid var(--line); }
+nav ul, .chips { display: flex; flex-wrap: wrap; gap: 0 0.25rem; margin: 0; padding: 0; list-style: none; }
+nav a, .chips a { display: inline-flex; gap: 0.375rem; align-items: center; justify-content: center; min-width: 2.75rem; min-height: 2.75rem; padding-inline: 0.625rem; color: var(--text); text-decoration: none; }
+nav a[aria-current=page], .chips a[aria-current=true] { font-weight: 650; box-shadow: inset 0 -3px var(--accent); }
+nav form { flex: 1 1 12rem; max-width: 20rem; }
+nav .bad { background: transparent; color: var(--bad); }
+.count { color: var(--muted); font-size: var(--small); font-variant-numeric: tabular-nums; }
+nav .bad .count { color: inherit; }
+.done { padding: 0.625rem 1rem; color: var(--good); background: var(--good-ground); border-radius: 0.5rem; }
+section, .rows > li { scroll-margin-top: 4rem; }
+section, main > form { margin-bottom: 1.25rem; }
+.rows, .attempts { margin: 0 0 0.5rem; padding: 0; list-style: none; }
+.rows > li { display: flex; flex-wrap: wrap; gap: 0 0.75rem; align-items: center; min-height: 2.75rem; padding-inline: 0.5rem; font-size: var(--small); border-bottom: 1px solid var(--line); }
+.rows > li:hover, .rows > li:target { background: var(--surface); }
+.rows > li:target { box-shadow: inset 3px 0 var(--accent); }
+.rows a { display: inline-flex; gap: 0.375rem; align-items: center; min-width: 2.75rem; min-height: 2.75rem; text-decoration: none; }
+.rows .what { color: inherit; font-weight: 600; }
+.rows a:hover { text-decoration: underline; }
+.ids { order: 1; display: flex; flex-wrap: wrap; gap: 0 0.75rem; }
+.why:not(:empty) { order: 2; flex-basis: 100%; }
+.ids a, .status, .duration { color: var(--muted); }
+.failed .what, .failed .why, .failed .status, .attempts .failed strong { color: var(--bad); }
+.first > li { background: var(--bad-ground); }
+.js .copy, .js .keys { display: inline-flex; }
+.copy, .keys { display: none; }
+.copy { padding-inline: 0.625rem; border-color: transparent; font-size: var(--small); }
+.keys { flex-wrap: wrap; gap: 0.5rem; align-items: center; }
+.keys kbd { padding: 0 0.375rem; border: 1px solid var(--line); border-radius: 0.25rem; }
+.value { display: inline-flex; flex-wrap: wrap; gap: 0 0.5rem; align-items: center; }
+.signed { display: block; }
+.code { margin-bottom: 0.75rem; }
+.code .copy { margin-bottom: 0.25rem; }
+.heading { display: flex; flex-wrap: wrap; gap: 0.25rem 0.75rem; align-items: center; margin-bottom: 0.25rem; }
 time { font-variant-numeric: tabular-nums; color: var(--muted); font-size: var(--small); }
-dl { display: grid; gap: 0.75rem; margin: 0; }
+dl { display: grid; gap: 0.25rem; margin: 0 0 1.25rem; }
 dd { margin: 0; }
 @media (min-width: 48rem) {
   .fields { grid-template-columns: repeat(3, minmax(0, 1fr)); align-items: end; }
-  dl > div { display: grid; grid-template-columns: 10rem minmax(0, 1fr); }
+  dl > div { display: grid; grid-template-columns: 10rem minmax(0, 1fr); align-items: center; }
+}
+@media (min-width: 64rem) {
+  nav { position: sticky; top: 0; z-index: 1; }
+  .rows > li { display: grid; grid-template-columns: 5.5rem minmax(9rem, 1.2fr) minmax(0, 1.6fr) minmax(0, 3fr) 6.5rem 4.5rem; }
+  .rows .what { overflow-wrap: anywhere; }
+  .rows > li > * { order: 0; }
+  .status, .duration { text-align: end; }
+  .why { display: -webkit-box; max-height: 2.625rem; line-height: 1.3125rem; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
+  .first .why { display: block; max-height: none; }
 }
 @media (forced-colors: active) {
   button, .button { background: ButtonFace; color: ButtonText; }

@@ -1,0 +1,292 @@
+/**
+ * The routes of the console.
+ *
+ * @module
+ */
+
+import type { Context, Hono } from 'hono';
+import type { Child } from 'hono/jsx';
+import { type Environment, environments } from '../options.js';
+import { isHttpUrl } from '../protocol/http-url.js';
+import { routes } from '../protocol/routes.js';
+import type { RunningService } from '../testing/running-service.js';
+import type { StoredJob } from '../testing/store.js';
+import { variants } from './callbacks.js';
+import { checkInput, failNext, failNextInput } from './controls.js';
+import { callbackName, type KeptBodies, requestName } from './kept-bodies.js';
+import { isOutcome } from './outcomes.js';
+import { Connect, ConnectPage, type ConnectView, DeletePage } from './pages/connect.js';
+import type { ConsoleFrame, Counts, Done } from './pages/console-layout.js';
+import { CallbackPage, RequestPage } from './pages/detail-pages.js';
+import { renderPage } from './pages/layout.js';
+import { NotFoundPage } from './pages/link-page.js';
+import { FaultsPage, JobPanel, JobsPage, LinksPage, type Part, readNewLink } from './pages/list-pages.js';
+import { jobRowId, LinkGonePage, LinkStoryPage, type ShownJob } from './pages/story-page.js';
+import { mostShown, StreamPage } from './pages/stream-page.js';
+import type { ServiceHandler } from './service-handler.js';
+import { writeSignedCurl } from './signed-curl.js';
+import type { FoundLink, Simulation } from './simulation.js';
+import { describeJob, describeLink } from './stories.js';
+import { filterStream, listStream } from './stream.js';
+import type { Sandbox, SandboxRequest } from './types.js';
+import { findShell, shells } from './variables.js';
+
+export interface ConsoleSettings {
+  readonly sandbox: Sandbox;
+  readonly running: RunningService;
+  readonly simulation: Simulation;
+  readonly bodies: KeptBodies;
+  readonly partnerId: string;
+  readonly apiKeys: Readonly<Record<Environment, string>> | null;
+  readonly hasDescription: boolean;
+  readonly send: ServiceHandler['send'];
+  /** How many requests and callbacks were forgotten, because newer ones have taken their place. */
+  forgotten(): number;
+}
+
+/** The longest body that is written into a command. */
+const maxCurlLength = 12_000;
+
+/** Responds with a page. */
+export function respondWith(c: Context, content: Child, status: 200 | 400 | 404 | 410 = 200) {
+  return c.html(renderPage(content), status);
+}
+
+/** Adds the routes of the console. */
+export function addConsole(app: Hono, settings: ConsoleSettings): void {
+  const { sandbox, simulation, running, bodies, send } = settings;
+  const storeOf = (environment: Environment) => running.environments[environment].context().store;
+  const source = { requests: sandbox.requests, callbacks: sandbox.callbacks, sightings: simulation };
+
+  function countAll(): Counts {
+    const sum = (count: (environment: Environment) => number) =>
+      environments.reduce((all, name) => all + count(name), 0);
+    return {
+      all: sandbox.requests.length + sandbox.callbacks.length,
+      failed: listStream(sandbox).filter(({ isFailed }) => isFailed).length,
+      callbacks: sandbox.callbacks.length,
+      links: sum((name) => storeOf(name).countLinks()),
+      jobs: sum((name) => storeOf(name).jobs().length),
+      faults: sandbox.faults.length,
+    };
+  }
+
+  const frameOf = (c: Context): ConsoleFrame => ({ counts: countAll(), done: c.req.query('done') });
+
+  function connectView(c: Context): ConnectView {
+    const { partnerId, apiKeys, hasDescription } = settings;
+    const shell = shells.find((name) => name === c.req.query('shell')) ?? findShell(process.env);
+    const path = routes['links.list'].path
+      .replace('{brand}', running.wire.brand)
+      .replace('{list}', running.wire.listMarker);
+    const request = { environment: 'sandbox', operation: 'links.list', method: 'POST', path } as const;
+    return { partnerId, apiKeys, shell, baseUrls: sandbox.baseUrls, hasDescription, curl: curlOf(request, '{}') };
+  }
+
+  function curlOf(
+    request: Pick<SandboxRequest, 'environment' | 'operation' | 'method' | 'path'>,
+    sent: string,
+  ): string | null {
+    const { environment, operation, method, path } = request;
+    const { partnerId, apiKeys } = settings;
+    if (apiKeys === null || operation === null) return null;
+    return writeSignedCurl(
+      { operation, method, url: sandbox.baseUrls[environment] + path, sent },
+      partnerId,
+      running.wire,
+    );
+  }
+
+  const jobsOf = (environment: Environment, jobs: readonly StoredJob[]): readonly ShownJob[] =>
+    jobs.map((job) => ({ environment, job })).toReversed();
+  const allJobs = () =>
+    environments
+      .flatMap((name) => jobsOf(name, storeOf(name).jobs()))
+      .sort((a, b) => b.job.startedAt - a.job.startedAt);
+
+  app.get('/', (c) => {
+    const { show, link, job, q, before } = c.req.query();
+    const filter = { show, link, job, q: q?.trim() || undefined, before };
+    const about = job ?? filter.q;
+    const jobs =
+      about === undefined ? [] : allJobs().filter(({ job: each }) => each.jobId === about || each.userId === about);
+    const counts = countAll();
+    const isEmpty = counts.all + counts.links + counts.jobs === 0;
+    return respondWith(
+      c,
+      <StreamPage
+        {...{ ...frameOf(c), filter, forgotten: settings.forgotten() }}
+        entries={filterStream(listStream(sandbox), filter)}
+      >
+        {isEmpty && <Connect view={connectView(c)} at="/" />}
+        {jobs.length > 0 && <JobPanel jobs={jobs.slice(0, 5)} />}
+        {filter.q !== undefined && simulation.findLink(filter.q) !== null && (
+          <p>
+            <a href={`/console/links/${filter.q}`}>Open the link {filter.q}</a>
+          </p>
+        )}
+      </StreamPage>,
+    );
+  });
+
+  app.get('/console/connect', (c) => respondWith(c, <ConnectPage {...frameOf(c)} view={connectView(c)} />));
+  app.get('/console/faults', (c) => respondWith(c, <FaultsPage {...frameOf(c)} faults={sandbox.faults} />));
+  app.get('/console/jobs', (c) => respondWith(c, <JobsPage {...frameOf(c)} jobs={partOf(c, allJobs())} />));
+  app.get('/console/links', (c) => {
+    const links = environments.flatMap((name) => storeOf(name).sliceLinks(0, storeOf(name).countLinks()));
+    const newest = links.toSorted((a, b) => b.createdAt - a.createdAt);
+    const { entries, ...part } = partOf(c, newest);
+    const found = entries.flatMap(({ refId }) => simulation.findLink(refId) ?? []);
+    return respondWith(c, <LinksPage {...frameOf(c)} links={{ ...part, entries: found }} />);
+  });
+
+  app.post('/console/links', async (c) => {
+    const fields = new URLSearchParams(await c.req.text());
+    const environment = environmentOf(fields);
+    const path = routes['links.create'].path.replace('{brand}', running.wire.brand);
+    const request = await send({ environment, method: 'POST', path }, JSON.stringify(readNewLink(fields)));
+    const isCreated = request.reason === null && request.linkRefId !== null;
+    return isCreated
+      ? goTo(c, `/console/links/${request.linkRefId}`, 'created')
+      : goTo(c, `/console/requests/${request.id}`);
+  });
+
+  app.get('/console/links/:refId', (c) => {
+    const found = simulation.findLink(c.req.param('refId'));
+    if (found === null) return respondWith(c, <LinkGonePage {...frameOf(c)} refId={c.req.param('refId')} />, 404);
+    const { environment, link } = found;
+    const { entries, older, total } = partOf(c, jobsOf(environment, storeOf(environment).jobsOf(link.refId)));
+    const jobs = entries.map((shown) => ({ ...shown, story: describeJob(environment, shown.job, source) }));
+    const story = describeLink(environment, link, source);
+    return respondWith(c, <LinkStoryPage {...{ ...frameOf(c), ...found, story, jobs, older, jobCount: total }} />);
+  });
+
+  const withLink = (act: (c: Context, found: FoundLink, fields: URLSearchParams) => Response) => async (c: Context) => {
+    const found = simulation.findLink(c.req.param('refId') ?? '');
+    if (found === null) return respondWith(c, <NotFoundPage />, 404);
+    return act(c, found, new URLSearchParams(await c.req.text()));
+  };
+  app.post(
+    '/console/links/:refId/disable',
+    withLink((c, { environment, link }) => {
+      const { store, now } = running.environments[environment].context();
+      if (link.disabledAt === null) store.changeLink(link, { disabledAt: now() });
+      return back(c, `/console/links/${link.refId}`, { done: 'disabled' });
+    }),
+  );
+  app.post(
+    '/console/links/:refId/play',
+    withLink((c, { environment, link }, fields) => {
+      const outcome = fields.get('outcome');
+      const idType = link.idTypes[Number(fields.get('idType'))];
+      const job = simulation.play(link.refId, isOutcome(outcome) ? outcome : 'approved', {
+        environment,
+        ...(idType && { idType }),
+      });
+      const stored = storeOf(environment).findJob(job);
+      return back(c, `/console/links/${link.refId}`, { done: 'played', row: stored && jobRowId(environment, stored) });
+    }),
+  );
+
+  app.post('/console/jobs/complete', async (c) => {
+    const fields = new URLSearchParams(await c.req.text());
+    const environment = environmentOf(fields);
+    const job = { userId: fields.get('userId') ?? '', jobId: fields.get('jobId') ?? '' };
+    const stored = storeOf(environment).findJob(job);
+    if (stored === undefined) return respondWith(c, <NotFoundPage />, 404);
+    // A page that was loaded before the result still has the buttons, so the job may be complete already.
+    const outcome = fields.get('outcome') === 'approved' ? 'approved' : 'rejected';
+    if (stored.outcome === null) simulation.complete(environment, job, outcome);
+    return back(c, '/console/jobs', { done: 'completed', row: jobRowId(environment, stored) });
+  });
+
+  app.get('/console/requests/:id', (c) => {
+    const request = sandbox.requests.find(({ id }) => id === Number(c.req.param('id')));
+    if (request === undefined) return respondWith(c, <NotFoundPage />, 404);
+    const texts = bodies.get(requestName(request.id));
+    const { sent = '' } = texts ?? {};
+    const curl = sent.length > maxCurlLength ? null : curlOf(request, sent);
+    return respondWith(c, <RequestPage {...{ ...frameOf(c), request, texts, curl }} />);
+  });
+  app.post('/console/requests/:id/replay', async (c) => {
+    const { id } = await sandbox.replay(Number(c.req.param('id')));
+    return goTo(c, `/console/requests/${id}`, 'replayed');
+  });
+
+  app.get('/console/callbacks/:id', (c) => {
+    const callback = sandbox.callbacks.find(({ id }) => id === Number(c.req.param('id')));
+    if (callback === undefined) return respondWith(c, <NotFoundPage />, 404);
+    return respondWith(
+      c,
+      <CallbackPage {...{ ...frameOf(c), callback, texts: bodies.get(callbackName(callback.id)) }} />,
+    );
+  });
+  app.post('/console/callbacks/:id/resend', async (c) => {
+    const given = new URLSearchParams(await c.req.text()).get('variant');
+    const variant = variants.find((known) => known === given);
+    const { id } = await sandbox.resend(Number(c.req.param('id')), variant === undefined ? {} : { variant });
+    return goTo(c, `/console/callbacks/${id}`, 'resent');
+  });
+  app.post('/console/callbacks/:id/retry', async (c) => {
+    const { id } = await sandbox.retryNow(Number(c.req.param('id')));
+    return goTo(c, `/console/callbacks/${id}`, 'retried');
+  });
+  app.post('/console/callbacks/:id/stop', async (c) => {
+    const { id } = await sandbox.stopTrying(Number(c.req.param('id')));
+    return goTo(c, `/console/callbacks/${id}`, 'stopped');
+  });
+
+  app.post('/console/faults', async (c) => {
+    const fields = Object.fromEntries(new URLSearchParams(await c.req.text()));
+    const [kind, status] = (fields.fault ?? '').split(/-(?=\d)/);
+    const isLimited = status === '429';
+    const fault = { kind, ...(status && { status: Number(status) }), ...(isLimited && { retryAfter: '1' }) };
+    failNext(
+      sandbox,
+      checkInput(failNextInput, { environment: fields.environment, operation: fields.operation, fault }),
+    );
+    return goTo(c, '/console/faults', 'fault');
+  });
+  app.post('/console/faults/:id/cancel', (c) => {
+    sandbox.cancelFault(Number(c.req.param('id')));
+    return goTo(c, '/console/faults', 'cancelled');
+  });
+
+  const describeAll = () => {
+    const { links, jobs, faults, callbacks } = countAll();
+    return `${links} links, ${jobs} jobs, ${sandbox.requests.length} requests, ${callbacks} callbacks and ${faults} faults`;
+  };
+  app.get('/console/delete', (c) => respondWith(c, <DeletePage {...frameOf(c)} what={describeAll()} isDone={false} />));
+  app.post('/console/reset', async (c) => {
+    const what = describeAll();
+    await sandbox.reset();
+    return respondWith(c, <DeletePage {...frameOf(c)} what={what} isDone />);
+  });
+}
+
+function environmentOf(fields: URLSearchParams): Environment {
+  return fields.get('environment') === 'production' ? 'production' : 'sandbox';
+}
+
+/** The part of a list that a page shows: from the entry on that `from` in the URL counts, from 0. */
+function partOf<T>(c: Context, entries: readonly T[]): Part<T> {
+  const from = Math.max(0, Number(c.req.query('from')) || 0);
+  const next = from + mostShown;
+  const older = entries.length > next ? `${c.req.path}?from=${next}` : null;
+  return { entries: entries.slice(from, next), total: entries.length, older };
+}
+
+function goTo(c: Context, url: string, done?: Done): Response {
+  return c.redirect(done === undefined ? url : `${url}?done=${done}`, 303);
+}
+
+/** Redirects to the page that sent the form, which says what was done, and shows the row. */
+function back(c: Context, otherwise: string, { done, row = '' }: { done: Done; row?: string | undefined }): Response {
+  const referrer = URL.parse(c.req.header('referer') ?? '');
+  const isOwn = referrer !== null && isHttpUrl(referrer) && referrer.host === c.req.header('host');
+  // Browsers take a location that begins with `//` for another host.
+  const isPath = isOwn && !referrer.pathname.startsWith('//');
+  const url = new URL(isPath ? referrer.pathname + referrer.search : otherwise, 'http://console');
+  url.searchParams.set('done', done);
+  return c.redirect(`${url.pathname}${url.search}${row && `#${row}`}`, 303);
+}

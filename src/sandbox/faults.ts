@@ -1,0 +1,23 @@
+/**
+ * The faults that can be injected, in words.
+ *
+ * @module
+ */
+
+import type { MockFault } from '../testing/types.js';
+
+/** What the service does with each fault. */
+export const faultTexts: Readonly<Record<MockFault['kind'], string>> = {
+  status: 'responds with a status',
+  network: 'breaks the connection',
+  stall: 'never responds',
+  truncate: 'breaks off in the middle of the body',
+  html: 'responds with an HTML page',
+  'bad-signature': 'signs with another key',
+  'missing-signature': 'does not sign',
+  'stale-timestamp': 'signs with an hour-old timestamp',
+};
+
+export function describeFault(fault: MockFault): string {
+  return fault.kind === 'status' ? `responds with ${fault.status}` : faultTexts[fault.kind];
+}

@@ -1,0 +1,112 @@
+/**
+ * How to connect a program to the sandbox: variables, a first call, and the end of everything.
+ *
+ * @module
+ */
+
+import type { Environment } from '../../options.js';
+import { type Connection, type Shell, shells, writeVariables } from '../variables.js';
+import { Act, type ConsoleFrame, ConsolePage, Copy } from './console-layout.js';
+
+export interface ConnectView extends Omit<Connection, 'apiKey'> {
+  /** Null with the scheme "ed25519", which has no API keys. */
+  readonly apiKeys: Readonly<Record<Environment, string>> | null;
+  readonly shell: Shell;
+  /** A signed call, as a command; null if `curl` cannot sign. */
+  readonly curl: string | null;
+  readonly hasDescription: boolean;
+}
+
+const firstCall = `import { HostedClient } from 'hosted-client';
+
+const client = HostedClient.fromEnv();
+const link = await client.links.create({
+  companyName: 'Example Partner',
+  dataPrivacyPolicyUrl: 'https://partner.example/privacy',
+  callbackUrl: 'http://127.0.0.1:3000/callbacks',
+});
+console.log(link.url);
+`;
+
+const shellNames: Readonly<Record<Shell, string>> = {
+  sh: 'sh',
+  fish: 'fish',
+  powershell: 'PowerShell',
+  cmd: 'cmd',
+  env: '.env',
+};
+
+/** `at` is the URL of the page that shows it. */
+export function Connect({ view, at }: { view: ConnectView; at: string }) {
+  const { partnerId, apiKeys, baseUrls, shell, curl, hasDescription } = view;
+  const variables = writeVariables({ partnerId, apiKey: apiKeys?.sandbox ?? null, baseUrls }, shell);
+  return (
+    <section id="connect" aria-label="Connect">
+      <h2>1. Set the variables</h2>
+      <p>These are test keys: they work only with this sandbox.</p>
+      <ul class="chips">
+        {shells.map((name) => (
+          <li>
+            <a href={`${at}?shell=${name}#connect`} aria-current={name === shell && 'true'}>
+              {shellNames[name]}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <Code text={variables} what="the variables" />
+      {apiKeys !== null && (
+        <p>
+          The key of production is <code>{apiKeys.production}</code>.
+        </p>
+      )}
+      <h2>2. Make a first call</h2>
+      <Code text={firstCall} what="the first call" />
+      {curl !== null && (
+        <>
+          <p>Or in sh, with curl and openssl:</p>
+          <Code text={curl} what="the command" />
+        </>
+      )}
+      {hasDescription && (
+        <p>
+          <a href="/openapi.yaml">OpenAPI description of the service</a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Code({ text, what }: { text: string; what: string }) {
+  return (
+    <div class="code">
+      <Copy text={text} what={what} />
+      <pre tabindex={0}>{text}</pre>
+    </div>
+  );
+}
+
+export function ConnectPage({ view, ...frame }: ConsoleFrame & { view: ConnectView }) {
+  return (
+    <ConsolePage title="Connect" at="/console/connect" {...frame}>
+      <h1>Connect</h1>
+      <Connect view={view} at="/console/connect" />
+      <p>
+        <a href="/console/delete">Delete everything…</a>
+      </p>
+    </ConsolePage>
+  );
+}
+
+/** Asks before everything is deleted, or says what was deleted. */
+export function DeletePage({ what, isDone, ...frame }: ConsoleFrame & { what: string; isDone: boolean }) {
+  return (
+    <ConsolePage title="Delete everything" at="/console/connect" {...frame}>
+      <h1>{isDone ? 'Everything was deleted' : 'Delete everything?'}</h1>
+      <p role={isDone ? 'status' : undefined}>
+        {isDone ? 'Deleted: ' : 'This deletes '}
+        {what}.
+      </p>
+      {!isDone && <Act action="/console/reset">Delete everything</Act>}
+    </ConsolePage>
+  );
+}

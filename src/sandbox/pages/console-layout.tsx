@@ -1,0 +1,303 @@
+/**
+ * The parts that the console's pages share: the navigation with its counts, rows, ids, times and small forms.
+ *
+ * @module
+ */
+
+import type { Child } from 'hono/jsx';
+import type { Environment } from '../../options.js';
+import { verdictOf } from '../stream.js';
+import type { SandboxCallback, SandboxRequest } from '../types.js';
+import { ago } from './console-script.js';
+import { Layout } from './layout.js';
+
+/** What the navigation counts. */
+export type Counts = Readonly<Record<'all' | 'failed' | 'callbacks' | 'links' | 'jobs' | 'faults', number>>;
+
+/** What every page of the console needs. */
+export interface ConsoleFrame {
+  readonly counts: Counts;
+  /** What was just done, as {@link doneTexts} names it. */
+  readonly done?: string | undefined;
+}
+
+/** What was done, in words. */
+const doneTexts = {
+  cancelled: 'The fault was cancelled.',
+  completed: 'The job was completed.',
+  created: 'The link was created.',
+  disabled: 'The link was disabled.',
+  fault: 'The next request for this operation will fail.',
+  played: 'The outcome was played: this is the new job.',
+  replayed: 'The request was sent again: this is the new request.',
+  resent: 'The callback was sent again: this is the new callback.',
+  retried: 'The callback was posted now.',
+  stopped: 'The callback is not posted any more.',
+} as const;
+
+export type Done = keyof typeof doneTexts;
+
+const sections = [
+  ['all', '/', 'All'],
+  ['failed', '/?show=failed', 'Failed'],
+  ['callbacks', '/?show=callbacks', 'Callbacks'],
+  ['links', '/console/links', 'Links'],
+  ['jobs', '/console/jobs', 'Jobs'],
+  ['faults', '/console/faults', 'Faults'],
+] as const;
+
+interface ConsolePageProps extends ConsoleFrame {
+  readonly title: string;
+  /** The URL of the section that the page belongs to. */
+  readonly at?: string;
+  readonly children: Child;
+}
+
+export function ConsolePage({ title, at, counts, done, children }: ConsolePageProps) {
+  const text = Object.hasOwn(doneTexts, done ?? '') ? doneTexts[done as Done] : null;
+  return (
+    <Layout title={title} isLive isWide>
+      <nav aria-label="Console" data-live="nav" data-failed={counts.failed}>
+        <ul>
+          {sections.map(([name, url, label]) => (
+            <li>
+              <a
+                href={url}
+                class={name === 'failed' && counts.failed > 0 ? 'bad' : ''}
+                aria-current={url === at && 'page'}
+              >
+                {label} <span class="count">{counts[name].toLocaleString('en')}</span>
+              </a>
+            </li>
+          ))}
+          <li>
+            <a href="/console/connect" aria-current={at === '/console/connect' && 'page'}>
+              Connect
+            </a>
+          </li>
+        </ul>
+        <form method="get" action="/">
+          <input
+            id="search"
+            type="search"
+            name="q"
+            placeholder="Ref, job or user id"
+            aria-label="Search by ref, job or user id"
+          />
+        </form>
+      </nav>
+      {text !== null && (
+        <p class="done" role="status">
+          {text}
+        </p>
+      )}
+      {children}
+      <p class="live" role="status" data-follow>
+        This page shows what happened before it was loaded.
+      </p>
+      <p class="keys">
+        <kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> move <kbd>Enter</kbd> open <kbd>Esc</kbd> back
+      </p>
+    </Layout>
+  );
+}
+
+/** How long ago something happened, with the time in UTC. The page's script shows the local time instead. */
+export function Ago({ at }: { at: number | Date }) {
+  const iso = new Date(at).toISOString();
+  return (
+    <time datetime={iso} title={`${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`}>
+      {ago(iso, Date.now())}
+    </time>
+  );
+}
+
+export interface RowProps {
+  readonly id: string;
+  readonly at: number | Date;
+  /** The URL of its page, if it has one. */
+  readonly href?: string;
+  readonly what: string;
+  readonly ids?: Child;
+  /** Why it failed, or another fact. */
+  readonly note?: string | null;
+  readonly status?: string | number | null;
+  readonly durationMs?: number | null;
+  readonly isFailed?: boolean;
+}
+
+export function Row({ id, at, href, what, ids, note, status, durationMs, isFailed = false }: RowProps) {
+  return (
+    <li id={id} class={isFailed ? 'failed' : ''}>
+      <Ago at={at} />
+      {href === undefined ? (
+        <strong class="what">{what}</strong>
+      ) : (
+        <a class="what" href={href}>
+          {what}
+        </a>
+      )}
+      <span class="ids">{ids}</span>
+      <span class="why">{note}</span>
+      <span class="status">{status}</span>
+      <span class="duration">{durationMs == null ? '' : `${Math.round(durationMs)} ms`}</span>
+    </li>
+  );
+}
+
+export function RequestRow({
+  id,
+  at,
+  operation,
+  method,
+  path,
+  status,
+  durationMs,
+  reason,
+  code,
+  notes,
+  ...about
+}: SandboxRequest) {
+  return (
+    <Row
+      {...{ id: `request-${id}`, at, href: `/console/requests/${id}`, what: operation ?? `${method} ${path}` }}
+      ids={<Ids {...about} />}
+      note={reason === null ? notes.join('; ') : `${code ?? ''} ${reason}`}
+      status={status === 0 ? 'No response' : status}
+      durationMs={durationMs}
+      isFailed={reason !== null}
+    />
+  );
+}
+
+export function CallbackRow(callback: SandboxCallback) {
+  const { id, at, variant, resultCode, attempts, ...about } = callback;
+  const { title, isFailed, reason } = verdictOf(callback);
+  return (
+    <Row
+      {...{ id: `callback-${id}`, at, href: `/console/callbacks/${id}`, isFailed, note: reason }}
+      what={`Callback ${id} · ${variant === null ? resultCode : `${variant} copy of ${callback.copyOf}`}`}
+      ids={<Ids {...about} />}
+      status={title}
+      durationMs={attempts.at(-1)?.durationMs ?? null}
+    />
+  );
+}
+
+/** The ids of a link and of a job, each as a link to its page. */
+export function Ids({ linkRefId, job }: Pick<SandboxRequest, 'linkRefId' | 'job'>) {
+  return (
+    <>
+      {linkRefId !== null && <Id href={`/console/links/${encodeURIComponent(linkRefId)}`} kind="link" id={linkRefId} />}
+      {job !== null && <Id href={jobUrl(job.jobId)} kind="job" id={job.jobId} />}
+    </>
+  );
+}
+
+export function jobUrl(jobId: string): string {
+  return `/?job=${encodeURIComponent(jobId)}`;
+}
+
+export function Id({ href, kind, id }: { href: string; kind: string; id: string }) {
+  return (
+    <a href={href} title={id}>
+      {kind} <code>{id.length > 12 ? `${id.slice(0, 8)}…` : id}</code>
+    </a>
+  );
+}
+
+/** Rows, the newest first, with a link to older ones. */
+export function Rows({ name, older, children }: { name: string; older?: string | null; children: Child }) {
+  return (
+    <div data-live={name}>
+      <ul class="rows">{children}</ul>
+      {older != null && (
+        <p>
+          <a href={older} rel="next">
+            Older
+          </a>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A form with one button. */
+export function Act({
+  action,
+  fields = {},
+  children,
+}: {
+  action: string;
+  fields?: Readonly<Record<string, string>>;
+  children: Child;
+}) {
+  return (
+    <form method="post" action={action}>
+      {Object.entries(fields).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      <button type="submit" class="quiet">
+        {children}
+      </button>
+    </form>
+  );
+}
+
+/** A button that copies a text. It is shown only if the script runs. */
+export function Copy({ text, what }: { text: string; what: string }) {
+  return (
+    <button type="button" class="quiet copy" data-copy={text} aria-label={`Copy ${what}`}>
+      Copy
+    </button>
+  );
+}
+
+export function Facts({ facts }: { facts: Readonly<Record<string, Child>> }) {
+  return (
+    <dl>
+      {Object.entries(facts).map(([name, value]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>{value ?? 'none'}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A whole id or URL, with a button that copies it. */
+export function Value({ text, what, href }: { text: string; what: string; href?: string }) {
+  const code = <code>{text}</code>;
+  return (
+    <span class="value">
+      {href === undefined ? code : <a href={href}>{code}</a>} <Copy text={text} what={what} />
+    </span>
+  );
+}
+
+export function Select({
+  label,
+  name,
+  options,
+}: {
+  label: string;
+  name: string;
+  options: readonly (readonly [string, string])[];
+}) {
+  return (
+    <label>
+      {label}
+      <select name={name}>
+        {options.map(([value, text]) => (
+          <option value={value}>{text}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export const environmentOptions: readonly (readonly [Environment, string])[] = [
+  ['sandbox', 'sandbox'],
+  ['production', 'production'],
+];

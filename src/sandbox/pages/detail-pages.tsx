@@ -1,0 +1,190 @@
+/**
+ * The console's pages of one request and of one callback.
+ *
+ * @module
+ */
+
+import { isRecord, parseJson } from '../../runtime/untrusted-objects.js';
+import { answerName, type KeptTexts } from '../kept-bodies.js';
+import { verdictOf } from '../stream.js';
+import type { SandboxCallback, SandboxRequest } from '../types.js';
+import { Act, Ago, type ConsoleFrame, ConsolePage, Copy, Facts, jobUrl, Select, Value } from './console-layout.js';
+import { Badge } from './layout.js';
+
+export interface RequestView extends ConsoleFrame {
+  readonly request: SandboxRequest;
+  /** Null if no body is kept. */
+  readonly texts: KeptTexts | null;
+  /** The command that sends the request again; null if there is none. */
+  readonly curl: string | null;
+}
+
+export function RequestPage({ request, texts, curl, ...frame }: RequestView) {
+  const { id, at, environment, operation, method, path, status, durationMs, code, reason, notes, signature } = request;
+  const name = operation ?? `${method} ${path}`;
+  return (
+    <ConsolePage title={`${name} ${status}`} {...frame}>
+      <h1>
+        <span class="eyebrow">
+          Request {id} to {environment}, <Ago at={at} />
+        </span>{' '}
+        {name} <Badge kind={reason === null ? 'plain' : 'bad'}>{status === 0 ? 'No response' : status}</Badge>
+      </h1>
+      {reason !== null && (
+        <p class="problems">
+          {code} {reason}
+        </p>
+      )}
+      <Facts
+        facts={{
+          Path: <Value text={`${method} ${path}`} what="the path" />,
+          ...aboutOf(request),
+          Signature: (
+            <>
+              {signature.message}
+              {texts?.signedText !== undefined && <SignedText name="Signed" text={texts.signedText} />}
+              {texts?.expectedText !== undefined && <SignedText name="Expected" text={texts.expectedText} />}
+              {texts?.expectedText !== undefined && <small>with the key of {environment}: ••••••••</small>}
+            </>
+          ),
+          ...(notes.length > 0 && { Notes: notes.join('; ') }),
+          Duration: `${durationMs} ms`,
+        }}
+      />
+      <Act action={`/console/requests/${id}/replay`}>Replay with a fresh signature</Act>
+      <Body title="Sent" text={texts?.sent} />
+      <Body title="Answered" text={texts?.answered} />
+      {curl !== null && (
+        <details>
+          <summary>As signed curl</summary>
+          <Copy text={curl} what="the command" />
+          <pre>{curl}</pre>
+        </details>
+      )}
+    </ConsolePage>
+  );
+}
+
+function SignedText({ name, text }: { name: string; text: string }) {
+  return (
+    <span class="signed">
+      {name}: <code>{shorten(text, 300)}</code>
+    </span>
+  );
+}
+
+/** The link and the job of a request or callback, as facts. */
+function aboutOf({ linkRefId, job }: Pick<SandboxRequest, 'linkRefId' | 'job'>) {
+  return {
+    ...(linkRefId !== null && {
+      Link: (
+        <Value text={linkRefId} what="the link’s reference" href={`/console/links/${encodeURIComponent(linkRefId)}`} />
+      ),
+    }),
+    ...(job !== null && {
+      Job: <Value text={job.jobId} what="the job’s id" href={jobUrl(job.jobId)} />,
+      User: <Value text={job.userId} what="the user’s id" href={`/?q=${encodeURIComponent(job.userId)}`} />,
+    }),
+  };
+}
+
+const variantOptions = [
+  ['genuine', 'as it is'],
+  ['forged', 'forged: signed by another key'],
+  ['stale', 'stale: signed an hour ago'],
+  ['altered', 'altered: the result was changed after signing'],
+  ['unsigned', 'unsigned'],
+] as const;
+
+export interface CallbackView extends ConsoleFrame {
+  readonly callback: SandboxCallback;
+  readonly texts: KeptTexts | null;
+}
+
+export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
+  const { id, at, environment, resultCode, url, variant, copyOf, state, attempts, nextAttemptAt } = callback;
+  const { title, isFailed, reason } = verdictOf(callback);
+  const seconds = nextAttemptAt && Math.max(0, Math.round((nextAttemptAt.getTime() - Date.now()) / 1_000));
+  const own = `/console/callbacks/${id}`;
+  return (
+    <ConsolePage title={`Callback ${id} ${title}`} {...frame}>
+      <h1>
+        <span class="eyebrow">
+          Callback of {environment}, <Ago at={at} />
+        </span>{' '}
+        Callback {id}, result {resultCode}
+      </h1>
+      <section aria-label="State" data-live="callback">
+        <p class="heading">
+          <Badge kind={isFailed ? 'bad' : 'plain'}>{title}</Badge>
+          {seconds !== null && <span>The next attempt is in {seconds} s.</span>}
+        </p>
+        {reason !== null && <p class={isFailed ? 'problems' : ''}>{reason}</p>}
+        <div class="actions">
+          {(nextAttemptAt !== null || state === 'gave_up') && <Act action={`${own}/retry`}>Try now</Act>}
+          {state === 'waiting' && <Act action={`${own}/stop`}>Stop trying</Act>}
+        </div>
+        <ol class="attempts">
+          {attempts.map((attempt, index) => (
+            <li class={attempt.problem === null ? '' : 'failed'}>
+              <Ago at={attempt.at} /> <strong>{attempt.status ?? 'No response'}</strong> {attempt.durationMs} ms{' '}
+              {attempt.problem}
+              {texts?.[answerName(index)] && <pre>{shorten(texts[answerName(index)] ?? '', 2_048)}</pre>}
+            </li>
+          ))}
+        </ol>
+      </section>
+      <Facts
+        facts={{
+          URL: <Value text={url} what="the URL" />,
+          ...aboutOf(callback),
+          ...(copyOf !== null && {
+            Copy: (
+              <>
+                of <a href={`/console/callbacks/${copyOf}`}>callback {copyOf}</a>
+                {variant === null ? ', as it is' : `, ${variant}`}
+              </>
+            ),
+          }),
+          Headers: texts?.headers && <pre>{texts.headers}</pre>,
+        }}
+      />
+      <Body title="Posted" text={texts?.sent} />
+      <form method="post" action={`${own}/resend`} class="actions">
+        <Select label="Variant" name="variant" options={variantOptions} />
+        <button type="submit" class="quiet">
+          Send again
+        </button>
+      </form>
+    </ConsolePage>
+  );
+}
+
+/** The longest text that a page shows, and the longest string in it. */
+const longest = { text: 12_000, string: 300 };
+
+function Body({ title, text }: { title: string; text: string | undefined }) {
+  const json = text === undefined ? undefined : parseJson(text);
+  const shown = json === undefined ? text : JSON.stringify(fold(json), null, 2);
+  return (
+    <section aria-label={title}>
+      <h2>{title}</h2>
+      {text === undefined && <p class="empty">The body is not kept (see the option keepBodies).</p>}
+      {text === '' && <p class="empty">There was no body.</p>}
+      {shown && <pre tabindex={0}>{shorten(shown, longest.text)}</pre>}
+    </section>
+  );
+}
+
+/** Shortens long strings in a JSON value. */
+function fold(json: unknown): unknown {
+  if (typeof json === 'string') return shorten(json, longest.string);
+  if (Array.isArray(json)) return json.map(fold);
+  if (!isRecord(json)) return json;
+  return Object.fromEntries(Object.entries(json).map(([name, value]) => [shorten(name, longest.string), fold(value)]));
+}
+
+function shorten(text: string, length: number): string {
+  const rest = text.length - length;
+  return rest > 0 ? `${text.slice(0, length)}… (${rest.toLocaleString('en')} more characters)` : text;
+}

@@ -1,0 +1,174 @@
+/**
+ * The console's lists of links, jobs and faults, each with the form that adds an entry.
+ *
+ * @module
+ */
+
+import { type OperationName, routes } from '../../protocol/routes.js';
+import { describeFault, faultTexts } from '../faults.js';
+import type { SandboxFault } from '../types.js';
+import { Act, type ConsoleFrame, ConsolePage, environmentOptions, Id, Row, Rows, Select } from './console-layout.js';
+import { Badge } from './layout.js';
+import { stateOf } from './link-page.js';
+import { JobHeading, jobRowId, type ShownJob, type ShownLink } from './story-page.js';
+
+/** A part of a list, newest first. */
+export interface Part<T> {
+  readonly entries: readonly T[];
+  readonly total: number;
+  /** The URL of the page with older entries. */
+  readonly older: string | null;
+}
+
+/** The fields of a new link. */
+const fields = [
+  ['company_name', 'Company name', 'Example Partner'],
+  ['data_privacy_policy_url', 'Privacy policy URL', 'https://partner.example/privacy'],
+  ['callback_url', 'Callback URL', ''],
+  ['name', 'Name', ''],
+  ['logo_url', 'Logo URL', ''],
+  ['user_id', 'User id', ''],
+  ['expires_at', 'Expires at (ISO 8601)', ''],
+  ['id_types', 'ID types (JSON list)', '[{"country":"NG","id_type":"BVN","verification_method":"enhanced_kyc"}]'],
+] as const;
+
+/** Reads the fields of a new link, as the service expects them in a request. Empty fields are left out. */
+export function readNewLink(form: URLSearchParams): object {
+  const given = fields.flatMap(([name]) => {
+    const value = form.get(name)?.trim() ?? '';
+    return value === '' ? [] : [[name, name === 'id_types' ? parseList(value) : value]];
+  });
+  return { ...Object.fromEntries(given), ...(form.has('is_single_use') && { is_single_use: true }) };
+}
+
+/** A text that is not JSON is sent as it is, so that the service says what is wrong. */
+function parseList(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+export function LinksPage({ links, ...frame }: ConsoleFrame & { links: Part<ShownLink> }) {
+  return (
+    <ConsolePage title="Links" at="/console/links" {...frame}>
+      <h1>Links</h1>
+      <details open={links.total === 0}>
+        <summary>Create a link</summary>
+        <form method="post" action="/console/links" class="card fields">
+          <Select label="Environment" name="environment" options={environmentOptions} />
+          {fields.map(([name, label, value]) => (
+            <label>
+              {label}
+              <input type="text" name={name} value={value} />
+            </label>
+          ))}
+          <label class="choice">
+            <input type="checkbox" name="is_single_use" value="yes" />
+            <span>Single use</span>
+          </label>
+          <button type="submit">Create the link</button>
+        </form>
+      </details>
+      <Rows name="links" older={links.older}>
+        {links.entries.map(({ environment, link, closed }) => (
+          <Row
+            {...{ id: `link-${link.refId}`, at: link.createdAt, href: `/console/links/${link.refId}` }}
+            what={link.name ?? link.companyName}
+            ids={<Id href={`/?link=${link.refId}`} kind="link" id={link.refId} />}
+            note={environment}
+            status={closed ?? 'active'}
+          />
+        ))}
+      </Rows>
+      <Total name="links" part={links} />
+    </ConsolePage>
+  );
+}
+
+export function JobsPage({ jobs, ...frame }: ConsoleFrame & { jobs: Part<ShownJob> }) {
+  return (
+    <ConsolePage title="Jobs" at="/console/jobs" {...frame}>
+      <h1>Jobs</h1>
+      <Rows name="jobs" older={jobs.older}>
+        {jobs.entries.map(({ environment, job }) => (
+          <Row
+            {...{ id: jobRowId(environment, job), at: job.startedAt, href: `/?job=${encodeURIComponent(job.jobId)}` }}
+            what={`Job ${job.jobId}`}
+            ids={
+              job.linkRefId !== null && <Id href={`/console/links/${job.linkRefId}`} kind="link" id={job.linkRefId} />
+            }
+            note={environment}
+            status={stateOf(job).title}
+          />
+        ))}
+      </Rows>
+      <Total name="jobs" part={jobs} />
+    </ConsolePage>
+  );
+}
+
+function Total({ name, part: { entries, total } }: { name: string; part: Part<unknown> }) {
+  const text = total === 0 ? `No ${name} yet.` : `${entries.length} of ${total.toLocaleString('en')}.`;
+  return (
+    <p class="empty" data-live="total">
+      {text}
+    </p>
+  );
+}
+
+/** The jobs that were searched for, above the list of their requests and callbacks. */
+export function JobPanel({ jobs }: { jobs: readonly ShownJob[] }) {
+  return (
+    <section aria-label="Jobs" data-live="jobs">
+      {jobs.map(({ environment, job }) => (
+        <div id={jobRowId(environment, job)} class="card">
+          <JobHeading environment={environment} job={job} />
+          <ul class="rows">
+            {job.results.map(({ at, code, text }, index) => (
+              <Row id={`result-${jobRowId(environment, job)}-${index}`} at={at} what={`Result ${code}`} note={text} />
+            ))}
+          </ul>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+const faultOptions = [
+  ['status-503', 'responds with 503'],
+  ['status-500', 'responds with 500'],
+  ['status-429', 'responds with 429 and Retry-After'],
+  ...Object.entries(faultTexts).filter(([kind]) => kind !== 'status'),
+] as const;
+
+export function FaultsPage({ faults, ...frame }: ConsoleFrame & { faults: readonly SandboxFault[] }) {
+  return (
+    <ConsolePage title="Faults" at="/console/faults" {...frame}>
+      <h1>Faults</h1>
+      <form method="post" action="/console/faults" class="card fields">
+        <Select label="Environment" name="environment" options={environmentOptions} />
+        <Select
+          label="Operation"
+          name="operation"
+          options={(Object.keys(routes) as OperationName[]).map((name) => [name, name])}
+        />
+        <Select label="The service" name="fault" options={faultOptions} />
+        <button type="submit">Fail the next request</button>
+      </form>
+      <section id="faults" aria-label="Waiting faults" data-live="faults">
+        {faults.length === 0 && <p class="empty">No fault is waiting.</p>}
+        {faults.map(({ id, environment, operation, fault, left }) => (
+          <div id={`fault-${id}`} class="heading">
+            <Badge kind="plain">{left === 1 ? 'next request' : `next ${left} requests`}</Badge>
+            <span>
+              {operation} of {environment}: {describeFault(fault)}
+            </span>
+            <Act action={`/console/faults/${id}/cancel`}>Cancel</Act>
+          </div>
+        ))}
+      </section>
+    </ConsolePage>
+  );
+}

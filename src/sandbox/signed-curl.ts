@@ -1,0 +1,47 @@
+/**
+ * Writes a request as commands for a POSIX shell, which sign it with the key in a variable.
+ *
+ * @module
+ */
+
+import { assumedSignatureContext, type Wire } from '../protocol/assumptions.js';
+import type { OperationName } from '../protocol/routes.js';
+import { quoteForShell } from '../runtime/shell.js';
+import { isRecord, parseJson } from '../runtime/untrusted-objects.js';
+import { signaturePropertyOf } from '../testing/authenticate.js';
+
+export interface CurlRequest {
+  readonly operation: OperationName;
+  readonly method: string;
+  readonly url: string;
+  /** The body, with or without a signature. */
+  readonly sent: string;
+}
+
+/** Writes the commands; null if the body is not a JSON object, so that it cannot be signed. */
+export function writeSignedCurl(
+  { operation, method, url, sent }: CurlRequest,
+  partnerId: string,
+  wire: Wire,
+): string | null {
+  const json = parseJson(sent);
+  if (!isRecord(json)) return null;
+  const isJobStatus = operation === 'jobs.status';
+  const format = isJobStatus ? wire.jobTimestampFormat : wire.timestampFormat;
+  const dates = { iso: '+%Y-%m-%dT%H:%M:%S.000Z', 'epoch-ms': '+%s000', 'epoch-s': '+%s' };
+  const property = signaturePropertyOf(json, operation, wire);
+  const body = { ...json, partner_id: partnerId, timestamp: '$timestamp', [property]: '$signature' };
+  // In the text below, the shell replaces variables and commands, so these characters of the body are escaped.
+  const escaped = JSON.stringify(body, null, 2)
+    .replace(/[\\$`]/g, '\\$&')
+    .replace('"\\$timestamp"', isJobStatus && format !== 'iso' ? '$timestamp' : '"$timestamp"')
+    .replace('"\\$signature"', '"$signature"');
+  return `command -v openssl >/dev/null || echo 'openssl is missing: install it to sign the request' >&2
+timestamp=$(date -u ${dates[format]})
+signature=$(printf '%s' "$timestamp"${quoteForShell(partnerId + assumedSignatureContext)} |
+  openssl dgst -sha256 -hmac "$HOSTED_API_KEY" -binary | base64)
+curl -i -X ${method} ${quoteForShell(url)} -H 'content-type: application/json' --data-binary @- <<END
+${escaped}
+END
+`;
+}

@@ -1,0 +1,374 @@
+/** The console's pages of requests, callbacks, faults and links, and what is done on them. */
+
+import { createHmac } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { SandboxOptions } from 'hosted-client/sandbox';
+import { expect, onTestFinished, test } from 'vitest';
+import { control, newLink, preOf, receiving, running, runShell, submit } from './running.js';
+
+const read = async (url: string) => (await fetch(url)).text();
+
+const hmacOf = (text: string, key = 'sandbox-test-key') => createHmac('sha256', key).update(text).digest('base64');
+
+/** A server that responds to each callback with a status and a text. */
+async function responding(status: number, respond: (body: string) => string) {
+  const server = createServer(async (message, response) => {
+    let text = '';
+    for await (const chunk of message.setEncoding('utf8')) text += chunk;
+    response.writeHead(status).end(respond(text));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`;
+}
+
+test('a request’s page shows what was sent and answered, with long strings shortened', async () => {
+  const { sandbox, client } = await running();
+  await client.links.create({ ...newLink, name: 'A'.repeat(1_000) });
+
+  const html = await read(`${sandbox.origin}/console/requests/1`);
+
+  expect(preOf(html, 'company_name')).toContain('"company_name": "Example Partner"');
+  expect(preOf(html, 'company_name')).toContain(`"name": "${'A'.repeat(300)}… (700 more characters)"`);
+  expect(preOf(html, 'ref_id')).toContain(`"ref_id": "${sandbox.requests[0]?.linkRefId}"`);
+  expect(html).toContain('The signature is right');
+});
+
+test('the page of a wrong signature shows what was signed, and what should be signed', async () => {
+  const { sandbox } = await running();
+  const timestamp = new Date().toISOString();
+  const signature = hmacOf(`${timestamp}085sid_request`).slice(0, -1);
+  const body = JSON.stringify({ partner_id: '085', timestamp, signature });
+  await fetch(`${sandbox.baseUrls.sandbox}/v1/hosted_links/list`, { method: 'POST', body });
+  await fetch(`${sandbox.baseUrls.sandbox}/v1/hosted_links/list`, {
+    method: 'POST',
+    body: JSON.stringify({ partner_id: '085', timestamp, signature: hmacOf(`085${timestamp}sid_request`) }),
+  });
+
+  const [encoded, ordered] = [
+    await read(`${sandbox.origin}/console/requests/1`),
+    await read(`${sandbox.origin}/console/requests/2`),
+  ];
+
+  expect(encoded).toContain(`Expected: <code>${timestamp}085sid_request</code>`);
+  expect(ordered).toContain(`Signed: <code>085${timestamp}sid_request</code>`);
+});
+
+test('the command on a request’s page sends it again, signed from the variable', async () => {
+  const { sandbox, client } = await running();
+  await client.links.create({ ...newLink, name: `$HOME \`x\` 'a' "b" \\n ü` });
+  const job = sandbox.service.production.jobs.start();
+  await client.withOptions({ ...sandbox.clientOptions('production') }).jobs.status(job);
+
+  await runShell(preOf(await read(`${sandbox.origin}/console/requests/1`), 'openssl'));
+  await runShell(preOf(await read(`${sandbox.origin}/console/requests/2`), 'openssl'), 'production-test-key');
+
+  expect(sandbox.requests.slice(2)).toMatchObject([
+    { operation: 'links.create', status: 200, environment: 'sandbox' },
+    { operation: 'jobs.status', status: 200, environment: 'production' },
+  ]);
+  const names = (await client.links.list()).links.map(({ name }) => name);
+  expect(names[1]).toBe(names[0]);
+});
+
+test('a request is sent again with a fresh signature: from its page, over HTTP and by replay()', async () => {
+  const { sandbox, client } = await running();
+  await client
+    .withOptions({ apiKey: 'wrong-key' })
+    .links.create(newLink)
+    .catch(() => null);
+
+  const response = await submit(`${sandbox.origin}/console/requests/1/replay`, {});
+  const again = await control(sandbox.origin, 'requests/1/replay', {});
+  const replayed = await sandbox.replay(1);
+
+  expect(response.headers.get('location')).toBe('/console/requests/2?done=replayed');
+  expect([await again.json(), replayed]).toMatchObject([
+    { id: 3, status: 200 },
+    { id: 4, status: 200, signature: { problem: null } },
+  ]);
+  expect((await client.links.list()).links).toHaveLength(3);
+  expect((await control(sandbox.origin, 'requests/9/replay', {})).status).toBe(404);
+});
+
+test.each([
+  ['keepBodies is false', { keepBodies: false }],
+  ['other machines can use the sandbox', { host: '0.0.0.0' }],
+] satisfies [string, SandboxOptions][])('no body is kept if %s, and the page says so', async (_why, options) => {
+  const { sandbox, client } = await running(options);
+  await client.links.create(newLink);
+
+  expect(await read(`${sandbox.origin}/console/requests/1`)).toContain('The body is not kept');
+  await expect(sandbox.replay(1)).rejects.toMatchObject({
+    issues: [{ path: 'requestId', message: expect.stringContaining('keepBodies') }],
+  });
+});
+
+test('bodies are forgotten with their requests, and by a reset', async () => {
+  const { sandbox, client } = await running({ keepRequests: 2 });
+  for (let i = 0; i < 3; i += 1) await client.links.list();
+
+  expect((await fetch(`${sandbox.origin}/console/requests/1`)).status).toBe(404);
+  expect(await read(sandbox.origin)).toContain('1 older entries were forgotten');
+  await sandbox.reset();
+  expect(sandbox.requests).toEqual([]);
+  expect(await read(sandbox.origin)).not.toContain('forgotten');
+});
+
+test('a callback’s page shows what was posted, and what the receiver answered', async () => {
+  const { sandbox, client } = await running({ callbackRetriesMs: [3_600_000], callbackBytes: 10_000 });
+  const url = await responding(500, () => `<b>TypeError: no user</b>${'x'.repeat(4_000)}`);
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  await sandbox.play(refId, 'approved');
+  await expect.poll(() => sandbox.callbacks[0]?.attempts.length).toBe(1);
+
+  const html = await read(`${sandbox.origin}/console/callbacks/1`);
+
+  expect(preOf(html, 'ResultCode')).toMatch(/"Photo": "\([\d,]+ characters\)"/);
+  expect(preOf(html, 'content-length')).toContain('content-length: 10000');
+  expect(preOf(html, 'TypeError')).toBe(`<b>TypeError: no user</b>${'x'.repeat(2_023)}`);
+  expect(html).toMatch(/The next attempt is in 3[56]\d\d s\./);
+  for (const text of ['Try now', 'Stop trying', 'the receiver responded with 500']) expect(html).toContain(text);
+
+  const retried = await submit(`${sandbox.origin}/console/callbacks/1/retry`, {});
+  expect(retried.headers.get('location')).toBe('/console/callbacks/1?done=retried');
+  expect(sandbox.callbacks[0]?.attempts).toHaveLength(2);
+});
+
+test('a waiting callback is posted and stopped over HTTP', async () => {
+  const { sandbox, client } = await running({ callbackRetriesMs: [3_600_000, 3_600_000] });
+  const { url } = await receiving(500, 500);
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  await sandbox.play(refId, 'approved');
+  await expect.poll(() => sandbox.callbacks[0]?.attempts.length).toBe(1);
+
+  const retried = await control(sandbox.origin, 'callbacks/1/retry', {});
+  const stopped = await control(sandbox.origin, 'callbacks/1/stop', {});
+
+  expect(await retried.json()).toMatchObject({ id: 1, state: 'waiting', attempts: [{}, {}] });
+  expect(await stopped.json()).toMatchObject({ id: 1, state: 'gave_up', nextAttemptAt: null });
+  expect((await control(sandbox.origin, 'callbacks/1/stop', {})).status).toBe(400);
+  expect((await control(sandbox.origin, 'callbacks/9/retry', {})).status).toBe(404);
+});
+
+test.each([
+  ['forged', 401, 'Rejected, as it should be', false],
+  ['unsigned', 400, 'Rejected, as it should be', false],
+  ['forged', 200, 'Accepted', true],
+  ['forged', 500, 'Gave up', true],
+] as const)('a copy that is %s and gets %i is shown as "%s"', async (variant, status, title, isFailed) => {
+  const { sandbox, client } = await running({ callbackRetriesMs: [] });
+  const { url } = await receiving(200, status);
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  await sandbox.play(refId, 'approved');
+  await sandbox.idle();
+  await sandbox.resend(1, { variant });
+
+  const html = await read(`${sandbox.origin}/console/callbacks/2`);
+  const failed = await read(`${sandbox.origin}/?show=failed`);
+
+  expect(html).toContain(title);
+  expect(html).toContain('href="/console/callbacks/1"');
+  expect(failed.includes('id="callback-2"')).toBe(isFailed);
+});
+
+test('waiting faults are shown and cancelled: on their page, over HTTP and by cancelFault()', async () => {
+  const { sandbox, client } = await running();
+  const fields = { environment: 'sandbox', operation: 'links.list', fault: 'status-503' };
+  for (let i = 0; i < 4; i += 1) await submit(`${sandbox.origin}/console/faults`, fields);
+  const remove = (path: string) => fetch(`${sandbox.origin}/control/faults${path}`, { method: 'DELETE' });
+
+  expect(await read(`${sandbox.origin}/console/faults`)).toContain('links.list of sandbox: responds with 503');
+  expect(await (await fetch(`${sandbox.origin}/control/faults`)).json()).toEqual(
+    JSON.parse(JSON.stringify(sandbox.faults)),
+  );
+  await submit(`${sandbox.origin}/console/faults/1/cancel`, {});
+  sandbox.cancelFault(2);
+  expect((await remove('/3')).status).toBe(204);
+  expect(sandbox.faults).toEqual([
+    { id: 4, environment: 'sandbox', operation: 'links.list', fault: { kind: 'status', status: 503 }, left: 1 },
+  ]);
+  expect((await remove('/3')).status).toBe(404);
+  expect(() => sandbox.cancelFault(3)).toThrow(/waiting fault/);
+  expect((await remove('')).status).toBe(204);
+  expect((await client.links.list()).links).toEqual([]);
+});
+
+test('a link is created and an outcome is played on the console', async () => {
+  const { sandbox, client } = await running();
+  const fields = {
+    environment: 'sandbox',
+    company_name: 'Example Partner',
+    data_privacy_policy_url: 'https://partner.example/privacy',
+  };
+  const idTypes = JSON.stringify([{ country: 'NG', id_type: 'BVN', verification_method: 'enhanced_kyc' }]);
+
+  const created = await submit(`${sandbox.origin}/console/links`, {
+    ...fields,
+    id_types: idTypes,
+    is_single_use: 'yes',
+    name: '',
+  });
+  const path = new URL(created.headers.get('location') ?? '', sandbox.origin).pathname;
+  const played = await submit(`${sandbox.origin}${path}/play`, { outcome: 'id_verified' });
+  const wrong = await submit(`${sandbox.origin}/console/links`, { ...fields, company_name: '' });
+
+  const link = (await client.links.list()).links[0];
+  expect(link).toMatchObject({ name: null, isSingleUse: true, idTypes: [{ idType: 'BVN' }] });
+  expect(played.headers.get('location')).toBe(`/console/links/${link?.refId}?done=played#job-0000000001-sandbox`);
+  const reason = await read(new URL(wrong.headers.get('location') ?? '', sandbox.origin).href);
+  expect(reason).toContain('Missing required parameter: company_name');
+});
+
+test('everything is deleted after a question, and the page says what went', async () => {
+  const { sandbox, client } = await running();
+  await client.links.create(newLink);
+  sandbox.service.sandbox.failNext('links.list', { kind: 'html' });
+
+  expect(await read(`${sandbox.origin}/console/delete`)).toContain(
+    'This deletes 1 links, 0 jobs, 1 requests, 0 callbacks and 1 faults',
+  );
+  expect(sandbox.requests).toHaveLength(1);
+  const deleted = await submit(`${sandbox.origin}/console/reset`, {});
+  expect(await deleted.text()).toContain('Deleted: 1 links, 0 jobs, 1 requests');
+  expect(sandbox.service.sandbox.links.all()).toEqual([]);
+});
+
+test('a link’s page says that the link is gone after a reset', async () => {
+  const { sandbox, client } = await running();
+  const { refId } = await client.links.create(newLink);
+  await sandbox.reset();
+
+  const response = await fetch(`${sandbox.origin}/console/links/${refId}`);
+
+  expect([response.status, (await response.text()).includes('This link is gone')]).toEqual([404, true]);
+});
+
+test('filters, search and "older" reach every entry that is remembered', async () => {
+  const { sandbox, client } = await running();
+  const { url } = await receiving();
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  const job = await sandbox.play(refId, 'approved');
+  await sandbox.idle();
+  await client.jobs.status(job);
+  await client.jobs.status({ userId: 'user-1', jobId: 'job-1' }).catch(() => null);
+  for (let i = 0; i < 100; i += 1) await client.links.list();
+  const idsOn = (html: string) => [...html.matchAll(/<li id="((?:request|callback)-\d+)"/g)].map(([, id]) => id);
+  const shown = async (query: string) =>
+    idsOn((await read(`${sandbox.origin}/?${query}`)).split('id="stream"')[1] ?? '');
+
+  expect(await shown('show=failed')).toEqual(['request-3']);
+  expect(await shown('show=status')).toEqual(['request-3', 'request-2']);
+  expect(await shown('show=callbacks')).toEqual(['callback-1']);
+  expect(await shown(`link=${refId}`)).toEqual(['callback-1', 'request-1']);
+  expect(await shown(`job=${job.jobId}`)).toEqual(['request-2', 'callback-1']);
+  expect(await shown('q=USER-1')).toEqual(['request-3']);
+  expect(await shown(`q=${refId.slice(3, 12)}`)).toEqual(['callback-1', 'request-1']);
+  const all = new Set<string | undefined>();
+  for (let query: string | undefined = ''; query !== undefined; ) {
+    const html = await read(`${sandbox.origin}/${query}`);
+    for (const id of idsOn(html)) all.add(id);
+    query = /href="\/(\?before=[^"]+)" rel="next"/.exec(html)?.[1];
+  }
+  expect(all.size).toBe(104);
+});
+
+test('a page has at most 300 KB with 1,000 requests, 500 callbacks and 2,000 jobs of one link', async () => {
+  const { sandbox, client } = await running({ keepRequests: 1_000, callbackRetriesMs: [] });
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: 'http://user:word@127.0.0.1:9/' });
+  for (let i = 0; i < 500; i += 1) await sandbox.play(refId, 'approved');
+  const job = await sandbox.play(refId, 'never');
+  for (let i = 0; i < 1_499; i += 1) sandbox.service.sandbox.jobs.start({ linkRefId: refId });
+  await sandbox.idle();
+  const large = JSON.stringify({ partner_id: '085', name: '"<&'.repeat(100_000), list: Array(20_000).fill('"') });
+  await fetch(`${sandbox.baseUrls.sandbox}/v1/hosted_links`, { method: 'POST', body: large });
+  await Promise.all(Array.from({ length: 998 }, () => client.jobs.status(job)));
+
+  const pages = [
+    '/',
+    '/?show=failed',
+    `/?job=${job.jobId}`,
+    `/console/links/${refId}`,
+    '/console/links',
+    '/console/jobs',
+    '/console/requests/2',
+  ];
+  const sizes = await Promise.all(
+    pages.map(async (page) => [page, (await read(sandbox.origin + page)).length] as const),
+  );
+
+  expect(sandbox.requests.length).toBe(1_000);
+  expect(sandbox.callbacks.length).toBe(500);
+  expect(sizes.filter(([, size]) => size > 300_000 || size < 3_000)).toEqual([]);
+});
+
+test('no key and no signature is in a page, in JSON, in the folder or in a listener', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const apiKeys = { sandbox: 'planted-sandbox-key', production: 'planted-production-key' };
+  const heard: unknown[] = [];
+  const options = {
+    folder,
+    apiKeys,
+    callbackRetriesMs: [],
+    onRequest: heard.push.bind(heard),
+    onCallback: heard.push.bind(heard),
+  };
+  const { sandbox, client } = await running(options);
+  const made: string[] = [];
+  const url = await responding(401, (body) => {
+    made.push(JSON.parse(body).signature);
+    return `rejected ${body} with ${apiKeys.sandbox}`;
+  });
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: url.replace('//', '//user:planted-word@') });
+  const other = await client.links.create({ ...newLink, callbackUrl: url });
+  for (const id of [refId, other.refId]) await sandbox.play(id, 'approved');
+  await sandbox.idle();
+  const timestamp = new Date().toISOString();
+  const right = hmacOf(`${timestamp}085sid_request`, apiKeys.sandbox);
+  const wrong = hmacOf(`${timestamp}085sid_response`, apiKeys.sandbox);
+  const bodies = [
+    JSON.stringify({ partner_id: '085', timestamp, signature: right, company_name: apiKeys.sandbox }),
+    JSON.stringify({ partner_id: '085', timestamp, sec_key: wrong, api_key: apiKeys.production, note: `${wrong}!` }),
+    `{"partner_id":"085","signature":"${right}", "sec_key":"${wrong}"`,
+    JSON.stringify({ partner_id: wrong, timestamp: wrong, signature: wrong }),
+  ];
+  for (const body of bodies) {
+    const { signature = right } = body.endsWith('}') ? JSON.parse(body) : {};
+    await fetch(`${sandbox.baseUrls.sandbox}/v1/hosted_links/${encodeURIComponent(signature)}`, {
+      method: 'POST',
+      body,
+    });
+  }
+  await client.jobs.status(await sandbox.play(other.refId, 'approved'));
+  await sandbox.idle();
+
+  const paths = [
+    '/?x=1',
+    '/control/requests',
+    '/control/callbacks',
+    '/console/links',
+    '/console/jobs',
+    `/console/links/${refId}`,
+  ];
+  for (const { id } of sandbox.requests) paths.push(`/console/requests/${id}`);
+  for (const { id } of sandbox.callbacks) paths.push(`/console/callbacks/${id}`);
+  const texts = await Promise.all(paths.map((path) => read(sandbox.origin + path)));
+  await sandbox.stop();
+  // The folder has the links, with their callback URLs.
+  const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'));
+  const secrets = [...Object.values(apiKeys), right, wrong, ...made];
+
+  expect(made.length).toBeGreaterThan(1);
+  for (const secret of secrets) {
+    for (const text of [...texts, ...files, JSON.stringify(heard)]) {
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain(encodeURIComponent(secret));
+    }
+  }
+  for (const text of [...texts, JSON.stringify(heard)]) expect(text).not.toContain('planted-word');
+});

@@ -1,0 +1,75 @@
+/** What is kept of bodies: how much, and never a key or signature. */
+
+import { expect, test } from 'vitest';
+import { createKeptBodies, leaveOutSecrets } from '../../src/sandbox/kept-bodies.js';
+
+const bodies = (maxBytes: number) => createKeptBodies({ isOn: true, maxBytes });
+
+test('the oldest bodies are removed once there are too many bytes, whatever they belong to', () => {
+  const kept = bodies(10);
+  kept.put('request 1', { sent: '1234', answered: '56' });
+  kept.put('callback 1', { sent: '789' });
+
+  kept.put('request 2', { sent: 'äö' });
+
+  expect(kept.get('request 1')).toBeNull();
+  expect([kept.get('callback 1'), kept.get('request 2')]).toEqual([{ sent: '789' }, { sent: 'äö' }]);
+});
+
+test('a body that is larger than the limit is not kept, and nothing is left of it', () => {
+  const kept = bodies(10);
+  kept.put('request 1', { sent: '12345678901' });
+  kept.put('request 2', { sent: '1234567890' });
+
+  expect([kept.get('request 1'), kept.get('request 2')]).toEqual([null, { sent: '1234567890' }]);
+});
+
+test('texts that are put later are kept with the earlier ones, and counted', () => {
+  const kept = bodies(10);
+  kept.put('callback 1', { sent: '12345' });
+  kept.put('callback 1', { 'answer 0': '12345' });
+  const both = kept.get('callback 1');
+  kept.put('callback 1', { 'answer 1': '1' });
+
+  expect([both, kept.get('callback 1')]).toEqual([{ sent: '12345', 'answer 0': '12345' }, null]);
+});
+
+test('nothing is kept if it is off', () => {
+  const kept = createKeptBodies({ isOn: false, maxBytes: 10 });
+  kept.put('request 1', { sent: '1' });
+
+  expect(kept.get('request 1')).toBeNull();
+});
+
+const key = 'planted-api-key';
+const signature = 'cGxhbnRlZC1zaWduYXR1cmU+';
+
+test.each([
+  ['by their names', JSON.stringify({ signature, deep: [{ API_KEY: key }], name: 'A' })],
+  ['where they are in another string', JSON.stringify({ name: `A ${key}`, note: [encodeURIComponent(signature)] })],
+  ['as the name of a property', JSON.stringify({ [signature]: 1 })],
+  ['in a form', `partner_id=085&signature=${encodeURIComponent(signature)}&api_key=${key}`],
+  ['in broken JSON', `{"signature":"${signature}","secret_key": '${key}', "name":`],
+  ['in a header', `Authorization: ${key}\nx-signature: ${signature}`],
+])('keys and signatures are left out %s', (_where, text) => {
+  const left = leaveOutSecrets(text, [key, signature]);
+  const named = leaveOutSecrets(text.replaceAll(key, 'unknown-key'), [signature]);
+
+  expect(left).not.toContain(key);
+  expect(left).not.toContain(signature);
+  expect(left).not.toContain(encodeURIComponent(signature));
+  expect(left).toContain('(left out)');
+  if (/API_KEY"|api_key=|secret_key"|Auth/.test(text)) expect(named).not.toContain('unknown-key');
+});
+
+test('user names and passwords are left out of URLs, and nothing else', () => {
+  const text = JSON.stringify({
+    callback_url: 'http://user:p@ss@127.0.0.1:9/a?b=c@d',
+    logo_url: 'https://a.example/@b',
+  });
+
+  expect(JSON.parse(leaveOutSecrets(text))).toEqual({
+    callback_url: 'http://127.0.0.1:9/a?b=c@d',
+    logo_url: 'https://a.example/@b',
+  });
+});
