@@ -46,8 +46,8 @@ export interface NewLink<Method extends string = VerificationMethod> {
   name?: string;
   /**
    * The kinds of ID that the link accepts, with one verification method for each. Duplicates are sent once. You may pass
-   * the `idTypes` of another link: an entry without a country, or with a method that {@link VerificationMethod} lacks, is
-   * a `HostedValidationError`.
+   * the `idTypes` of another link, but an entry without a country, or with a method that is not in
+   * {@link VerificationMethod}, is rejected with a `HostedValidationError`.
    */
   idTypes?: readonly (IdType & {
     /** How the ID is verified. */
