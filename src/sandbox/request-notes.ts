@@ -14,7 +14,7 @@ const knownIdTypes = ['BVN', 'DRIVERS_LICENSE', 'PASSPORT'];
 /** How many codes a note names. */
 const maxNamed = 3;
 
-/** Finds what looks like a mistake in the body of a request. */
+/** Finds what looks like a mistake in the body of an accepted request. */
 export function findNotes(operation: OperationName | null, body: unknown, nowMs: number): readonly string[] {
   if (!isRecord(body) || (operation !== 'links.create' && operation !== 'links.update')) return [];
   const entries = Array.isArray(body.id_types) ? body.id_types.filter(isRecord) : [];
@@ -23,9 +23,9 @@ export function findNotes(operation: OperationName | null, body: unknown, nowMs:
   const idTypes = codesOf('id_type').filter((code) => code !== '' && !knownIdTypes.includes(code));
   const expiresAt = typeof body.expires_at === 'string' ? parseIsoTime(body.expires_at) : null;
   return [
-    ...(countries.length > 0 ? [`"id_types" has countries ${unheardOf}: ${list(countries)}`] : []),
+    ...(countries.length > 0 ? [`"id_types" has countries ${unheardOf}: ${listCodes(countries)}`] : []),
     ...(idTypes.length > 0
-      ? [`"id_types" has ID types ${unheardOf}: ${list(idTypes)}; see the documents of the service`]
+      ? [`"id_types" has ID types ${unheardOf}: ${listCodes(idTypes)}; see the documents of the service`]
       : []),
     ...(expiresAt !== null && expiresAt < nowMs
       ? ['"expires_at" is in the past, so the link has already expired']
@@ -45,7 +45,7 @@ function isCountry(code: string): boolean {
 }
 
 // A text that does not look like a code may be data of a person, so it is not shown.
-function list(codes: readonly string[]): string {
+function listCodes(codes: readonly string[]): string {
   const named = codes
     .slice(0, maxNamed)
     .map((code) => (/^[A-Za-z_]{1,40}$/.test(code) ? `"${code}"` : '(another text)'));

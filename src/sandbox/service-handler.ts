@@ -112,7 +112,7 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
         linkRefId: clean(refId) || null,
         job: hasJob ? { userId: clean(question.user_id), jobId: clean(question.job_id) } : null,
         code: clean(answer.code) || null,
-        notes: findNotes(operation, question, rest.at.getTime()).map(clean),
+        notes: rest.status === 200 ? findNotes(operation, question, rest.at.getTime()).map(clean) : [],
         reason: reasonOf({ fault, signature, said, status: rest.status, hasOperation: operation !== null }),
         fault: fault?.kind ?? null,
         signature,

@@ -1,6 +1,7 @@
 // What the sandbox notes of a request that it accepts.
 
 import { expect, test } from 'vitest';
+import { rejection } from '../support/fake-fetch.js';
 import { newLink, running } from './running.js';
 
 const idType = (country: string, name: string) => ({
@@ -49,6 +50,22 @@ test.each([
   await client.links.create({ ...newLink, expiresAt });
 
   expect(sandbox.requests).toMatchObject([{ status: 200, notes }]);
+});
+
+test.each([
+  [{ toString: 1, valueOf: 1 }, 'BVN'],
+  ['QX', { toString: 1, valueOf: 1 }],
+  ['qx', 'NIN'],
+])('a request that is refused has no notes: %j, %j', async (country, name) => {
+  const { sandbox, client } = await running();
+  const id_types = [{ country, id_type: name, verification_method: 'enhanced_kyc' }];
+  const fetch = (url: string, init: RequestInit) =>
+    globalThis.fetch(url, { ...init, body: JSON.stringify({ ...JSON.parse(String(init.body)), id_types }) });
+
+  const error = await rejection(client.withOptions({ fetch }).links.create(newLink));
+
+  expect(error).toMatchObject({ code: 'api', status: 400 });
+  expect(sandbox.requests).toMatchObject([{ status: 400, notes: [] }]);
 });
 
 test('the console shows the notes of a request', async () => {
