@@ -61,6 +61,20 @@ describe('what they name exists', () => {
   });
 });
 
+test.each(readdirSync('skills'))('skills/%s says its name and when to use it, and both guides name it', (name) => {
+  const path = `skills/${name}/SKILL.md`;
+  const [, front = ''] = /^---\n([\s\S]*?)\n---\n\n# /.exec(text(path)) ?? [];
+
+  expect(front).toMatch(new RegExp(`^name: ${name}\\ndescription: [A-Z][^\\n:]+\\. Use it [^\\n:]+\\.$`));
+  expect(guides.filter((guide) => !text(guide).includes(path))).toEqual([]);
+});
+
+test.each(guides)('%s names the sandbox, the doctor and tracking', (guide) => {
+  const named = ['npx hosted-client sandbox', 'npx hosted-client doctor', 'docs/tracking.md'];
+
+  expect(named.filter((words) => !text(guide).includes(words))).toEqual([]);
+});
+
 describe('what is linked or named is in the package', () => {
   let shipped: ReadonlySet<string>;
 

@@ -15,6 +15,7 @@ const readme = readFileSync('README.md', 'utf8');
 const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'];
 const [{ files }] = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' })) as [{ files: { path: string }[] }];
 const packed = files.map(({ path }) => path);
+const linking = [...pages, 'llms.txt'];
 
 test('it leads from what this is to the tests of one’s own, and then to all else', () => {
   expect([...readme.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)).toEqual([
@@ -40,7 +41,6 @@ test('its prose has at most 2,500 words', () => {
 });
 
 test('every relative link of a page in the package leads to a file in the package, and to a heading there', () => {
-  const linking = [...pages, 'llms.txt'];
   const headings = (path: string) =>
     [...readFileSync(path, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
       heading
@@ -62,6 +62,16 @@ test('every relative link of a page in the package leads to a file in the packag
   });
 
   expect(broken).toEqual([]);
+});
+
+test('every file that a page names in the installed package is there', () => {
+  const named = linking.flatMap((page) => {
+    const paths = readFileSync(page, 'utf8').matchAll(/\bnode_modules\/hosted-client\/([\w./-]*\w)/g);
+    return [...paths].map(([, path = '']) => path);
+  });
+
+  expect(named.length).toBeGreaterThan(4);
+  expect(named.filter((path) => !packed.some((file) => file === path || file.startsWith(`${path}/`)))).toEqual([]);
 });
 
 const blocks = pages.flatMap(readBlocks);

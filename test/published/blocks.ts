@@ -29,7 +29,8 @@ export function takeCommands(page: string, beginning: string): string {
   return take(`"${beginning}" of ${page}`, isWanted).code;
 }
 
-/** Every block, and whether a check has taken it. */
+/** Every block, and whether a check has taken it, or one with the same code on another page. */
 export function census(): readonly (PageBlock & { readonly isTaken: boolean })[] {
-  return blocks.map((block) => ({ ...block, isTaken: taken.has(block) }));
+  const run = new Set([...taken].map(({ code }) => code));
+  return blocks.map((block) => ({ ...block, isTaken: run.has(block.code) }));
 }

@@ -13,7 +13,8 @@ import { makeProject, mustRun, ownEnvironment, root, writeFiles } from './projec
 
 /** A program that a page shows, and what it prints in the sandbox, where there is one link with one approved job. */
 interface Program {
-  readonly file: string;
+  /** Null of commands that need no file of ours. */
+  readonly file: string | null;
   readonly start: string;
   readonly prints: RegExp;
 }
@@ -50,6 +51,14 @@ const programs: Readonly<Record<string, readonly Program[]>> = {
       prints: /operation: 'links\.list'[\s\S]+\n1 links, traced\n$/,
     },
   ],
+  'examples/README.md': [
+    { file: null, start: takeCommands('examples/README.md', 'cp'), prints: /^1 links are active\n/ },
+  ],
+  'skills/test/SKILL.md': [
+    { file: 'first.test.ts', start: 'npx vitest run first.test.ts', prints: /Tests +2 passed/ },
+    // The client warns of the forged callback.
+    { file: 'sandbox.test.ts', start: 'npx vitest run sandbox.test.ts 2>&1', prints: /Tests +1 passed/ },
+  ],
 };
 
 /** Blocks that no check runs here, and why. */
@@ -81,7 +90,8 @@ export function pageChecks(tarball: string): readonly Check[] {
     { name: 'docs/cli.md, in three terminals', look: () => doCli(tarball) },
     { name: 'docs/tracking.md, its first program', look: () => trackInFolder(tarball, track) },
     ...Object.entries(programs).map(([page, rows]) => {
-      const files = Object.fromEntries(rows.map(({ file }) => [file, takeFile(page, file)]));
+      const names = rows.flatMap(({ file }) => file ?? []);
+      const files = Object.fromEntries(names.map((file) => [file, takeFile(page, file)]));
       return { name: `${page}, its programs`, look: () => runPrograms(tarball, page, rows, files) };
     }),
     { name: 'The examples of the package, copied: they compile', look: () => compileExamples(tarball) },
@@ -172,9 +182,9 @@ async function runPrograms(
       ),
     );
     const { userId, jobId } = JSON.parse(await print(`npx hosted-client play ${refId} approved --json`));
-    for (const { file, start, prints } of rows) {
+    for (const { start, prints } of rows) {
       const printed = await print(start, `export USER_ID=${userId} JOB_ID=${jobId}\n`);
-      if (!prints.test(printed)) return `${file} prints: ${printed}`;
+      if (!prints.test(printed)) return `${start} prints: ${printed}`;
     }
     return null;
   } finally {

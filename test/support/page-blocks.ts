@@ -34,7 +34,7 @@ export function readBlocks(page: string): readonly PageBlock[] {
     language,
     code,
     file: /\bsave th(?:is|ese) \w+ as \[?`([^`]+)`/i.exec(lead)?.[1] ?? null,
-    partOf: /\ba part of \[(examples\/[^\]]+)\]/i.exec(lead)?.[1] ?? null,
+    partOf: /\ba part of (?:\[|`node_modules\/hosted-client\/)(examples\/[\w./-]+)/i.exec(lead)?.[1] ?? null,
     installs: namesIn(lead),
   }));
 }
