@@ -70,23 +70,22 @@ test('no word is broken at 390 px with text twice as large', async ({ browser })
   expect(found).toEqual([]);
 });
 
-test('in forced colours, the points of a story and the chosen values can be told from the ground', async ({
-  browser,
-}) => {
+test('in forced colours, failures and chosen values can be told from the rest', async ({ browser }) => {
   const page = await openPage(browser, { forcedColors: 'active' });
   const ways = await everyPage();
-  const colours = (selector: string, property: 'backgroundColor' | 'borderLeftColor', pseudo?: string) =>
+  const styleOf = (selector: string, property: 'backgroundColor' | 'borderLeftColor' | 'textDecorationLine') =>
     page
       .locator(selector)
       .first()
-      .evaluate((element, [name, of]) => getComputedStyle(element, of)[name], [property, pseudo] as const);
+      .evaluate((element, name) => getComputedStyle(element)[name], property);
 
-  await ways.get('story')?.(page);
-  const ground = await colours('body', 'backgroundColor');
-  expect(await colours('.timeline > li', 'backgroundColor', '::before')).not.toBe(ground);
+  await ways.get('console')?.(page);
+  const ground = await styleOf('body', 'backgroundColor');
+  expect(await styleOf('.failed > .status', 'textDecorationLine')).toBe('underline');
+  expect(await styleOf('#stream li:not(.failed) > .status', 'textDecorationLine')).toBe('none');
   await ways.get('link')?.(page);
-  expect(await colours('.choice:has(:checked)', 'borderLeftColor')).not.toBe(ground);
-  expect(await colours('.choice:not(:has(:checked))', 'borderLeftColor')).toBe(ground);
+  expect(await styleOf('.choice:has(:checked)', 'borderLeftColor')).not.toBe(ground);
+  expect(await styleOf('.choice:not(:has(:checked))', 'borderLeftColor')).toBe(ground);
 });
 
 /** Runs in the browser: what is smaller than 44 px, with the label that it is pressed by. */

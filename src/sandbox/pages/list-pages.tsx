@@ -125,6 +125,7 @@ export function JobPanel({ jobs }: { jobs: readonly ShownJob[] }) {
       {jobs.map(({ environment, job }) => (
         <div id={jobRowId(environment, job)} class="card">
           <JobHeading environment={environment} job={job} />
+          {job.linkRefId !== null && <a href={`/console/links/${job.linkRefId}`}>Its link</a>}
           <ul class="rows">
             {job.results.map(({ at, code, text }, index) => (
               <Row id={`result-${jobRowId(environment, job)}-${index}`} at={at} what={`Result ${code}`} note={text} />

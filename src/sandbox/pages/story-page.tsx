@@ -154,7 +154,7 @@ export function jobRowId(environment: Environment, { hostedJobId }: StoredJob): 
 
 /** A job, its state, and the buttons that end it. */
 export function JobHeading({ environment, job }: ShownJob) {
-  const { userId, jobId, outcome, linkRefId } = job;
+  const { userId, jobId, outcome } = job;
   const { kind, title } = stateOf(job);
   return (
     <div class="heading">
@@ -165,7 +165,6 @@ export function JobHeading({ environment, job }: ShownJob) {
       <small>
         {environment}, user <code>{userId}</code>
       </small>
-      {linkRefId !== null && <a href={`/console/links/${linkRefId}`}>Its link</a>}
       {outcome === null &&
         [
           ['approved', 'Complete'],

@@ -74,7 +74,11 @@ export function StreamPage({ filter, entries, forgotten, children, ...frame }: S
           {shown.map((entry) => toRow(entry))}
         </Rows>
         <p class="empty" data-live="total">
-          {entries.length === 0 ? 'Nothing matches. ' : `${shown.length} of ${entries.length.toLocaleString('en')}. `}
+          {entries.length === 0
+            ? isFiltered
+              ? 'Nothing matches. '
+              : 'No request and no callback yet. '
+            : `${shown.length} of ${entries.length.toLocaleString('en')}. `}
           {forgotten > 0 &&
             `${forgotten.toLocaleString('en')} older entries were forgotten (see the option keepRequests).`}
         </p>

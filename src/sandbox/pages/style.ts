@@ -80,7 +80,7 @@ code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; fo
 pre { margin: 0 0 0.75rem; padding: 1rem; white-space: pre-wrap; background: var(--surface); border: 1px solid var(--line); border-radius: var(--round); }
 a { color: var(--accent); text-underline-offset: 0.15em; }
 a:hover { color: var(--accent-strong); }
-main p > a, main dd a, section > a, .heading > a, .problems a, summary { display: inline-block; padding-block: 0.625rem; min-height: 2.75rem; }
+main p > a, main dd a, section > a, .card > a, .heading > a, .problems a { display: inline-block; padding-block: 0.625rem; min-height: 2.75rem; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 0.25rem; }
 fieldset, .card {
   margin: 0 0 1.25rem;
@@ -151,14 +151,17 @@ section, main > form { margin-bottom: 1.25rem; }
 .rows a { display: inline-flex; gap: 0.375rem; align-items: center; min-width: 2.75rem; min-height: 2.75rem; text-decoration: none; }
 .rows .what { color: inherit; font-weight: 600; }
 .rows a:hover { text-decoration: underline; }
-.ids { order: 1; display: flex; flex-wrap: wrap; gap: 0 0.75rem; }
-.why:not(:empty) { order: 2; flex-basis: 100%; }
+.ids { display: flex; flex-wrap: wrap; gap: 0 0.75rem; }
 .ids a, .status, .duration { color: var(--muted); }
 .failed .what, .failed .why, .failed .status, .attempts .failed strong { color: var(--bad); }
 .first > li { background: var(--bad-ground); }
 .js .copy, .js .keys { display: inline-flex; }
 .copy, .keys { display: none; }
 .copy { padding-inline: 0.625rem; border-color: transparent; font-size: var(--small); }
+.chips { margin-bottom: 0.25rem; }
+summary { min-height: 2.75rem; padding-block: 0.625rem; color: var(--accent); cursor: pointer; }
+.wide h1 { margin: 0.75rem 0; font-size: 1.5rem; }
+.wide h2 { margin-bottom: 0.375rem; font-size: 1.125rem; }
 .keys { flex-wrap: wrap; gap: 0.5rem; align-items: center; }
 .keys kbd { padding: 0 0.375rem; border: 1px solid var(--line); border-radius: 0.25rem; }
 .value { display: inline-flex; flex-wrap: wrap; gap: 0 0.5rem; align-items: center; }
@@ -171,13 +174,17 @@ dl { display: grid; gap: 0.25rem; margin: 0 0 1.25rem; }
 dd { margin: 0; }
 @media (min-width: 48rem) {
   .fields { grid-template-columns: repeat(3, minmax(0, 1fr)); align-items: end; }
-  dl > div { display: grid; grid-template-columns: 10rem minmax(0, 1fr); align-items: center; }
+  dl > div { display: grid; grid-template-columns: 8rem minmax(0, 1fr); align-items: center; }
+}
+@media (max-width: 63.99rem) {
+  .ids { order: 1; }
+  .why:not(:empty) { order: 2; flex-basis: 100%; }
 }
 @media (min-width: 64rem) {
   nav { position: sticky; top: 0; z-index: 1; }
   .rows > li { display: grid; grid-template-columns: 5.5rem minmax(9rem, 1.2fr) minmax(0, 1.6fr) minmax(0, 3fr) 6.5rem 4.5rem; }
   .rows .what { overflow-wrap: anywhere; }
-  .rows > li > * { order: 0; }
+  .wide dl { grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 2rem; }
   .status, .duration { text-align: end; }
   .why { display: -webkit-box; max-height: 2.625rem; line-height: 1.3125rem; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
   .first .why { display: block; max-height: none; }
@@ -186,8 +193,7 @@ dd { margin: 0; }
   button, .button { background: ButtonFace; color: ButtonText; }
   .choice { border-color: Canvas; }
   .choice:has(:checked) { border-color: Highlight; }
-  .timeline > li::before { background: CanvasText; forced-color-adjust: none; }
-  .timeline > li:last-child { border-left-color: Canvas; }
+  .failed > .status { font-weight: 700; text-decoration: underline; }
 }
 @media (prefers-reduced-motion: reduce) {
   *, *::before, *::after { transition: none !important; animation: none !important; scroll-behavior: auto !important; }
