@@ -1,20 +1,14 @@
 // What a handler that confirms hands over: the verified response's word, whatever the callback's body says.
 
-import { createHash } from 'node:crypto';
-import { type ConfirmedEvent, HostedClient, HostedPollTimeoutError, type JobStatus } from 'hosted-client';
-import { createMockService, createTestClock } from 'hosted-client/testing';
-import { expect, test, vi } from 'vitest';
-import { clientOf, now, type Reply, recordingClock, sign, signed } from '../support/fake-fetch.js';
+import type { ConfirmedEvent } from 'hosted-client';
+import { expect, test } from 'vitest';
+import { clientOf, now, type Reply, sign, signed } from '../support/fake-fetch.js';
 import { randomFrom } from '../support/random.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-
-const nowText = '2026-01-02T03:04:05.678Z';
+import { confirmedListener } from './handled-callback.js';
+import { idOf, nowText } from './posted-callback.js';
 
 failOnStrayRejections();
-
-function listener() {
-  return vi.fn<(event: ConfirmedEvent, status: JobStatus) => void>();
-}
 
 /** A callback, signed with the key of `clientOf` by node:crypto. */
 function post(properties: object, timestamp = nowText): Request {
@@ -25,11 +19,6 @@ function post(properties: object, timestamp = nowText): Request {
     signature: sign(timestamp),
   });
   return new Request('https://partner.test/callbacks', { method: 'POST', body });
-}
-
-/** SHA-256 over the six facts that make a result the same, by node:crypto. */
-function idOf(...facts: readonly (string | boolean | null)[]): string {
-  return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
 }
 
 const enrolled = {
@@ -50,14 +39,14 @@ const idVerified = {
   FullName: 'Peter Parker',
 };
 
-/** What job status answers about a completed job with this history. */
+/** The status of a completed job with this history. */
 function completed(history: readonly object[] | undefined, properties: object = {}): Reply {
   return signed({ job_complete: true, job_success: true, user_id: 'user-1', job_id: 'job-1', history, ...properties });
 }
 
 async function handOver(reply: Reply | readonly Reply[], properties: object) {
   const { client, sent } = clientOf(reply);
-  const onEvent = listener();
+  const onEvent = confirmedListener();
   const response = await client.callbacks.handler({ onEvent })(post(properties));
   const [event, status] = onEvent.mock.calls[0] ?? [];
   return { response, event, status, sent, onEvent };
@@ -215,50 +204,6 @@ test('nothing that onEvent is given comes from the unsigned body, whatever that 
 
 // Pending -------------------------------------------------------------------
 
-const pending = signed({ job_complete: false, user_id: 'user-1', job_id: 'job-1', code: '2314' });
-
-test('callbacks.handler() asks once more after two seconds when a final callback finds its job pending', async () => {
-  const clock = createTestClock(now);
-  const { client, sent, arrived } = clientOf([pending, completed([enrolled])], { clock });
-  const onEvent = listener();
-
-  const response = client.callbacks.handler({ onEvent })(post({ ...enrolled, PartnerParams: ids }));
-  await arrived(1);
-  await clock.advance(1_999);
-  expect(sent).toHaveLength(1);
-  await clock.advance(1);
-
-  expect((await response).status).toBe(200);
-  expect(sent).toHaveLength(2);
-  expect(onEvent.mock.calls.map(([{ entry }, { state }]) => [entry?.resultCode, state])).toEqual([
-    ['0810', 'succeeded'],
-  ]);
-});
-
-test('callbacks.handler() responds with 503 to a final callback whose job stays pending, and takes it later', async () => {
-  const clock = recordingClock([10_000, 30_000, 120_000]);
-  const { client, sent } = clientOf([pending, pending, completed([enrolled])], { clock });
-  const onEvent = listener();
-  const failures: unknown[] = [];
-  const handle = client.callbacks.handler({ onEvent, onError: (error, at) => failures.push([error, at]) });
-  const callback = () => post({ ...enrolled, PartnerParams: ids });
-
-  const first = await handle(callback());
-  expect(onEvent).not.toHaveBeenCalled();
-  const second = await handle(callback());
-
-  expect([first.status, second.status]).toEqual([503, 200]);
-  expect(first.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-  expect(clock.slept).toEqual([2_000]);
-  expect(sent).toHaveLength(3);
-  expect(failures).toEqual([
-    [
-      expect.any(HostedPollTimeoutError),
-      { phase: 'confirm', status: 503, event: expect.objectContaining({ userId: 'user-1' }) },
-    ],
-  ]);
-});
-
 test.each([
   ['says that it is not final', { ResultCode: '0813', IsFinalResult: 'false' }],
   ['is under review', { ResultCode: '0814' }],
@@ -302,7 +247,7 @@ test('callbacks.handler() with confirm: false hands the unsigned body over, and 
 
 test('callbacks.handler() confirms though Object.prototype says otherwise', async () => {
   const { client, sent } = clientOf(completed([enrolled]));
-  const onEvent = listener();
+  const onEvent = confirmedListener();
   const polluted = Object.prototype as Record<string, unknown>;
   polluted.confirm = false;
   const handle = client.callbacks.handler({ onEvent });
@@ -312,18 +257,4 @@ test('callbacks.handler() confirms though Object.prototype says otherwise', asyn
 
   expect(sent).toHaveLength(1);
   expect(onEvent).toHaveBeenCalledExactlyOnceWith(expect.anything(), expect.objectContaining({ state: 'succeeded' }));
-});
-
-test('callbacks.handler() does not retry a confirmation', async () => {
-  const service = createMockService({ clock: createTestClock(now) });
-  const { sandbox } = service;
-  const client = new HostedClient({ ...sandbox.clientOptions, fetch: service.fetch });
-  const job = sandbox.jobs.start();
-  sandbox.jobs.complete(job, 'approved');
-  sandbox.failNext('jobs.status', { kind: 'status', status: 503 }, 3);
-
-  const response = await sandbox.jobs.deliverCallback(job, { to: client.callbacks.handler({ onEvent: listener() }) });
-
-  expect(response.status).toBe(503);
-  expect(sandbox.requests).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-/** Callbacks of a mock service with one job, posted as requests, and a client whose handler gets them. */
+// A mock service with one job, a client of it, and what its handlers can be given.
 
 import {
   type CallbackEvent,
@@ -9,12 +9,10 @@ import {
   type ReplayGuard,
 } from 'hosted-client';
 import { createMockService, createTestClock, type MockServiceOptions } from 'hosted-client/testing';
-import { expect, vi } from 'vitest';
-import { deferred, now, sign } from '../support/fake-fetch.js';
+import { vi } from 'vitest';
+import { deferred, now } from '../support/fake-fetch.js';
 
-export const nowText = '2026-01-02T03:04:05.678Z';
-
-/** A service with one job under way, and a client of it that does not try again. */
+/** A service with one pending job, and a client of it that does not retry. */
 export function start(options: MockServiceOptions = {}, clientOptions: Partial<HostedClientOptions> = {}) {
   const clock = createTestClock(now);
   const service = createMockService({ clock, ...options });
@@ -49,7 +47,6 @@ export function startApproved(options: MockServiceOptions = {}, clientOptions: P
   return started;
 }
 
-/** A handler's listener that takes what comes. */
 export function listener() {
   return vi.fn<(event: CallbackEvent) => void>();
 }
@@ -58,37 +55,11 @@ export function confirmedListener() {
   return vi.fn<(event: ConfirmedEvent, status: JobStatus) => void>();
 }
 
-/** A callback as somebody other than the mock service may post it. */
-export function post(body: BodyInit | null, headers: Record<string, string> = {}): Request {
-  return new Request('https://partner.test/callbacks', {
-    method: 'POST',
-    body,
-    headers,
-    duplex: 'half',
-  } as RequestInit);
-}
-
-/** A result of a job, signed with the key of `clientOf` by node:crypto. */
-export function postedResult(members: object = {}, timestamp = nowText): string {
-  const result = {
-    ResultCode: '0810',
-    ResultText: 'Enroll User',
-    HostedJobID: '0000001111',
-    PartnerParams: { user_id: 'user-1', job_id: 'job-1' },
-  };
-  return JSON.stringify({ ...result, ...members, timestamp, signature: sign(timestamp) });
-}
-
 export async function statusOf(response: Promise<Response>): Promise<number> {
   return (await response).status;
 }
 
-export function expectComeAgain(response: Response): void {
-  expect(response.status).toBe(503);
-  expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-}
-
-/** A guard that takes everything for new, apart from what a test wants of it. */
+/** A guard for which every callback is new, with changes. */
 export function guardWith(changes: Partial<ReplayGuard>) {
   const guard = {
     begin: vi.fn<ReplayGuard['begin']>(async () => 'new'),
@@ -98,7 +69,7 @@ export function guardWith(changes: Partial<ReplayGuard>) {
   return Object.assign(guard, changes);
 }
 
-/** A step that settles when a test says so, and says when it was begun. */
+/** A step that settles when a test wants it, and a promise that it has begun. */
 export function held<T>() {
   const settled = deferred<T>();
   const begun = deferred();
@@ -108,8 +79,3 @@ export function held<T>() {
   });
   return { step, begun: begun.promise, resolve: settled.resolve };
 }
-
-export const away = () => Promise.reject(new Error('the store is away'));
-export const broken = () => {
-  throw new Error('the store is broken');
-};

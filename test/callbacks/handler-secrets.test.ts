@@ -6,7 +6,9 @@ import { expect, test } from 'vitest';
 import { clientOf, now, type Reply, sign } from '../support/fake-fetch.js';
 import { createPlanter, everything } from '../support/showings.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { away, confirmedListener, guardWith, listener, nowText, post } from './handled-callback.js';
+import { away, post } from './deliveries.js';
+import { confirmedListener, guardWith, listener } from './handled-callback.js';
+import { nowText } from './posted-callback.js';
 
 type Handler = (request: Request) => Promise<Response>;
 
@@ -62,7 +64,7 @@ function plantedHandling(reply: (plant: (what: string) => string, job: JobRef) =
     JSON.stringify({ ...members(), ...changes, timestamp, signature: signature(timestamp, signingKey) });
   /** Delivers, and looks for what was planted in all that was told and answered. */
   const deliver = async (handler: Handler, body: string, headers: Record<string, string> = {}): Promise<number> => {
-    const response = await handler(post(body, headers));
+    const response = await handler(post({ body, headers }));
     const answer = [await response.text(), inspect([...response.headers]), response.statusText];
     const requests = sent.flatMap(({ body: asked }) => [asked.sec_key, asked.signature]).filter((each) => each);
     const all = [...answer, ...told.flatMap((each) => [inspect(each, everything), JSON.stringify(each) ?? ''])].join(

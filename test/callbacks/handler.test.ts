@@ -1,16 +1,12 @@
-// What handler() responds to a callback that it accepts or rejects, and its options.
+// What handler() passes to onEvent, which bodies it reads, and what the handlers of one client share.
 
-import {
-  type HostedClientOptions,
-  HostedConfigError,
-  HostedValidationError,
-  hmacSha256,
-  isHostedError,
-} from 'hosted-client';
+import { Readable } from 'node:stream';
+import { type CallbackHandler, type HostedClient, type HostedClientOptions, hmacSha256 } from 'hosted-client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { clientOf, deferred, now, type Reply, signed, stillClock, thrownBy } from '../support/fake-fetch.js';
+import { clientOf, now } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { confirmedListener, listener, post, postedResult, start, startApproved, statusOf } from './handled-callback.js';
+import { bodyOf, start as notAwaited, post, startHandler, succeededStatus } from './deliveries.js';
+import { confirmedListener, guardWith, listener, start, startApproved, statusOf } from './handled-callback.js';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -18,17 +14,17 @@ afterEach(() => {
 
 failOnStrayRejections();
 
-// 200 -----------------------------------------------------------------------
+// What is accepted ----------------------------------------------------------
 
-test('callbacks.handler() responds with 200 when a callback is accepted, and hands it over', async () => {
+test('callbacks.handler() passes a callback on as the service sent it, and requests nothing with confirm: false', async () => {
   const { sandbox, client, job, warned } = startApproved();
   const onEvent = listener();
-  const to = client.callbacks.handler({ confirm: false, onEvent });
 
-  const response = await sandbox.jobs.deliverCallback(job, { to });
+  const response = await sandbox.jobs.deliverCallback(job, {
+    to: client.callbacks.handler({ confirm: false, onEvent }),
+  });
 
   expect(response.status).toBe(200);
-  expect(await response.text()).toBe('');
   expect(onEvent.mock.calls).toEqual([
     [
       {
@@ -50,99 +46,28 @@ test('callbacks.handler() responds with 200 when a callback is accepted, and han
   expect(warned).toEqual([]);
 });
 
-test('callbacks.handler() responds with 200 to a repeated callback, and does not hand it over again', async () => {
-  const { sandbox, client, job } = startApproved();
-  const onEvent = listener();
-  const to = client.callbacks.handler({ confirm: false, onEvent });
+test.each(['hmac-sha256', 'ed25519'] as const)(
+  'callbacks.handler() verifies callbacks in scheme %s',
+  async (scheme) => {
+    const { service, sandbox, client, job } = startApproved({ scheme, spelling: 'random' });
+    const onEvent = listener();
+    const to = client.callbacks.handler({ confirm: false, onEvent });
+    const { production } = service;
+    const other = production.jobs.start();
+    production.jobs.complete(other, 'approved');
 
-  const statuses: number[] = [];
-  for (let times = 0; times < 3; times++) statuses.push(await statusOf(sandbox.jobs.deliverCallback(job, { to })));
+    const statuses = [
+      await statusOf(sandbox.jobs.deliverCallback(job, { to, variant: 'forged' })),
+      await statusOf(production.jobs.deliverCallback(other, { to })),
+      await statusOf(sandbox.jobs.deliverCallback(job, { to })),
+    ];
 
-  expect(statuses).toEqual([200, 200, 200]);
-  expect(onEvent).toHaveBeenCalledTimes(1);
-});
+    expect(statuses).toEqual([401, 401, 200]);
+    expect(onEvent).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(job));
+  },
+);
 
-test('callbacks.handler() responds with 200 once an asynchronous onEvent is done, and no sooner', async () => {
-  const { sandbox, client, job } = startApproved();
-  const handling = deferred();
-  const started = deferred();
-  let answered = false;
-  const to = client.callbacks.handler({
-    confirm: false,
-    onEvent: () => {
-      started.resolve();
-      return handling.promise;
-    },
-  });
-
-  const response = sandbox.jobs.deliverCallback(job, { to }).then((answer) => {
-    answered = true;
-    return answer;
-  });
-  await started.promise;
-  await new Promise((resolve) => setImmediate(resolve));
-
-  expect(answered).toBe(false);
-  handling.resolve();
-  expect((await response).status).toBe(200);
-});
-
-test('callbacks.handler() hands nothing over that receive() of the same client had', async () => {
-  const { sandbox, client, job } = startApproved();
-  const onEvent = listener();
-  await client.callbacks.receive(await (await sandbox.jobs.callback(job)).text());
-
-  const response = await sandbox.jobs.deliverCallback(job, {
-    to: client.callbacks.handler({ confirm: false, onEvent }),
-  });
-
-  expect(response.status).toBe(200);
-  expect(onEvent).not.toHaveBeenCalled();
-});
-
-test.each(['hmac-sha256', 'ed25519'] as const)('callbacks.handler() takes callbacks in scheme %s', async (scheme) => {
-  const { sandbox, client, job } = startApproved({ scheme, spelling: 'random' });
-  const onEvent = listener();
-  const to = client.callbacks.handler({ confirm: false, onEvent });
-
-  const forged = await sandbox.jobs.deliverCallback(job, { to, variant: 'forged' });
-  const genuine = await sandbox.jobs.deliverCallback(job, { to });
-
-  expect([forged.status, genuine.status]).toEqual([401, 200]);
-  expect(onEvent).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(job));
-});
-
-test('callbacks.handler() takes a callback of 1.5 MB', async () => {
-  const { sandbox, client, job } = startApproved();
-  const onEvent = listener();
-
-  const response = await sandbox.jobs.deliverCallback(job, {
-    to: client.callbacks.handler({ confirm: false, onEvent }),
-    padBytes: 1_500_000,
-  });
-
-  expect(response.status).toBe(200);
-  expect(onEvent.mock.calls[0]?.[0].entry.extra.Photo).toHaveLength(1_500_000);
-});
-
-test('callbacks.handler() reads a body whose characters come in parts', async () => {
-  const { client } = clientOf({});
-  const onEvent = listener();
-  const bytes = new TextEncoder().encode(postedResult({ FullName: 'Zoë Ngũgĩ 李' }));
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
-      controller.close();
-    },
-  });
-
-  const response = await client.callbacks.handler({ confirm: false, onEvent })(post(body));
-
-  expect(response.status).toBe(200);
-  expect(onEvent.mock.calls[0]?.[0].entry.identity?.fullName).toBe('Zoë Ngũgĩ 李');
-});
-
-test('callbacks.handler() learns from a link which job came of it', async () => {
+test('callbacks.handler() passes on the id of the link from which a job came', async () => {
   const { sandbox, client } = start();
   const { refId } = await client.links.create({
     companyName: 'Example Partner',
@@ -153,331 +78,269 @@ test('callbacks.handler() learns from a link which job came of it', async () => 
   sandbox.jobs.complete(job, 'approved');
   const onEvent = confirmedListener();
   const handler = client.callbacks.handler({ onEvent });
-  const addresses: string[] = [];
+  const urls: string[] = [];
   vi.stubGlobal('fetch', (request: Request) => {
-    addresses.push(request.url);
+    urls.push(request.url);
     return handler(request);
   });
 
   const response = await sandbox.jobs.deliverCallback(job);
 
   expect(response.status).toBe(200);
-  expect(addresses).toEqual(['https://partner.test/results']);
+  expect(urls).toEqual(['https://partner.test/results']);
   expect(onEvent).toHaveBeenCalledExactlyOnceWith(
     expect.objectContaining({ ...job, linkId: refId }),
     expect.objectContaining({ ...job, state: 'succeeded' }),
   );
 });
 
-test('callbacks.handler() needs no content type and no path', async () => {
-  const { client } = clientOf({});
-  const request = new Request('https://other.test/?a=b', { method: 'POST', body: Buffer.from(postedResult()) });
-
-  expect(await statusOf(client.callbacks.handler({ confirm: false, onEvent: listener() })(request))).toBe(200);
-});
-
-test('callbacks.handler() takes the old key while keys change', async () => {
-  const { sandbox, job } = startApproved();
-  const body = await (await sandbox.jobs.callback(job)).text();
-  const oldKey = sandbox.clientOptions.apiKey ?? '';
+test('callbacks.handler() accepts the old key while keys change', async () => {
   const handlerOf = (options: Partial<HostedClientOptions>) =>
     clientOf({}, options).client.callbacks.handler({ confirm: false, onEvent: listener() });
 
-  const during = await handlerOf({ signer: hmacSha256({ apiKey: ['new-key', oldKey] }) })(post(body));
-  const after = await handlerOf({ apiKey: 'new-key' })(post(body));
+  const during = await handlerOf({ signer: hmacSha256({ apiKey: ['new-key', 'test-key'] }) })(post());
+  const after = await handlerOf({ apiKey: 'new-key' })(post());
 
   expect([during.status, after.status]).toEqual([200, 401]);
 });
 
-// 400 -----------------------------------------------------------------------
+test('callbacks of the mock service are confirmed if they are late, altered or padded', async () => {
+  const { clock, sandbox, client, job } = start();
+  sandbox.jobs.complete(job, 'rejected');
+  const onEvent = confirmedListener();
+  const to = client.callbacks.handler({ onEvent });
 
-test.each([
-  ['no body', null],
-  ['an empty body', ''],
-  ['a form', 'ResultCode=0810'],
-  ['JSON that breaks off', postedResult().slice(0, -1)],
-  ['a list', `[${postedResult()}]`],
-  ['bytes that are no UTF-8', Buffer.from(postedResult({ FullName: 'Zoë' }), 'latin1')],
-  ['a result without a job', postedResult({ PartnerParams: {} })],
-  ['a result of another shape', postedResult({ IDNumber: 12345 })],
-])('callbacks.handler() responds with 400 to %s', async (_what, body) => {
+  for (const variant of [{ variant: 'altered' }, { padBytes: 1_500_000 }, { variant: 'stale' }, {}] as const) {
+    expect(await statusOf(sandbox.jobs.deliverCallback(job, { to, ...variant }))).toBe(200);
+    await clock.advance(1_000);
+  }
+
+  for (const [event, status] of onEvent.mock.calls) {
+    expect(status).toMatchObject({ state: 'failed' });
+    expect([undefined, '0811']).toContain(event.entry?.resultCode);
+  }
+});
+
+// Bodies --------------------------------------------------------------------
+
+test('callbacks.handler() reads a body whose characters arrive in parts, without a content type and on any path', async () => {
   const { client } = clientOf({});
   const onEvent = listener();
+  const bytes = new TextEncoder().encode(bodyOf({ says: { FullName: 'Zoë Ngũgĩ 李' } }));
+  const body = Readable.toWeb(Readable.from([...bytes].map((byte) => Uint8Array.of(byte))));
+  const request = new Request('https://other.test/?a=b', { method: 'POST', body, duplex: 'half' } as RequestInit);
 
-  const response = await client.callbacks.handler({ confirm: false, onEvent })(post(body));
+  const response = await client.callbacks.handler({ confirm: false, onEvent })(request);
 
-  expect(response.status).toBe(400);
-  expect(await response.text()).toBe('');
-  expect(onEvent).not.toHaveBeenCalled();
+  expect(response.status).toBe(200);
+  expect(onEvent.mock.calls[0]?.[0].entry.identity?.fullName).toBe('Zoë Ngũgĩ 李');
 });
-
-// 401 -----------------------------------------------------------------------
-
-test.each(['forged', 'unsigned', 'stale'] as const)(
-  'callbacks.handler() responds with 401 to a callback that is %s, and takes the genuine one after it',
-  async (variant) => {
-    const { sandbox, client, job } = startApproved();
-    const onEvent = listener();
-    const to = client.callbacks.handler({ confirm: false, onEvent });
-
-    const refused = await sandbox.jobs.deliverCallback(job, { to, variant });
-    expect(onEvent).not.toHaveBeenCalled();
-    const accepted = await sandbox.jobs.deliverCallback(job, { to });
-
-    expect([refused.status, accepted.status]).toEqual([401, 200]);
-    expect(onEvent).toHaveBeenCalledTimes(1);
-  },
-);
-
-test('callbacks.handler() responds with 401 to a callback that is altered after the genuine one', async () => {
-  const { sandbox, client, job } = startApproved();
-  const onEvent = listener();
-  const to = client.callbacks.handler({ confirm: false, onEvent });
-
-  const statuses = [
-    await statusOf(sandbox.jobs.deliverCallback(job, { to })),
-    await statusOf(sandbox.jobs.deliverCallback(job, { to, variant: 'altered' })),
-    await statusOf(sandbox.jobs.deliverCallback(job, { to, padBytes: 10 })),
-    await statusOf(sandbox.jobs.deliverCallback(job, { to })),
-  ];
-
-  expect(statuses).toEqual([200, 401, 401, 200]);
-  expect(onEvent.mock.calls.map(([event]) => event.entry.resultCode)).toEqual(['0810']);
-});
-
-test("callbacks.handler() responds with 401 to the other environment's callbacks", async () => {
-  const { service, client } = start();
-  const { production } = service;
-  const job = production.jobs.start();
-  production.jobs.complete(job, 'approved');
-
-  const response = await production.jobs.deliverCallback(job, {
-    to: client.callbacks.handler({ confirm: false, onEvent: listener() }),
-  });
-
-  expect(response.status).toBe(401);
-});
-
-test('callbacks.handler() warns once about a stale callback, and names maxAgeMs', async () => {
-  const { sandbox, client, job, warned, others } = startApproved();
-  const to = client.callbacks.handler({ confirm: false, onEvent: listener() });
-
-  const response = await sandbox.jobs.deliverCallback(job, { to, variant: 'stale' });
-
-  expect(response.status).toBe(401);
-  expect(warned).toEqual([expect.stringContaining('maxAgeMs')]);
-  expect(others).toEqual([]);
-});
-
-test('callbacks.handler() keeps to maxAgeMs', async () => {
-  const { clock, sandbox, client, job } = startApproved();
-  const onEvent = listener();
-  const genuine = await sandbox.jobs.callback(job);
-  await clock.advance(301_000);
-
-  const within = (maxAgeMs: number | false) =>
-    client.callbacks.handler({ confirm: false, onEvent, maxAgeMs })(genuine.clone());
-
-  expect(await statusOf(client.callbacks.handler({ confirm: false, onEvent })(genuine.clone()))).toBe(401);
-  expect(await statusOf(within(300_999))).toBe(401);
-  expect(onEvent).not.toHaveBeenCalled();
-  expect(await statusOf(within(301_000))).toBe(200);
-  expect(await statusOf(within(false))).toBe(200);
-  expect(onEvent).toHaveBeenCalledTimes(1);
-});
-
-// 405 -----------------------------------------------------------------------
-
-test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-  'callbacks.handler() responds with 405 to %s',
-  async (method) => {
-    const { client } = clientOf({});
-    const onEvent = listener();
-    const body = method === 'GET' || method === 'HEAD' ? null : postedResult();
-    const request = new Request('https://partner.test/callbacks', { method, body });
-
-    const response = await client.callbacks.handler({ confirm: false, onEvent })(request);
-
-    expect(response.status).toBe(405);
-    expect(response.headers.get('allow')).toBe('POST');
-    expect(request.bodyUsed).toBe(false);
-    expect(onEvent).not.toHaveBeenCalled();
-  },
-);
-
-// 413 -----------------------------------------------------------------------
 
 const chunkBytes = 1_024;
 
-/** A body of 100 KiB, and how much of it was asked for. */
-function longBody() {
-  const pulled = { bytes: 0, cancelled: false };
-  const body = new ReadableStream<Uint8Array>(
-    {
-      pull: (controller) => {
-        pulled.bytes += chunkBytes;
-        controller.enqueue(new Uint8Array(chunkBytes).fill(0x20));
-        if (pulled.bytes === 100 * chunkBytes) controller.close();
-      },
-      cancel: () => {
-        pulled.cancelled = true;
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  return { body, pulled };
-}
-
-test('callbacks.handler() responds with 413 by the content-length, and reads nothing', async () => {
-  const { client } = clientOf({});
-  const onEvent = listener();
-  const { body, pulled } = longBody();
-
-  const response = await client.callbacks.handler({ confirm: false, onEvent, maxBytes: 5_000 })(
-    post(body, { 'content-length': '5001' }),
-  );
-
-  expect(response.status).toBe(413);
-  expect(pulled.bytes).toBe(0);
-  expect(onEvent).not.toHaveBeenCalled();
-});
-
 test.each([
   ['no content-length', {}],
-  ['a content-length that says less', { 'content-length': '100' }],
-  ['a content-length that is no number', { 'content-length': 'many' }],
-])('callbacks.handler() responds with 413 before it has read a body with %s whole', async (_what, headers) => {
-  const { client } = clientOf({});
-  const onEvent = listener();
-  const { body, pulled } = longBody();
+  ['a content-length that is too small', { 'content-length': '100' }],
+  ['a content-length that is not a number', { 'content-length': 'many' }],
+])('callbacks.handler() responds with 413 before it has read a whole body with %s', async (_what, headers) => {
+  const { deliver } = startHandler({ handler: { maxBytes: 5_000 } });
+  let pulledBytes = 0;
+  // As a sender that cannot be cancelled.
+  const cancel = vi.fn(() => new Promise<void>(() => undefined));
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    pulledBytes += chunkBytes;
+    controller.enqueue(new Uint8Array(chunkBytes).fill(0x20));
+    if (pulledBytes === 100 * chunkBytes) controller.close();
+  };
 
-  const response = await client.callbacks.handler({ confirm: false, onEvent, maxBytes: 5_000 })(post(body, headers));
+  const response = await deliver({ body: new ReadableStream({ pull, cancel }, { highWaterMark: 0 }), headers });
 
   expect(response.status).toBe(413);
-  expect(pulled.bytes).toBeLessThanOrEqual(5_000 + 2 * chunkBytes);
-  expect(pulled.cancelled).toBe(true);
-  expect(onEvent).not.toHaveBeenCalled();
+  expect(pulledBytes).toBeLessThanOrEqual(5_000 + 2 * chunkBytes);
+  expect(cancel).toHaveBeenCalledOnce();
 });
 
-test('callbacks.handler() responds with 413 though the sender does not let itself be cancelled', async () => {
-  const { client } = clientOf({});
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      for (let chunks = 0; chunks < 100; chunks++) controller.enqueue(new Uint8Array(chunkBytes));
-    },
-    cancel: () => new Promise(() => undefined),
-  });
-
-  expect(
-    await statusOf(client.callbacks.handler({ confirm: false, onEvent: listener(), maxBytes: 5_000 })(post(body))),
-  ).toBe(413);
-});
-
-test('callbacks.handler() takes a body of exactly maxBytes', async () => {
-  const { client } = clientOf({});
-  const body = postedResult({ FullName: 'Zoë' });
+test('callbacks.handler() accepts a body of exactly maxBytes', async () => {
+  const body = bodyOf({ says: { FullName: 'Zoë' } });
   const bytes = Buffer.byteLength(body);
-  const within = (maxBytes: number) =>
-    client.callbacks.handler({ confirm: false, onEvent: listener(), maxBytes })(
-      post(body, { 'content-length': String(bytes) }),
-    );
+  const statusWith = (maxBytes: number) =>
+    statusOf(startHandler({ handler: { maxBytes } }).deliver({ body, headers: { 'content-length': String(bytes) } }));
 
-  expect(await statusOf(within(bytes - 1))).toBe(413);
-  expect(await statusOf(within(bytes))).toBe(200);
+  expect([await statusWith(bytes - 1), await statusWith(bytes)]).toEqual([413, 200]);
 });
 
-test('callbacks.handler() takes bodies of up to 8 MiB', async () => {
-  const { client } = clientOf({});
-  const to = client.callbacks.handler({ confirm: false, onEvent: listener() });
-  const limit = 8 * 1024 * 1024;
-  const room = limit - Buffer.byteLength(postedResult({ Photo: '' }));
+test('callbacks.handler() accepts bodies of up to 8 MiB', async () => {
+  const { deliver, handled } = startHandler({ confirm: false });
+  const room = 8 * 1024 * 1024 - Buffer.byteLength(bodyOf({ says: { Photo: '' } }));
 
-  expect(await statusOf(to(post(postedResult({ Photo: 'A'.repeat(room + 1) }))))).toBe(413);
-  expect(await statusOf(to(post(postedResult({ Photo: 'A'.repeat(room) }))))).toBe(200);
+  expect(await statusOf(deliver({ says: { Photo: 'A'.repeat(room + 1) } }))).toBe(413);
+  expect(await statusOf(deliver({ says: { Photo: 'A'.repeat(room) } }))).toBe(200);
+  expect(handled[0]?.[0].entry?.extra.Photo).toHaveLength(room);
 });
 
-// Options -------------------------------------------------------------------
+test.each(['user_id', 'job_id', 'link_id'])(
+  'callbacks.handler() rejects a callback whose %s has more than 1,024 characters',
+  async (name) => {
+    const { deliver, errors } = startHandler();
+    const withId = (length: number) => ({
+      says: { PartnerParams: { user_id: 'user-1', job_id: 'job-1', [name]: 'x'.repeat(length) } },
+    });
+
+    expect(await statusOf(deliver(withId(1_024)))).toBe(200);
+    expect(await statusOf(deliver(withId(1_025)))).toBe(400);
+    expect(errors).toMatchObject([{ error: { reason: 'shape', issues: [{ path: `PartnerParams.${name}` }] } }]);
+  },
+);
+
+// The same callback ---------------------------------------------------------
+
+const pair = JSON.parse(bodyOf()) as { signature: string };
+const { signature, ...unsigned } = pair;
 
 test.each([
-  ['maxAgeMs', -1],
-  ['maxAgeMs', '300000'],
-  ['maxAgeMs', true],
-  ['maxBytes', 0],
-  ['maxBytes', Number.NaN],
-  ['replayGuard', {}],
-  ['replayGuard', null],
-  ['confirm', 'false'],
-  ['confirm', null],
-  ['bodyTimeoutMs', 0],
-  ['bodyTimeoutMs', Number.POSITIVE_INFINITY],
-  ['leaseMs', -1],
-  ['maxConfirmations', 0],
-  ['maxConfirmations', 1.5],
-  ['maxJobsPerSignature', 0],
-  ['maxHintAgeMs', false],
-  ['onError', 'log'],
-  ['onErrors', () => undefined],
-])('callbacks.handler() names %s when it is %o', (option, value) => {
+  ['in another order', JSON.stringify(Object.fromEntries(Object.entries(pair).reverse()))],
+  ['with blanks', JSON.stringify(pair, null, 2)],
+  ['and signed with another key', bodyOf({ key: 'old-key' })],
+  ['with its signature under the other name', JSON.stringify({ ...unsigned, sec_key: signature })],
+])('a callback that is written again %s is the same', async (_how, body) => {
+  for (const setup of [{}, { confirm: false }] as const) {
+    const signer = hmacSha256({ apiKey: ['test-key', 'old-key'] });
+    const { run, endings, handled } = startHandler({ ...setup, client: { signer } });
+
+    await run([{}, { body }]);
+
+    expect(endings()).toEqual(['200 accepted', '200 repeat']);
+    expect(handled).toHaveLength(1);
+  }
+});
+
+test('callbacks.receive() knows a result that is written again as a repeat, and another one as a conflict', async () => {
+  const { callbacks } = clientOf({}).client;
+  const body = JSON.parse(bodyOf({ says: { Actions: { a: '1', b: ['2', { c: 3, d: null }] } } })) as object;
+  const reordered = {
+    ...Object.fromEntries(Object.entries(body).reverse()),
+    Actions: { b: ['2', { d: null, c: 3 }], a: '1' },
+  };
+  const another = { ...body, Actions: { a: '1', b: [{ c: 3, d: null }, '2'] } };
+
+  expect((await callbacks.receive(JSON.stringify(body))).repeat).toBe(false);
+  expect((await callbacks.receive(JSON.stringify(reordered, null, 1))).repeat).toBe(true);
+  await expect(callbacks.receive(JSON.stringify(another))).rejects.toMatchObject({ reason: 'replayed' });
+});
+
+test('callbacks.handler() handles one of many deliveries at once', async () => {
+  const { run, endings, handled } = startHandler({ confirm: false });
+
+  await run(Array.from({ length: 20 }, () => notAwaited()));
+
+  expect(handled).toHaveLength(1);
+  expect(['200 accepted', '200 repeat', '503 busy']).toEqual(expect.arrayContaining(endings()));
+});
+
+// What handlers share -------------------------------------------------------
+
+test('handlers and receive() of one client remember the same callbacks', async () => {
   const { client } = clientOf({});
-  const options = { onEvent: listener(), [option]: value } as unknown as { onEvent: () => void };
+  const onEvent = listener();
+  const deliver = (posted: Request) => statusOf(client.callbacks.handler({ confirm: false, onEvent })(posted));
 
-  const error = thrownBy(() => client.callbacks.handler(options));
+  await client.callbacks.receive(bodyOf());
+  const statuses = [await deliver(post()), await deliver(post({ at: 1 })), await deliver(post({ at: 1 }))];
 
-  expect(error).toBeInstanceOf(HostedValidationError);
-  expect(error).toMatchObject({ code: 'validation', issues: [{ path: option }] });
+  expect(statuses).toEqual([200, 200, 200]);
+  expect(onEvent).toHaveBeenCalledTimes(1);
 });
 
-test.each([
-  ['no onEvent', {}],
-  ['an onEvent that is null', { onEvent: null }],
-  ['an onEvent that is no function', { onEvent: 'log', confirm: true }],
-])('callbacks.handler() throws HostedConfigError for %s', (_what, options) => {
-  const { client } = clientOf({});
+test('handlers with different guards each handle a confirmed callback', async () => {
+  const { client } = clientOf(({ body }) => Response.json(succeededStatus(body)));
+  const onEvent = vi.fn();
 
-  const error = thrownBy(() => client.callbacks.handler(options as unknown as { onEvent: () => void }));
+  for (let count = 0; count < 2; count++) {
+    const handle = client.callbacks.handler({ onEvent, replayGuard: guardWith({}) });
+    expect(await statusOf(handle(post()))).toBe(200);
+  }
 
-  expect(error).toBeInstanceOf(HostedConfigError);
-  expect(error).toMatchObject({ code: 'config', issues: [{ path: 'onEvent' }] });
+  expect(onEvent).toHaveBeenCalledTimes(2);
 });
 
-test.each([
-  ['none', undefined],
-  ['null', null],
-  ['a function', () => undefined],
-  ['a text', 'onEvent'],
-])('callbacks.handler() throws an error of this package when its options are %s', (_what, options) => {
-  const { client } = clientOf({});
-
-  const error = thrownBy(() => client.callbacks.handler(options as unknown as { onEvent: () => void }));
-
-  expect(isHostedError(error)).toBe(true);
-  expect(error).toMatchObject({ code: expect.stringMatching(/^(?:config|validation)$/) });
-});
-
-test('callbacks.handler() asks nothing before a callback comes', () => {
-  const { client, sent } = clientOf({}, { clock: stillClock() });
-
-  client.callbacks.handler({ onEvent: confirmedListener() });
-
-  expect(sent).toEqual([]);
-});
-
-test('callbacks.handler() with confirm hands over two jobs whose results were signed in one millisecond', async () => {
-  const reply: Reply = ({ body }) =>
-    Response.json(signed({ job_complete: true, job_success: true, user_id: body.user_id, job_id: body.job_id }));
-  const { client } = clientOf(reply);
-  const seen: string[] = [];
-  const handle = client.callbacks.handler({
-    onEvent: (event) => {
-      seen.push(event.jobId);
+test('handlers of several clients that share a guard handle a callback once between them', async () => {
+  const known = new Map<string, string>();
+  const replayGuard = guardWith({
+    begin: async (key, bodyDigest) => {
+      const before = known.get(key);
+      known.set(key, before ?? bodyDigest);
+      return before === undefined ? 'new' : before === bodyDigest ? 'repeat' : 'conflict';
     },
   });
-  const of = (jobId: string) =>
-    post(postedResult({ PartnerParams: { user_id: 'user-1', job_id: jobId, job_type: '1' } }));
+  const handlers = [0, 1].map(() => startHandler({ confirm: false, handler: { replayGuard } }));
 
-  const first = await handle(of('job-1'));
-  const second = await handle(of('job-2'));
+  for (const { run } of handlers) await run([{}, { says: { ResultCode: '0811' } }]);
 
-  expect([first.status, second.status]).toEqual([200, 200]);
-  expect(seen).toEqual(['job-1', 'job-2']);
+  expect(handlers.map(({ endings }) => endings())).toEqual([
+    ['200 accepted', '401 replayed'],
+    ['200 repeat', '401 replayed'],
+  ]);
+});
+
+const anyGuard = () => guardWith({});
+
+const receivers: readonly (readonly [what: string, open: (client: HostedClient) => CallbackHandler])[] = [
+  ['a handler that confirms', (client) => client.callbacks.handler({ onEvent: () => undefined })],
+  [
+    'a handler that does not, whose guard accepts any body',
+    (client) => client.callbacks.handler({ confirm: false, onEvent: () => undefined, replayGuard: anyGuard() }),
+  ],
+  [
+    'receive(), whose guard accepts any body',
+    (client) => async (request: Request) => {
+      const error = await client.callbacks
+        .receive(await request.text(), { maxAgeMs: false, replayGuard: anyGuard() })
+        .then(
+          () => null,
+          (thrown: unknown) => thrown,
+        );
+      if (error !== null) expect(error).toMatchObject({ code: 'signature', reason: 'replayed', retryable: true });
+      return new Response(null, { status: error === null ? 200 : 503 });
+    },
+  ],
+];
+
+test.each(
+  receivers.flatMap(([what, open]) =>
+    (
+      [
+        ['with milliseconds', '2026-01-02T03:04:05.678Z', 503],
+        ['with a fraction of zero', '2026-01-02T03:04:05.000Z', 503],
+        ['as milliseconds', now, 503],
+        ['as milliseconds in a string', String(now), 503],
+        ['in seconds', '2026-01-02T03:04:05Z', 200],
+        ['as seconds', Math.floor(now / 1_000), 200],
+      ] as const
+    ).map(([how, timestamp, status]) => [what, how, status, open, timestamp] as const),
+  ),
+)('%s gives a ninth job of one signed time that is written %s %d', async (_what, _how, status, open, timestamp) => {
+  const { client } = clientOf(({ body }) => Response.json(succeededStatus(body)));
+  const handle = open(client);
+  const postJob = (job: number) => statusOf(handle(post({ job: `job-${job}`, timestamp })));
+
+  for (let job = 1; job <= 8; job++) expect(await postJob(job)).toBe(200);
+
+  expect(await postJob(9)).toBe(status);
+  expect(await postJob(8)).toBe(200);
+});
+
+test('all handlers of a client count the jobs of a signed time together', async () => {
+  const { client } = clientOf(({ body }) => Response.json(succeededStatus(body)));
+  const options = { onEvent: () => undefined, maxJobsPerSignature: 2 };
+  const confirming = client.callbacks.handler(options);
+  const other = client.callbacks.handler({ ...options, confirm: false, replayGuard: anyGuard() });
+
+  const statuses = [
+    await statusOf(confirming(post({ job: 'job-1' }))),
+    await statusOf(other(post({ job: 'job-2' }))),
+    await statusOf(other(post({ job: 'job-1' }))),
+    await statusOf(other(post({ job: 'job-3' }))),
+  ];
+
+  expect(statuses).toEqual([200, 200, 200, 503]);
 });
