@@ -1,11 +1,17 @@
-// What receive() makes of repeated and replayed callbacks.
+// What receive() gives for repeated and replayed callbacks.
 
-import { HostedSignatureError, hmacSha256, type ReplayGuard, type Signer } from 'hosted-client';
+import {
+  type CallbackEvent,
+  HostedSignatureError,
+  hmacSha256,
+  type ReceiveOptions,
+  type ReplayGuard,
+  type Signer,
+} from 'hosted-client';
 import { expect, test, vi } from 'vitest';
 import { apiKey, clientOf, deferred, manualClock, now, rejection, sign } from '../support/fake-fetch.js';
 import {
   day,
-  expectResponseError,
   expectSignatureError,
   fiveMinutes,
   nowText,
@@ -16,20 +22,7 @@ import {
   type Signing,
 } from './posted-callback.js';
 
-test('callbacks.receive() reports that the same callback came again', async () => {
-  const callbacks = receiver();
-  const body = posted(result);
-
-  const first = await callbacks.receive(body);
-  const second = await callbacks.receive(body);
-  const third = await callbacks.receive(body);
-
-  expect(first.repeat).toBe(false);
-  expect(second).toEqual({ ...first, repeat: true });
-  expect(third).toEqual({ ...first, repeat: true });
-});
-
-test('callbacks.receive() hands one of three at once over, and takes none in hand for a repeat', async () => {
+test('callbacks.receive() gives one of three deliveries at once, and none that is being handled is a repeat', async () => {
   const callbacks = receiver();
   const body = posted(result);
 
@@ -41,22 +34,7 @@ test('callbacks.receive() hands one of three at once over, and takes none in han
   expect((await callbacks.receive(body)).repeat).toBe(true);
 });
 
-test.each(['busy', 'another word', undefined])(
-  'callbacks.receive() rejects, to be redelivered, what its guard knows as %s',
-  async (known) => {
-    const steps: string[] = [];
-    const replayGuard = {
-      begin: async () => known,
-      commit: async () => void steps.push('commit'),
-      forget: async () => void steps.push('forget'),
-    } as ReplayGuard;
-
-    expectBusy(await rejection(receiver().receive(posted(result), { replayGuard })));
-    expect(steps).toEqual([]);
-  },
-);
-
-test('callbacks.receive() hands over what a process that died had in hand, once its lease has ended', async () => {
+test('callbacks.receive() gives what a process that died was handling once its lease has ended', async () => {
   const clock = manualClock();
   const callbacks = receiver({ clock });
   const leases = new Map<string, number>();
@@ -83,7 +61,7 @@ test('callbacks.receive() hands over what a process that died had in hand, once 
   expect((await callbacks.receive(body, { replayGuard })).repeat).toBe(true);
 });
 
-test('callbacks.receive() takes as new what a handler had in hand and could not handle', async () => {
+test('callbacks.receive() gives as new what a handler could not handle', async () => {
   const { client } = clientOf({});
   const body = posted(result);
   const handling = deferred();
@@ -99,20 +77,11 @@ test('callbacks.receive() takes as new what a handler had in hand and could not 
   expect((await client.callbacks.receive(body)).repeat).toBe(false);
 });
 
-/** Expects the error of a callback that another delivery has in hand. */
+/** Expects the error of a callback that another delivery is handling. */
 function expectBusy(error: unknown): void {
   expect(error).toBeInstanceOf(HostedSignatureError);
   expect(error).toMatchObject({ code: 'signature', reason: 'replayed', outcome: 'answered', retryable: true });
 }
-
-test('clients remember for themselves what they received', async () => {
-  const body = posted(result);
-  await receiver().receive(body);
-
-  const event = await receiver().receive(body);
-
-  expect(event.repeat).toBe(false);
-});
 
 const epoch = 1767323045678;
 
@@ -120,14 +89,14 @@ test.each<{ what: string; first: Signing; again: Signing }>([
   { what: 'as it stands', first: {}, again: {} },
   { what: 'moved from signature to sec_key', first: { member: 'signature' }, again: { member: 'sec_key' } },
   { what: 'moved from sec_key to signature', first: { member: 'sec_key' }, again: { member: 'signature' } },
-  { what: 'with its number written as text', first: { timestamp: epoch }, again: { timestamp: String(epoch) } },
-  { what: 'with its text written as a number', first: { timestamp: String(epoch) }, again: { timestamp: epoch } },
+  { what: 'with its number written as a string', first: { timestamp: epoch }, again: { timestamp: String(epoch) } },
+  { what: 'with its string written as a number', first: { timestamp: String(epoch) }, again: { timestamp: epoch } },
   {
-    what: 'with its ISO text written as a number',
+    what: 'with its ISO string written as a number',
     first: { timestamp: nowText },
     again: { timestamp: epoch, over: nowText },
   },
-])('callbacks.receive() refuses a signed pair $what with another body', async ({ first, again }) => {
+])('callbacks.receive() rejects a signature and its time $what with another body', async ({ first, again }) => {
   const callbacks = receiver();
   await callbacks.receive(posted(result, first));
 
@@ -137,7 +106,7 @@ test.each<{ what: string; first: Signing; again: Signing }>([
   expect((await callbacks.receive(posted(result, first))).repeat).toBe(true);
 });
 
-test('callbacks.receive() refuses another body under either signature of a callback that carried two', async () => {
+test('callbacks.receive() rejects another body with either signature of a callback that had two', async () => {
   const signer = hmacSha256({ apiKey: ['new-key', 'old-key'] });
   const pair = { timestamp: nowText, sec_key: sign(nowText, 'old-key'), signature: sign(nowText, 'new-key') };
   const callbacks = receiver({ signer });
@@ -150,49 +119,7 @@ test('callbacks.receive() refuses another body under either signature of a callb
   }
 });
 
-test('callbacks.receive() trusts the same result under a pair of its own', async () => {
-  const callbacks = receiver();
-  await callbacks.receive(posted(result));
-
-  const event = await callbacks.receive(posted(otherResult, { timestamp: '2026-01-02T03:04:05.679Z' }));
-
-  expect(event).toMatchObject({ repeat: false, entry: { resultCode: '0811' } });
-});
-
-test('callbacks.receive() remembers nothing of what it refused', async () => {
-  const callbacks = receiver();
-  const forged = JSON.stringify({ ...otherResult, timestamp: nowText, signature: sign(nowText, 'another-key') });
-  await expectSignatureError(callbacks.receive(forged), 'mismatch');
-  await expectResponseError(callbacks.receive(posted({ ResultCode: '0810' })), 'shape');
-  await expectResponseError(callbacks.receive(posted(otherResult), { maxBytes: 10 }), 'too_large');
-
-  const event = await callbacks.receive(posted(result));
-
-  expect(event.repeat).toBe(false);
-});
-
-test.each([
-  ['now', 0],
-  ['a minute ago', -60_000],
-  ['a minute ahead', 60_000],
-])(
-  'callbacks.receive() remembers a pair signed %s to the last millisecond in which it is fresh',
-  async (_what, offset) => {
-    const clock = manualClock();
-    const callbacks = receiver({ clock });
-    const timestamp = new Date(now + offset).toISOString();
-    await callbacks.receive(posted(result, { timestamp }));
-
-    clock.advance(offset + fiveMinutes);
-
-    await expectSignatureError(callbacks.receive(posted(otherResult, { timestamp })), 'replayed');
-    expect((await callbacks.receive(posted(result, { timestamp }))).repeat).toBe(true);
-    clock.advance(1);
-    await expectSignatureError(callbacks.receive(posted(otherResult, { timestamp })), 'stale');
-  },
-);
-
-test('callbacks.receive() refuses a replay whose verifying outlasts its freshness', async () => {
+test('callbacks.receive() rejects a replay that becomes too old while it is verified', async () => {
   const clock = manualClock();
   let verifyingMs = 0;
   const key = hmacSha256({ apiKey });
@@ -212,25 +139,63 @@ test('callbacks.receive() refuses a replay whose verifying outlasts its freshnes
   await expectSignatureError(callbacks.receive(posted(otherResult)), 'replayed');
 });
 
-test('callbacks.receive() forgets a pair that is long too old', async () => {
+/** So many ms pass; or a callback is received, with what the caller then gets: an event, or an error with this reason. */
+type Step = number | readonly [body: string, gets: 'new' | 'repeat' | string, options?: ReceiveOptions];
+
+const anyAge = { maxAgeMs: false } as const;
+const body = posted(result);
+const old = posted(result, { timestamp: '2021-05-06T08:48:50.763Z' });
+
+test.each<[string, ...Step[]]>([
+  ['a callback that comes again is a repeat', [body, 'new'], [body, 'repeat'], [body, 'repeat']],
+  [
+    'another result with its own signature is new',
+    [body, 'new'],
+    [posted(otherResult, { timestamp: '2026-01-02T03:04:05.679Z' }), 'new'],
+  ],
+  [
+    'rejected callbacks are not remembered',
+    [posted(otherResult, { key: 'another-key' }), 'mismatch'],
+    [posted({ ResultCode: '0810' }), 'shape'],
+    [posted(otherResult), 'too_large', { maxBytes: 10 }],
+    [body, 'new'],
+  ],
+  ...[0, -60_000, 60_000].map((offset): [string, ...Step[]] => {
+    const signing = { timestamp: new Date(now + offset).toISOString() };
+    return [
+      `a callback signed ${offset} ms from now is remembered to the last ms in which it is not stale`,
+      [posted(result, signing), 'new'],
+      offset + fiveMinutes,
+      [posted(otherResult, signing), 'replayed'],
+      [posted(result, signing), 'repeat'],
+      1,
+      [posted(otherResult, signing), 'stale'],
+    ];
+  }),
+  [
+    'a callback that is long too old is forgotten',
+    [body, 'new'],
+    2 * day,
+    [body, 'stale'],
+    [posted(otherResult), 'new', anyAge],
+  ],
+  ['a callback of any age is remembered for an hour', [old, 'new', anyAge], 3_600_000, [old, 'repeat', anyAge]],
+])('callbacks.receive(): %s', async (_what, ...steps) => {
   const clock = manualClock();
   const callbacks = receiver({ clock });
-  await callbacks.receive(posted(result));
+  let first: CallbackEvent | undefined;
 
-  clock.advance(2 * day);
-
-  await expectSignatureError(callbacks.receive(posted(result)), 'stale');
-  const event = await callbacks.receive(posted(otherResult), { maxAgeMs: false });
-  expect(event.repeat).toBe(false);
-});
-
-test('callbacks.receive() remembers a pair of any age for an hour and more', async () => {
-  const clock = manualClock();
-  const callbacks = receiver({ clock });
-  const body = posted(result, { timestamp: '2021-05-06T08:48:50.763Z' });
-  await callbacks.receive(body, { maxAgeMs: false });
-
-  clock.advance(3_600_000);
-
-  expect((await callbacks.receive(body, { maxAgeMs: false })).repeat).toBe(true);
+  for (const step of steps) {
+    if (typeof step === 'number') {
+      clock.advance(step);
+      continue;
+    }
+    const [given, gets, options] = step;
+    if (gets === 'new' || gets === 'repeat') {
+      const event = await callbacks.receive(given, options);
+      expect(event.repeat).toBe(gets === 'repeat');
+      if (gets === 'repeat') expect(event).toEqual({ ...first, repeat: true });
+      else first = event;
+    } else expect(await rejection(callbacks.receive(given, options))).toMatchObject({ reason: gets });
+  }
 });
