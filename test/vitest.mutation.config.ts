@@ -11,6 +11,7 @@ export default defineConfig({
     include: [
       'test/{call,callbacks,jobs,links,protocol,runtime,signing,validation}/**/*.test.ts',
       'test/errors/*.test.ts',
+      'test/project/{aborts,iterations}.test.ts',
       'test/load/{scan-body,vectors}.test.ts',
     ],
     setupFiles: ['test/support/given-random.ts'],

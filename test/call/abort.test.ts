@@ -2,7 +2,7 @@
 
 import { HostedClient } from 'hosted-client';
 import { expect, test, vi } from 'vitest';
-import { apiKey, clientOf, deferred, partnerId, rejection, sign } from '../support/fake-fetch.js';
+import { apiKey, clientOf, partnerId, rejection, sign } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 
 failOnStrayRejections();
@@ -33,23 +33,6 @@ test.each([
   });
 
   expect(await rejection(client.jobs.status(job, { signal: ending.signal }))).toBe(reason);
-});
-
-test('an abort while a signer verifies rejects with its reason, whatever the signer says later', async () => {
-  const ending = new AbortController();
-  const verifying = deferred<boolean>();
-  const signer = {
-    name: 'slow',
-    sign: ({ timestamp }: { timestamp: string }) => sign(timestamp),
-    verify: () => {
-      ending.abort(reason);
-      return verifying.promise;
-    },
-  };
-  const { client } = clientOf(() => statusUnder(() => 'Zm9yZ2Vk'), { signer });
-
-  expect(await rejection(client.jobs.status(job, { signal: ending.signal }))).toBe(reason);
-  verifying.resolve(false);
 });
 
 test('an abort ends the wait between two attempts at once, and leaves no listener, whatever clock is given', async () => {

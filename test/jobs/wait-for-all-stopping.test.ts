@@ -29,41 +29,6 @@ test('break ends a wait for many: nothing more is sent, nothing sleeps, and the 
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('break ends the requests that are in flight', async () => {
-  const { client, clock, job, polls, inFlight, asleep } = start({ latencyMs: 1_000 });
-  const waiting = [job('first', { completeAt: 0 }), job('second'), job('third'), job('fourth')];
-
-  const read = (async () => {
-    for await (const _entry of client.jobs.waitForAll(waiting, { ...steady, concurrency: 2 })) break;
-  })();
-  await clock.advance(1_000);
-  await read;
-  const sent = polls.length;
-  await clock.advance(3_600_000);
-
-  expect(polls).toHaveLength(sent);
-  expect(inFlight()).toBe(0);
-  expect(asleep()).toBe(0);
-});
-
-test('an error of a caller who reads ends the wait and passes through', async () => {
-  const { client, clock, job, polls, asleep } = start();
-  const ofTheReader = new Error('of the reader');
-  const { iterable, calls } = source([job('first', { completeAt: 0 }), job('second')]);
-
-  const read = async () => {
-    for await (const _entry of client.jobs.waitForAll(iterable, { ...steady, concurrency: 1 })) throw ofTheReader;
-  };
-  const error = await rejection(read());
-  const sent = polls.length;
-  await clock.advance(3_600_000);
-
-  expect(error).toBe(ofTheReader);
-  expect(polls).toHaveLength(sent);
-  expect(calls.returned).toBe(1);
-  expect(asleep()).toBe(0);
-});
-
 test('a source that has ended is not told to', async () => {
   const { client, clock, job } = start();
   const { iterable, calls } = source([job('first', { completeAt: 0 }), job('second')]);
@@ -165,54 +130,6 @@ test.each(ends)('a source that %s when it is told to end does not hide the reaso
   expect(asleep()).toBe(0);
 });
 
-test('return() before the first next() takes no job and sends nothing', async () => {
-  const { client, clock, job, polls } = start();
-  const { iterable, calls } = source([job('one')]);
-  const waiting = client.jobs.waitForAll(iterable)[Symbol.asyncIterator]();
-
-  await waiting.return?.();
-  const { done } = await waiting.next();
-  await clock.advance(60_000);
-
-  expect(done).toBe(true);
-  expect(polls).toEqual([]);
-  expect(calls.taken).toBe(0);
-});
-
-test('return() between two results ends the wait and tells the source', async () => {
-  const { client, clock, job, polls, asleep } = start();
-  const { iterable, calls } = source([job('first', { completeAt: 0 }), job('second'), job('third')]);
-  const waiting = client.jobs.waitForAll(iterable, { ...steady, concurrency: 1 })[Symbol.asyncIterator]();
-  await waiting.next();
-
-  await waiting.return?.();
-  const sent = polls.length;
-  await clock.advance(3_600_000);
-
-  expect(polls).toHaveLength(sent);
-  expect(calls.returned).toBe(1);
-  expect(asleep()).toBe(0);
-});
-
-test('return() while a result is awaited ends the wait: nothing more is sent, nothing sleeps', async () => {
-  const { client, clock, job, polls, asleep } = start();
-  const { signal } = new AbortController();
-  const waiting = client.jobs.waitForAll([job('one'), job('two')], { ...steady, signal })[Symbol.asyncIterator]();
-
-  const next = waiting.next();
-  await clock.advance(500);
-  const returned = waiting.return?.();
-  await clock.advance(500);
-  const during = [asleep(), getEventListeners(signal, 'abort').length];
-  const sent = polls.length;
-  await clock.advance(3_600_000);
-  await Promise.allSettled([next, returned]);
-
-  expect(sent).toBe(2);
-  expect(polls).toHaveLength(sent);
-  expect(during).toEqual([0, 0]);
-});
-
 test('a wait for many whose signal is aborted already rejects with the reason, takes no job and sends nothing', async () => {
   const { client, clock, job, polls, asleep } = start();
   const { iterable, calls } = source([job('one')]);
@@ -227,30 +144,6 @@ test('a wait for many whose signal is aborted already rejects with the reason, t
   expect(polls).toEqual([]);
   expect(calls.taken).toBe(0);
   expect(asleep()).toBe(0);
-});
-
-test.each([
-  ['while requests are in flight', 500],
-  ['between polls', 1_500],
-])('an abort %s rejects with the reason itself, in the same turn of the clock', async (_what, at) => {
-  const { client, clock, job, polls, inFlight, asleep } = start({ latencyMs: 1_000 });
-  const controller = new AbortController();
-  const { iterable, calls } = source(Array.from({ length: 30 }, (_, index) => job(`job-${index}`)));
-  const options = { ...steady, signal: controller.signal, concurrency: 30 };
-
-  const { outcome, ended } = collect(client.jobs.waitForAll(iterable, options));
-  await clock.advance(at);
-  controller.abort(reason);
-  await ended;
-
-  expect(outcome.error).toBe(reason);
-  expect(inFlight()).toBe(0);
-  expect(asleep()).toBe(0);
-  expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
-  const sent = polls.length;
-  await clock.advance(3_600_000);
-  expect(polls).toHaveLength(sent);
-  expect(calls.taken).toBe(30);
 });
 
 test('an abort tells the source, and waits for nothing it does', async () => {
@@ -279,57 +172,6 @@ test('an abort tells the source, and waits for nothing it does', async () => {
   expect(outcome.error).toBe(reason);
   expect(calls).toEqual({ taken: 2, returned: 1 });
   expect(polls).toHaveLength(2);
-});
-
-test('an abort ends the requests in flight though no caller waits for a result', async () => {
-  const { client, clock, job, polls, inFlight, asleep } = start({ latencyMs: 1_000 });
-  const controller = new AbortController();
-  const jobs = [job('first', { completeAt: 0 }), ...Array.from({ length: 9 }, (_, index) => job(`job-${index}`))];
-  const options = { ...steady, concurrency: 1, signal: controller.signal };
-  const waiting = client.jobs.waitForAll(jobs, options)[Symbol.asyncIterator]();
-  const first = waiting.next();
-  await clock.advance(1_500);
-  await first;
-
-  const before = inFlight();
-  controller.abort(reason);
-  await clock.advance(0);
-
-  expect([before, inFlight(), asleep()]).toEqual([1, 0, 0]);
-  await clock.advance(60_000);
-  expect(polls).toHaveLength(2);
-  expect(await rejection(waiting.next())).toBe(reason);
-});
-
-test('an abort between polls ends all sleep though no caller waits for a result', async () => {
-  const { client, clock, job, asleep } = start();
-  const controller = new AbortController();
-  const { signal } = controller;
-  const jobs = [job('first', { completeAt: 0 }), job('second')];
-  const waiting = client.jobs.waitForAll(jobs, { ...steady, signal })[Symbol.asyncIterator]();
-  await waiting.next();
-  await clock.advance(0);
-
-  const before = asleep();
-  controller.abort(reason);
-  await clock.advance(0);
-
-  expect([before, asleep(), getEventListeners(signal, 'abort').length]).toEqual([1, 0, 0]);
-  expect(await rejection(waiting.next())).toBe(reason);
-});
-
-test('an abort at the very moment a poll falls due rejects with the reason itself, and sends nothing more', async () => {
-  const { client, clock, job, polls, asleep } = start();
-  const controller = new AbortController();
-  const { outcome } = collect(client.jobs.waitForAll([job('one')], { ...steady, signal: controller.signal }));
-  await clock.advance(0);
-
-  const aborted = clock.sleep?.(2_000).then(() => controller.abort(reason));
-  await clock.advance(2_000);
-  await aborted;
-
-  expect(outcome).toEqual({ state: 'failed', error: reason });
-  expect([polls.length, asleep()]).toEqual([1, 0]);
 });
 
 test('once all jobs have ended the signal is let go, though no caller reads on', async () => {
