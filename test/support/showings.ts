@@ -1,9 +1,10 @@
-/** Plants values that occur nowhere else, and looks for them in every way a thing can show itself. */
+// Plants values that occur nowhere else, and looks for them in every way in which a value can show itself.
 
 import { randomBytes } from 'node:crypto';
 import { format, inspect } from 'node:util';
-import type { HostedError } from 'hosted-client';
+import type { HostedClientOptions, HostedError, HostedEvent, Logger } from 'hosted-client';
 import { expect } from 'vitest';
+import { clientOf, type Reply, recordingClock } from './fake-fetch.js';
 
 /** Makes values that occur nowhere else, and remembers them. */
 export function createPlanter() {
@@ -62,4 +63,57 @@ export function showingsOf(error: HostedError): readonly string[] {
 export function expectNothingIn(texts: readonly string[], planted: readonly string[]): void {
   const all = texts.join('\n');
   expect(planted.filter((value) => all.includes(value))).toEqual([]);
+}
+
+/** A logger and a listener, and all that they get. */
+export function recordTelemetry() {
+  const told: unknown[] = [];
+  const events: HostedEvent[] = [];
+  const write = (...line: readonly unknown[]) => void told.push(...line);
+  const logger: Logger = { debug: write, info: write, warn: write, error: write };
+  const onEvent = (event: HostedEvent) => {
+    events.push(event);
+    told.push(event);
+  };
+  const tellings = () => told.flatMap((each) => [inspect(each, everything), JSON.stringify(each) ?? '']);
+  return { told, events, tellings, telemetry: { logger, onEvent } };
+}
+
+/** The body of a callback: with something planted in each field that is known, and in some that are not. */
+export function plantedCallback({ plant }: Pick<Planter, 'plant'>) {
+  const planted = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, plant(name)]));
+  return {
+    ...planted('ResultCode', 'ResultText', 'ResultType', 'HostedJobID', 'JSONVersion', 'ConfidenceValue'),
+    ...planted('FullName', 'FirstName', 'LastName', 'OtherName', 'DOB', 'Gender', 'IDNumber', 'SecondaryIDNumber'),
+    ...planted('IDType', 'Country', 'ExpirationDate', 'IssuanceDate', 'PhoneNumber2', 'Photo', 'Document', 'Source'),
+    IsFinalResult: 'true',
+    IsMachineResult: 'false',
+    Actions: { [plant('action')]: plant('outcome') },
+    PartnerParams: { ...planted('user_id', 'job_id', 'job_type', 'link_id'), [plant('field')]: plant('value') },
+    KYCReceipt: `https://receipts.test/${plant('receipt')}`,
+    ImageLinks: { selfie_image: `https://images.test/${plant('selfie')}`, id_card_image: [plant('card')] },
+    Address: { [plant('field')]: [{ [plant('field')]: plant('street') }] },
+    [plant('field')]: plant('value'),
+  };
+}
+
+/** A client with something planted in each of its options, and a record of its events and log lines. */
+export function plantedClient({ plant, planted }: Planter, reply: Reply, options: Partial<HostedClientOptions> = {}) {
+  const { telemetry, ...recorded } = recordTelemetry();
+  const made = clientOf(reply, {
+    partnerId: plant('partner'),
+    ...(options.signer ? {} : { apiKey: plant('key') }),
+    baseUrls: { sandbox: `https://sandbox.hosted.test/${plant('path')}` },
+    defaultCallbackUrl: `https://partner.test/${plant('callback')}`,
+    userAgentSuffix: plant('agent'),
+    clock: recordingClock(),
+    ...telemetry,
+    ...options,
+  } as Partial<HostedClientOptions>);
+  /** All that was planted, and the signatures that were sent. */
+  const secrets = () => [
+    ...planted,
+    ...made.sent.flatMap(({ body }) => [body.signature, body.sec_key]).filter((value) => typeof value === 'string'),
+  ];
+  return { ...made, ...recorded, secrets };
 }
