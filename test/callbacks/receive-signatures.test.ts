@@ -5,8 +5,17 @@ import { HostedClient, HostedConfigError, hmacSha256, type Signer } from 'hosted
 import { createMockService } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 import { idVerificationOfNumericTime } from '../fixtures/real-payloads.js';
-import { apiKey, now, partnerId, rejection, sign, stillClock } from '../support/fake-fetch.js';
-import { expectSignatureError, fiveMinutes, nowText, posted, receiver, result } from './posted-callback.js';
+import { apiKey, clientOf, now, partnerId, rejection, sign, stillClock } from '../support/fake-fetch.js';
+import {
+  day,
+  expectSignatureError,
+  fiveMinutes,
+  nowText,
+  otherResult,
+  posted,
+  receiver,
+  result,
+} from './posted-callback.js';
 
 test.each([
   ['without signature', { timestamp: nowText }],
@@ -208,4 +217,41 @@ test('callbacks.receive() rejects with HostedConfigError when the signer throws'
 
   expect(error).toBeInstanceOf(HostedConfigError);
   expect(error).toMatchObject({ code: 'config', issues: [{ path: 'signer' }] });
+});
+
+test('callbacks.receive() limits the age, also with options of a handler that confirms', async () => {
+  const options = { confirm: true, maxAgeMs: 1_000, onEvent: () => undefined };
+  const callbacks = receiver({ clock: stillClock(now + day) });
+
+  await expectSignatureError(callbacks.receive(posted(result), options), 'stale');
+});
+
+test("callbacks.receive() checks the age with the client's clock, whatever a response's Date says", async () => {
+  const date = new Date(now).toUTCString();
+  const linkResponse = () =>
+    Response.json({ link_url: 'https://links.hosted.test/1', ref_id: 'ref-1' }, { headers: { date } });
+  const here = now + 600_000;
+  const { client } = clientOf(linkResponse, { clock: stillClock(here) });
+  await client.links.get('ref-1');
+
+  const event = await client.callbacks.receive(posted(result, { timestamp: new Date(here).toISOString() }));
+
+  expect(event.signedAt).toEqual(new Date(here));
+  await expectSignatureError(client.callbacks.receive(posted(result)), 'stale');
+});
+
+test('callbacks.receive() rejects a replay on a clock that is ten minutes ahead', async () => {
+  const date = new Date(now).toUTCString();
+  const { client } = clientOf(Response.json({}, { status: 401, headers: { date } }), {
+    clock: stillClock(now + 600_000),
+  });
+  const maxAgeMs = 900_000;
+  await rejection(client.links.get('ref-1'));
+
+  await expectSignatureError(client.callbacks.receive(posted(result)), 'stale');
+  const first = await client.callbacks.receive(posted(result), { maxAgeMs });
+  const second = await client.callbacks.receive(posted(result), { maxAgeMs });
+
+  expect([first.repeat, second.repeat]).toEqual([false, true]);
+  await expectSignatureError(client.callbacks.receive(posted(otherResult), { maxAgeMs }), 'replayed');
 });
