@@ -84,6 +84,12 @@ const guards: readonly Sequence[] = [
     [{}],
     { endings: ['200 repeat'], stages: 'begin' },
   ],
+  [
+    'a callback that is confirmed is handled also if the guard knows its signature from another body',
+    { guard: { begin: () => 'conflict' } },
+    [{}],
+    { endings: ['200 accepted'], stages: 'begin confirm handle commit' },
+  ],
   ...['unknown', undefined, null, true, 1].map(
     (known): Sequence => [
       `a callback about which the guard says ${known} is being handled`,

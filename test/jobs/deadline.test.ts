@@ -1,10 +1,11 @@
 // When a wait ends: with its deadline, whatever stalls and whatever becomes of the clock.
 
-import { HostedPollTimeoutError } from 'hosted-client';
-import { createTestClock } from 'hosted-client/testing';
+import { HostedClient, HostedPollTimeoutError } from 'hosted-client';
+import { createMockService, createTestClock } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { type Asked, passed, pending, type Reply, serviceOf } from './job-service.js';
+import { outcomeOf, start, steady } from './started-job.js';
 
 const job = { userId: 'user-1', jobId: 'job-1' };
 const hour = 3_600_000;
@@ -196,23 +197,23 @@ test.each([
 });
 
 test('a given clock that is stepped back delays neither the polls nor the end', async () => {
-  const steady = createTestClock();
+  const real = createTestClock();
   let steppedBackMs = 0;
-  const clock = { now: () => steady.now() - steppedBackMs, sleep: steady.sleep?.bind(steady) };
+  const clock = { now: () => real.now() - steppedBackMs, sleep: real.sleep?.bind(real) };
   const seen: number[] = [];
-  const startedAt = steady.now();
+  const startedAt = real.now();
   const { client } = serviceOf(
     () => {
-      seen.push(steady.now() - startedAt);
+      seen.push(real.now() - startedAt);
       return pending;
     },
-    { clock: clock as typeof steady, maxResponseAgeMs: false },
+    { clock: clock as typeof real, maxResponseAgeMs: false },
   );
 
   const ended = rejection(client.jobs.waitForCompletion(job, { jitter: false, deadlineMs: 60_000 }));
-  await steady.advance(7_000);
+  await real.advance(7_000);
   steppedBackMs = hour;
-  await steady.advance(53_000);
+  await real.advance(53_000);
 
   expect(await ended).toMatchObject({ code: 'poll_timeout' });
   expect(seen).toEqual([0, 2_000, 5_000, 9_500, 16_250, 26_375, 41_563, 60_000]);
@@ -230,4 +231,64 @@ test('a minDelayMs above maxDelayMs is refused, and nothing is sent', async () =
   });
   expect(one).toMatchObject({ code: 'validation', issues: [{ path: 'minDelayMs' }] });
   expect(asked).toEqual([]);
+});
+
+test('a wait that begins at a fraction of a millisecond polls as often, and ends as late', async () => {
+  const { client, clock, job, polledAt, sleeping } = start();
+  await clock.advance(0.7);
+
+  const failed = rejection(client.jobs.waitForCompletion(job, { ...steady, deadlineMs: 10_000 }));
+  const outcome = outcomeOf(failed);
+  await clock.advance(9_999);
+  const before = outcome.state;
+  await clock.advance(1);
+
+  expect(before).toBe('pending');
+  expect(await failed).toMatchObject({ code: 'poll_timeout', elapsedMs: 10_000 });
+  expect(polledAt().map(Math.floor)).toEqual([0, 2_000, 5_000, 9_500, 10_000]);
+  expect(sleeping()).toBe(0);
+});
+
+test('a poll on its way at the deadline is the last one', async () => {
+  const clock = createTestClock();
+  const startedAt = clock.now();
+  const { fetch, sandbox } = createMockService({ clock, latencyMs: 4_000 });
+  const client = new HostedClient({ ...sandbox.clientOptions, fetch });
+  const job = sandbox.jobs.start();
+
+  const failed = rejection(client.jobs.waitForCompletion(job, { ...steady, deadlineMs: 9_000 }));
+  await clock.advance(20_000);
+
+  // A third one could not be answered in time.
+  expect(await failed).toMatchObject({ code: 'poll_timeout', elapsedMs: 9_000 });
+  expect(sandbox.requests.map(({ at }) => at - startedAt)).toEqual([0, 4_000]);
+});
+
+test('a timeout shows no ids in JSON or in its message', async () => {
+  const { client, clock, job } = start();
+
+  const failed = rejection(client.jobs.waitForCompletion(job, { deadlineMs: 0 }));
+  await clock.advance(0);
+
+  const error = (await failed) as HostedPollTimeoutError;
+  const shown = JSON.stringify(error) + error.message;
+  expect(shown).toContain('deadlineMs');
+  expect(shown).not.toContain(job.userId);
+  expect(shown).not.toContain(job.jobId);
+});
+
+test('a wait that another process begins with the job of a timeout finds the completion', async () => {
+  const { client, clock, sandbox, fetch, job, complete } = start();
+  const another = new HostedClient({ ...sandbox.clientOptions, fetch, clock });
+
+  const failed = rejection(client.jobs.waitForCompletion(job, { ...steady, deadlineMs: 10_000 }));
+  await clock.advance(10_000);
+  const { job: token } = (await failed) as HostedPollTimeoutError;
+  await clock.advance(86_400_000);
+  const resumed = another.jobs.waitForCompletion(JSON.parse(JSON.stringify(token)), steady);
+  await clock.advance(5_000);
+  complete();
+  await clock.advance(5_000);
+
+  expect(await resumed).toMatchObject({ ...job, state: 'succeeded' });
 });

@@ -1,7 +1,6 @@
 // Waiting for one job: what a wait gives, when it polls, and its options.
 
 import {
-  type CompletedJob,
   HostedAuthenticationError,
   HostedClient,
   HostedPollTimeoutError,
@@ -21,40 +20,6 @@ afterEach(() => {
 failOnStrayRejections();
 
 // What a wait gives -----------------------------------------------------------
-
-test('waitForCompletion() gives the final status, with the polls it took', async () => {
-  const { client, clock, job, complete, polledAt } = start();
-
-  const waited = client.jobs.waitForCompletion(job, steady);
-  await clock.advance(4_000);
-  complete();
-  await clock.advance(1_000);
-
-  expect(await waited).toMatchObject({ ...job, state: 'succeeded', complete: true, success: true, code: '2302' });
-  expect(polledAt()).toEqual([0, 2_000, 5_000]);
-});
-
-test('waitForCompletion() of a job that is complete takes one poll, at once', async () => {
-  const { client, clock, job, complete, polledAt } = start();
-  complete();
-
-  const waited = client.jobs.waitForCompletion(job);
-  await clock.advance(0);
-
-  expect((await waited).state).toBe('succeeded');
-  expect(polledAt()).toEqual([0]);
-});
-
-test('waitForCompletion() gives a person who was not verified as a value', async () => {
-  const { client, clock, job, complete } = start();
-  complete('rejected');
-
-  const waited = client.jobs.waitForCompletion(job);
-  await clock.advance(0);
-
-  const status: CompletedJob = await waited;
-  expect(status).toMatchObject({ state: 'failed', complete: true, success: false });
-});
 
 test('watch() gives every status once and ends after the completed one', async () => {
   const { client, clock, sandbox, job, complete, polledAt } = start();
@@ -184,30 +149,6 @@ test.each<[string, WaitOptions, number[]]>([
   expect(gaps(polledAt()).slice(0, expected.length)).toEqual(expected);
 });
 
-test('initialDelayMs is waited before the first poll', async () => {
-  const { client, clock, job, polledAt, complete } = start();
-
-  const waited = client.jobs.waitForCompletion(job, { ...steady, initialDelayMs: 7_000 });
-  await clock.advance(6_999);
-  const before = polledAt();
-  complete();
-  await clock.advance(1);
-
-  expect((await waited).state).toBe('succeeded');
-  expect(before).toEqual([]);
-  expect(polledAt()).toEqual([7_000]);
-});
-
-test('an initialDelayMs beyond the deadline is cut short by it, for the one poll there', async () => {
-  const { client, clock, job, polledAt } = start();
-
-  const failed = rejection(client.jobs.waitForCompletion(job, { initialDelayMs: 60_000, deadlineMs: 5_000 }));
-  await clock.advance(100_000);
-
-  expect(await failed).toMatchObject({ code: 'poll_timeout', elapsedMs: 5_000 });
-  expect(polledAt()).toEqual([5_000]);
-});
-
 test.each([0, 0.5, 1 - Number.EPSILON])(
   'with jitter and chance at %d no delay is longer than without, nor less than half of that',
   async (chance) => {
@@ -243,25 +184,6 @@ test('jitter is on unless it is turned off, and differs by chance', async () => 
   for (const [index, delay] of low.entries()) expect(delay).toBeLessThan(high[index] ?? 0);
 });
 
-test.each([
-  [503, '20', 20_000],
-  [503, '1', 2_000],
-  [503, '0', 2_000],
-  [429, '20', 20_000],
-  [429, '2', 2_000],
-  [500, 'soon', 2_000],
-])('after %d with Retry-After %s the next poll is not before %d ms', async (status, retryAfter, expected) => {
-  const { client, clock, job, complete, fail, polledAt } = start();
-  complete();
-  fail({ kind: 'status', status, retryAfter });
-
-  const waited = client.jobs.waitForCompletion(job, steady);
-  await clock.advance(60_000);
-
-  expect((await waited).state).toBe('succeeded');
-  expect(polledAt()).toEqual([0, expected]);
-});
-
 test('with jitter too, Retry-After is never undercut', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const { client, clock, job, complete, fail, polledAt } = start();
@@ -273,31 +195,6 @@ test('with jitter too, Retry-After is never undercut', async () => {
   await waited;
 
   expect(polledAt()).toEqual([0, 3_000]);
-});
-
-test('a Retry-After beyond the deadline is cut short by it, for one more poll there', async () => {
-  const { client, clock, job, complete, fail, polledAt } = start();
-  complete();
-  fail({ kind: 'status', status: 503, retryAfter: '50' });
-
-  const waited = client.jobs.waitForCompletion(job, { ...steady, deadlineMs: 10_000 });
-  await clock.advance(10_000);
-
-  expect((await waited).state).toBe('succeeded');
-  expect(polledAt()).toEqual([0, 10_000]);
-});
-
-test.each([0, 2, 5])('a poll is never repeated by itself, whatever maxRetries says (%d)', async (maxRetries) => {
-  const { client, clock, job, complete, fail, polledAt, events } = start({ maxRetries: 4 });
-  complete();
-  fail({ kind: 'status', status: 503 }, 2);
-
-  const waited = client.jobs.waitForCompletion(job, { ...steady, maxRetries });
-  await clock.advance(60_000);
-  await waited;
-
-  expect(polledAt()).toEqual([0, 2_000, 5_000]);
-  expect(events.filter(({ type }) => type === 'retry')).toEqual([]);
 });
 
 test('a slow response does not shorten the delay after it', async () => {
