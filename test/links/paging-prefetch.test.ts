@@ -4,7 +4,7 @@ import { HostedNotFoundError, type LinkPage } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { book, expectStuck, held, names, refsOf, serve, shelf, sixPages, walk, wirePage } from './page-service.js';
+import { book, held, names, refsOf, serve, shelf, sixPages, walk, wirePage } from './page-service.js';
 
 failOnStrayRejections();
 
@@ -96,26 +96,6 @@ test('pages are fetched ahead while a page is being read', async () => {
   await links.return?.();
 });
 
-test('prefetch never asks beyond the last page', async () => {
-  const { client, asked, settle } = serve(shelf(sixPages));
-
-  const { refs } = await walk(client.links.list({ prefetch: 16 }));
-  await settle();
-
-  expect(refs).toEqual(names(6));
-  expect(asked()).toEqual([undefined, 2, 3, 4, 5, 6]);
-});
-
-test('prefetch never asks beyond the last page of a list that begins at 0', async () => {
-  const { client, asked, settle } = serve(shelf(sixPages, 0));
-
-  const { refs } = await walk(client.links.list({ prefetch: 16 }));
-  await settle();
-
-  expect(refs).toEqual(names(6));
-  expect(asked()).toEqual([undefined, 1, 2, 3, 4, 5]);
-});
-
 test('a walk from the middle fetches ahead only what is sure to exist while the first number is unknown', async () => {
   const { pager, release } = held(sixPages, 0);
   const { client, asked, settle } = serve(pager);
@@ -128,31 +108,6 @@ test('a walk from the middle fetches ahead only what is sure to exist while the 
   expect(refsOf((first.value as LinkPage).links)).toEqual(['c']);
   expect(asked()).toEqual([2, 3, 4, 5]);
   await pages.return?.();
-});
-
-test.each([0, 1])('a walk with prefetch from the middle of a list that begins at %d is complete', async (base) => {
-  const { client } = serve(shelf(sixPages, base));
-
-  const { refs, error } = await walk(client.links.list({ page: base + 2, prefetch: 16 }));
-
-  expect([refs, error]).toEqual([['c', 'd', 'e', 'f'], null]);
-});
-
-test('pages that are announced under way are fetched ahead too', async () => {
-  const { client, asked } = serve((page = 1) => wirePage([`link-${page}`], page, page < 3 ? 3 : 6));
-
-  const { refs } = await walk(client.links.list({ prefetch: 2 }));
-
-  expect(refs).toHaveLength(6);
-  expect(asked()).toEqual([undefined, 2, 3, 4, 5, 6]);
-});
-
-test('pages that were fetched ahead and have gone meanwhile are not missed', async () => {
-  const { client } = serve((page = 1) => wirePage(page > 2 ? [] : [`link-${page}`], page, page === 1 ? 6 : 2));
-
-  const { refs, error } = await walk(client.links.list({ prefetch: 5 }));
-
-  expect([refs, error]).toEqual([['link-1', 'link-2'], null]);
 });
 
 test('an error of a page that was fetched ahead surfaces at its page, after the good ones', async () => {
@@ -181,17 +136,6 @@ test('an error of a page that was fetched ahead surfaces at its page, after the 
   expect(inFlight()).toBe(0);
 });
 
-test('a guard that trips on a page that was fetched ahead surfaces at its page, after the good ones', async () => {
-  const { client, inFlight, settle } = serve((page = 1) => wirePage([`link-${page}`], page === 4 ? 3 : page, 8));
-
-  const { refs, error } = await walk(client.links.list({ prefetch: 6 }));
-  await settle();
-
-  expectStuck(error);
-  expect(refs).toEqual(['link-1', 'link-2', 'link-3']);
-  expect(inFlight()).toBe(0);
-});
-
 test('errors of several pages that were fetched ahead leave none of them unhandled', async () => {
   const { client, settle } = serve((page = 1) =>
     page === 1 ? wirePage(['a'], 1, 9) : Response.json({ error: 'gone' }, { status: 404 }),
@@ -203,4 +147,66 @@ test('errors of several pages that were fetched ahead leave none of them unhandl
   const error = await rejection(links.next());
 
   expect(error).toBeInstanceOf(HostedNotFoundError);
+});
+
+// return() -----------------------------------------------------------------
+
+test('return() while a page is awaited sends nothing more', async () => {
+  const { pager, release } = held(sixPages);
+  const { client, asked, inFlight, settle } = serve(pager);
+  const pages = client.links.list({ prefetch: 4 }).pages()[Symbol.asyncIterator]();
+
+  const next = pages.next();
+  await settle();
+  const returned = pages.return?.();
+  release(1);
+  await Promise.all([next, returned]);
+  await settle();
+
+  expect(asked()).toEqual([undefined]);
+  expect(inFlight()).toBe(0);
+});
+
+test('return() while the first page is awaited does not wait for it, and leaves it to the caller who awaits the list', async () => {
+  const { pager, release } = held(sixPages);
+  const { client, asked, settle } = serve(pager);
+  const list = client.links.list({ prefetch: 2 });
+  const page = list.then(({ links }) => refsOf(links));
+  const links = list[Symbol.asyncIterator]();
+
+  const next = links.next();
+  await settle();
+  let isOver = false;
+  const returned = links.return?.().then(() => {
+    isOver = true;
+  });
+  await settle();
+  const wasOver = isOver;
+  release(1);
+  await Promise.all([next, returned]);
+  await settle();
+
+  expect(wasOver).toBe(true);
+  expect(await page).toEqual(['a']);
+  expect(asked()).toEqual([undefined]);
+});
+
+test('return() of a later iteration ends its first request at once', async () => {
+  let before = 0;
+  const { pager, release } = held(sixPages);
+  const { client, sent, inFlight, settle } = serve(() => (before++ === 0 ? wirePage(['a'], 1, 1) : pager(1, 0)));
+  const list = client.links.list();
+  await walk(list);
+  const links = list[Symbol.asyncIterator]();
+
+  const next = links.next();
+  await settle();
+  const returned = links.return?.();
+  await settle();
+  const left = inFlight();
+  release(1);
+  await Promise.all([next, returned]);
+
+  expect(sent).toHaveLength(2);
+  expect(left).toBe(0);
 });

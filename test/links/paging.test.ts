@@ -1,11 +1,10 @@
 // Walking the list of links: what a list is, by page and as an array, where a walk begins and how far it goes.
 
-import { HostedClient, HostedServerError, HostedValidationError, type LinkPage } from 'hosted-client';
+import { HostedClient, type LinkPage } from 'hosted-client';
 import { createMockService, createTestClock } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
-import { rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
-import { book, expectStuck, names, reason, refsOf, serve, shelf, walk, wirePage } from './page-service.js';
+import { book, names, refsOf, serve, walk } from './page-service.js';
 
 failOnStrayRejections();
 
@@ -41,16 +40,6 @@ test('links.list() awaited is one page however much is to be fetched ahead', asy
   await settle();
 
   expect(asked()).toEqual([undefined]);
-});
-
-test('links.list() iterated is every link, in order', async () => {
-  const { client, asked } = serve(book(names(5)));
-
-  const { refs, error } = await walk(client.links.list());
-
-  expect(error).toBeNull();
-  expect(refs).toEqual(names(5));
-  expect(asked()).toEqual([undefined, 2, 3]);
 });
 
 test('links.list().pages() is every page, in order', async () => {
@@ -203,186 +192,7 @@ test('the headers of a list go with every page, those fetched ahead and those of
   expect(headers).toEqual(['one', 'one', 'one', 'one']);
 });
 
-// toArray -------------------------------------------------------------------
-
-test.each([
-  [0, [], []],
-  [1, ['a'], [undefined]],
-  [2, ['a', 'b'], [undefined]],
-  [3, ['a', 'b', 'c'], [undefined, 2]],
-  [4, ['a', 'b', 'c', 'd'], [undefined, 2]],
-  [5, names(5), [undefined, 2, 3]],
-  [99, names(5), [undefined, 2, 3]],
-  [Number.POSITIVE_INFINITY, names(5), [undefined, 2, 3]],
-])('toArray() of up to %d links asks for no page more than it takes', async (limit, expected, pages) => {
-  const { client, asked, settle } = serve(book(names(5)));
-
-  const links = await client.links.list().toArray({ limit });
-  await settle();
-
-  expect(refsOf(links)).toEqual(expected);
-  expect(asked()).toEqual(pages);
-});
-
-test.each([
-  ['-1', { limit: -1 }],
-  ['a fraction', { limit: 1.5 }],
-  ['NaN', { limit: Number.NaN }],
-  ['minus infinity', { limit: Number.NEGATIVE_INFINITY }],
-  ['text', { limit: '5' }],
-  ['missing', {}],
-  ['of nothing', undefined],
-  ['of null', null],
-])('toArray() with a limit that is %s rejects and sends nothing', async (_what, options) => {
-  const { client, sent, settle } = serve(book(names(5)));
-
-  const error = await rejection(client.links.list().toArray(options as never));
-  await settle();
-
-  expect(error).toBeInstanceOf(HostedValidationError);
-  expect(error).toMatchObject({ code: 'validation', operation: 'links.list', issues: [{ path: 'limit' }] });
-  expect(sent).toEqual([]);
-});
-
-test('toArray() rejects with the error of a page', async () => {
-  const { client } = serve((page, before) =>
-    page === 2 ? Response.json({ error: 'trouble' }, { status: 503 }) : book(names(5))(page, before),
-  );
-
-  const error = await rejection(client.links.list().toArray({ limit: 5 }));
-
-  expect(error).toBeInstanceOf(HostedServerError);
-});
-
-// nextPage ------------------------------------------------------------------
-
-test('nextPage() gives page after page, then null', async () => {
-  const { client, asked } = serve(book(names(5)));
-  const seen: string[][] = [];
-
-  for (let page: LinkPage | null = await client.links.list(); page; page = await page.nextPage()) {
-    seen.push(refsOf(page.links));
-  }
-
-  expect(seen).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
-  expect(asked()).toEqual([undefined, 2, 3]);
-});
-
-test('nextPage() asks whenever it is called, for the same page', async () => {
-  const { client, asked } = serve(book(names(5)));
-  const page = await client.links.list();
-
-  const one = await page.nextPage();
-  const other = await page.nextPage();
-
-  expect([one, other].map((next) => refsOf(next?.links ?? []))).toEqual([
-    ['c', 'd'],
-    ['c', 'd'],
-  ]);
-  expect(asked()).toEqual([undefined, 2, 2]);
-});
-
-test('nextPage() of the last page sends nothing', async () => {
-  const { client, asked } = serve(book(names(2)));
-  const page = await client.links.list();
-
-  const next = await page.nextPage();
-
-  expect([page.hasNextPage, next]).toEqual([false, null]);
-  expect(asked()).toEqual([undefined]);
-});
-
-test('nextPage() goes on from a page that pages() gave', async () => {
-  const { client } = serve(book(names(5)));
-  const given: LinkPage[] = [];
-  for await (const page of client.links.list().pages()) {
-    given.push(page);
-    break;
-  }
-
-  const next = await given[0]?.nextPage();
-
-  expect(refsOf(next?.links ?? [])).toEqual(['c', 'd']);
-});
-
-test('nextPage() takes a signal of its own and rejects with its reason', async () => {
-  const { client, asked } = serve(book(names(5)));
-  const page = await client.links.list();
-
-  const error = await rejection(page.nextPage({ signal: AbortSignal.abort(reason) }));
-
-  expect(error).toBe(reason);
-  expect(asked()).toEqual([undefined]);
-});
-
-test('nextPage() takes an option that is undefined from the list', async () => {
-  const { client, asked } = serve(book(names(5)));
-  const ending = new AbortController();
-  const page = await client.links.list({ signal: ending.signal });
-  ending.abort(reason);
-
-  const error = await rejection(page.nextPage({ signal: undefined } as never));
-
-  expect(error).toBe(reason);
-  expect(asked()).toEqual([undefined]);
-});
-
-test('nextPage() with an unknown option rejects and sends nothing', async () => {
-  const { client, asked } = serve(book(names(5)));
-  const page = await client.links.list();
-
-  const error = await rejection(page.nextPage({ page: 7 } as never));
-
-  expect(error).toBeInstanceOf(HostedValidationError);
-  expect(asked()).toEqual([undefined]);
-});
-
-test('nextPage() rejects when the service does not advance', async () => {
-  const { client, asked } = serve((_page, before) => wirePage([`link-${before}`], 1, 5));
-  const page = await client.links.list();
-
-  const error = await rejection(page.nextPage());
-
-  expectStuck(error);
-  expect(asked()).toEqual([undefined, 2]);
-});
-
-test('nextPage() drops a link that stood on the page it is called on', async () => {
-  const { client } = serve(
-    shelf([
-      ['a', 'b'],
-      ['b', 'c'],
-    ]),
-  );
-  const page = await client.links.list();
-
-  const next = await page.nextPage();
-
-  expect(refsOf(next?.links ?? [])).toEqual(['c']);
-});
-
-test('a loop over nextPage() ends loudly when pages stay empty for ever', async () => {
-  const { client, sent } = serve((page = 1) => wirePage(page === 1 ? ['a'] : [], page, 1e15));
-  const loop = async () => {
-    for (let page: LinkPage | null = await client.links.list(); page; page = await page.nextPage());
-  };
-
-  const error = await rejection(loop());
-
-  expectStuck(error);
-  expect(sent.length).toBeLessThan(30);
-});
-
-// Where to begin, how far to go ----------------------------------------------
-
-test('a list can begin at another page', async () => {
-  const { client, asked } = serve(book(names(9)));
-
-  const { refs } = await walk(client.links.list({ page: 4 }));
-
-  expect(refs).toEqual(['g', 'h', 'i']);
-  expect(asked()).toEqual([4, 5]);
-});
+// Where to begin -----------------------------------------------------------
 
 test('a list that begins at another page is that page when awaited, and goes on from there', async () => {
   const { client, asked } = serve(book(names(5)));
@@ -392,40 +202,6 @@ test('a list that begins at another page is that page when awaited, and goes on 
 
   expect(refsOf(page.links)).toEqual(['c', 'd']);
   expect(refsOf(next?.links ?? [])).toEqual(['e']);
-  expect(asked()).toEqual([2, 3]);
-});
-
-test('a list that begins beyond the last page is one empty page', async () => {
-  const { client, asked } = serve(book(names(5)));
-
-  const { refs, error } = await walk(client.links.list({ page: 9 }));
-
-  expect([refs, error]).toEqual([[], null]);
-  expect(asked()).toEqual([9]);
-});
-
-test.each([
-  [1, 0, names(2), [undefined]],
-  [2, 0, names(4), [undefined, 2]],
-  [2, 16, names(4), [undefined, 2]],
-  [5, 16, names(9), [undefined, 2, 3, 4, 5]],
-  [99, 3, names(9), [undefined, 2, 3, 4, 5]],
-])('maxPages of %d, with %d ahead, asks for no page more', async (maxPages, prefetch, expected, pages) => {
-  const { client, asked, settle } = serve(book(names(9)));
-
-  const { refs, error } = await walk(client.links.list({ maxPages, prefetch }));
-  await settle();
-
-  expect([refs, error]).toEqual([expected, null]);
-  expect(asked()).toEqual(pages);
-});
-
-test('maxPages counts from the page that the list begins at', async () => {
-  const { client, asked } = serve(book(names(9)));
-
-  const { refs } = await walk(client.links.list({ page: 2, maxPages: 2, prefetch: 8 }));
-
-  expect(refs).toEqual(['c', 'd', 'e', 'f']);
   expect(asked()).toEqual([2, 3]);
 });
 
