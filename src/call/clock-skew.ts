@@ -24,25 +24,21 @@ const tolerableMs = 60_000;
 export const largestOffsetMs = 24 * 60 * 60 * 1000;
 
 /** The known difference between the clocks. */
-export interface ClockSkew {
-  /**
-   * The offset, in ms, that is added to this machine's time when a request is signed; 0 while the difference is
-   * tolerable.
-   */
-  readonly offsetMs: number;
+export type ClockSkew = ReturnType<typeof createClockSkew>;
+
+/**
+ * Remembers the difference between the clocks: `offsetMs` is added to this machine's time when a request is signed, and
+ * is 0 while the difference is tolerable. With `'off'`, no difference is learned.
+ */
+export function createClockSkew(mode: 'auto' | 'off') {
+  const skew = { offsetMs: 0, learn };
+  return skew;
+
   /**
    * Learns from the headers of a response that rejected our authentication. It arrived at `receivedAt`, in ms since the
    * epoch by this machine's clock, after `tookMs`. Returns whether the offset changed.
    */
-  learn(headers: Headers, trip: { readonly receivedAt: number; readonly tookMs: number }): boolean;
-}
-
-/** Remembers the difference between the clocks. With `'off'`, no difference is learned. */
-export function createClockSkew(mode: 'auto' | 'off'): ClockSkew {
-  const skew = { offsetMs: 0, learn };
-  return skew;
-
-  function learn(headers: Headers, { receivedAt, tookMs }: Parameters<ClockSkew['learn']>[1]): boolean {
+  function learn(headers: Headers, { receivedAt, tookMs }: Readonly<Record<'receivedAt' | 'tookMs', number>>): boolean {
     // `!(… <= …)` instead of `>`: if `tookMs` is NaN, every comparison is false, and then nothing must be learned.
     if (mode === 'off' || !(tookMs <= longestRoundTripMs)) return false;
     // The best guess is that `Date` was written in the middle of the round trip.

@@ -27,15 +27,6 @@ export interface Admitted {
   release(): void;
 }
 
-/** The limits that all receivers of one client share. */
-export interface Admission {
-  /**
-   * Admits a callback, or returns null if its signed time names too many jobs. `maxJobs` is the caller's own limit.
-   * Default 8, or 1,000 if the signed time is in whole seconds.
-   */
-  admit(callback: VerifiedCallback, maxJobs: number | undefined): Promise<Admitted | null>;
-}
-
 /** The minimum time between two requests for the same job and signed time. */
 const minRequestIntervalMs = 1_000;
 /** How many jobs are remembered for all signed times together. */
@@ -61,8 +52,11 @@ interface SignedTime {
   mayRepeat: boolean;
 }
 
+/** The limits that all receivers of one client share. */
+export type Admission = ReturnType<typeof createAdmission>;
+
 /** Creates the limits; `elapsed` is monotonic. */
-export function createAdmission(elapsed: () => number): Admission {
+export function createAdmission(elapsed: () => number) {
   // In order of use: the last entry was used most recently.
   const times = new Map<string, SignedTime>();
   let jobsRemembered = 0;
@@ -89,7 +83,11 @@ export function createAdmission(elapsed: () => number): Admission {
   }
 
   return {
-    async admit(callback, maxJobs) {
+    /**
+     * Admits a callback, or returns null if its signed time names too many jobs. `maxJobs` is the caller's own limit.
+     * Default 8, or 1,000 if the signed time is in whole seconds.
+     */
+    async admit(callback: VerifiedCallback, maxJobs: number | undefined): Promise<Admitted | null> {
       const { event, timestamp, bodyDigest } = callback;
       const name = await digestOf([event.userId, event.jobId]);
       const time = useTime(callback);

@@ -47,20 +47,12 @@ export function codeOf(error: unknown): string {
 /** The event about a delivery. */
 export type CallbackReport = Extract<HostedEvent, { type: 'callback' }>;
 
-export interface DeliveryReports {
-  /** Reports a delivery, and returns its event. */
-  report(outcome: DeliveryResult, durationMs: number, onError: HandlerOptions['onError']): CallbackReport;
-  /** Logs a problem that does not change the result of a delivery. */
-  warn(message: string): void;
-}
-
 /** The minimum time, in ms, between two log lines that count the rejected deliveries. */
 const countEveryMs = 60_000;
 
-export function createDeliveryReports(
-  { report, warn }: Telemetry,
-  { elapsed }: Pick<WaitingClock, 'elapsed'>,
-): DeliveryReports {
+export type DeliveryReports = ReturnType<typeof createDeliveryReports>;
+
+export function createDeliveryReports({ report, warn }: Telemetry, { elapsed }: Pick<WaitingClock, 'elapsed'>) {
   const rejected = new Map<number, number>();
   let quietUntil = Number.NEGATIVE_INFINITY;
   let latest = '';
@@ -82,9 +74,13 @@ export function createDeliveryReports(
   }
 
   return {
+    /** Logs a problem that does not change the result of a delivery. */
     warn,
-    // If a listener or a clock fails, the result of a delivery stays the same.
-    report(outcome, durationMs, onError) {
+    /**
+     * Reports a delivery, and returns its event. If a listener or a clock fails, the result of the delivery stays the
+     * same.
+     */
+    report(outcome: DeliveryResult, durationMs: number, onError: HandlerOptions['onError']): CallbackReport {
       const { status } = outcome;
       const failure = isFailure(outcome) ? outcome : null;
       const result = isFailure(outcome) ? (status < 500 ? 'refused' : 'failed') : outcome.result;

@@ -12,22 +12,15 @@ const maxWaiting = 1_000;
 /** How long each call may wait, in ms. */
 const maxWaitMs = 10_000;
 
-export interface Turns {
-  /**
-   * Runs `work` when fewer than `atOnce` calls are running and no earlier call waits.
-   *
-   * @throws {HostedTimeoutError} when the work cannot start in time, or when too many calls already wait.
-   */
-  take<T>(atOnce: number, work: () => Promise<T>): Promise<T>;
-}
-
 interface Waiting {
   readonly atOnce: number;
   /** Lets the waiting work start. */
   start(): void;
 }
 
-export function createTurns(clock: Pick<WaitingClock, 'setTimer'>): Turns {
+export type Turns = ReturnType<typeof createTurns>;
+
+export function createTurns(clock: Pick<WaitingClock, 'setTimer'>) {
   let running = 0;
   // A set keeps the order of arrival.
   const queue = new Set<Waiting>();
@@ -55,7 +48,12 @@ export function createTurns(clock: Pick<WaitingClock, 'setTimer'>): Turns {
   }
 
   return {
-    async take(atOnce, work) {
+    /**
+     * Runs `work` when fewer than `atOnce` calls are running and no earlier call waits.
+     *
+     * @throws {HostedTimeoutError} when the work cannot start in time, or when too many calls already wait.
+     */
+    async take<T>(atOnce: number, work: () => Promise<T>): Promise<T> {
       if (running < atOnce && queue.size === 0) running += 1;
       else await wait(atOnce);
       try {

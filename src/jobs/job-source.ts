@@ -15,21 +15,8 @@ export interface SourcedJob<J> {
   readonly ids: JobRef;
 }
 
-/** A caller's jobs, taken one by one. */
-export interface JobSource<J> {
-  /**
-   * Takes the next job; null if none is available. If this call starts an asynchronous read of the caller's iterable,
-   * it returns null. `ready` is called when this read has ended.
-   */
-  take(ready: () => void): SourcedJob<J> | null;
-  isExhausted(): boolean;
-  /** If the caller's iterable has thrown an error, throws that error. */
-  throwFailure(): void;
-  /** Tells the caller's iterable that no more jobs are needed. */
-  close(): void;
-}
-
-export function createJobSource<J>(jobs: Iterable<J> | AsyncIterable<J>): JobSource<J> {
+/** Creates the functions that take a caller's jobs one by one. */
+export function createJobSource<J>(jobs: Iterable<J> | AsyncIterable<J>) {
   const iterator = Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
   let buffered: SourcedJob<J> | null = null;
   let isReading = false;
@@ -67,17 +54,23 @@ export function createJobSource<J>(jobs: Iterable<J> | AsyncIterable<J>): JobSou
   }
 
   return {
-    take(ready) {
+    /**
+     * Takes the next job; null if none is available. If this call starts an asynchronous read of the caller's iterable,
+     * it returns null. `ready` is called when this read has ended.
+     */
+    take(ready: () => void): SourcedJob<J> | null {
       if (!buffered && !isReading && !exhausted) readNext(ready);
       const job = buffered;
       buffered = null;
       return job;
     },
     isExhausted: () => exhausted && !buffered,
-    throwFailure() {
+    /** If the caller's iterable has thrown an error, throws that error. */
+    throwFailure(): void {
       if (failure) throw failure.reason;
     },
-    close() {
+    /** Tells the caller's iterable that no more jobs are needed. */
+    close(): void {
       if (!exhausted) ignoreErrors(() => iterator.return?.());
     },
   };

@@ -18,24 +18,6 @@ import type { Step, Wait } from './wait.js';
 import type { WaitPlan } from './wait-input.js';
 import { beginWaitTrace, endWaitTrace } from './wait-trace.js';
 
-/** Polls jobs with the same options. */
-export interface Poller {
-  /** Begins to wait for the job with these ids. */
-  begin<J>(job: J, ids: JobRef): Wait<J>;
-  /**
-   * Fetches the status once, and updates the wait. `at` is the current time.
-   *
-   * @throws the signal's reason when the signal aborts.
-   */
-  poll(wait: Wait, at: number, signal: AbortSignal): Promise<Step>;
-  /** The latest time at which the wait ends. */
-  deadlineOf(wait: Wait): number;
-  /** Ends a wait whose deadline has passed between two polls, and returns its error. */
-  expire(wait: Wait): AnyHostedError;
-  /** Ends a wait whose caller has stopped waiting. If the wait has already ended, nothing changes. */
-  leave(wait: Wait): void;
-}
-
 /** The minimum time limit of a poll, in ms. Without this minimum, a poll at the deadline would time out at once. */
 const minPollMs = 25;
 /**
@@ -44,12 +26,14 @@ const minPollMs = 25;
  */
 const maxLeadMs = 10_000;
 
-export function createPoller({ call, random, telemetry, settings }: Started, plan: WaitPlan): Poller {
+/** Creates the functions that poll jobs with the same options. */
+export function createPoller({ call, random, telemetry, settings }: Started, plan: WaitPlan) {
   const { clock } = settings;
   const pollLimitMs = plan.call.totalTimeoutMs ?? settings.totalTimeoutMs;
 
-  return { begin, poll, deadlineOf, expire, leave: (wait) => endWait(wait, 'aborted') };
+  return { begin, poll, deadlineOf, expire, leave };
 
+  /** Begins to wait for the job with these ids. */
   function begin<J>(job: J, ids: JobRef): Wait<J> {
     const startedAt = Math.floor(clock.elapsed());
     telemetry.calls += 1;
@@ -74,12 +58,23 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
     };
   }
 
+  /** Ends a wait whose deadline has passed between two polls, and returns its error. */
   function expire(wait: Wait): AnyHostedError {
     const error = createTimeoutError(wait, Math.floor(clock.elapsed()));
     endWait(wait, error);
     return error;
   }
 
+  /** Ends a wait whose caller has stopped waiting. If the wait has already ended, nothing changes. */
+  function leave(wait: Wait): void {
+    endWait(wait, 'aborted');
+  }
+
+  /**
+   * Fetches the status once, and updates the wait. `at` is the current time.
+   *
+   * @throws the signal's reason when the signal aborts.
+   */
   function poll(wait: Wait, at: number, signal: AbortSignal): Promise<Step> {
     return wait.trace ? wait.trace.inside(() => pollOnce(wait, at, signal)) : pollOnce(wait, at, signal);
   }
@@ -171,6 +166,7 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
     return { status, error: createTimeoutError(wait, at), over: true };
   }
 
+  /** The latest time at which the wait ends. */
   function deadlineOf(wait: Wait): number {
     return wait.startedAt + plan.deadlineMs;
   }

@@ -46,22 +46,8 @@ const wholeList: Part = { from: Number.NEGATIVE_INFINITY, older: 0 };
  */
 type Proof = 'seen' | 'seen or old';
 
-export interface KnownPages {
-  add(links: readonly Link[], meta: PageMeta): void;
-  /**
-   * `'enough'`: every link is known that was listed during the whole search, or at least if it is newer than `limit`.
-   * `'contradictory'`: the totals do not agree with the links.
-   */
-  judge(limit: number): 'enough' | 'too few' | 'contradictory';
-  /** The number of the page to read next. The page after the last one shows whether `totalPages` is too small. */
-  next(limit: number): number;
-  /** The number of pages in the list. */
-  count(): number;
-  /** The number after that of the last page. */
-  end(): number;
-}
-
-export function createKnownPages(maxPages: number): KnownPages {
+/** Creates the functions of a search that reads at most `maxPages` pages. */
+export function createKnownPages(maxPages: number) {
   const readings: Reading[] = [];
   const known = new Map<string, KnownLink>();
   // The latest reading of each page, in the order of these readings.
@@ -82,6 +68,10 @@ export function createKnownPages(maxPages: number): KnownPages {
     latest.set(meta.currentPage, at);
   }
 
+  /**
+   * `'enough'`: every link is known that was listed during the whole search, or at least if it is newer than `limit`.
+   * `'contradictory'`: the totals do not agree with the links.
+   */
   function judge(limit: number): 'enough' | 'too few' | 'contradictory' {
     const listed = countListed(wholeList, 'seen');
     if (hasNewAfterEnd() || readings.some(({ meta }, at) => (listed[at] ?? 0) > meta.totalCount))
@@ -93,6 +83,7 @@ export function createKnownPages(maxPages: number): KnownPages {
     return readings.length - 1 - changed >= count() ? 'contradictory' : 'too few';
   }
 
+  /** The number of the page to read next. The page after the last one shows whether `totalPages` is too small. */
   function next(limit: number): number {
     const step = findStep();
     const [newest, oldest] = step === 1 ? [first(), end() - 1] : [end() - 1, first()];
@@ -119,10 +110,12 @@ export function createKnownPages(maxPages: number): KnownPages {
     return (readings[0] as Reading).meta.currentPage;
   }
 
+  /** The number of pages in the list. */
   function count(): number {
     return Math.max(totals().totalPages, 1);
   }
 
+  /** The number after that of the last page. */
   function end(): number {
     return first() + count();
   }

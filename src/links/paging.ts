@@ -35,17 +35,11 @@ export interface Trail {
 }
 
 /** The client's knowledge of the number of the first page of a list. */
-export interface FirstPage {
-  /** The number in the client's options; null if the client learns it from a response. */
-  configured(): number | null;
-  /** The number; null while it is not known. */
-  current(): number | null;
-  /** Learns the number from a first page. Each first page replaces the number, because a service may change it. */
-  learn(page: FetchedPage): void;
-}
+export type FirstPage = ReturnType<typeof createFirstPage>;
 
 /** Creates a {@link FirstPage}. The option is read when a page is there, because a lazy client may not have started. */
-export function createFirstPage(readOption: () => 'auto' | 0 | 1): FirstPage {
+export function createFirstPage(readOption: () => 'auto' | 0 | 1) {
+  /** The number in the client's options; null if the client learns it from a response. */
   const configured = () => {
     const option = readOption();
     return option === 'auto' ? null : option;
@@ -56,8 +50,10 @@ export function createFirstPage(readOption: () => 'auto' | 0 | 1): FirstPage {
   const learntFrom = new WeakSet<FetchedPage>();
   return {
     configured,
+    /** The number; null while it is not known. */
     current: () => configured() ?? learnt,
-    learn: (page) => {
+    /** Learns the number from a first page. Each first page replaces the number, because a service may change it. */
+    learn: (page: FetchedPage) => {
       if (!learntFrom.has(page)) learnt = page.data.meta.currentPage;
       learntFrom.add(page);
     },

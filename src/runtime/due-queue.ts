@@ -18,33 +18,24 @@ export interface Due {
   index: number;
 }
 
-/** Entries in order of due time. Entries with the same due time are in the order in which they were added. */
-export interface DueQueue<Entry extends Due> {
-  add(entry: Entry): void;
-  has(entry: Entry): boolean;
-  /** When the first entry is due; null if the queue is empty. */
-  nextDueAt(): number | null;
-  /** Removes and returns the first entry; undefined if the queue is empty. */
-  take(): Entry | undefined;
-  /** Removes an entry, unless it has already been taken or removed. */
-  remove(entry: Entry): void;
-}
-
-export function createDueQueue<Entry extends Due>(): DueQueue<Entry> {
+/** Creates a queue. Entries with the same due time are in the order in which they were added. */
+export function createDueQueue<Entry extends Due>() {
   // The entry at index n has its children at 2n + 1 and 2n + 2. No child is due before its parent.
   const heap: Entry[] = [];
   let nextOrder = 0;
 
   return {
-    add(entry) {
+    add(entry: Entry): void {
       entry.order = nextOrder++;
       entry.index = heap.length;
       heap.push(entry);
       siftUp(entry);
     },
     has,
+    /** When the first entry is due; null if the queue is empty. */
     nextDueAt: () => heap[0]?.dueAt ?? null,
-    take() {
+    /** Removes and returns the first entry; undefined if the queue is empty. */
+    take(): Entry | undefined {
       const first = heap[0];
       if (first) remove(first);
       return first;
@@ -56,6 +47,7 @@ export function createDueQueue<Entry extends Due>(): DueQueue<Entry> {
     return heap[entry.index] === entry;
   }
 
+  /** Removes an entry, unless it has already been taken or removed. */
   function remove(entry: Entry): void {
     if (!has(entry)) return;
     const { index } = entry;
