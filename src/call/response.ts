@@ -10,10 +10,11 @@ import { HostedConfigError, HostedResponseError, HostedSignatureError } from '..
 import { type ErrorFacts, type Issue, maxIssues } from '../errors/hosted-error.js';
 import type { SignatureReason, UnusableReason } from '../errors/messages.js';
 import { collectIn } from '../protocol/scalars.js';
+import { durationSince } from '../runtime/clock.js';
 import { detachFromPrototype, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import type { CallResult, ResponseInfo } from './api-promise.js';
-import type { Attempt, RunningCall, SharedState } from './attempt.js';
+import { type Attempt, type RunningCall, reportEvent, type SharedState } from './attempt.js';
 import { describeLength, describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, describeWebPage, isWebPage, type Received, requestIdIn } from './error-from-response.js';
 import { findSentFor, wasSent } from './sign-request.js';
@@ -31,13 +32,15 @@ export function readResponse<Input, Output>(
   response: TransportResponse,
   attempt: Attempt<RunningCall<Input, Output>>,
 ): CallResult<Output> | Promise<CallResult<Output>> {
-  attempt.status = response.status;
-  const { settings, telemetry } = attempt.call.shared;
-  const tookMs = telemetry.report ? settings.clock.elapsed() - attempt.startedAt : 0;
+  const { status } = response;
+  attempt.status = status;
+  const { call, number } = attempt;
+  const durationMs = durationSince(attempt.startedAt, call.shared.settings.clock);
   const json = parseJson(response.text);
   const properties = isRecord(json) ? json : null;
-  const received = { response, attempt, requestId: requestIdIn(response.headers, attempt.call.sent.signatures) };
-  if (telemetry.report) reportResponse(received, tookMs);
+  const requestId = requestIdIn(response.headers, call.sent.signatures);
+  const received = { response, attempt, requestId };
+  reportEvent(call, { type: 'response', attempt: number, status, requestId, durationMs });
   const error = createServiceError(received, properties);
   if (error !== null) {
     if (error.code === 'authentication') learnSkew(received);
@@ -54,19 +57,6 @@ export function readResponse<Input, Output>(
   };
   const signedAt = verifyResponse(properties, received, errors);
   return signedAt instanceof Promise ? signedAt.then(finish) : finish(signedAt);
-}
-
-function reportResponse({ response, attempt, requestId }: Received, tookMs: number): void {
-  const { id: callId, operation, shared } = attempt.call;
-  shared.telemetry.report?.({
-    type: 'response',
-    callId,
-    operation: operation.name,
-    attempt: attempt.number,
-    status: response.status,
-    requestId,
-    durationMs: Math.round(tookMs),
-  });
 }
 
 // Only a response that rejects our authentication may correct the time that we sign.

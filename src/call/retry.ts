@@ -19,6 +19,7 @@ import {
   outcomeWithoutResponse,
   type PastAttempt,
   type RunningCall,
+  reportEvent,
   type TokenBucket,
 } from './attempt.js';
 
@@ -64,15 +65,7 @@ async function waitForRetry(error: unknown, failed: Attempt): Promise<PastAttemp
   const retry = chooseRetry(error, failed);
   if (retry === null) throw error;
   const { delayMs, retriedFor } = retry;
-  const { id: callId, operation, shared } = call;
-  shared.telemetry.report?.({
-    type: 'retry',
-    callId,
-    operation: operation.name,
-    attempt: number,
-    delayMs,
-    reason: error.code,
-  });
+  reportEvent(call, { type: 'retry', attempt: number, delayMs, reason: error.code });
   // The pause and the start of the next attempt may fail, too. If one of them fails, the outcome of the call depends on
   // whether an attempt so far may have had an effect.
   const mayHaveActed = mayHaveHadEffect(error);
@@ -129,9 +122,7 @@ export function reportFailure(caught: unknown, call: BegunCall, attempt: Attempt
     throw caught;
   }
   const error = completeError(caught, call, attempt);
-  const { id: callId, operation, shared } = call;
-  const attempts = attempt?.number ?? 0;
-  shared.telemetry.report?.({ type: 'error', callId, operation: operation.name, code: error.code, attempts });
+  reportEvent(call, { type: 'error', code: error.code, attempts: attempt?.number ?? 0 });
   reportEnd(call, error.outcome, attempt, error.code);
   return error;
 }
@@ -145,17 +136,11 @@ function reportEnd(
   attempt: Attempt | null,
   errorCode: string | null = null,
 ): void {
-  const { id: callId, operation, shared, message } = call;
+  const { message, shared, startedAt } = call;
   const attempts = attempt?.number ?? 0;
   if (message) completeMessage(message, { status: attempt?.status ?? null, attempts, outcome, errorCode });
-  shared.telemetry.report?.({
-    type: 'call',
-    callId,
-    operation: operation.name,
-    outcome,
-    attempts,
-    durationMs: durationSince(call.startedAt, shared.settings.clock),
-  });
+  const durationMs = durationSince(startedAt, shared.settings.clock);
+  reportEvent(call, { type: 'call', outcome, attempts, durationMs });
 }
 
 /** Chooses the retry after a failed attempt, and the pause before it, in ms; null if there is none. */

@@ -13,7 +13,7 @@ import { lazyModule } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import { shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
-import { type Attempt, factsOf, originOf, outcomeWithoutResponse, type RunningCall } from './attempt.js';
+import { type Attempt, factsOf, originOf, outcomeWithoutResponse, type RunningCall, reportEvent } from './attempt.js';
 import { type ConnectionFailure, describeConnectionFailure, explainFailure } from './connection-failure.js';
 import type { Encoded } from './operation.js';
 import type { RequestSignature } from './sign-request.js';
@@ -77,13 +77,13 @@ function fetchWith(
   signed: RequestSignature,
   signal: AbortSignal,
 ): Promise<Response> {
-  const { id: callId, operation, encoded, shared } = attempt.call;
+  const { operation, encoded, shared } = attempt.call;
   const { settings } = shared;
   const url = urlOf(operation, encoded, settings);
   const { method } = operation.route;
   const shadows = shadowPollution();
   const init: FetchInit = { ...shadows, ...createRequest(attempt.call, signed), method, redirect: 'manual', signal };
-  shared.telemetry.report?.({ type: 'request', callId, operation: operation.name, attempt: attempt.number });
+  reportEvent(attempt.call, { type: 'request', attempt: attempt.number });
   attempt.progress = 'sent';
   const fetchOnce = () => {
     // The call may have been aborted while ky prepared the request, and not every custom fetch checks `signal`.
