@@ -9,11 +9,13 @@ import { HostedConfigError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import { assumedSignatureContext } from '../protocol/assumptions.js';
 import { decodeBase64, encodeBase64 } from '../runtime/base64.js';
-import { lazy, lazyModule } from '../runtime/lazy.js';
+import { lazy } from '../runtime/lazy.js';
 import { tryCopyProperties } from '../runtime/untrusted-objects.js';
+import { loadBackend, type SigningKey } from './ed25519-backend.js';
 import { toSignedText } from './hmac-sha256.js';
 import { findContextIssues, toKeyBytes } from './keys.js';
 import type { Signer } from './signer.js';
+import { isStrictPublicKey, isStrictSignature } from './strict-ed25519.js';
 
 /**
  * Options of {@link ed25519}. Keys are base64 or bytes.
@@ -56,8 +58,8 @@ export interface Ed25519Options {
  */
 export function ed25519(options: Ed25519Options): Signer {
   const { secretKey, publicKeys, context } = readKeys(options);
-  const loadSigningKey = lazy(async () => (await loadKeys()).createSigningKey(secretKey));
-  const loadVerifier = lazy(async () => (await loadKeys()).createVerifier(publicKeys));
+  const loadSigningKey = lazy(() => createSigningKey(secretKey));
+  const loadVerifier = lazy(() => createVerifier(publicKeys));
 
   return {
     name: 'ed25519',
@@ -73,8 +75,6 @@ export function ed25519(options: Ed25519Options): Signer {
     },
   };
 }
-
-const loadKeys = lazyModule('ed25519-keys', () => import('./ed25519-keys.js'));
 
 const utf8 = new TextEncoder();
 
@@ -96,4 +96,29 @@ function readKeys(options: unknown) {
     throw new HostedConfigError(issues, { task: 'sign with Ed25519' });
   }
   return { secretKey, publicKeys, context };
+}
+
+/**
+ * Creates the key to sign with.
+ *
+ * @throws {HostedConfigError} when the halves of a 64-byte key do not belong together.
+ */
+async function createSigningKey(secretKey: Uint8Array): Promise<SigningKey> {
+  const key = (await loadBackend()).importSeed(secretKey.slice(0, 32));
+  // Signing with a public key of another seed would reveal the secret key.
+  if (secretKey.length === 64 && encodeBase64(key.publicKey) !== encodeBase64(secretKey.slice(32))) {
+    const issues = [{ path: 'secretKey', message: 'must be a seed followed by the public key that belongs to it' }];
+    throw new HostedConfigError(issues, { task: 'sign with Ed25519' });
+  }
+  return key;
+}
+
+/** Creates a function that accepts a signature if it is valid for any of the given public keys. */
+async function createVerifier(
+  publicKeys: readonly Uint8Array[],
+): Promise<(message: Uint8Array, signature: Uint8Array) => boolean> {
+  // Anyone can forge signatures for a weak key, so weak keys are not used.
+  const keys = publicKeys.filter(isStrictPublicKey).map((await loadBackend()).importPublicKey);
+  return (message, signature) =>
+    isStrictSignature(signature) && keys.map((verifies) => verifies(message, signature)).includes(true);
 }

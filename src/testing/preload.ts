@@ -7,10 +7,8 @@
 
 import ky from 'ky';
 import { provideModule } from '../runtime/lazy.js';
-import { createSigningKey, createVerifier } from '../signing/ed25519-keys.js';
 
 /** Provides every part that the client loads at first use. */
 export function preload(): void {
   provideModule('ky', ky);
-  provideModule('ed25519-keys', { createSigningKey, createVerifier });
 }
