@@ -57,19 +57,20 @@ export function durationOr<const T>(other: T, message: string, least = 1) {
 }
 
 /** An absolute http(s) URL, in the form that is sent. A string is sent as the caller wrote it. */
-export const httpUrl = z.pipe(
-  z.transform(copyUrl),
-  z.custom<string>((value) => typeof value === 'string' && isHttpUrl(value), 'must be an absolute http(s) URL'),
-);
+export const httpUrl = z.pipe(z.transform(copyUrl), z.custom<string>(isUrlString, 'must be an absolute http(s) URL'));
 
 /** The URL for callbacks: an absolute http(s) URL in the form that is sent, or null. */
 export const callbackUrl = z.pipe(
   z.transform(copyUrl),
   z.custom<string | null>(
-    (value) => value === null || (typeof value === 'string' && isHttpUrl(value)),
+    (value) => value === null || isUrlString(value),
     'must be an absolute http(s) URL, or null to use the default callback URL of the account',
   ),
 );
+
+function isUrlString(value: unknown): boolean {
+  return typeof value === 'string' && isHttpUrl(value);
+}
 
 /**
  * Writes a caller's `URL` as a string, with the platform's own method: a subclass could return one string for the check
@@ -87,20 +88,14 @@ function copyUrl(value: unknown): unknown {
 export const validDate = z.pipe(z.transform(copyDate), z.custom<Date>(isValidDate, 'must be a valid Date'));
 
 /** A point in time, in the form that is sent. A string with an offset is sent as the caller wrote it. */
-export const dateTime = z.pipe(
-  z.pipe(
-    z.transform(copyDate),
-    z.custom<Date | string>(
-      (value) => isValidDate(value) || (typeof value === 'string' && isDateTime(value)),
-      'must be a valid Date, or an ISO 8601 string with an offset such as "2030-01-31T12:00:00Z"',
-    ),
-  ),
-  z.transform((value: Date | string) => (typeof value === 'string' ? value : value.toISOString())),
-);
-
-function isDateTime(value: string): boolean {
-  return parseDateTime(value, { offset: 'required' }) !== null;
-}
+export const dateTime = z.transform((given: unknown, check): string => {
+  const value = copyDate(given);
+  if (isValidDate(value)) return value.toISOString();
+  if (typeof value === 'string' && parseDateTime(value, { offset: 'required' }) !== null) return value;
+  const message = 'must be a valid Date, or an ISO 8601 string with an offset such as "2030-01-31T12:00:00Z"';
+  check.issues.push({ code: 'custom', input: given, message });
+  return '';
+});
 
 /**
  * Copies a caller's `Date` into a plain one: a subclass could return one time for the check and another one to send.
@@ -153,28 +148,21 @@ export const callOptions = {
   totalTimeoutMs: z.optional(duration),
   maxRetries: z.optional(integer(0, 100)),
   headers: z.optional(
-    z.pipe(
-      z.pipe(
-        // The headers are copied before they are checked, so that no getter is called twice.
-        z.transform((value: unknown, check): unknown => {
-          if (!isRecord(value)) return value;
-          // The entries of a Headers or a Map are not its properties, so a copy would be empty.
-          if (Symbol.iterator in value) {
-            const message = 'must be an object with a property for each header: use Object.fromEntries(headers)';
-            check.issues.push({ code: 'custom', input: value, message });
-          }
-          return Object.fromEntries(Object.entries(value));
-        }),
-        z.custom<Record<string, string>>(
-          isHeaders,
+    z.transform((given: unknown, check): Record<string, string> => {
+      const addIssue = (message: string) => check.issues.push({ code: 'custom', input: given, message });
+      // The headers are copied before they are checked, so that no getter is called twice.
+      const headers = isRecord(given) ? Object.entries(given) : null;
+      // The entries of a Headers or a Map are not its properties, so a copy would be empty.
+      if (isRecord(given) && Symbol.iterator in given) {
+        addIssue('must be an object with a property for each header: use Object.fromEntries(headers)');
+      } else if (!headers?.every(isHeader)) {
+        addIssue(
           'must map header names to single-line strings; headers that only the client or the connection may set are not allowed (content-type, content-length, host, …)',
-        ),
-      ),
+        );
+      }
       // Names are in lower case, so that a caller's header replaces the client's header of the same name.
-      z.transform((headers: Record<string, string>) =>
-        Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
-      ),
-    ),
+      return Object.fromEntries((headers ?? []).map(([name, value]) => [name.toLowerCase(), String(value)]));
+    }),
   ),
 } satisfies Record<keyof CallOptions, unknown>;
 
@@ -213,14 +201,12 @@ const reservedHeaders = new Set([
   'upgrade',
 ]);
 
-function isHeaders(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.entries(value).every(
-    ([name, content]) =>
-      /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) &&
-      !reservedHeaders.has(name.toLowerCase()) &&
-      typeof content === 'string' &&
-      // A header value can have visible bytes, blanks and tabs.
-      /^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(content),
+function isHeader([name, content]: readonly [string, unknown]): boolean {
+  return (
+    /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) &&
+    !reservedHeaders.has(name.toLowerCase()) &&
+    typeof content === 'string' &&
+    // A header value can have visible bytes, blanks and tabs.
+    /^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(content)
   );
 }
