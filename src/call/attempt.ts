@@ -7,6 +7,7 @@
 import type { ErrorFacts, Outcome } from '../errors/hosted-error.js';
 import type { HostedEvent, Telemetry } from '../events.js';
 import type { CallOptions } from '../options.js';
+import { assumedRepeatable } from '../protocol/assumptions.js';
 import type { OperationName } from '../protocol/routes.js';
 import type { TraceMessage } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
@@ -193,7 +194,7 @@ export function reportEvent({ id: callId, operation, shared }: BegunCall, facts:
 /** The facts about an attempt, for the error that ends it. */
 export function factsOf(attempt: Attempt, outcome: Outcome): ErrorFacts {
   const { operation } = attempt.call;
-  const retryable = operation.repeatable || outcome === 'not_sent';
+  const retryable = assumedRepeatable[operation.name] || outcome === 'not_sent';
   return { operation: operation.name, outcome, attempts: attempt.number, retryable };
 }
 

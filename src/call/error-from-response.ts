@@ -19,6 +19,7 @@ import {
 import {
   assumedBlockedCode,
   assumedCodes,
+  assumedRepeatable,
   assumedRequestIdHeaders,
   assumedTransientStatuses,
   type CodeMeaning,
@@ -26,7 +27,7 @@ import {
 import { parseHttpDate } from '../protocol/date-time.js';
 import type { Properties } from '../runtime/untrusted-objects.js';
 import { type Attempt, mayHaveActedBefore, originOf } from './attempt.js';
-import { explainRejection } from './explanations.js';
+import { explainRejection, isWebPage } from './explanations.js';
 import type { TransportResponse } from './transport.js';
 
 type Meaning = CodeMeaning | 'rate_limit' | 'timeout';
@@ -58,7 +59,7 @@ export function createServiceError(
   const { operation, shared } = attempt.call;
   const retryAfterMs = readRetryAfter(headers.get('retry-after'), receivedAt);
   const error: ErrorResponse = { ...response, serviceCode, serviceMessage: messageIn(properties), retryAfterMs };
-  const retryable = isRetryable(meaning, error, operation.repeatable);
+  const retryable = isRetryable(meaning, error, assumedRepeatable[operation.name]);
   const facts: ErrorFacts = {
     operation: operation.name,
     outcome: 'refused',
@@ -116,11 +117,6 @@ export function describeWebPage({ call }: Attempt): string {
   return `it is a web page from ${originOf(call)}: check that "baseUrls" has the URL of the service`;
 }
 
-/** Whether a response is a web page. A gateway or another server may send a web page. */
-export function isWebPage(headers: Headers): boolean {
-  return /^text\/html\b/i.test(headers.get('content-type') ?? '');
-}
-
 /**
  * Finds the id that the service gave a request. A service that repeats its input could put a signature into the header
  * of the id. So an id that contains a part of a sent signature is not used.
@@ -160,7 +156,7 @@ function standardBase64(text: string): string {
 function meaningOf(status: number, code: string | null, properties: Properties | null): Meaning | null {
   if (status === 429) return 'rate_limit';
   if (status === 401 || status === 403) return 'authentication';
-  const byCode = meaningOfCode(code);
+  const byCode = assumedCodes.get(code ?? '');
   if (byCode) return byCode;
   if (status === 404) return 'not_found';
   if (status === 408) return 'timeout';
@@ -169,14 +165,10 @@ function meaningOf(status: number, code: string | null, properties: Properties |
   return properties?.error ? 'api' : null;
 }
 
-function meaningOfCode(code: string | null): CodeMeaning | undefined {
-  return code === null ? undefined : assumedCodes.get(code);
-}
-
 // After status 429, even a create is retried: with this status, the service says that it did not act.
 function isRetryable(meaning: Meaning, { status, serviceCode }: ErrorResponse, repeatable: boolean): boolean {
   if (meaning === 'rate_limit') return serviceCode !== assumedBlockedCode;
-  const said = meaningOfCode(serviceCode) === 'server';
+  const said = assumedCodes.get(serviceCode ?? '') === 'server';
   const transient = meaning === 'timeout' || (meaning === 'server' && (said || assumedTransientStatuses.has(status)));
   return repeatable && transient;
 }

@@ -39,10 +39,15 @@ export function explainRejection({ headers, now, tookMs, origin }: Rejection, se
   }
   const skew = describeSkew(headers, now, unsuspiciousMs + tookMs);
   if (skew !== null) hints.push(`${skew}: set the clock (NTP)`);
-  if (/^text\/html\b/i.test(headers.get('content-type') ?? '')) {
+  if (isWebPage(headers)) {
     hints.push(
       `the response is a web page from ${origin}: a proxy or gateway may have sent it in place of the service`,
     );
   }
   return [...hints, adviceToDiagnose];
+}
+
+/** Whether a response is a web page. A gateway or another server may send a web page. */
+export function isWebPage(headers: Headers): boolean {
+  return /^text\/html\b/i.test(headers.get('content-type') ?? '');
 }

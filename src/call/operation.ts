@@ -15,10 +15,6 @@ import type { Properties } from '../runtime/untrusted-objects.js';
 export interface Operation<Input, Output> {
   readonly name: OperationName;
   readonly route: Route;
-  /** Whether running the operation twice has the same effect as running it once. */
-  readonly repeatable: boolean;
-  /** Whether the response must have a signature. With `'if present'`, a response without a signature is accepted. */
-  readonly signedResponse: 'required' | 'if present';
   /** The schema of the caller's input. */
   readonly request: z.ZodMiniType<Input>;
   /** Writes the body, without the fields that signing adds, and gives the link id for the path. */

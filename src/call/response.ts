@@ -16,7 +16,8 @@ import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import type { CallResult, ResponseInfo } from './api-promise.js';
 import { type Attempt, type RunningCall, reportEvent, type SharedState } from './attempt.js';
 import { describeLength, describeOffset, describeSkew } from './clock-skew.js';
-import { createServiceError, describeWebPage, isWebPage, type Received, requestIdIn } from './error-from-response.js';
+import { createServiceError, describeWebPage, type Received, requestIdIn } from './error-from-response.js';
+import { isWebPage } from './explanations.js';
 import { findSentFor, wasSent } from './sign-request.js';
 import type { TransportResponse } from './transport.js';
 
@@ -35,7 +36,8 @@ export function readResponse<Input, Output>(
   const { status } = response;
   attempt.status = status;
   const { call, number } = attempt;
-  const durationMs = durationSince(attempt.startedAt, call.shared.settings.clock);
+  const { settings, telemetry } = call.shared;
+  const durationMs = telemetry.report ? durationSince(attempt.startedAt, settings.clock) : 0;
   const json = parseJson(response.text);
   const properties = isRecord(json) ? json : null;
   const requestId = requestIdIn(response.headers, call.sent.signatures);
@@ -99,10 +101,10 @@ function verifyResponse(
 ): Date | null | Promise<Date | null> {
   const { operation, sent, shared } = attempt.call;
   const { maxResponseAgeMs, partnerId, signer, wire } = shared.settings;
-  const isRequired = operation.signedResponse === 'required';
+  // The responses of link operations need no signature (§2.4, §5).
+  const isRequired = operation.route.host === 'jobs';
   const signatures = signaturesIn(properties);
-  // The responses of link operations need no signature. If a response has only our own signature, sent back, it counts
-  // as not signed.
+  // If a response has only our own signature, sent back, it counts as not signed.
   if (!isRequired && signatures.every((signature) => wasSent(sent, signature))) return null;
   // Both sides sign with the same key, so anyone who has seen one of our signatures can send it back to us.
   const rejectsOwn = isRequired && !wire.echoesTimestamp;

@@ -139,7 +139,7 @@ function reportEnd(
   const { message, shared, startedAt } = call;
   const attempts = attempt?.number ?? 0;
   if (message) completeMessage(message, { status: attempt?.status ?? null, attempts, outcome, errorCode });
-  const durationMs = durationSince(startedAt, shared.settings.clock);
+  const durationMs = shared.telemetry.report ? durationSince(startedAt, shared.settings.clock) : 0;
   reportEvent(call, { type: 'call', outcome, attempts, durationMs });
 }
 

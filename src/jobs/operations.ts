@@ -6,7 +6,7 @@
 
 import * as z from 'zod/mini';
 import type { Operation } from '../call/operation.js';
-import { assumedRepeatable, type Wire } from '../protocol/assumptions.js';
+import type { Wire } from '../protocol/assumptions.js';
 import { routes } from '../protocol/routes.js';
 import { looseInputObject } from '../validation/check.js';
 import { flag, nonBlank } from '../validation/input.js';
@@ -32,8 +32,6 @@ const jobQuery = looseInputObject(
 export const jobStatus: Operation<z.output<typeof jobQuery>, JobStatus> = {
   name: 'jobs.status',
   route: routes['jobs.status'],
-  repeatable: assumedRepeatable['jobs.status'],
-  signedResponse: 'required',
   request: jobQuery,
   encode: ({ userId, jobId, imageLinks, history }, wire) => ({
     body: {

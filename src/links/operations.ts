@@ -6,7 +6,6 @@
 
 import * as z from 'zod/mini';
 import type { Operation } from '../call/operation.js';
-import { assumedRepeatable } from '../protocol/assumptions.js';
 import { routes } from '../protocol/routes.js';
 import { isRecord, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { inputObject } from '../validation/check.js';
@@ -77,8 +76,6 @@ export const newLinkProperties: readonly string[] = Object.keys(newLinkShape);
 export const createLink: Operation<z.output<typeof newLink>, CreatedLink> = {
   name: 'links.create',
   route: routes['links.create'],
-  repeatable: assumedRepeatable['links.create'],
-  signedResponse: 'if present',
   request: newLink,
   encode: ({ extra, ...link }) => {
     const values = { ...link, callbackUrl: link.callbackUrl ?? undefined, idTypes: link.idTypes?.map(encodeIdType) };
@@ -105,8 +102,6 @@ const linkChanges = inputObject({ refId: linkId, ...changesShape }).check(
 export const updateLink: Operation<z.output<typeof linkChanges>, UpdatedLink> = {
   name: 'links.update',
   route: routes['links.update'],
-  repeatable: assumedRepeatable['links.update'],
-  signedResponse: 'if present',
   request: linkChanges,
   encode: ({ refId, isDisabled, idTypes }) => ({
     linkId: refId,
@@ -122,8 +117,6 @@ const linkQuery = inputObject({ refId: linkId });
 export const getLink: Operation<z.output<typeof linkQuery>, Link> = {
   name: 'links.get',
   route: routes['links.get'],
-  repeatable: assumedRepeatable['links.get'],
-  signedResponse: 'if present',
   request: linkQuery,
   encode: ({ refId }) => ({ linkId: refId, body: {} }),
   decode: (response, { refId }, context) => decodeLink(response, refId, context),
@@ -135,8 +128,6 @@ const pageQuery = inputObject({ page: z.optional(integer(0)) });
 export const listLinks: Operation<z.output<typeof pageQuery>, DecodedPage> = {
   name: 'links.list',
   route: routes['links.list'],
-  repeatable: assumedRepeatable['links.list'],
-  signedResponse: 'if present',
   request: pageQuery,
   encode: ({ page }) => ({ body: withoutUndefined({ page }) }),
   decode: (response, _query, context) => decodePage(response, context),
