@@ -148,21 +148,12 @@ export class HostedClient {
 const starts = new WeakMap<HostedClient, () => StartedClient>();
 
 /**
- * Reads the logger of a client, for code of this package that uses the client.
+ * Reads the checked options of a client, for code of this package that uses the client.
  *
  * @internal
  */
-export function loggerOf(client: HostedClient): Logger | undefined {
-  return starts.get(client)?.().options.logger;
-}
-
-/**
- * Reads the partner id of a client, for code of this package that uses the client.
- *
- * @internal
- */
-export function partnerIdOf(client: HostedClient): string | undefined {
-  return starts.get(client)?.().options.partnerId;
+export function optionsOf(client: HostedClient): Partial<CheckedOptions> {
+  return starts.get(client)?.().options ?? {};
 }
 
 interface StartedClient extends Started {

@@ -99,7 +99,7 @@ export function createSettings(checked: CheckedOptions): Settings {
     totalTimeoutMs: checked.totalTimeoutMs ?? 120_000,
     maxRetries: checked.maxRetries ?? 2,
     fetch: given ?? platformFetch,
-    clock: checked.clock ? createWaitingClock(checked.clock, createFiniteNow(checked.clock)) : createPlatformClock(),
+    clock: checked.clock ? createWaitingClock(checked.clock) : createPlatformClock(),
     clockSkew: checked.clockSkew ?? 'auto',
     maxResponseAgeMs: checked.maxResponseAgeMs ?? assumedMaxResponseAgeMs,
     maxResponseBytes: checked.maxResponseBytes ?? 8 * 1024 * 1024,
@@ -263,11 +263,17 @@ function isClock(value: unknown): value is Clock {
   );
 }
 
-// The result always has an own property `sleep`, so that a polluted prototype cannot add one. It is undefined if the
-// caller's clock has no `sleep`.
+// A clock may fail after the check of the options, so the result of each `now()` is checked: with NaN, every comparison
+// is false, and a deadline would never be reached. `sleep` is always an own property, so that a polluted prototype
+// cannot add one. It is undefined if the caller's clock has none.
 function toClock(clock: Clock): Clock {
   const sleep = (ms: number, signal?: AbortSignal) => clock.sleep?.(ms, signal);
-  return { now: () => clock.now(), sleep: hasMethods(clock, 'sleep') ? sleep : undefined } as Clock;
+  const readFinite = () => {
+    const now = clock.now();
+    if (Number.isFinite(now)) return now;
+    throw new HostedConfigError([{ path: 'clock', message: mustReturnTime }], { task: 'read the time' });
+  };
+  return { now: readFinite, sleep: hasMethods(clock, 'sleep') ? sleep : undefined } as Clock;
 }
 
 function returnsTime(clock: Clock): boolean {
@@ -276,17 +282,6 @@ function returnsTime(clock: Clock): boolean {
   } catch {
     return false;
   }
-}
-
-// A clock may fail after the check of the options, so the result of each `now()` is checked. With NaN, every comparison
-// is false, so a deadline would never be reached.
-function createFiniteNow(clock: Clock): () => number {
-  return () => {
-    const now = clock.now();
-    if (Number.isFinite(now)) return now;
-    const issues = [{ path: 'clock', message: mustReturnTime }];
-    throw new HostedConfigError(issues, { task: 'read the time' });
-  };
 }
 
 function isLogger(value: unknown): boolean {

@@ -52,8 +52,7 @@ export function explainFailure(failure: ConnectionFailure, origin: string, { fet
   const { reason, step, isNotSent } = failure;
   const code = reason ?? denoSteps.find(([text]) => step?.includes(text))?.[1] ?? '';
   const broken = isNotSent ? 'no connection could be made to ORIGIN' : 'the connection to ORIGIN broke';
-  const isForbidden = reason === null && step?.startsWith('Requires net access ');
-  const [, , what = broken, adviceOf] = (isForbidden ? forbidden : kindsByCode.get(code)) ?? [];
+  const [, , what = broken, adviceOf] = kindsByCode.get(code) ?? [];
   const advice = typeof adviceOf === 'function' ? adviceOf() : adviceOf;
   const why = `${what.replace('ORIGIN', () => origin)}${reason === null ? '' : ` (${reason})`}`;
   const isPlatforms = fetch === platformFetch || fetch === globalThis.fetch;
@@ -90,6 +89,8 @@ const otherCertificateCodes =
 const tlsVersionCodes =
   'ERR_SSL_UNSUPPORTED_PROTOCOL ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION';
 const plainCodes = 'ERR_SSL_WRONG_VERSION_NUMBER ERR_SSL_PACKET_LENGTH_TOO_LONG';
+/** Stands for a code, because Deno has none for a missing permission. */
+const forbidden = '(forbidden)';
 const hasExpired = 'the certificate of ORIGIN has expired';
 const isForAnother = 'the certificate of ORIGIN is for another host';
 const isUntrusted = 'the certificate of ORIGIN is from an authority that this runtime does not trust';
@@ -130,20 +131,19 @@ const kinds: readonly Kind[] = [
     'ORIGIN did not respond within the time limit of fetch itself',
   ],
   ['ECONNRESET ECONNABORTED EPIPE EPROTO UND_ERR_SOCKET ConnectionClosed', 'later'],
+  [forbidden, 'before', 'Deno may not connect to ORIGIN', 'start Deno with --allow-net'],
 ];
-
-/** Deno lacks the permission; there is no code. */
-const forbidden: Kind = ['', 'before', 'Deno may not connect to ORIGIN', 'start Deno with --allow-net'];
 
 const kindsByCode: ReadonlyMap<string, Kind> = new Map(
   kinds.flatMap((kind) => kind[0].split(' ').map((code) => [code, kind] as const)),
 );
 
 /**
- * Parts of Deno's messages, each with the code that Node uses for the same error. If a message contains several parts,
+ * Parts of Deno's messages, each with the code that Node uses for the same error, if there is one. If a message contains several parts,
  * the first part in this list decides.
  */
 const denoSteps: readonly (readonly [text: string, code: string])[] = [
+  ['Requires net access ', forbidden],
   [': dns error: ', 'ENOTFOUND'],
   [': Connection refused ', 'ECONNREFUSED'],
   [': received corrupt message of type InvalidContentType', 'ERR_SSL_WRONG_VERSION_NUMBER'],

@@ -83,20 +83,13 @@ export interface WaitOptions extends CallOptions {
 }
 
 /** The options of a wait, checked and with their defaults. */
-export interface WaitPlan {
-  readonly deadlineMs: number;
-  readonly initialDelayMs: number;
-  readonly minDelayMs: number;
-  readonly maxDelayMs: number;
-  readonly backoffFactor: number;
-  readonly jitter: boolean;
-  readonly notFoundGraceMs: number;
-  readonly maxConsecutiveErrors: number;
+export interface WaitPlan
+  extends Readonly<Required<Omit<WaitOptions, keyof CallOptions | 'imageLinks' | 'history' | 'onPoll'>>> {
   /** How many requests may be in flight at once. */
   readonly concurrency: number;
   readonly onPoll: WaitOptions['onPoll'];
   /** The fields that every poll requests besides the status. */
-  readonly flags: { readonly imageLinks?: boolean; readonly history?: boolean };
+  readonly flags: Pick<WaitOptions, 'imageLinks' | 'history'>;
   /**
    * The options of every poll's call, without the signal. Each is an own property, so that none is read from a polluted
    * `Object.prototype`.

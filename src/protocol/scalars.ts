@@ -35,17 +35,17 @@ export function readString(wire: unknown, path: string, report: Report): string 
 
 /** Reads an id or a code, as a string or an integer; null if there is none, or if it is empty. */
 export function readCode(wire: unknown, path: string, report: Report): string | null {
-  if (typeof wire === 'string') return wire === '' ? null : wire;
-  if (Number.isSafeInteger(wire)) return String(wire);
-  if (!isAbsent(wire)) report(path, 'must be a string or an integer');
-  return null;
+  return Number.isSafeInteger(wire) ? String(wire) : readText(wire, path, report, 'an integer');
 }
 
 /** Reads a version, as a string or any number; null if there is none, or if it is empty. */
 export function readVersion(wire: unknown, path: string, report: Report): string | null {
+  return Number.isFinite(wire) ? String(wire) : readText(wire, path, report, 'a number');
+}
+
+function readText(wire: unknown, path: string, report: Report, other: string): string | null {
   if (typeof wire === 'string') return wire === '' ? null : wire;
-  if (Number.isFinite(wire)) return String(wire);
-  if (!isAbsent(wire)) report(path, 'must be a string or a number');
+  if (!isAbsent(wire)) report(path, `must be a string or ${other}`);
   return null;
 }
 

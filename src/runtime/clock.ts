@@ -76,10 +76,10 @@ export function createPlatformClock(): WaitingClock {
 }
 
 /**
- * Adds timers and a monotonic count to a caller's clock. `now` reads this clock. A clock without `sleep` uses the
- * platform's timers.
+ * Adds timers and a monotonic count to a caller's clock. A clock without `sleep` uses the platform's timers.
  */
-export function createWaitingClock(clock: Clock, now: () => number): WaitingClock {
+export function createWaitingClock(clock: Clock): WaitingClock {
+  const now = () => clock.now();
   const stopwatch = createStopwatch(now);
   const sleep = (ms: number, signal?: AbortSignal) =>
     clock.sleep ? clock.sleep(ms, signal) : sleepByTimer(ms, signal);

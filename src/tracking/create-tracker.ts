@@ -4,7 +4,7 @@
  * @module
  */
 
-import { loggerOf } from '../client.js';
+import { optionsOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
 import { installBoss, openBoss } from './boss.js';
 import { createContext, createLog, type StoredContext } from './context.js';
@@ -35,7 +35,7 @@ import { createWorkingTracker } from './working-tracker.js';
  */
 export async function createTracker<C extends Json = Json>(options: TrackerOptions): Promise<Tracker<C>> {
   const settings = readOptions(options);
-  const log = createLog(settings.logger ?? loggerOf(settings.client));
+  const log = createLog(settings.logger ?? optionsOf(settings.client).logger);
   if ('folder' in settings.place) log('info', 'PGlite opens the folder, which takes a few seconds');
   const database = await openDatabase(settings.place);
   const shared = createContext({ settings, database, statements: createStatements(settings), log });

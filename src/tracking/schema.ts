@@ -7,7 +7,7 @@
  * @module
  */
 
-import { partnerIdOf } from '../client.js';
+import { optionsOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
 import type { Database } from './database.js';
 import type { StoredSettings } from './options.js';
@@ -145,7 +145,7 @@ export async function openSchema(database: Database, settings: StoredSettings): 
   }
   // With another partner id, the same two ids can name another person's job. The partner id of a client is unknown if
   // another copy of this package created the client.
-  const partnerId = partnerIdOf(client);
+  const partnerId = optionsOf(client).partnerId;
   if (found.partnerId !== null && partnerId !== undefined && found.partnerId !== partnerId) {
     const message = 'has the jobs of another partner id: the jobs of this partner id need another schema';
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
@@ -200,7 +200,7 @@ async function makeTables(database: Database, settings: StoredSettings): Promise
     await createMissing(inside, schema, 'fleet', createTables);
     await createMissing(inside, schema, 'callbacks', createGuardTable);
     const rate = settings.maxRequestsPerSecond ?? defaultRate;
-    const partnerId = partnerIdOf(client) ?? null;
+    const partnerId = optionsOf(client).partnerId ?? null;
     await inside.run(
       `insert into ${quote(schema)}.fleet (version, environment, partner_id, rate) values ($1, $2, $3, $4)`,
       [currentVersion, client.environment, partnerId, rate],

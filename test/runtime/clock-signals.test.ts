@@ -18,7 +18,7 @@ const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').le
 
 function start() {
   const sleeping = manualClock();
-  return { sleeping, clock: createWaitingClock(sleeping, sleeping.now) };
+  return { sleeping, clock: createWaitingClock(sleeping) };
 }
 
 afterEach(() => {
@@ -130,7 +130,7 @@ test('withSignals() leaves no listener behind, however the work ends', async () 
 
 test('sleepAbortably() does not sleep on a signal that is aborted already', async () => {
   const sleep = vi.fn(async () => undefined);
-  const clock = createWaitingClock({ now: () => 0, sleep }, () => 0);
+  const clock = createWaitingClock({ now: () => 0, sleep });
 
   expect(await rejection(sleepAbortably(clock, 5, AbortSignal.abort(reason)))).toBe(reason);
 
@@ -139,7 +139,7 @@ test('sleepAbortably() does not sleep on a signal that is aborted already', asyn
 
 test('sleepAbortably() ends on an abort, though a given clock does not listen', async () => {
   const { signal, ...ending } = controller();
-  const clock = createWaitingClock({ now: () => 0, sleep: () => new Promise(() => undefined) }, () => 0);
+  const clock = createWaitingClock({ now: () => 0, sleep: () => new Promise(() => undefined) });
   const sleeping = sleepAbortably(clock, 5, signal);
 
   ending.abort();
@@ -150,7 +150,7 @@ test('sleepAbortably() ends on an abort, though a given clock does not listen', 
 
 test('sleepAbortably() ends when the sleep does, with or without a signal', async () => {
   const gate = deferred<void>();
-  const clock = createWaitingClock({ now: () => 0, sleep: () => gate.promise }, () => 0);
+  const clock = createWaitingClock({ now: () => 0, sleep: () => gate.promise });
   const sleeps = [sleepAbortably(clock, 5, undefined), sleepAbortably(clock, 5, controller().signal)];
 
   gate.resolve();
@@ -202,7 +202,7 @@ test('a timer of the platform that fired counts with its whole length, though no
 });
 
 test('a timer on a given clock that fired counts with its whole length, though that clock stands still', async () => {
-  const clock = createWaitingClock({ now: () => 7, sleep: async () => undefined }, () => 7);
+  const clock = createWaitingClock({ now: () => 7, sleep: async () => undefined });
 
   await new Promise<void>((resolve) => void clock.setTimer(1_000, () => resolve()));
 
@@ -216,7 +216,7 @@ test('a given clock is told why a timer on it ends', () => {
     return new Promise<void>(() => undefined);
   };
 
-  createWaitingClock({ now: () => 0, sleep }, () => 0).setTimer(5, () => undefined)();
+  createWaitingClock({ now: () => 0, sleep }).setTimer(5, () => undefined)();
 
   expect(signals[0]?.reason).toEqual(new Error('the timer was cancelled'));
 });

@@ -79,7 +79,7 @@ test.each<[string, readonly number[], readonly number[]]>([
   const left = [...readings];
   const read = () => now + (left.shift() ?? Number.NaN);
 
-  const clock = createWaitingClock({ now: read }, read);
+  const clock = createWaitingClock({ now: read });
 
   expect([clock.elapsed(), clock.elapsed(), clock.elapsed()]).toEqual(expected);
 });
@@ -117,7 +117,7 @@ test.each([
 
 test('a sleep on a given clock counts for its length, though the clock is set back meanwhile', async () => {
   const clock = settableClock();
-  const { sleep, elapsed } = createWaitingClock(clock, clock.now);
+  const { sleep, elapsed } = createWaitingClock(clock);
 
   const sleeping = sleep(minute);
   clock.set(-hour);
@@ -130,7 +130,7 @@ test('a sleep on a given clock counts for its length, though the clock is set ba
 
 test('sleeps that overlap count once', async () => {
   const clock = settableClock();
-  const { sleep, elapsed } = createWaitingClock(clock, clock.now);
+  const { sleep, elapsed } = createWaitingClock(clock);
 
   const sleeps = [sleep(100), sleep(150)];
   clock.pass(150);
@@ -163,7 +163,7 @@ test('a given clock is never asked for a longer sleep than a timer takes', async
     },
   };
 
-  await createWaitingClock(given, given.now).sleep(2 * maxTimerMs + 5);
+  await createWaitingClock(given).sleep(2 * maxTimerMs + 5);
 
   expect(slept).toEqual([maxTimerMs, maxTimerMs, 5]);
 });
@@ -180,9 +180,7 @@ test('a sleep without end lasts until its signal aborts', async () => {
     },
   };
 
-  const reason = await rejection(
-    createWaitingClock(given, given.now).sleep(Number.POSITIVE_INFINITY, controller.signal),
-  );
+  const reason = await rejection(createWaitingClock(given).sleep(Number.POSITIVE_INFINITY, controller.signal));
 
   expect(reason).toBe('enough');
 });
@@ -420,11 +418,12 @@ test('withTimeout() rejects with what a clock throws when its time is over', asy
   const sleeping = manualClock();
   const failure = new Error('no time');
   let readings = 0;
-  const clock = createWaitingClock({ now: sleeping.now, sleep: sleeping.sleep }, () => {
+  const now = () => {
     readings += 1;
     if (readings > 2) throw failure;
     return sleeping.now();
-  });
+  };
+  const clock = createWaitingClock({ now, sleep: sleeping.sleep });
 
   const limited = withTimeout({ clock, ms: 5, timedOut: () => new Error('late') }, () => new Promise(() => undefined));
   sleeping.advance(5);
