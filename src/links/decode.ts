@@ -12,6 +12,7 @@ import { toUrl } from '../protocol/http-url.js';
 import {
   extraOf,
   isAbsent,
+  isMissing,
   type Report,
   readBoolean,
   readCode,
@@ -232,8 +233,4 @@ function readManyUserIds(wire: unknown, report: Report): readonly string[] {
 // A date that cannot be read must not make a disabled link look active.
 function stateOf(disabledAt: unknown): Link['state'] {
   return isMissing(disabledAt) ? 'active' : 'disabled';
-}
-
-function isMissing(wire: unknown): boolean {
-  return isAbsent(wire) || wire === '';
 }

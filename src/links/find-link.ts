@@ -7,7 +7,6 @@
 import * as z from 'zod/mini';
 import { HostedValidationError, isHostedError } from '../errors/errors.js';
 import type { CallOptions } from '../options.js';
-import { isRecord } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions, integer, nonBlank, validDate } from '../validation/input.js';
 import { createKnownPages, latestTime, timeOf } from './known-pages.js';
@@ -21,19 +20,15 @@ export interface Search {
   readonly fetch: (query: unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
 }
 
-const linkQueryShape = {
+const linkQuery = inputObject({
   name: z.optional(nonBlank),
   userId: z.optional(nonBlank),
   createdAfter: z.optional(validDate),
-};
-
-const criteria = Object.keys(linkQueryShape);
-
-const linkQuery = inputObject(linkQueryShape).check(
-  z.refine((query) => Object.values(query).some((criterion) => criterion !== undefined), {
-    error: 'at least one of "name", "userId" and "createdAfter" must be given',
-    when: ({ value }) => isRecord(value) && Object.keys(value).every((name) => criteria.includes(name)),
-  }),
+}).check(
+  z.refine(
+    (query) => Object.values(query).some((criterion) => criterion !== undefined),
+    'at least one of "name", "userId" and "createdAfter" must be given',
+  ),
 );
 
 const findOptions = inputObject({ ...callOptions, maxPages: z.optional(integer(1)) });
@@ -57,16 +52,16 @@ export async function findLink({ query, options, firstPage, fetch }: Search): Pr
     const limit = Math.max(criteria.createdAfter, newest ? timeOf(newest) : Number.NEGATIVE_INFINITY);
 
     const verdict = pages.judge(limit);
-    if (verdict === 'contradictory') throw createPageError(fetched, 'paging', 'meta.totalCount', mustBeCounted);
+    if (verdict === 'contradictory') throw createPageError(fetched, 'meta.totalCount', mustBeCounted);
     if (verdict === 'enough') {
       const problem = newest && findProblem(newest, matches, criteria);
-      if (problem) throw createPageError(fetched, 'shape', problem.path, problem.message);
+      if (problem) throw createPageError(fetched, problem.path, problem.message, 'shape');
       return newest;
     }
     if (count >= maxPages) {
       const advice = Number.isFinite(criteria.createdAfter) ? 'a later' : 'a';
       const missing = `must all be read, or show their order by their dates: the link that you look for may be on a page that was not read, or that changed meanwhile; pass ${advice} "createdAfter", or a larger "maxPages" (${2 * pages.count() - 1} if the list does not change)`;
-      throw createPageError(fetched, 'paging', 'links', missing);
+      throw createPageError(fetched, 'links', missing);
     }
 
     const page = pages.next(limit);
@@ -127,14 +122,13 @@ function readSearch(givenQuery: unknown, givenOptions: unknown) {
   const { name, userId, createdAfter: after } = query.data;
   const { maxPages = 10, ...call } = options.data;
   const createdAfter = after?.getTime() ?? Number.NEGATIVE_INFINITY;
+  const hasName = (link: Link) => name === undefined || link.name === name;
+  const hasUser = ({ userIds }: Link) => userId === undefined || userIds.includes(userId);
   const criteria: Criteria = {
     createdAfter,
-    isMatch: (link) =>
-      (name === undefined || link.name === name) && (userId === undefined || link.userIds.includes(userId)),
+    isMatch: (link) => hasName(link) && hasUser(link),
     mayMatch: (link) =>
-      (name === undefined || link.name === name || !link.name) &&
-      (userId === undefined || link.userIds.includes(userId) || lacksUser(link)) &&
-      latestTime(link) >= createdAfter,
+      (hasName(link) || !link.name) && (hasUser(link) || lacksUser(link)) && latestTime(link) >= createdAfter,
   };
   return { criteria, maxPages, call: call as CallOptions };
 }

@@ -57,6 +57,15 @@ export function createKnownPages(maxPages: number) {
   // The latest reading of a page that had other links or totals before.
   let changed = 0;
 
+  const totals = (): PageMeta => (readings.at(-1) as Reading).meta;
+  const first = (): number => (readings[0] as Reading).meta.currentPage;
+  /** The number of pages in the list. */
+  const count = (): number => Math.max(totals().totalPages, 1);
+  /** The number after that of the last page. */
+  const end = (): number => first() + count();
+  /** The number of the latest reading of a page; -1 if there is none. */
+  const latestOf = (page: number): number => latest.get(page) ?? -1;
+
   function add(links: readonly Link[], meta: PageMeta): void {
     const at = readings.length;
     const { totalCount, totalPages } = at === 0 ? meta : totals();
@@ -102,38 +111,13 @@ export function createKnownPages(maxPages: number) {
     return [...latest.keys()].find((page) => page < end()) ?? first();
   }
 
-  function totals(): PageMeta {
-    return (readings.at(-1) as Reading).meta;
-  }
-
-  function first(): number {
-    return (readings[0] as Reading).meta.currentPage;
-  }
-
-  /** The number of pages in the list. */
-  function count(): number {
-    return Math.max(totals().totalPages, 1);
-  }
-
-  /** The number after that of the last page. */
-  function end(): number {
-    return first() + count();
-  }
-
-  /** The number of the latest reading of a page; -1 if there is none. */
-  function latestOf(page: number): number {
-    return latest.get(page) ?? -1;
-  }
-
   /** The latest readings of the pages, in the order of the list. */
   function readPages(): readonly Reading[] {
     const pages = [...latest.keys()].filter((page) => page < end()).toSorted((one, other) => one - other);
     return pages.map((page) => readings[latestOf(page)] as Reading);
   }
 
-  function listLinks(): readonly Link[] {
-    return readPages().flatMap(({ links }) => links);
-  }
+  const listLinks = (): readonly Link[] => readPages().flatMap(({ links }) => links);
 
   /** Whether the last page is full, so that only the page after it shows that it is the last one. */
   function mayContinue(): boolean {
@@ -202,7 +186,7 @@ export function createKnownPages(maxPages: number) {
   /** Finds a page with a link that is older than `limit`, so that every newer link is known and newer than the page. */
   function findNewestPart(limit: number): Part | null {
     const step = findStep();
-    const size = findSize();
+    const size = Math.max(...readings.map(({ links }) => links.length));
     if (limit === Number.NEGATIVE_INFINITY || !isOrdered(step, size)) return null;
     const sureLimit = limit - findTolerance();
     for (let page = step === 1 ? first() : end() - 1; latestOf(page) >= since; page += step) {
@@ -230,10 +214,6 @@ export function createKnownPages(maxPages: number) {
       totalPages === Math.ceil(totalCount / size);
     const links = listLinks();
     return readPages().every(isFull) && countTimes(step === 1 ? links : links.toReversed()) >= provenTimes;
-  }
-
-  function findSize(): number {
-    return Math.max(...readings.map(({ links }) => links.length));
   }
 
   /** How far the order of the list may be wrong, in ms: a date may be as coarse as the coarsest one that is known. */
@@ -276,23 +256,14 @@ export function timeOf({ createdAt }: Link): number {
 }
 
 /**
- * How long after its date, in ms, a link can have been created, if the date is a multiple of a unit. A whole hour or day
- * of any time zone is a multiple of a quarter of an hour.
+ * The latest time at which a link can have been created: its date may lack a part. A whole hour or day of any time zone
+ * is a multiple of a quarter of an hour.
  */
-const spans = [
-  [900_000, 86_400_000],
-  [60_000, 60_000],
-  [1_000, 1_000],
-  [100, 100],
-  [10, 10],
-  [1, 1],
-] as const;
-
-/** The latest time at which a link can have been created. */
 export function latestTime(link: Link): number {
   if (link.createdAt === null) return Number.POSITIVE_INFINITY;
-  const [, span] = spans.find(([unit]) => timeOf(link) % unit === 0) as (typeof spans)[number];
-  return timeOf(link) + span - 1;
+  const time = timeOf(link);
+  const unit = [60_000, 1_000, 100, 10].find((each) => time % each === 0) ?? 1;
+  return time + (time % 900_000 === 0 ? 86_400_000 : unit) - 1;
 }
 
 /** The unit of a link's date, in ms: a date may be in whole seconds, minutes, hours or days. */

@@ -76,10 +76,10 @@ export function placePage(
   const { links, meta } = fetched.data;
   const configured = firstPage.configured();
   if (page !== undefined && meta.currentPage !== page) {
-    throw createPagingError(fetched, 'meta.currentPage', `must be ${page}, the requested page`);
+    throw createPageError(fetched, 'meta.currentPage', `must be ${page}, the requested page`);
   }
   if (meta.totalPages === 0 && links.length > 0 && meta.totalCount > links.length) {
-    throw createPagingError(
+    throw createPageError(
       fetched,
       'meta.totalPages',
       'must be 1 or more, because "meta.totalCount" is more than the number of links on the page',
@@ -89,7 +89,7 @@ export function placePage(
   if (page === undefined && meta.totalPages > 0) {
     const expected = configured === null ? meta.currentPage <= 1 : meta.currentPage === configured;
     if (!expected)
-      throw createPagingError(fetched, 'meta.currentPage', `must be ${configured ?? '0 or 1'} on the first page`);
+      throw createPageError(fetched, 'meta.currentPage', `must be ${configured ?? '0 or 1'} on the first page`);
     firstPage.learn(fetched);
   }
   const knownBase = after?.base ?? null;
@@ -97,11 +97,11 @@ export function placePage(
   // If pages are now counted from another number, the walk would miss a page, or stop too early.
   if (knownBase !== null && firstPage.current() !== knownBase) {
     const now = `must be counted from ${knownBase}, as when the walk began, but is now counted from ${firstPage.current()}`;
-    throw createPagingError(fetched, 'meta.currentPage', now);
+    throw createPageError(fetched, 'meta.currentPage', now);
   }
   const next = isFollowed(meta, base) ? meta.currentPage + 1 : null;
   const { newLinks, seen, problem } = comparePage(links, after?.seen ?? noPages, { isLast: next === null });
-  if (problem !== null) throw createPagingError(fetched, 'links', problem);
+  if (problem !== null) throw createPageError(fetched, 'links', problem);
   return { links: newLinks, meta, next, trail: { base, seen } };
 }
 
@@ -111,16 +111,12 @@ function isFollowed({ currentPage, totalPages }: PageMeta, firstPage: number | n
   return firstPage === null ? currentPage < totalPages : currentPage - firstPage + 1 < totalPages;
 }
 
-function createPagingError(fetched: FetchedPage, path: string, message: string): HostedResponseError {
-  return createPageError(fetched, 'paging', path, message);
-}
-
 /** Creates the error for a list whose pages cannot be used. */
 export function createPageError(
   { response }: FetchedPage,
-  reason: 'paging' | 'shape',
   path: string,
   message: string,
+  reason: 'paging' | 'shape' = 'paging',
 ): HostedResponseError {
   const { status, headers, attempts, requestId } = response;
   const facts: ErrorFacts = { operation: 'links.list', outcome: 'answered', attempts, requestId };
