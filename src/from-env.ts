@@ -64,8 +64,8 @@ export function readEnvironment(
     ...noOptions,
     partnerId: read('HOSTED_PARTNER_ID'),
     environment: read('HOSTED_ENVIRONMENT') || 'sandbox',
-    baseUrls: urlsOf(read, baseUrlVariable),
-    jobStatusBaseUrls: urlsOf(read, jobStatusBaseUrlVariable),
+    baseUrls: urlsOf(read, 'BASE_URL'),
+    jobStatusBaseUrls: urlsOf(read, 'JOB_STATUS_BASE_URL'),
     ...(given.apiKey === undefined && given.signer === undefined ? keyOf(read) : {}),
     logger: loggerOf(level),
     ...given,
@@ -101,8 +101,8 @@ function loggerOf(level: unknown): unknown {
   return typeof level === 'string' ? readProperty(consoleLoggers, level) : undefined;
 }
 
-function urlsOf(read: Read, variableOf: (environment: Environment) => string): Partial<Record<Environment, string>> {
-  const urls = environments.map((name) => [name, read(variableOf(name))]);
+function urlsOf(read: Read, kind: 'BASE_URL' | 'JOB_STATUS_BASE_URL'): Partial<Record<Environment, string>> {
+  const urls = environments.map((name) => [name, read(`HOSTED_${name.toUpperCase()}_${kind}`)]);
   return Object.fromEntries(urls.filter(([, url]) => url));
 }
 
@@ -122,7 +122,7 @@ function findMissing(
     const message = `must be ${oneOfEnvironments}${describeGiven(environment, apiKey)}`;
     issues.push({ path: 'HOSTED_ENVIRONMENT', message });
   } else if (!readProperty(Object(baseUrls), name)) {
-    issues.push({ path: baseUrlVariable(name), message: `must be set, such as ${exampleUrl(name)}` });
+    issues.push({ path: `HOSTED_${name.toUpperCase()}_BASE_URL`, message: `must be set, such as ${exampleUrl(name)}` });
   }
   if (!logger) {
     issues.push({ path: 'HOSTED_LOG', message: `must be ${oneOfLogLevels}${describeGiven(level, apiKey)}` });
@@ -134,12 +134,4 @@ function findMissing(
 function describeGiven(value: unknown, apiKey: unknown): string {
   const isShown = typeof value === 'string' && value.length <= 16 && value !== apiKey;
   return isShown ? `, got ${JSON.stringify(value)}` : '';
-}
-
-function baseUrlVariable(environment: Environment): string {
-  return `HOSTED_${environment.toUpperCase()}_BASE_URL`;
-}
-
-function jobStatusBaseUrlVariable(environment: Environment): string {
-  return `HOSTED_${environment.toUpperCase()}_JOB_STATUS_BASE_URL`;
 }

@@ -167,7 +167,12 @@ const optionShape = {
     .string('must be a string: leading zeros are significant')
     .check(z.regex(/^\S+$/, 'must be a string without blanks')),
   apiKey: z.optional(z.string('must be a string')),
-  signer: z.optional(z.custom<Signer>(isSigner, 'must have a name, sign() and verify()')),
+  signer: z.optional(
+    z.custom<Signer>(
+      (value) => hasMethods(value, 'sign', 'verify') && typeof readProperty(value, 'name') === 'string',
+      'must have a name, sign() and verify()',
+    ),
+  ),
   environment: z.optional(choice(environments, `must be ${oneOfEnvironments}`)),
   baseUrls: baseUrlMap,
   jobStatusBaseUrls: z.optional(baseUrlMap),
@@ -250,10 +255,6 @@ function trimTrailingSlashes(path: string): string {
   let end = path.length;
   while (path.endsWith('/', end)) end -= 1;
   return path.slice(0, end);
-}
-
-function isSigner(value: unknown): boolean {
-  return hasMethods(value, 'sign', 'verify') && typeof readProperty(value, 'name') === 'string';
 }
 
 function isClock(value: unknown): value is Clock {

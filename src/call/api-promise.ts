@@ -81,10 +81,6 @@ export function beginOrReject<T>(begin: () => ApiPromise<T>): ApiPromise<T> {
   }
 }
 
-function dataOf<T>({ data }: CallResult<T>): T {
-  return data;
-}
-
 class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
   // then() and catch() must return ordinary promises, because the constructor below does not take an executor.
   static override get [Symbol.species](): PromiseConstructor {
@@ -97,7 +93,7 @@ class CallPromise<T> extends Promise<T> implements ApiPromise<T> {
     // `resolve` and `reject` are passed on without a wrapper, because V8 follows them to find the caller's stack
     // frames.
     super((resolve, reject) => {
-      result.then(dataOf).then(resolve, reject);
+      result.then(({ data }) => data).then(resolve, reject);
     });
     this.#result = result;
   }

@@ -14,7 +14,7 @@ import type { Wire } from '../protocol/assumptions.js';
 import { type Limits, withTimeout } from '../runtime/clock.js';
 import { trace } from '../runtime/tracing-channel.js';
 import type { Settings } from '../settings.js';
-import { check, inputObject } from '../validation/check.js';
+import { type CheckResult, check, inputObject } from '../validation/check.js';
 import { callOptions } from '../validation/input.js';
 import { type ApiPromise, beginOrReject, type CallResult, createApiPromise } from './api-promise.js';
 import {
@@ -188,27 +188,21 @@ function checkInput<Input>(
   wire: Wire,
 ): Pick<RunningCall<Input>, 'input' | 'encoded' | 'options'> {
   const input = check(operation.request, given.input);
+  let options: CheckResult<unknown> = noOptions;
+  if (given.part && given.options) options = { data: given.options, issues: [] };
   // If a caller gives ids one by one, the second one is in the place of the options.
-  const hasOptions = given.options !== undefined && typeof given.input !== 'string';
-  const options = hasOptions ? checkCallOptions(given.options, given.part) : noOptions;
+  else if (given.options !== undefined && typeof given.input !== 'string')
+    options = check(checkedOptions, given.options);
   const fail = (issues: readonly Issue[]) => new HostedValidationError(issues, { operation: operation.name });
   if (input.data === undefined || options.data === undefined) {
-    throw fail([...input.issues, ...nameOptions(options.issues)]);
+    // If the options are not an object, their issue has no path.
+    throw fail([...input.issues, ...options.issues.map((issue) => ({ ...issue, path: issue.path || 'options' }))]);
   }
   const encoded = operation.encode(input.data, wire);
   // The paths of `links.get` (§4.3) and `links.list` (§4.4) have the same shape. So `links.get` with the list marker as
   // its link id would list all links.
   if (encoded.linkId === wire.listMarker) throw fail([{ path: 'refId', message: isMarker }]);
   return { input: input.data, encoded, options: options.data as CallOptions };
-}
-
-function checkCallOptions(options: CallOptions, part: PartOf | undefined) {
-  return part === undefined ? check(checkedOptions, options) : { data: options, issues: [] };
-}
-
-/** Gives the path `options` to each issue without a path. The path is missing if the options are not an object. */
-function nameOptions(issues: readonly Issue[]): readonly Issue[] {
-  return issues.map(({ path, message }) => ({ path: path || 'options', message }));
 }
 
 const isMarker = 'must not be the value of the option "wire.listMarker"';

@@ -45,7 +45,7 @@ export function createClockSkew(mode: 'auto' | 'off') {
     const ahead = measureAheadMs(headers, receivedAt - tookMs / 2);
     if (ahead === null || !(Math.abs(ahead) <= largestOffsetMs)) return false;
     if (Math.abs(ahead - skew.offsetMs) <= tolerableMs) return false;
-    skew.offsetMs = isTolerable(ahead) ? 0 : Math.round(ahead);
+    skew.offsetMs = Math.abs(ahead) <= tolerableMs ? 0 : Math.round(ahead);
     return true;
   }
 }
@@ -80,10 +80,6 @@ function measureAheadMs(headers: Headers, now: number): number | null {
   const date = header === null ? null : parseHttpDate(header.trim());
   // `Date` has only whole seconds (RFC 9110 §6.6.1), so on average it is half a second too early.
   return date === null ? null : date + 500 - now;
-}
-
-function isTolerable(aheadMs: number): boolean {
-  return Math.abs(aheadMs) <= tolerableMs;
 }
 
 /** Writes a length of time in the largest unit that fits. */

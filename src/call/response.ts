@@ -13,7 +13,7 @@ import { collectIn } from '../protocol/scalars.js';
 import { durationSince } from '../runtime/clock.js';
 import { detachFromPrototype, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
-import type { CallResult, ResponseInfo } from './api-promise.js';
+import type { CallResult } from './api-promise.js';
 import { type Attempt, type RunningCall, reportEvent, type SharedState } from './attempt.js';
 import { describeLength, describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, describeWebPage, type Received, requestIdIn } from './error-from-response.js';
@@ -54,7 +54,8 @@ export function readResponse<Input, Output>(
   if (flaw === 'redirect' || flaw === 'too_large') throw errors.createUnusable(flaw);
   if (flaw === 'not_utf8' || properties === null) throw createNoObject(flaw ? undefined : json, errors);
   const finish = (signedAt: Date | null): CallResult<Output> => {
-    const info = infoOf(received);
+    const { headers, text } = response;
+    const info = { status, headers, requestId, attempts: number, rawBody: () => text };
     return { data: decode(properties, signedAt, { attempt, errors }), response: info };
   };
   const signedAt = verifyResponse(properties, received, errors);
@@ -158,11 +159,6 @@ function decode<Input, Output>(
   if (shape.length > 0) throw from.errors.createUnusable('shape', shape);
   if (mismatch.length > 0) throw from.errors.createUnusable('mismatch', mismatch);
   return value;
-}
-
-function infoOf({ response, attempt, requestId }: Received): ResponseInfo {
-  const { status, headers, text } = response;
-  return { status, headers, requestId, attempts: attempt.number, rawBody: () => text };
 }
 
 /** Creates the errors about a response or a callback that is being read. */

@@ -121,12 +121,8 @@ export function createAdmission(elapsed: () => number) {
   };
 }
 
-function defaultMaxJobs(timestamp: string): number {
-  return isInSeconds(timestamp) ? assumedMaxJobs.perSecond : assumedMaxJobs.perTime;
-}
-
 // A timestamp is not in whole seconds if its seconds have a fraction, or if it has twelve consecutive digits: only a
 // Unix timestamp in milliseconds has so many.
-function isInSeconds(timestamp: string): boolean {
-  return !/\.\d|\d{12}/.test(timestamp);
+function defaultMaxJobs(timestamp: string): number {
+  return /\.\d|\d{12}/.test(timestamp) ? assumedMaxJobs.perTime : assumedMaxJobs.perSecond;
 }

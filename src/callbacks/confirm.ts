@@ -7,7 +7,7 @@
  */
 
 import { HostedPollTimeoutError } from '../errors/errors.js';
-import type { HistoryEntry, JobRef, JobStatus } from '../jobs/types.js';
+import type { HistoryEntry, JobStatus } from '../jobs/types.js';
 import { assumedInterimCodes, assumedSettlingMs } from '../protocol/assumptions.js';
 import type { WaitingClock } from '../runtime/clock.js';
 import { callbackFacts } from './callback-errors.js';
@@ -42,7 +42,8 @@ export async function createConfirmedEvent(event: CallbackEvent, status: JobStat
   // These are the requested ids: even in genuine responses, entries of the history can have other ids.
   const { userId, jobId, signedAt } = event;
   const entry = await findEntry(event, status.history ?? []);
-  const id = entry ? await resultId(event, entry) : await stateId(event, status);
+  // The id of an event without a result depends on the job and its state only.
+  const id = entry ? await resultId(event, entry) : await digestOf([userId, jobId, status.state]);
   return { id, repeat: false, userId, jobId, linkId: entry?.partnerParams?.linkId ?? null, entry, signedAt };
 }
 
@@ -58,9 +59,4 @@ async function findEntry(event: CallbackEvent, history: readonly HistoryEntry[])
   // Takes the last entry if a result is in the history twice.
   const same = similar[ids.lastIndexOf(event.id)];
   return same ?? (similar.length === 1 ? (similar[0] ?? null) : null);
-}
-
-/** The id of an event without a result: it depends on the job and its state only. */
-function stateId({ userId, jobId }: JobRef, { state }: JobStatus): Promise<string> {
-  return digestOf([userId, jobId, state]);
 }

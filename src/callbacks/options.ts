@@ -52,7 +52,12 @@ const defaults = {
 const receiveOptions = inputObject({
   maxAgeMs: z.optional(durationOr(false, 'must be an integer of milliseconds, or false')),
   maxBytes: z.optional(integer(1, maxBodyLimit)),
-  replayGuard: z.optional(z.custom<ReplayGuard>(isReplayGuard, 'must have begin(), commit() and forget()')),
+  replayGuard: z.optional(
+    z.custom<ReplayGuard>(
+      (value) => hasMethods(value, 'begin', 'commit', 'forget'),
+      'must have begin(), commit() and forget()',
+    ),
+  ),
   // The options below are for handlers only.
   bodyTimeoutMs: z.optional(duration),
   leaseMs: z.optional(duration),
@@ -102,8 +107,4 @@ function checkGiven(options: object | undefined): z.output<typeof receiveOptions
 
 function isFunction(value: unknown): value is HandlerSettings['onEvent'] {
   return typeof value === 'function';
-}
-
-function isReplayGuard(value: unknown): boolean {
-  return hasMethods(value, 'begin', 'commit', 'forget');
 }

@@ -5,7 +5,6 @@
  * @module
  */
 
-import type { SentSignatures } from '../call/attempt.js';
 import type { Started } from '../call/call.js';
 import { createSentSignatures } from '../call/sign-request.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
@@ -114,7 +113,9 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
       const isCutOff = endsWait && error.code === 'timeout' && error.phase === 'total';
       step = isCutOff ? createExpiredStep(wait, null, at) : handleError(wait, error, at);
     }
-    wait.sent = copySent(wait.sent);
+    // The lists are copied to their exact size. A list that has grown keeps room for 16 more entries: for each waiting
+    // job, this would take 240 bytes.
+    wait.sent = { ...wait.sent, signatures: [...wait.sent.signatures], times: [...wait.sent.times] };
     report(wait, { at, status, error, over: step.over || wait.isExpiring });
     return step;
   }
@@ -189,12 +190,6 @@ function endWait(wait: Wait, end: AnyHostedError | null | 'aborted'): void {
   const { trace, polls } = wait;
   wait.trace = null;
   if (trace) endWaitTrace(trace, polls, end);
-}
-
-// The lists are copied to their exact size. A list that has grown keeps room for 16 more entries: for each waiting job,
-// this would take 240 bytes.
-function copySent({ maxAgeMs, signatures, times, forgottenUntil }: SentSignatures): SentSignatures {
-  return { maxAgeMs, signatures: [...signatures], times: [...times], forgottenUntil };
 }
 
 /** Copies the ids into a new object. If a caller changes this object, the same job is still polled. */

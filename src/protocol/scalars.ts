@@ -26,6 +26,11 @@ export function isAbsent(wire: unknown): wire is null | undefined {
   return wire === undefined || wire === null;
 }
 
+/** Whether a field is missing, null or the empty string. */
+export function isMissing(wire: unknown): boolean {
+  return isAbsent(wire) || wire === '';
+}
+
 /** Reads a string; null if there is none. */
 export function readString(wire: unknown, path: string, report: Report): string | null {
   if (typeof wire === 'string') return wire;
@@ -162,13 +167,9 @@ export function extraOf(record: Properties, named: ReadonlySet<string>, read: Pr
     const isUnknown = !named.has(name) && !Object.hasOwn(read, name) && !isLeftOut(name);
     if (isUnknown && Object.hasOwn(record, name)) names.push(name);
   }
-  for (const name in read) if (read[name] === null && isPresent(record[name])) names.push(name);
+  for (const name in read) if (read[name] === null && !isMissing(record[name])) names.push(name);
   if (names.length === 0) return noFields;
   return Object.fromEntries(names.map((name) => [name, withoutSignatures(record[name])]));
-}
-
-function isPresent(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== '';
 }
 
 const noFields: Properties = Object.freeze({});

@@ -94,14 +94,10 @@ function describeUnknown(key: string, known: readonly string[]): string {
 export function pathOf(keys: readonly PropertyKey[]): string {
   return keys.reduce<string>((path, key) => {
     if (typeof key === 'number') return `${path}[${key}]`;
-    const name = propertyName(String(key));
+    // A name that does not look like an identifier may be data, so it is not shown.
+    const name = isShown(String(key)) ? String(key) : '(a property)';
     return path === '' ? name : `${path}.${name}`;
   }, '');
-}
-
-// A name that does not look like an identifier may be data, so it is not shown.
-function propertyName(key: string): string {
-  return isShown(key) ? key : '(a property)';
 }
 
 function isShown(key: string): boolean {
