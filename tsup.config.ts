@@ -19,12 +19,7 @@ const entries = {
 };
 
 /** The other modules that an `import()` loads. */
-export const lazy = [
-  'src/sandbox/app.tsx',
-  'src/sandbox/http-server.ts',
-  'src/sandbox/post-callback.ts',
-  'src/signing/ed25519-keys.ts',
-];
+export const lazy = ['src/sandbox/app.tsx', 'src/sandbox/http-server.ts', 'src/sandbox/post-callback.ts'];
 
 type Plugin = NonNullable<Options['esbuildPlugins']>[number];
 

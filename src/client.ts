@@ -47,8 +47,6 @@ export class HostedClient {
   /** Receives the results that the service posts. */
   readonly callbacks: Callbacks;
 
-  // Private, so that inspecting, spreading or serialising a client never shows a key.
-  readonly #start: () => StartedClient;
   /** How a lazy client reads its options; undefined for a client whose options were checked when it was created. */
   readonly #later: LaterOptions | undefined;
 
@@ -65,7 +63,6 @@ export class HostedClient {
     // The property of a lazy client is not enumerable, so that JSON and inspection do not read it.
     if (later) Object.defineProperty(this, 'environment', { get: () => start().settings.environment });
     else this.environment = start().settings.environment;
-    this.#start = start;
     this.#later = later;
     starts.set(this, start);
     this.links = createLinks(start);
@@ -137,14 +134,13 @@ export class HostedClient {
    */
   withOptions(overrides: Partial<HostedClientOptions>): HostedClient {
     const given = readOverrides(overrides);
-    const read = () => mergeOptions(this.#start().options, given);
+    const read = () => mergeOptions(optionsOf(this), given);
     if (!this.#later) return new HostedClient(read());
     return createLazyClient({ read, known: { ...this.#later.known, ...given } });
   }
 }
 
-// Gives the functions below access to `#start`. A static block of the class could do this, too, but bundlers would then
-// keep a client that is not used.
+// Beside the class, so that inspecting, spreading or serialising a client never shows a key.
 const starts = new WeakMap<HostedClient, () => StartedClient>();
 
 /**
@@ -170,7 +166,7 @@ function startClient(given: unknown): StartedClient {
   return { options, settings, telemetry, random, call };
 }
 
-function mergeOptions(options: CheckedOptions, given: Readonly<Record<string, unknown>>): HostedClientOptions {
+function mergeOptions(options: Partial<CheckedOptions>, given: Readonly<Record<string, unknown>>): HostedClientOptions {
   const kept = Object.entries(options).filter(
     ([name]) => !(name === 'apiKey' && 'signer' in given) && !(name === 'signer' && 'apiKey' in given),
   );

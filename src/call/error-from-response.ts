@@ -71,6 +71,7 @@ export function createServiceError(
   };
   const said = serviceCode === null ? `status ${status}` : `status ${status}, code ${serviceCode}`;
 
+  const { environment, otherEnvironments } = shared.settings;
   switch (meaning) {
     case 'rate_limit': {
       const why = retryable
@@ -79,7 +80,6 @@ export function createServiceError(
       return new HostedRateLimitError(`${why} (${said})`, error, facts);
     }
     case 'authentication': {
-      const { environment, otherEnvironments } = shared.settings;
       const others = otherEnvironments.map((name) => `, not of ${name}`).join('');
       const keys = `check that partner id and key are those of the ${environment} environment${others}`;
       const tookMs = shared.settings.clock.elapsed() - attempt.startedAt;
@@ -91,20 +91,18 @@ export function createServiceError(
       return new HostedAuthenticationError(why, error, facts);
     }
     case 'not_found': {
-      const knows = `the ${shared.settings.environment} environment knows no`;
-      const why =
+      const what =
         operation.name === 'links.list'
-          ? `${knows} list of links at this URL: check "baseUrls" and "wire"; a link may exist all the same`
-          : `${knows} such ${operation.name === 'jobs.status' ? 'job' : 'link'}`;
-      const message = isWebPage(headers) && serviceCode === null ? describeWebPage(attempt) : why;
-      return new HostedNotFoundError(`${message} (${said})`, error, facts);
+          ? 'list of links at this URL: check "baseUrls" and "wire"; a link may exist all the same'
+          : `such ${operation.name === 'jobs.status' ? 'job' : 'link'}`;
+      const isPage = isWebPage(headers) && serviceCode === null;
+      const why = isPage ? describeWebPage(attempt) : `the ${environment} environment knows no ${what}`;
+      return new HostedNotFoundError(`${why} (${said})`, error, facts);
     }
-    case 'timeout':
-      return new HostedTimeoutError(
-        `the service timed out (${said})`,
-        { phase: 'attempt', timeoutMs: null, retryAfterMs },
-        facts,
-      );
+    case 'timeout': {
+      const limit = { phase: 'attempt', timeoutMs: null, retryAfterMs } as const;
+      return new HostedTimeoutError(`the service timed out (${said})`, limit, facts);
+    }
     case 'server':
       return new HostedServerError(`the service failed (${said})`, error, facts);
     case 'api':

@@ -9,7 +9,7 @@ import { HostedConnectionError } from '../errors/errors.js';
 import type { ReceivedResponse } from '../errors/hosted-error.js';
 import type { FetchInit } from '../options.js';
 import { platformFetch } from '../runtime/fetch.js';
-import { lazyModule } from '../runtime/lazy.js';
+import { lazy } from '../runtime/lazy.js';
 import { decodeLossy, decodeUtf8, readBytes } from '../runtime/read-body.js';
 import { shadowPollution, writeJson } from '../runtime/untrusted-objects.js';
 import type { Settings } from '../settings.js';
@@ -32,7 +32,7 @@ export interface TransportResponse extends ReceivedResponse {
 }
 
 /** Importing ky makes Node load Node's own fetch (about 30 ms), so ky is imported with the first request. */
-const loadKy = lazyModule('ky', async () => (await import('ky')).default);
+export const loadKy = lazy(async () => (await import('ky')).default);
 
 /**
  * At most this many bytes of an error response's body are read. More bytes would not explain the error better.

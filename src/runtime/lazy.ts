@@ -8,8 +8,8 @@
 export interface Lazy<T> {
   /** Creates the value at first use, and returns the same promise afterwards. */
   (): Promise<T>;
-  /** The value; undefined until it is created. */
-  readonly value: T | undefined;
+  /** The value; undefined until it is created. A test with fake timers may set it: loading takes real time. */
+  value: T | undefined;
 }
 
 let loading = 0;
@@ -28,7 +28,7 @@ export function lazy<T>(create: () => Promise<T>): Lazy<T> {
     });
     return started;
   };
-  const result: (() => Promise<T>) & { value: T | undefined } = Object.assign(load, { value: undefined });
+  const result: Lazy<T> = Object.assign(load, { value: undefined });
   return result;
 
   async function createOnce(): Promise<T> {
@@ -41,25 +41,6 @@ export function lazy<T>(create: () => Promise<T>): Lazy<T> {
       loading -= 1;
     }
   }
-}
-
-const provided = new Map<string, unknown>();
-
-/**
- * Creates a lazy part of this package. If `provideModule` has provided the part before its first use, the provided part
- * is used. Otherwise, the part is loaded at its first use.
- */
-// @__NO_SIDE_EFFECTS__
-export function lazyModule<T>(name: string, load: () => Promise<T>): Lazy<T> {
-  return lazy(async () => (provided.get(name) as T | undefined) ?? load());
-}
-
-/**
- * Provides a part of this package before its first use. Loading takes real time. Without this function, a test with
- * fake timers could advance its clock before the loading has ended.
- */
-export function provideModule(name: string, module: unknown): void {
-  provided.set(name, module);
 }
 
 /** Whether anything is loading. The test clock needs this: a client that waits for code to load is not idle. */

@@ -66,12 +66,7 @@ function openChannels(): Readonly<Record<ChannelName, TracingChannel>> | null {
 // The tracing channels of Bun lack this property.
 function addSubscriberCheck(channel: Steps): TracingChannel {
   const { start, end, asyncStart, asyncEnd, error } = channel;
-  const get = () =>
-    start.hasSubscribers ||
-    asyncEnd.hasSubscribers ||
-    end.hasSubscribers ||
-    asyncStart.hasSubscribers ||
-    error.hasSubscribers;
+  const get = () => [start, end, asyncStart, asyncEnd, error].some(({ hasSubscribers }) => hasSubscribers);
   return Object.defineProperty(channel, 'hasSubscribers', { get }) as TracingChannel;
 }
 

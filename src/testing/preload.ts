@@ -6,9 +6,9 @@
  */
 
 import ky from 'ky';
-import { provideModule } from '../runtime/lazy.js';
+import { loadKy } from '../call/transport.js';
 
 /** Provides every part that the client loads at first use. */
 export function preload(): void {
-  provideModule('ky', ky);
+  loadKy.value = ky;
 }

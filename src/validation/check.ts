@@ -72,17 +72,14 @@ export function copyOf(names: readonly string[]) {
 
 /** The issues of a failed check, one for each property, and at most {@link maxIssues}. */
 export function issuesOf(found: readonly SchemaIssue[]): Issue[] {
-  const issues: Issue[] = [];
-  for (const issue of found) {
-    if (issues.length >= maxIssues) break;
-    const { path } = issue;
-    const unknown = issue.keys?.slice(0, maxIssues);
-    if (unknown) {
-      const known = issue.message.split(' ');
-      issues.push(...unknown.map((key) => ({ path: pathOf([...path, key]), message: describeUnknown(key, known) })));
-    } else issues.push({ path: pathOf(path), message: issue.message });
-  }
-  return issues.slice(0, maxIssues);
+  const issues = found
+    .slice(0, maxIssues)
+    .flatMap(({ path, message, keys }) =>
+      keys
+        ? keys.slice(0, maxIssues).map((key) => [[...path, key], describeUnknown(key, message.split(' '))] as const)
+        : [[path, message] as const],
+    );
+  return issues.slice(0, maxIssues).map(([path, message]) => ({ path: pathOf(path), message }));
 }
 
 function describeUnknown(key: string, known: readonly string[]): string {
