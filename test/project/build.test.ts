@@ -28,7 +28,7 @@ test.each([
   ['testing/msw.js', 2],
   ['tracking/index.js', 4],
   ['cli/index.js', 6],
-  ['testing/index.js', 5],
+  ['testing/index.js', 6],
   ['sandbox/index.js', 12],
 ])('importing %s loads %d files', (entry, count) => {
   expect([...filesOf(entry)]).toHaveLength(count);
