@@ -1,8 +1,8 @@
 /**
  * Removes the declarations that no entry of the package leads to from `dist`, as a part of `npm run build`. The package
  * has the sources of the others alone, because declaration maps lead to them: the build fails if `files` of package.json
- * names others. In the declarations, links to pages of `docs/` become URLs of this version of the package, because
- * editors show comments without the folder that a relative link starts from.
+ * names others. In the declarations, relative links become URLs of this version of the package, because editors show
+ * comments without the folder that such a link starts from.
  */
 
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,10 +33,10 @@ for (const path of globSync('dist/**/*.d.ts', { cwd: root })) {
   for (const file of [path, `${path}.map`]) rmSync(join(root, file), { force: true });
 }
 
-const pages = `https://unpkg.com/browse/hosted-client@${version}/docs/`;
+const site = `https://unpkg.com/browse/hosted-client@${version}/`;
 for (const path of kept) {
   const file = join(root, `dist/${path}.d.ts`);
-  writeFileSync(file, readFileSync(file, 'utf8').replace(/\]\((?:\.\.\/)+docs\//g, `](${pages}`));
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/\]\((?:\.\.\/)+/g, `](${site}`));
 }
 
 const sources = [...kept].map((path) => `src/${path}.ts`).toSorted();
