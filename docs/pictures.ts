@@ -26,7 +26,7 @@ async function readSource(): Promise<Source> {
   const contents = `
     export { routes } from './src/protocol/routes.ts';
     export { assumedWire } from './src/protocol/assumptions.ts';
-    export { states } from './src/tracking/schema.ts';
+    export { states } from './src/tracking/rules.ts';
     export { stateNames } from './src/tracking/rows.ts';`;
   const stdin = { contents, resolveDir: root };
   const { outputFiles } = await build({ stdin, bundle: true, write: false, format: 'esm', platform: 'node' });
