@@ -19,7 +19,7 @@ import { Connect, ConnectPage, type ConnectView, DeletePage } from './pages/conn
 import type { ConsoleFrame, Counts, Done } from './pages/console-layout.js';
 import { CallbackPage, RequestPage } from './pages/detail-pages.js';
 import { renderPage } from './pages/layout.js';
-import { NotFoundPage } from './pages/link-page.js';
+import { NotFoundPage, ProblemPage } from './pages/link-page.js';
 import { FaultsPage, JobPanel, JobsPage, LinksPage, type Part, readNewLink } from './pages/list-pages.js';
 import { jobRowId, LinkGonePage, LinkStoryPage, type ShownJob } from './pages/story-page.js';
 import { mostShown, StreamPage } from './pages/stream-page.js';
@@ -27,7 +27,7 @@ import type { ServiceHandler } from './service-handler.js';
 import { writeSignedCurl } from './signed-curl.js';
 import type { FoundLink, Simulation } from './simulation.js';
 import { describeJob, describeLink } from './stories.js';
-import { filterStream, listStream } from './stream.js';
+import { listStream } from './stream.js';
 import type { Sandbox, SandboxRequest } from './types.js';
 import { findShell, shells } from './variables.js';
 
@@ -63,7 +63,7 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
       environments.reduce((all, name) => all + count(name), 0);
     return {
       all: sandbox.requests.length + sandbox.callbacks.length,
-      failed: listStream(sandbox).filter(({ isFailed }) => isFailed).length,
+      failed: listStream(sandbox, { show: 'failed' }).length,
       callbacks: sandbox.callbacks.length,
       links: sum((name) => storeOf(name).countLinks()),
       jobs: sum((name) => storeOf(name).jobs().length),
@@ -83,18 +83,11 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     return { partnerId, apiKeys, shell, baseUrls: sandbox.baseUrls, hasDescription, curl: curlOf(request, '{}') };
   }
 
-  function curlOf(
-    request: Pick<SandboxRequest, 'environment' | 'operation' | 'method' | 'path'>,
-    sent: string,
-  ): string | null {
-    const { environment, operation, method, path } = request;
-    const { partnerId, apiKeys } = settings;
-    if (apiKeys === null || operation === null) return null;
-    return writeSignedCurl(
-      { operation, method, url: sandbox.baseUrls[environment] + path, sent },
-      partnerId,
-      running.wire,
-    );
+  type Target = Pick<SandboxRequest, 'environment' | 'operation' | 'method' | 'path'>;
+  function curlOf({ environment, operation, method, path }: Target, sent: string): string | null {
+    if (settings.apiKeys === null || operation === null) return null;
+    const url = sandbox.baseUrls[environment] + path;
+    return writeSignedCurl({ operation, method, url, sent }, settings.partnerId, running.wire);
   }
 
   const jobsOf = (environment: Environment, jobs: readonly StoredJob[]): readonly ShownJob[] =>
@@ -114,10 +107,7 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     const isEmpty = counts.all + counts.links + counts.jobs === 0;
     return respondWith(
       c,
-      <StreamPage
-        {...{ ...frameOf(c), filter, forgotten: settings.forgotten() }}
-        entries={filterStream(listStream(sandbox), filter)}
-      >
+      <StreamPage {...{ ...frameOf(c), filter, forgotten: settings.forgotten() }} entries={listStream(sandbox, filter)}>
         {isEmpty && <Connect view={connectView(c)} at="/" />}
         {jobs.length > 0 && <JobPanel jobs={jobs.slice(0, 5)} />}
         {filter.q !== undefined && simulation.findLink(filter.q) !== null && (
@@ -145,10 +135,8 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     const environment = environmentOf(fields);
     const path = routes['links.create'].path.replace('{brand}', running.wire.brand);
     const request = await send({ environment, method: 'POST', path }, JSON.stringify(readNewLink(fields)));
-    const isCreated = request.reason === null && request.linkRefId !== null;
-    return isCreated
-      ? goTo(c, `/console/links/${request.linkRefId}`, 'created')
-      : goTo(c, `/console/requests/${request.id}`);
+    const { id, reason, linkRefId } = request;
+    return reason === null ? goTo(c, `/console/links/${linkRefId}`, 'created') : goTo(c, `/console/requests/${id}`);
   });
 
   app.get('/console/links/:refId', (c) => {
@@ -177,12 +165,9 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
   app.post(
     '/console/links/:refId/play',
     withLink((c, { environment, link }, fields) => {
-      const outcome = fields.get('outcome');
-      const idType = link.idTypes[Number(fields.get('idType'))];
-      const job = simulation.play(link.refId, isOutcome(outcome) ? outcome : 'approved', {
-        environment,
-        ...(idType && { idType }),
-      });
+      const [given, idType] = [fields.get('outcome'), link.idTypes[Number(fields.get('idType'))]];
+      const outcome = isOutcome(given) ? given : 'approved';
+      const job = simulation.play(link.refId, outcome, { environment, ...(idType && { idType }) });
       const stored = storeOf(environment).findJob(job);
       return back(c, `/console/links/${link.refId}`, { done: 'played', row: stored && jobRowId(environment, stored) });
     }),
@@ -202,38 +187,30 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
 
   app.get('/console/requests/:id', (c) => {
     const request = sandbox.requests.find(({ id }) => id === Number(c.req.param('id')));
-    if (request === undefined) return respondWith(c, <NotFoundPage />, 404);
+    if (request === undefined) return respondWith(c, <ForgottenPage />, 404);
     const texts = bodies.get(requestName(request.id));
     const { sent = '' } = texts ?? {};
     const curl = sent.length > maxCurlLength ? null : curlOf(request, sent);
     return respondWith(c, <RequestPage {...{ ...frameOf(c), request, texts, curl }} />);
   });
-  app.post('/console/requests/:id/replay', async (c) => {
-    const { id } = await sandbox.replay(Number(c.req.param('id')));
-    return goTo(c, `/console/requests/${id}`, 'replayed');
-  });
-
   app.get('/console/callbacks/:id', (c) => {
     const callback = sandbox.callbacks.find(({ id }) => id === Number(c.req.param('id')));
-    if (callback === undefined) return respondWith(c, <NotFoundPage />, 404);
-    return respondWith(
-      c,
-      <CallbackPage {...{ ...frameOf(c), callback, texts: bodies.get(callbackName(callback.id)) }} />,
-    );
+    if (callback === undefined) return respondWith(c, <ForgottenPage />, 404);
+    const texts = bodies.get(callbackName(callback.id));
+    return respondWith(c, <CallbackPage {...{ ...frameOf(c), callback, texts }} />);
   });
-  app.post('/console/callbacks/:id/resend', async (c) => {
-    const given = new URLSearchParams(await c.req.text()).get('variant');
-    const variant = variants.find((known) => known === given);
-    const { id } = await sandbox.resend(Number(c.req.param('id')), variant === undefined ? {} : { variant });
-    return goTo(c, `/console/callbacks/${id}`, 'resent');
-  });
-  app.post('/console/callbacks/:id/retry', async (c) => {
-    const { id } = await sandbox.retryNow(Number(c.req.param('id')));
-    return goTo(c, `/console/callbacks/${id}`, 'retried');
-  });
-  app.post('/console/callbacks/:id/stop', async (c) => {
-    const { id } = await sandbox.stopTrying(Number(c.req.param('id')));
-    return goTo(c, `/console/callbacks/${id}`, 'stopped');
+  type Act = (id: number, fields: URLSearchParams) => Promise<{ readonly id: number }>;
+  const act = (list: string, name: string, done: Done, run: Act) =>
+    app.post(`/console/${list}/:id/${name}`, async (c) => {
+      const { id } = await run(Number(c.req.param('id')), new URLSearchParams(await c.req.text()));
+      return goTo(c, `/console/${list}/${id}`, done);
+    });
+  act('requests', 'replay', 'replayed', sandbox.replay);
+  act('callbacks', 'retry', 'retried', sandbox.retryNow);
+  act('callbacks', 'stop', 'stopped', sandbox.stopTrying);
+  act('callbacks', 'resend', 'resent', (id, fields) => {
+    const variant = variants.find((known) => known === fields.get('variant'));
+    return sandbox.resend(id, variant && { variant });
   });
 
   app.post('/console/faults', async (c) => {
@@ -262,6 +239,13 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
     await sandbox.reset();
     return respondWith(c, <DeletePage {...frameOf(c)} what={what} isDone />);
   });
+}
+
+/** The page for a request or callback that is not remembered. */
+function ForgottenPage() {
+  const message =
+    'Newer entries have taken its place, or the sandbox was reset or restarted. See the option keepRequests.';
+  return <ProblemPage title="This entry is not remembered" message={message} />;
 }
 
 function environmentOf(fields: URLSearchParams): Environment {

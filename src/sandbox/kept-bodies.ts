@@ -10,8 +10,6 @@ import { parseJson } from '../runtime/untrusted-objects.js';
 export type KeptTexts = Readonly<Record<string, string>>;
 
 export interface KeptBodies {
-  /** Whether bodies are kept at all. */
-  readonly isOn: boolean;
   /** Keeps texts besides those that are already kept under this name, and removes the oldest bodies over the limit. */
   put(name: string, texts: KeptTexts): void;
   get(name: string): KeptTexts | null;
@@ -34,8 +32,8 @@ export function answerName(attempt: number): string {
   return `answer ${attempt}`;
 }
 
-/** Creates an empty list of bodies, with at most `maxBytes` of text. If `isOn` is false, nothing is kept. */
-export function createKeptBodies({ isOn, maxBytes }: { isOn: boolean; maxBytes: number }): KeptBodies {
+/** Creates an empty list of bodies, with at most `maxBytes` of text. */
+export function createKeptBodies(maxBytes: number): KeptBodies {
   const kept = new Map<string, KeptTexts>();
   let bytes = 0;
 
@@ -45,9 +43,7 @@ export function createKeptBodies({ isOn, maxBytes }: { isOn: boolean; maxBytes: 
   }
 
   return {
-    isOn,
     put(name, texts) {
-      if (!isOn) return;
       const all = { ...kept.get(name), ...texts };
       remove(name);
       kept.set(name, all);

@@ -75,7 +75,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   );
   const { service } = running;
   const baseUrls = { sandbox: service.sandbox.baseUrl, production: service.production.baseUrl };
-  const bodies = createKeptBodies({ isOn: settings.keepBodies, maxBytes: maxKeptBytes });
+  const bodies = createKeptBodies(settings.keepBodies ? maxKeptBytes : 0);
   const requests: SandboxRequest[] = [];
   let forgotten = 0;
   let lastRequestId = kept?.lastRequestId ?? 0;
@@ -126,10 +126,10 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     signing: createSigningFacts(running),
     failureRate: settings.failureRate,
     random: () => random,
-    onRequest(request, texts) {
+    onRequest(request, writeTexts) {
       lastRequestId += 1;
       const entry = { id: lastRequestId, ...request };
-      bodies.put(requestName(entry.id), texts);
+      if (settings.keepBodies) bodies.put(requestName(entry.id), writeTexts());
       requests.push(entry);
       for (const { id } of requests.splice(0, Math.max(0, requests.length - keepRequests))) {
         bodies.remove(requestName(id));

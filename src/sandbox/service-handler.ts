@@ -32,8 +32,8 @@ export interface ServiceHandlerSettings {
   /** The share of requests that get a response with status 503. */
   readonly failureRate: number;
   random(): Random;
-  /** Called with each request, and the texts to keep of it. Returns the record. */
-  onRequest(request: Omit<SandboxRequest, 'id'>, texts: KeptTexts): SandboxRequest;
+  /** Called with each request, and with a function that writes the texts to keep of it. Returns the record. */
+  onRequest(request: Omit<SandboxRequest, 'id'>, writeTexts: () => KeptTexts): SandboxRequest;
 }
 
 type ServiceRequest = Omit<ReceivedRequest, 'headers'>;
@@ -55,19 +55,15 @@ export function environmentOf(target: string): Environment | undefined {
 const unread: Diagnosis = { problem: null, message: 'Nothing was checked: the request was rejected before' };
 const notNeeded: Diagnosis = { problem: null, message: 'Nothing was checked: no operation has this method and path' };
 
+type Recorded = Pick<SandboxRequest, 'at' | 'environment' | 'method' | 'path' | 'status' | 'durationMs'>;
+
 /** A request, and what the service did with it. */
-interface Exchange {
-  readonly at: Date;
-  readonly environment: Environment;
-  readonly method: string;
-  readonly path: string;
+interface Exchange extends Recorded {
   readonly route: RouteMatch;
   readonly sent: string;
+  readonly answered: string;
   readonly diagnosis: Diagnosis;
   readonly fault: MockFault | null;
-  readonly status: number;
-  readonly answered: string;
-  readonly durationMs: number;
   /** Further keys and signatures that must not be kept. */
   readonly secrets: readonly string[];
 }
@@ -77,11 +73,8 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
   const { running, origin, signing, failureRate, random, onRequest } = settings;
   const keys = Object.values(signing.apiKeys ?? {});
 
-  async function diagnose(
-    environment: Environment,
-    operation: OperationName | null,
-    body: unknown,
-  ): Promise<Diagnosis> {
+  type Operation = OperationName | null;
+  async function diagnose(environment: Environment, operation: Operation, body: unknown): Promise<Diagnosis> {
     if (operation === null) return notNeeded;
     if (!isRecord(body)) return { problem: 'missing', message: 'Send a JSON object' };
     return diagnoseSignature({ environment, operation, body, nowMs: Date.now() }, signing);
@@ -95,7 +88,8 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
   }
 
   /** Records an exchange, without keys and signatures. */
-  function record({ route, sent, answered, diagnosis, fault, secrets, path, ...rest }: Exchange): SandboxRequest {
+  function record(exchange: Exchange): SandboxRequest {
+    const { route, sent, answered, diagnosis, fault, secrets, path, ...rest } = exchange;
     const [question, answer] = [readObject(sent), readObject(answered)];
     const all = [...keys, ...secrets, ...secretsIn(sent), ...secretsIn(answered)];
     const clean = (value: unknown) => maskSecrets(isText(value) ? String(value) : '', all);
@@ -113,16 +107,16 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
         job: hasJob ? { userId: clean(question.user_id), jobId: clean(question.job_id) } : null,
         code: clean(answer.code) || null,
         notes: rest.status === 200 ? findNotes(operation, question, rest.at.getTime()).map(clean) : [],
-        reason: reasonOf({ fault, signature, said, status: rest.status, hasOperation: operation !== null }),
+        reason: reasonOf(exchange, said),
         fault: fault?.kind ?? null,
         signature,
       },
-      {
+      () => ({
         sent: leaveOutSecrets(sent, all),
         answered: leaveOutSecrets(answered, all),
         ...(expectedText !== undefined && { expectedText: clean(expectedText) }),
         ...(signedText !== undefined && { signedText: clean(signedText) }),
-      },
+      }),
     );
   }
 
@@ -214,26 +208,14 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
   }
 }
 
-/** Says why a request failed; null if it did not fail. */
-function reasonOf({
-  fault,
-  signature,
-  said,
-  status,
-  hasOperation,
-}: {
-  fault: MockFault | null;
-  signature: SandboxRequest['signature'];
-  said: string | null;
-  status: number;
-  hasOperation: boolean;
-}): string | null {
+/** Says why a request failed; null if it did not fail. `said` is the service's text. */
+function reasonOf({ fault, diagnosis, status, route }: Exchange, said: string | null): string | null {
   if (fault !== null) return `Injected fault: the service ${describeFault(fault)}`;
-  if (signature.problem !== null) return signature.message;
+  if (diagnosis.problem !== null) return diagnosis.message;
   if (status === 0) return 'The client disconnected before the response';
   if (status < 400) return null;
-  if (status === 404 && !hasOperation) return 'No operation has this path: check the base URL and the path';
-  if (status === 405 && !hasOperation) return 'No operation has this path with this method';
+  if (status === 404 && route.operation === null) return 'No operation has this path: check the base URL and the path';
+  if (status === 405 && route.operation === null) return 'No operation has this path with this method';
   return said ?? `The service responded with ${status}`;
 }
 

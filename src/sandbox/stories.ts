@@ -9,11 +9,15 @@ import type { Environment } from '../options.js';
 import type { StoredJob, StoredLink } from '../testing/store.js';
 import type { SandboxCallback, SandboxRequest } from './types.js';
 
-/** An event of a link or job: an event of the simulation, a request, or a callback. */
-export type StoryEvent =
-  | { readonly at: number; readonly title: string; readonly details: string }
-  | { readonly at: number; readonly request: SandboxRequest }
-  | { readonly at: number; readonly callback: SandboxCallback };
+/** An event of the simulation. */
+interface Happening {
+  readonly at: Date;
+  readonly title: string;
+  readonly details: string;
+}
+
+/** What happened to a link or job: an event of the simulation, a request, or a callback. */
+export type StoryEvent = Happening | SandboxRequest | SandboxCallback;
 
 /** The times of events that the service does not record: one time for each link or job. */
 export interface Sightings {
@@ -47,7 +51,7 @@ export function describeLink(environment: Environment, link: StoredLink, source:
     eventAt(link.createdAt, 'Created', link.name ?? ''),
     eventAt(source.sightings.opened.get(linkKey(environment, link.refId)), 'Opened'),
     eventAt(link.disabledAt, 'Disabled'),
-    ...requestEvents(source.requests.filter(about)),
+    ...source.requests.filter(about).slice(-mostTold),
   ]);
 }
 
@@ -55,25 +59,20 @@ export function describeLink(environment: Environment, link: StoredLink, source:
 export function describeJob(environment: Environment, job: StoredJob, source: StorySource): readonly StoryEvent[] {
   const about = (entry: SandboxRequest | SandboxCallback) =>
     entry.environment === environment && entry.job?.jobId === job.jobId && entry.job.userId === job.userId;
-  const callbacks = source.callbacks.filter(about).slice(-mostTold);
   const confirmedAt = source.sightings.confirmed.get(jobKey(environment, job));
   return inOrder([
     eventAt(job.startedAt, 'Job started'),
     ...job.results.map(({ at, code, text }) => eventAt(at, `Result ${code}`, text)),
-    ...callbacks.map((callback) => ({ at: callback.at.getTime(), callback })),
-    ...requestEvents(source.requests.filter(about)),
+    ...source.callbacks.filter(about).slice(-mostTold),
+    ...source.requests.filter(about).slice(-mostTold),
     eventAt(confirmedAt, 'Confirmed', 'the job status was fetched, with the result'),
   ]);
 }
 
-function eventAt(at: number | null | undefined, title: string, details = ''): StoryEvent | null {
-  return at == null ? null : { at, title, details };
-}
-
-function requestEvents(requests: readonly SandboxRequest[]): readonly StoryEvent[] {
-  return requests.slice(-mostTold).map((request) => ({ at: request.at.getTime(), request }));
+function eventAt(at: number | null | undefined, title: string, details = ''): Happening | null {
+  return at == null ? null : { at: new Date(at), title, details };
 }
 
 function inOrder(events: readonly (StoryEvent | null)[]): readonly StoryEvent[] {
-  return events.filter((event) => event !== null).sort((a, b) => a.at - b.at);
+  return events.filter((event) => event !== null).sort((a, b) => a.at.getTime() - b.at.getTime());
 }

@@ -6,73 +6,54 @@
 
 import type { Sandbox, SandboxCallback, SandboxRequest } from './types.js';
 
-/** An entry of the list: a request or a callback. */
-export interface StreamEntry {
-  /** Sorts entries by time. */
-  readonly key: string;
-  readonly isFailed: boolean;
-  readonly about: Pick<SandboxRequest, 'linkRefId' | 'job'>;
-  readonly request: SandboxRequest | null;
-  readonly callback: SandboxCallback | null;
-}
+/** An entry of the list. */
+export type StreamEntry = SandboxRequest | SandboxCallback;
 
 /** What can be chosen by itself. */
 export const shows = ['failed', 'links', 'status', 'callbacks'] as const;
 
-/** A filter, as it is in the URL of the page. */
-export interface StreamFilter {
-  readonly show?: string | undefined;
-  readonly link?: string | undefined;
-  readonly job?: string | undefined;
-  readonly q?: string | undefined;
-  /** Only entries that are older than the entry with this key. */
-  readonly before?: string | undefined;
+/** A filter, as it is in the URL of the page. `before` is the key of an entry: only older entries are wanted. */
+export type StreamFilter = Readonly<Partial<Record<'show' | 'link' | 'job' | 'q' | 'before', string | undefined>>>;
+
+export function isCallback(entry: StreamEntry): entry is SandboxCallback {
+  return 'attempts' in entry;
 }
 
-/** Lists requests and callbacks, the newest first. */
-export function listStream({ requests, callbacks }: Pick<Sandbox, 'requests' | 'callbacks'>): readonly StreamEntry[] {
-  const keyOf = (at: Date, kind: string, id: number) =>
-    `${String(at.getTime()).padStart(16, '0')}${kind}${String(id).padStart(12, '0')}`;
-  return [
-    ...requests.map((request) => ({
-      key: keyOf(request.at, 'r', request.id),
-      isFailed: request.reason !== null,
-      about: request,
-      request,
-      callback: null,
-    })),
-    ...callbacks.map((callback) => ({
-      key: keyOf(callback.at, 'c', callback.id),
-      isFailed: verdictOf(callback).isFailed,
-      about: callback,
-      request: null,
-      callback,
-    })),
-  ].sort((a, b) => (a.key < b.key ? 1 : -1));
+export function isFailed(entry: StreamEntry): boolean {
+  return isCallback(entry) ? verdictOf(entry).isFailed : entry.reason !== null;
 }
 
-/** Keeps the entries that a filter lets through. */
-export function filterStream(
-  entries: readonly StreamEntry[],
-  { show, link, job, q = '', before }: StreamFilter,
+/** The key of an entry: keys are sorted as the entries are by time. */
+export function keyOf(entry: StreamEntry): string {
+  const [time, id] = [entry.at.getTime(), entry.id].map((number) => String(number).padStart(16, '0'));
+  return `${time}${isCallback(entry) ? 'c' : 'r'}${id}`;
+}
+
+/** Lists the requests and callbacks that a filter lets through, the newest first. */
+export function listStream(
+  { requests, callbacks }: Pick<Sandbox, 'requests' | 'callbacks'>,
+  { show, link, job, q = '', before }: StreamFilter = {},
 ): readonly StreamEntry[] {
-  const wanted = q.trim().toLowerCase();
-  return entries.filter(({ key, isFailed, request, callback, about }) => {
-    const ids = [about.linkRefId, about.job?.userId, about.job?.jobId].map((id) => (id ?? '').toLowerCase());
-    const isShown =
-      (show === 'failed' && isFailed) ||
-      (show === 'links' && request?.operation?.startsWith('links.')) ||
-      (show === 'status' && request?.operation === 'jobs.status') ||
-      (show === 'callbacks' && callback !== null) ||
-      !shows.some((each) => each === show);
-    return (
-      isShown &&
-      (link === undefined || about.linkRefId === link) &&
-      (job === undefined || about.job?.jobId === job) &&
-      (wanted === '' || ids.some((id) => id.includes(wanted))) &&
-      (before === undefined || key < before)
-    );
-  });
+  const wanted = q.toLowerCase();
+  const isShown = (entry: StreamEntry): boolean => {
+    if (show === 'failed') return isFailed(entry);
+    if (show === 'callbacks') return isCallback(entry);
+    const operation = isCallback(entry) ? null : entry.operation;
+    if (show === 'status') return operation === 'jobs.status';
+    return show !== 'links' || operation?.startsWith('links.') === true;
+  };
+  return [...requests, ...callbacks]
+    .filter((entry) => {
+      const ids = [entry.linkRefId, entry.job?.userId, entry.job?.jobId];
+      return (
+        isShown(entry) &&
+        (link === undefined || entry.linkRefId === link) &&
+        (job === undefined || entry.job?.jobId === job) &&
+        (wanted === '' || ids.some((id) => id?.toLowerCase().includes(wanted))) &&
+        (before === undefined || keyOf(entry) < before)
+      );
+    })
+    .sort((a, b) => b.at.getTime() - a.at.getTime() || (keyOf(a) < keyOf(b) ? 1 : -1));
 }
 
 /** How a callback stands. A forged copy that was rejected is as it should be. */

@@ -3,10 +3,8 @@
 import { expect, test } from 'vitest';
 import { createKeptBodies, leaveOutSecrets } from '../../src/sandbox/kept-bodies.js';
 
-const bodies = (maxBytes: number) => createKeptBodies({ isOn: true, maxBytes });
-
 test('the oldest bodies are removed once there are too many bytes, whatever they belong to', () => {
-  const kept = bodies(10);
+  const kept = createKeptBodies(10);
   kept.put('request 1', { sent: '1234', answered: '56' });
   kept.put('callback 1', { sent: '789' });
 
@@ -17,7 +15,7 @@ test('the oldest bodies are removed once there are too many bytes, whatever they
 });
 
 test('a body that is larger than the limit is not kept, and nothing is left of it', () => {
-  const kept = bodies(10);
+  const kept = createKeptBodies(10);
   kept.put('request 1', { sent: '12345678901' });
   kept.put('request 2', { sent: '1234567890' });
 
@@ -25,20 +23,13 @@ test('a body that is larger than the limit is not kept, and nothing is left of i
 });
 
 test('texts that are put later are kept with the earlier ones, and counted', () => {
-  const kept = bodies(10);
+  const kept = createKeptBodies(10);
   kept.put('callback 1', { sent: '12345' });
   kept.put('callback 1', { 'answer 0': '12345' });
   const both = kept.get('callback 1');
   kept.put('callback 1', { 'answer 1': '1' });
 
   expect([both, kept.get('callback 1')]).toEqual([{ sent: '12345', 'answer 0': '12345' }, null]);
-});
-
-test('nothing is kept if it is off', () => {
-  const kept = createKeptBodies({ isOn: false, maxBytes: 10 });
-  kept.put('request 1', { sent: '1' });
-
-  expect(kept.get('request 1')).toBeNull();
 });
 
 const key = 'planted-api-key';

@@ -5,8 +5,8 @@
  */
 
 import type { Child } from 'hono/jsx';
-import type { Environment } from '../../options.js';
-import { verdictOf } from '../stream.js';
+import { environments } from '../../options.js';
+import { isCallback, type StreamEntry, verdictOf } from '../stream.js';
 import type { SandboxCallback, SandboxRequest } from '../types.js';
 import { ago } from './console-script.js';
 import { Layout } from './layout.js';
@@ -122,7 +122,7 @@ export interface RowProps {
   /** Why it failed, or another fact. */
   readonly note?: string | null;
   readonly status?: string | number | null;
-  readonly durationMs?: number | null;
+  readonly durationMs?: number | undefined;
   readonly isFailed?: boolean;
 }
 
@@ -140,48 +140,36 @@ export function Row({ id, at, href, what, ids, note, status, durationMs, isFaile
       <span class="ids">{ids}</span>
       <span class="why">{note}</span>
       <span class="status">{status}</span>
-      <span class="duration">{durationMs == null ? '' : `${Math.round(durationMs)} ms`}</span>
+      <span class="duration">{durationMs === undefined ? '' : `${Math.round(durationMs)} ms`}</span>
     </li>
   );
 }
 
-export function RequestRow({
-  id,
-  at,
-  operation,
-  method,
-  path,
-  status,
-  durationMs,
-  reason,
-  code,
-  notes,
-  ...about
-}: SandboxRequest) {
-  return (
-    <Row
-      {...{ id: `request-${id}`, at, href: `/console/requests/${id}`, what: operation ?? `${method} ${path}` }}
-      ids={<Ids {...about} />}
-      note={reason === null ? notes.join('; ') : `${code ?? ''} ${reason}`}
-      status={status === 0 ? 'No response' : status}
-      durationMs={durationMs}
-      isFailed={reason !== null}
-    />
-  );
+export function EntryRow({ entry }: { entry: StreamEntry }) {
+  return isCallback(entry) ? <CallbackRow {...entry} /> : <RequestRow {...entry} />;
 }
 
-export function CallbackRow(callback: SandboxCallback) {
-  const { id, at, variant, resultCode, attempts, ...about } = callback;
+function RequestRow(request: SandboxRequest) {
+  const { id, at, operation, method, path, status, durationMs, reason, code, notes } = request;
+  const what = operation ?? `${method} ${path}`;
+  const note = reason === null ? notes.join('; ') : `${code ?? ''} ${reason}`;
+  const facts = {
+    at,
+    what,
+    note,
+    durationMs,
+    status: status === 0 ? 'No response' : status,
+    isFailed: reason !== null,
+  };
+  return <Row id={`request-${id}`} href={`/console/requests/${id}`} ids={<Ids {...request} />} {...facts} />;
+}
+
+function CallbackRow(callback: SandboxCallback) {
+  const { id, at, variant, resultCode, attempts, copyOf } = callback;
   const { title, isFailed, reason } = verdictOf(callback);
-  return (
-    <Row
-      {...{ id: `callback-${id}`, at, href: `/console/callbacks/${id}`, isFailed, note: reason }}
-      what={`Callback ${id} · ${variant === null ? resultCode : `${variant} copy of ${callback.copyOf}`}`}
-      ids={<Ids {...about} />}
-      status={title}
-      durationMs={attempts.at(-1)?.durationMs ?? null}
-    />
-  );
+  const what = `Callback ${id} · ${variant === null ? resultCode : `${variant} copy of ${copyOf}`}`;
+  const facts = { at, what, isFailed, note: reason, status: title, durationMs: attempts.at(-1)?.durationMs };
+  return <Row id={`callback-${id}`} href={`/console/callbacks/${id}`} ids={<Ids {...callback} />} {...facts} />;
 }
 
 /** The ids of a link and of a job, each as a link to its page. */
@@ -222,16 +210,13 @@ export function Rows({ name, older, children }: { name: string; older?: string |
   );
 }
 
+/** The values of a select, each with its text. */
+type Options = readonly (readonly [value: string, text: string])[];
+
+type Texts = Readonly<Record<string, string>>;
+
 /** A form with one button. */
-export function Act({
-  action,
-  fields = {},
-  children,
-}: {
-  action: string;
-  fields?: Readonly<Record<string, string>>;
-  children: Child;
-}) {
+export function Act({ action, fields = {}, children }: { action: string; fields?: Texts; children: Child }) {
   return (
     <form method="post" action={action}>
       {Object.entries(fields).map(([name, value]) => (
@@ -276,15 +261,7 @@ export function Value({ text, what, href }: { text: string; what: string; href?:
   );
 }
 
-export function Select({
-  label,
-  name,
-  options,
-}: {
-  label: string;
-  name: string;
-  options: readonly (readonly [string, string])[];
-}) {
+export function Select({ label, name, options }: { label: string; name: string; options: Options }) {
   return (
     <label>
       {label}
@@ -297,7 +274,4 @@ export function Select({
   );
 }
 
-export const environmentOptions: readonly (readonly [Environment, string])[] = [
-  ['sandbox', 'sandbox'],
-  ['production', 'production'],
-];
+export const environmentOptions = environments.map((name) => [name, name] as const);

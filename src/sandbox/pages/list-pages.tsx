@@ -4,10 +4,22 @@
  * @module
  */
 
+import type { Child } from 'hono/jsx';
 import { type OperationName, routes } from '../../protocol/routes.js';
 import { describeFault, faultTexts } from '../faults.js';
 import type { SandboxFault } from '../types.js';
-import { Act, type ConsoleFrame, ConsolePage, environmentOptions, Id, Row, Rows, Select } from './console-layout.js';
+import {
+  Act,
+  type ConsoleFrame,
+  ConsolePage,
+  environmentOptions,
+  Id,
+  Ids,
+  jobUrl,
+  Row,
+  Rows,
+  Select,
+} from './console-layout.js';
 import { Badge } from './layout.js';
 import { stateOf } from './link-page.js';
 import { JobHeading, jobRowId, type ShownJob, type ShownLink } from './story-page.js';
@@ -71,18 +83,15 @@ export function LinksPage({ links, ...frame }: ConsoleFrame & { links: Part<Show
           <button type="submit">Create the link</button>
         </form>
       </details>
-      <Rows name="links" older={links.older}>
-        {links.entries.map(({ environment, link, closed }) => (
+      <List name="links" part={links}>
+        {({ environment, link: { refId, name, companyName, createdAt: at }, closed }: ShownLink) => (
           <Row
-            {...{ id: `link-${link.refId}`, at: link.createdAt, href: `/console/links/${link.refId}` }}
-            what={link.name ?? link.companyName}
-            ids={<Id href={`/?link=${link.refId}`} kind="link" id={link.refId} />}
-            note={environment}
-            status={closed ?? 'active'}
+            {...{ id: `link-${refId}`, at, href: `/console/links/${refId}`, what: name ?? companyName }}
+            {...{ note: environment, status: closed ?? 'active' }}
+            ids={<Id href={`/?link=${refId}`} kind="link" id={refId} />}
           />
-        ))}
-      </Rows>
-      <Total name="links" part={links} />
+        )}
+      </List>
     </ConsolePage>
   );
 }
@@ -91,30 +100,35 @@ export function JobsPage({ jobs, ...frame }: ConsoleFrame & { jobs: Part<ShownJo
   return (
     <ConsolePage title="Jobs" at="/console/jobs" {...frame}>
       <h1>Jobs</h1>
-      <Rows name="jobs" older={jobs.older}>
-        {jobs.entries.map(({ environment, job }) => (
+      <List name="jobs" part={jobs}>
+        {({ environment, job }: ShownJob) => (
           <Row
-            {...{ id: jobRowId(environment, job), at: job.startedAt, href: `/?job=${encodeURIComponent(job.jobId)}` }}
-            what={`Job ${job.jobId}`}
-            ids={
-              job.linkRefId !== null && <Id href={`/console/links/${job.linkRefId}`} kind="link" id={job.linkRefId} />
-            }
-            note={environment}
-            status={stateOf(job).title}
+            {...{ id: jobRowId(environment, job), at: job.startedAt, href: jobUrl(job.jobId), note: environment }}
+            {...{ what: `Job ${job.jobId}`, status: stateOf(job).title }}
+            ids={<Ids linkRefId={job.linkRefId} job={null} />}
           />
-        ))}
-      </Rows>
-      <Total name="jobs" part={jobs} />
+        )}
+      </List>
     </ConsolePage>
   );
 }
 
-function Total({ name, part: { entries, total } }: { name: string; part: Part<unknown> }) {
-  const text = total === 0 ? `No ${name} yet.` : `${entries.length} of ${total.toLocaleString('en')}.`;
+interface ListProps<T> {
+  readonly name: string;
+  readonly part: Part<T>;
+  readonly children: (entry: T) => Child;
+}
+
+function List<T>({ name, part: { entries, total, older }, children: toRow }: ListProps<T>) {
   return (
-    <p class="empty" data-live="total">
-      {text}
-    </p>
+    <>
+      <Rows name={name} older={older}>
+        {entries.map(toRow)}
+      </Rows>
+      <p class="empty" data-live="total">
+        {total === 0 ? `No ${name} yet.` : `${entries.length} of ${total.toLocaleString('en')}.`}
+      </p>
+    </>
   );
 }
 

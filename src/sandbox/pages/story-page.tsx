@@ -11,12 +11,11 @@ import type { StoryEvent } from '../stories.js';
 import {
   Act,
   Ago,
-  CallbackRow,
   type ConsoleFrame,
   ConsolePage,
+  EntryRow,
   Facts,
   jobUrl,
-  RequestRow,
   Row,
   Rows,
   Select,
@@ -142,8 +141,7 @@ export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount
 }
 
 function EventRow({ event, id }: { event: StoryEvent; id: string }) {
-  if ('request' in event) return <RequestRow {...event.request} />;
-  if ('callback' in event) return <CallbackRow {...event.callback} />;
+  if (!('title' in event)) return <EntryRow entry={event} />;
   return <Row id={id} at={event.at} what={event.title} note={event.details} />;
 }
 

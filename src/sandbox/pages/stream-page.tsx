@@ -5,8 +5,8 @@
  */
 
 import type { Child } from 'hono/jsx';
-import { type StreamEntry, type StreamFilter, shows } from '../stream.js';
-import { CallbackRow, type ConsoleFrame, ConsolePage, RequestRow, Rows } from './console-layout.js';
+import { isFailed, keyOf, type StreamEntry, type StreamFilter, shows } from '../stream.js';
+import { type ConsoleFrame, ConsolePage, EntryRow, Rows } from './console-layout.js';
 
 /** How many entries of a list a page shows. */
 export const mostShown = 50;
@@ -34,8 +34,19 @@ const titles: Readonly<Record<string, string>> = {
 export function StreamPage({ filter, entries, forgotten, children, ...frame }: StreamView) {
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const shown = entries.slice(0, mostShown);
-  const older = entries.length > mostShown ? urlOf({ ...filter, before: shown.at(-1)?.key }) : null;
-  const failures = isFiltered ? [] : entries.filter(({ isFailed }) => isFailed).slice(0, mostFailures);
+  const last = shown.at(-1);
+  const older = entries.length > mostShown && last !== undefined ? urlOf({ ...filter, before: keyOf(last) }) : null;
+  const failures = isFiltered ? [] : entries.filter(isFailed).slice(0, mostFailures);
+  const nothing = isFiltered ? 'Nothing matches. ' : 'No request and no callback yet. ';
+  const chips = [
+    ...shows.map((show) => ({ name: 'show', value: show, text: titles[show] ?? show, isOn: filter.show === show })),
+    ...(['link', 'job', 'q'] as const).flatMap((name) => {
+      const text = `${name === 'q' ? 'search' : `one ${name}`}: ${filter[name]}`;
+      return filter[name] === undefined ? [] : [{ name, value: '', text, isOn: true }];
+    }),
+  ].map(({ name, value, text, isOn }) => {
+    return { text, isOn, url: urlOf({ ...filter, before: undefined, [name]: isOn ? undefined : value }) };
+  });
   const at = filter.show === undefined ? '/' : urlOf({ show: filter.show });
   return (
     <ConsolePage title="Console" at={at} {...frame}>
@@ -45,68 +56,37 @@ export function StreamPage({ filter, entries, forgotten, children, ...frame }: S
         {failures.length > 0 && (
           <>
             <h2 id="failures-title">Latest failures</h2>
-            <ul class="rows first">{failures.map((entry) => toRow(entry))}</ul>
+            <ul class="rows first">
+              {failures.map((entry) => (
+                <EntryRow entry={entry} />
+              ))}
+            </ul>
           </>
         )}
       </section>
       <section id="stream" aria-labelledby="stream-title">
         <h2 id="stream-title">Requests and callbacks</h2>
         <ul class="chips">
-          {shows.map((show) => (
-            <Chip
-              filter={filter}
-              change={{ show: filter.show === show ? undefined : show }}
-              isOn={filter.show === show}
-            >
-              {titles[show]}
-            </Chip>
+          {chips.map(({ text, url, isOn }) => (
+            <li>
+              <a href={url} aria-current={isOn && 'true'}>
+                {isOn ? `${text} ×` : text}
+              </a>
+            </li>
           ))}
-          {(['link', 'job', 'q'] as const).map(
-            (name) =>
-              filter[name] !== undefined && (
-                <Chip filter={filter} change={{ [name]: undefined }} isOn>
-                  {name === 'q' ? 'search' : `one ${name}`}: {filter[name]}
-                </Chip>
-              ),
-          )}
         </ul>
         <Rows name="stream" older={older}>
-          {shown.map((entry) => toRow(entry))}
+          {shown.map((entry) => (
+            <EntryRow entry={entry} />
+          ))}
         </Rows>
         <p class="empty" data-live="total">
-          {entries.length === 0
-            ? isFiltered
-              ? 'Nothing matches. '
-              : 'No request and no callback yet. '
-            : `${shown.length} of ${entries.length.toLocaleString('en')}. `}
+          {entries.length > 0 ? `${shown.length} of ${entries.length.toLocaleString('en')}. ` : nothing}
           {forgotten > 0 &&
             `${forgotten.toLocaleString('en')} older entries were forgotten (see the option keepRequests).`}
         </p>
       </section>
     </ConsolePage>
-  );
-}
-
-function toRow({ request, callback }: StreamEntry) {
-  if (request !== null) return <RequestRow {...request} />;
-  return callback && <CallbackRow {...callback} />;
-}
-
-interface ChipProps {
-  readonly filter: StreamFilter;
-  readonly change: StreamFilter;
-  readonly isOn: boolean;
-  readonly children: Child;
-}
-
-function Chip({ filter, change, isOn, children }: ChipProps) {
-  return (
-    <li>
-      <a href={urlOf({ ...filter, before: undefined, ...change })} aria-current={isOn && 'true'}>
-        {children}
-        {isOn && ' ×'}
-      </a>
-    </li>
   );
 }
 
