@@ -79,10 +79,8 @@ export function addLinkPages(app: Hono, { simulation, running }: { simulation: S
   app.get('/links/:refId', (c) => {
     const found = simulation.findLink(c.req.param('refId'));
     if (found === null) return respondAs(c, <NotFoundPage />, noLink, 404);
-    // A foreign page can load a link as an image. This does not count as an end user who opens the link.
-    const isCrossSite = c.req.header('sec-fetch-site') === 'cross-site';
-    const destination = c.req.header('sec-fetch-dest') ?? (isCrossSite ? null : 'document');
-    if (destination === 'document') simulation.open(found);
+    // A page can load a link as an image. This does not count as an end user who opens the link.
+    if ((c.req.header('sec-fetch-dest') ?? 'document') === 'document') simulation.open(found);
     return found.closed === null ? respondOpen(c, found, emptyForm) : respondClosed(c, found.link, found.closed);
   });
 

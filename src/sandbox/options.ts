@@ -16,6 +16,7 @@ import type { MockServiceOptions } from '../testing/types.js';
 import { check, inputObject } from '../validation/check.js';
 import { choice, flag, httpUrl, integer, nonBlank } from '../validation/input.js';
 import { isLoopbackHost } from './loopback.js';
+import { toHostName } from './network-address.js';
 import type { SandboxCallback, SandboxOptions, SandboxRequest } from './types.js';
 
 /** The checked options of a sandbox. */
@@ -138,7 +139,7 @@ export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
     seed: seed ?? 1,
     folder: data.folder ?? null,
     keepRequests: data.keepRequests ?? 1_000,
-    keepBodies: data.keepBodies ?? isLoopbackHost(data.host ?? '127.0.0.1'),
+    keepBodies: data.keepBodies ?? isLoopbackHost(toHostName(data.host ?? '127.0.0.1')),
     onRequest: data.onRequest ?? null,
     onCallback: data.onCallback ?? null,
     service: withoutUndefined(service) as MockServiceOptions,

@@ -47,16 +47,23 @@ export function createRequestCheck(settings: RequestCheckSettings): (message: In
     if (host === null || authority === null || !isOwn(host) || !isOwn(authority)) {
       return { status: 421, message: `Send the header "Host: ${first}": this server accepts only its own names` };
     }
-    if (!reads.has(method)) {
-      if (headers['sec-fetch-site'] === 'cross-site' || !isOwnOrigin(headers.origin, isOwn)) {
-        return { status: 403, message: 'Send the request without "Origin", or from a page of this server' };
-      }
-      if (headers['user-agent'] === callbackUserAgent) {
-        return { status: 403, message: 'Post callbacks to the server that receives them: this is a sandbox' };
-      }
+    const isRead = reads.has(method);
+    // A foreign page may lead to a page of this server, but may not load anything as a part of itself.
+    const isLink = isRead && headers['sec-fetch-dest'] === 'document';
+    const isCrossSite = headers['sec-fetch-site'] === 'cross-site' && !isLink;
+    if (isCrossSite || (!isRead && !isOwnOrigin(headers.origin, isOwn))) {
+      return { status: 403, message: 'Send the request without "Origin", or from a page of this server' };
+    }
+    if (!isRead && headers['user-agent'] === callbackUserAgent) {
+      return { status: 403, message: 'Post callbacks to the server that receives them: this is a sandbox' };
     }
     return Number(headers['content-length'] ?? 0) > maxBodyBytes ? createTooLarge(maxBodyBytes) : null;
   };
+}
+
+/** Whether a page in a browser may have sent a request. Only a page's reads have neither of the two headers. */
+export function isFromPage({ method = '', headers }: IncomingMessage): boolean {
+  return reads.has(method) || headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
 }
 
 /** Creates the response to a body that is too large. */

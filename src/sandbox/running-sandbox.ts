@@ -24,7 +24,7 @@ import { createLive, type Live } from './live.js';
 import { findNetworkAddress, isAnyAddress, toHostName } from './network-address.js';
 import type { SandboxSettings } from './options.js';
 import { hasPicture } from './outcomes.js';
-import { createRequestCheck, maxBodyBytes } from './request-check.js';
+import { callbackUserAgent, createRequestCheck, isFromPage, maxBodyBytes } from './request-check.js';
 import { createServiceHandler, environmentOf } from './service-handler.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import { createSimulation, type Simulation } from './simulation.js';
@@ -96,7 +96,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       const { id, url, attempts } = callback.view;
       const { body, sent, secrets } = await writeCallback(service, callback, filler);
       const size = body.reduce((sum, { length }) => sum + length, 0);
-      const headers = `content-type: application/json\ncontent-length: ${size}`;
+      const headers = `content-type: application/json\ncontent-length: ${size}\nuser-agent: ${callbackUserAgent}`;
       bodies.put(callbackName(id), { sent, headers: `host: ${new URL(url).host}\n${headers}` });
       const { postCallback } = await loadPosting();
       const result = await postCallback({ url, body, signal, callbackHosts: settings.callbackHosts, ownPort: port });
@@ -232,7 +232,8 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       maxBodyBytes,
       check(message) {
         const rejection = check(message);
-        return rejection && serviceHandler.reject(rejection, message);
+        // A foreign page must not be able to fill the list of requests.
+        return rejection && !isFromPage(message) ? serviceHandler.reject(rejection, message) : rejection;
       },
       onTooLarge: serviceHandler.reject,
       async respond(request) {

@@ -9,6 +9,7 @@ import { type HttpServer, listen, type Site } from './http-server.js';
 import { type Keeper, openFolder } from './keep.js';
 import { type KeptState, readKeptState } from './kept-state.js';
 import { isLoopbackHost } from './loopback.js';
+import { toHostName } from './network-address.js';
 import { checkSandboxOptions, createConfigError, type SandboxSettings } from './options.js';
 import { createRunningSandbox, type RunningSandbox } from './running-sandbox.js';
 import type { Sandbox, SandboxOptions } from './types.js';
@@ -54,7 +55,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 function warnOfHost(host: string): void {
-  if (isLoopbackHost(host)) return;
+  if (isLoopbackHost(toHostName(host))) return;
   const message = `The sandbox listens on ${host}: anyone on the network can use it and its controls, and read its test keys`;
   process.emitWarning(message, 'HostedSandboxWarning');
 }

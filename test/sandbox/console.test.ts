@@ -78,7 +78,7 @@ test('a link’s story is told from its creation to its confirmation', async () 
 
   const html = await read(`${sandbox.origin}/console/links/${link.refId}`);
 
-  const titles = [...html.matchAll(/class="what"[^>]*>([^<]+)</g)].map(([, title]) => title);
+  const titles = [...html.matchAll(/class="what"[^>]*><bdi>([^<]+)</g)].map(([, title]) => title);
   // A request and what it changed may have the same time.
   expect(titles.slice(0, 5).sort()).toEqual(['Created', 'Disabled', 'Opened', 'links.create', 'links.update']);
   expect(titles.slice(5)).toEqual(['Job started', 'Result 0810', 'Callback 1 · 0810', 'jobs.status', 'Confirmed']);

@@ -284,6 +284,12 @@ test('a name cannot turn the direction of the words around it, and the choice of
   expect(names).toHaveLength(4);
   for (const before of names.slice(0, -1)) expect(before).toMatch(/<bdi>$/);
   expect((await read(`${link.url}/jobs/${job.jobId}`)).html).toContain(`<bdi>${companyName}</bdi>`);
+  for (const path of ['/console/links', `/console/links/${link.refId}`]) {
+    const console = (await read(sandbox.origin + path)).html.replace(/<title>.*?<\/title>/, '');
+    const before = console.split(companyName).slice(0, -1);
+    expect(before.length).toBeGreaterThan(0);
+    for (const each of before) expect(each).toMatch(/<bdi>$/);
+  }
   await client.links.disable(link.refId);
   expect((await read(link.url)).html).toContain(`<bdi>${companyName}</bdi>`);
   expect(form).toMatch(/<legend>Choose the outcome <span class="badge wait">Only in the sandbox<\/span>/);

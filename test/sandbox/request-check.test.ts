@@ -112,18 +112,39 @@ test.each([undefined, 'own', 'https://evil.example'])(
   },
 );
 
-test('an end user may come from another site, and an image of another site opens no link', async () => {
+test('an end user may come from another site, and an image opens no link', async () => {
   const { port, sandbox, client } = await running();
   const link = await client.links.create(newLink);
-  const site = { 'sec-fetch-site': 'cross-site' };
-  const open = async (headers: Record<string, string>) => {
-    const { status } = await write(port, { path: `/links/${link.refId}`, headers: { ...site, ...headers } });
+  const open = async (site: string, destination: string) => {
+    const headers = { 'sec-fetch-site': site, 'sec-fetch-dest': destination };
+    const { status } = await write(port, { path: `/links/${link.refId}`, headers });
     const story = await (await fetch(`${sandbox.origin}/console/links/${link.refId}`)).text();
     return [status, story.includes('Opened')];
   };
 
-  expect(await open({ 'sec-fetch-dest': 'image' })).toEqual([200, false]);
-  expect(await open({ 'sec-fetch-dest': 'document' })).toEqual([200, true]);
+  expect(await open('same-site', 'image')).toEqual([200, false]);
+  expect(await open('cross-site', 'image')).toEqual([403, false]);
+  expect(await open('cross-site', 'document')).toEqual([200, true]);
+});
+
+test('a foreign page cannot fill the list of requests, and a program that is rejected is in it', async () => {
+  const { port, sandbox } = await running();
+  const path = '/sandbox/v1/hosted_links';
+  const send = (method: string, headers: Record<string, string>) => write(port, { method, path, headers, body: '{}' });
+
+  const pages = [
+    await send('POST', { origin: 'https://evil.example' }),
+    await send('POST', { 'sec-fetch-site': 'cross-site' }),
+    await send('GET', { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }),
+    await send('GET', { host: `evil.example:${port}` }),
+    await send('POST', { host: `evil.example:${port}`, origin: `http://evil.example:${port}` }),
+  ];
+  expect(pages.map(({ status }) => status)).toEqual([403, 403, 403, 421, 421]);
+  expect(pages.filter(({ headers }) => 'x-sandbox-hint' in headers)).toEqual([]);
+  expect(sandbox.requests).toEqual([]);
+
+  await send('POST', { host: `container.internal:${port}` });
+  expect(sandbox.requests).toMatchObject([{ status: 421 }]);
 });
 
 test('a callback of another sandbox changes nothing', async () => {

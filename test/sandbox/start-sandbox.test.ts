@@ -210,6 +210,8 @@ test.each([
   ['0:0:0:0:0:0:0:1', '[::1]'],
   ['127.1', '127.0.0.1'],
 ])('a sandbox at %s has the name %s, for clients, end users and callbacks', async (host, name) => {
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
+  onTestFinished(() => warn.mockRestore());
   const { sandbox, client, port } = await running({ host });
   const link = await client.links.create({ ...newLink, callbackUrl: `http://${name}:${port}/` });
 
@@ -217,6 +219,7 @@ test.each([
   await sandbox.idle();
 
   expect(sandbox.origin).toBe(`http://${name}:${port}`);
+  expect(warn).not.toHaveBeenCalled();
   expect(sandbox.callbacks).toMatchObject([{ state: 'not_allowed' }]);
 });
 

@@ -131,10 +131,12 @@ export function Row({ id, at, href, what, ids, note, status, durationMs, isFaile
     <li id={id} class={isFailed ? 'failed' : ''}>
       <Ago at={at} />
       {href === undefined ? (
-        <strong class="what">{what}</strong>
+        <strong class="what">
+          <bdi>{what}</bdi>
+        </strong>
       ) : (
         <a class="what" href={href}>
-          {what}
+          <bdi>{what}</bdi>
         </a>
       )}
       <span class="ids">{ids}</span>
@@ -189,7 +191,10 @@ export function jobUrl(jobId: string): string {
 export function Id({ href, kind, id }: { href: string; kind: string; id: string }) {
   return (
     <a href={href} title={id}>
-      {kind} <code>{id.length > 12 ? `${id.slice(0, 8)}…` : id}</code>
+      {kind}{' '}
+      <bdi>
+        <code>{id.length > 12 ? `${id.slice(0, 8)}…` : id}</code>
+      </bdi>
     </a>
   );
 }
@@ -253,7 +258,11 @@ export function Facts({ facts }: { facts: Readonly<Record<string, Child>> }) {
 
 /** A whole id or URL, with a button that copies it. */
 export function Value({ text, what, href }: { text: string; what: string; href?: string }) {
-  const code = <code>{text}</code>;
+  const code = (
+    <bdi>
+      <code>{text}</code>
+    </bdi>
+  );
   return (
     <span class="value">
       {href === undefined ? code : <a href={href}>{code}</a>} <Copy text={text} what={what} />

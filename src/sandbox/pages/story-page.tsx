@@ -53,7 +53,7 @@ export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount
   return (
     <ConsolePage title={name} at="/console/links" {...frame}>
       <h1>
-        <span class="eyebrow">Link of {environment}</span> {name}
+        <span class="eyebrow">Link of {environment}</span> <bdi>{name}</bdi>
       </h1>
       <section aria-label="State" data-live="link">
         <p class="heading">
@@ -86,8 +86,8 @@ export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount
           Reference: <Value text={link.refId} what="the reference" />,
           URL: <Value text={link.url} what="the URL of the link" />,
           'Callback URL': <code>{link.callbackUrl?.replace(/\/\/[^/?#]*@/, '//') ?? 'none'}</code>,
-          Company: link.companyName,
-          Name: link.name,
+          Company: <bdi>{link.companyName}</bdi>,
+          Name: link.name && <bdi>{link.name}</bdi>,
           'User id': <code>{link.userId}</code>,
           'Privacy policy': <code>{link.dataPrivacyPolicyUrl}</code>,
           Logo: <code>{link.logoUrl ?? 'none'}</code>,
@@ -157,11 +157,17 @@ export function JobHeading({ environment, job }: ShownJob) {
   return (
     <div class="heading">
       <a href={jobUrl(jobId)}>
-        Job <code>{jobId}</code>
+        Job{' '}
+        <bdi>
+          <code>{jobId}</code>
+        </bdi>
       </a>
       <Badge kind={kind === 'bad' ? 'bad' : 'plain'}>{title}</Badge>
       <small>
-        {environment}, user <code>{userId}</code>
+        {environment}, user{' '}
+        <bdi>
+          <code>{userId}</code>
+        </bdi>
       </small>
       {outcome === null &&
         [
