@@ -50,7 +50,7 @@ function logoOriginOf({ logoUrl }: StoredLink): string | null {
 export function findLogoOrigin({ req }: Context, simulation: Simulation): string | null {
   const [, refId] = /^\/links\/([^/]+)$/.exec(req.path) ?? [];
   const found = refId === undefined ? null : simulation.findLink(refId);
-  return found === null ? null : logoOriginOf(found.link);
+  return found === null || found.closed !== null ? null : logoOriginOf(found.link);
 }
 
 const noLink = {

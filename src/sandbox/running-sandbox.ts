@@ -237,8 +237,9 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       },
       onTooLarge: serviceHandler.reject,
       async respond(request) {
-        if (request.method === 'GET' && request.target === '/health') return health;
-        const environment = environmentOf(request.target);
+        const { method, target } = request;
+        if ((method === 'GET' || method === 'HEAD') && target === '/health') return health;
+        const environment = environmentOf(target);
         return environment === undefined ? respondAsSite(request) : serviceHandler.respond(environment, request);
       },
     },

@@ -372,3 +372,13 @@ test('no key and no signature is in a page, in JSON, in the folder or in a liste
   }
   for (const text of [...texts, JSON.stringify(heard)]) expect(text).not.toContain('planted-word');
 });
+
+test('a name of a megabyte is shortened in lists', async () => {
+  const { sandbox, client } = await running();
+  await client.links.create({ ...newLink, name: 'N'.repeat(900_000) });
+
+  const html = await read(`${sandbox.origin}/console/links`);
+
+  expect(html).toContain(`${'N'.repeat(300)}…`);
+  expect(html.length).toBeLessThan(20_000);
+});

@@ -170,6 +170,7 @@ test('the page of a link shows its logo, and may load images from its origin alo
   const { sandbox, client } = await running();
   const logoUrl = 'https://Logos.partner.example:8443/a.png?size=1&x="';
   const link = await client.links.create({ ...newLink, logoUrl });
+  const closed = await client.links.create({ ...newLink, logoUrl });
   const other = await client.links.create(newLink);
   const job = await sandbox.play(link.refId, 'approved');
 
@@ -181,8 +182,10 @@ test('the page of a link shows its logo, and may load images from its origin alo
       '<img class="logo" src="https://Logos.partner.example:8443/a.png?size=1&amp;x=&quot;" alt="Logo of Example Partner" referrerpolicy="no-referrer"/>',
     );
   }
+  await client.links.disable(closed.refId);
   for (const path of [
     '/',
+    `/links/${closed.refId}`,
     `/links/${other.refId}`,
     `/links/${link.refId}/jobs/${job.jobId}`,
     `/console/links/${link.refId}`,

@@ -165,6 +165,15 @@ test('a callback of another sandbox changes nothing', async () => {
   expect(other.sandbox.service.sandbox.links.all()).toHaveLength(1);
 });
 
+test('HEAD is answered as GET, without a body', async () => {
+  const { port } = await running();
+
+  for (const path of ['/health', '/', '/assets/style.css']) {
+    const { status, text } = await write(port, { method: 'HEAD', path });
+    expect([path, status, text]).toEqual([path, 200, '']);
+  }
+});
+
 test('TRACE gets 405, wherever it is sent', async () => {
   const { port } = await running();
 

@@ -126,17 +126,21 @@ export interface RowProps {
   readonly isFailed?: boolean;
 }
 
+/** How many characters of a name a row shows. The page behind the row shows them all. */
+const longestName = 300;
+
 export function Row({ id, at, href, what, ids, note, status, durationMs, isFailed = false }: RowProps) {
+  const name = what.length > longestName ? `${what.slice(0, longestName)}…` : what;
   return (
     <li id={id} class={isFailed ? 'failed' : ''}>
       <Ago at={at} />
       {href === undefined ? (
         <strong class="what">
-          <bdi>{what}</bdi>
+          <bdi>{name}</bdi>
         </strong>
       ) : (
         <a class="what" href={href}>
-          <bdi>{what}</bdi>
+          <bdi>{name}</bdi>
         </a>
       )}
       <span class="ids">{ids}</span>
