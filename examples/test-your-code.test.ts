@@ -1,7 +1,7 @@
 /** Tests your own code that uses the client, without a network and without real delays. */
 
 import { HostedClient, type JobRef } from 'hosted-client';
-import { createMockService, createTestClock } from 'hosted-client/testing';
+import { createMockService, createTestClock, createTestTracker } from 'hosted-client/testing';
 import { expect, test } from 'vitest';
 
 // The code under test: your own function, which gets the client as an argument.
@@ -17,6 +17,8 @@ function receiver(client: HostedClient, accounts: Map<string, string>): (request
     },
   });
 }
+
+const dayMs = 86_400_000;
 
 test('an account is opened when its job is approved, a minute later', async () => {
   const clock = createTestClock();
@@ -60,4 +62,28 @@ test('a callback opens the account, and a forged one does not', async () => {
 
   const genuine = await service.sandbox.jobs.deliverCallback(job, { to });
   expect([genuine.status, accounts.get(job.userId)]).toEqual([200, 'open']);
+});
+
+test('a customer who takes a month is verified once, although the database is away at first', async () => {
+  const clock = createTestClock();
+  const service = createMockService({ clock });
+  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch });
+  const tracker = createTestTracker<{ customer: number }>({ client, clock, deadlineMs: 40 * dayMs });
+  const customers = new Map<number, string>();
+  let calls = 0;
+  await tracker.onCompletion(({ context, outcome }) => {
+    calls += 1;
+    if (calls <= 8) throw new Error('the database is away');
+    customers.set(context?.customer ?? 0, outcome);
+  });
+  const job = service.sandbox.jobs.start();
+  await tracker.track({ ...job, context: { customer: 7 } });
+
+  await clock.advance(29 * dayMs);
+  expect(await tracker.get(job)).toMatchObject({ state: 'tracking' });
+  service.sandbox.jobs.complete(job, 'approved');
+  await clock.advance(dayMs);
+
+  expect(customers).toEqual(new Map([[7, 'completed']]));
+  expect(await tracker.get(job)).toMatchObject({ state: 'done' });
 });

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from '../runtime/clock.js';
+import { acceptParticipants, type Participant } from '../runtime/clock-participants.js';
 import { createDueQueue, type Due } from '../runtime/due-queue.js';
 import { isLoading } from '../runtime/lazy.js';
 
@@ -19,6 +20,8 @@ interface Activity {
 
 interface Timer extends Due {
   readonly wake: () => void;
+  /** Whose sleep it is. Null if the clock has to find out when the code after the sleep has run. */
+  readonly participant: Participant | null;
 }
 
 const activities = new WeakMap<Clock, Activity>();
@@ -30,6 +33,10 @@ const { setImmediate: afterThisTurn } = globalThis as { setImmediate?: (act: () 
 
 /** How many consecutive event-loop turns must be idle before time moves on. */
 const idleTurns = 4;
+/** How many steps of promises pass before participants are asked. In so many, the code after a sleep has begun to run. */
+const stepsBetween = 20;
+/** After this number of steps, a participant that is not idle waits for something that the clock has to find out. */
+const maxSteps = 2_000;
 
 /**
  * Creates a clock that moves only when a test advances it. Use it to test code that waits.
@@ -74,22 +81,28 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
     return nowMs;
   }
 
-  function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    activity.uses += 1;
-    return sleepBy(signal, !(ms > 0), (wake) => {
-      const timer: Timer = { wake, dueAt: nowMs + ms, order: 0, index: -1 };
-      timers.add(timer);
-      return () => timers.remove(timer);
-    });
-  }
+  const sleepFor =
+    (participant: Participant | null) =>
+    (ms: number, signal?: AbortSignal): Promise<void> => {
+      activity.uses += 1;
+      return sleepBy(signal, !(ms > 0), (wake) => {
+        const timer: Timer = { wake, participant, dueAt: nowMs + ms, order: 0, index: -1 };
+        timers.add(timer);
+        return () => timers.remove(timer);
+      });
+    };
 
   async function moveTimeTo(targetMs: number): Promise<void> {
     await waitUntilIdle(activity);
     for (let dueMs = timers.nextDueAt(); dueMs !== null && dueMs <= targetMs; dueMs = timers.nextDueAt()) {
       nowMs = dueMs;
       // Sleeps that are due at the same time end together: the code after one sleep must not delay another sleep.
-      while (timers.nextDueAt() === dueMs) timers.take()?.wake();
-      await waitUntilIdle(activity);
+      const woken = new Set<Participant | null>();
+      for (let timer = timers.take(); timer; timer = timers.nextDueAt() === dueMs ? timers.take() : undefined) {
+        woken.add(timer.participant);
+        timer.wake();
+      }
+      if (!(await areIdle(woken))) await waitUntilIdle(activity);
     }
     nowMs = targetMs;
     await waitUntilIdle(activity);
@@ -104,8 +117,9 @@ export function createTestClock(startMs: number = Date.UTC(2026, 0, 1)): Clock &
     await advancing;
   }
 
-  const clock = { now, sleep, advance };
+  const clock = { now, sleep: sleepFor(null), advance };
   activities.set(clock, activity);
+  acceptParticipants(clock, (participant) => ({ now, sleep: sleepFor(participant) }));
   return clock;
 }
 
@@ -166,6 +180,22 @@ async function waitUntilIdle(activity: Activity): Promise<void> {
     if (isLoading() || activity.running > 0 || activity.uses !== usesBefore) idle = -1;
     usesBefore = activity.uses;
   }
+}
+
+/**
+ * Resolves with true when all participants are idle. Resolves with false if other code may have run, or if a
+ * participant waits for something else than the clock.
+ */
+async function areIdle(participants: ReadonlySet<Participant | null>): Promise<boolean> {
+  const known = [...participants].filter((participant) => participant !== null);
+  if (known.length < participants.size) return false;
+  for (let step = 1; step < maxSteps; step++) {
+    await undefined;
+    if (step % stepsBetween > 0) continue;
+    if (known.some((participant) => participant.hasCalled())) return false;
+    if (known.every((participant) => participant.isIdle())) return true;
+  }
+  return false;
 }
 
 /**

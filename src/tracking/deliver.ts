@@ -5,6 +5,7 @@
  * @module
  */
 
+import { maxTimerMs } from '../runtime/clock.js';
 import { type Context, numberOf } from './context.js';
 import { beforeHandlerMs, type HandOver } from './hand-over.js';
 import type { Health } from './health.js';
@@ -21,6 +22,8 @@ import type { Json } from './types.js';
 export interface Deliveries {
   /** Fetches messages at once, because there may be a new message. */
   wake(): void;
+  /** Says whether no delivery runs, and the loop waits. */
+  isIdle(): boolean;
   /** Stops fetching messages. Resolves when the running handlers have ended and their results are stored. */
   drain(): Promise<void>;
 }
@@ -64,6 +67,7 @@ export function createDeliveries<C extends Json>(
   const loop = run();
   return {
     wake: pause.wake,
+    isIdle: () => inHand === 0 && (pause.isSleeping() || paying.isSleeping()),
     async drain() {
       isStopping = true;
       pause.wake();
@@ -90,7 +94,7 @@ export function createDeliveries<C extends Json>(
       const most = Math.min(free, maxFetched, Math.max(1, Math.floor(rate)));
       const waitMs = await storage.watch('no completion is delivered', () => fetch(most)).catch(() => null);
       if (isStopping) return;
-      if (waitMs === null) await pause.sleep(idleMs);
+      if (waitMs === null) await pause.sleep(database.watch ? maxTimerMs : idleMs);
       else if (waitMs > 0) await paying.sleep(waitMs);
       else await letOthersRun();
     }

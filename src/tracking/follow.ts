@@ -7,6 +7,7 @@
 
 import type { HostedErrorCode } from '../errors/errors.js';
 import type { JobStatus } from '../jobs/types.js';
+import { maxTimerMs } from '../runtime/clock.js';
 import { type Batches, createBatches } from './batches.js';
 import { createClockWatch } from './clock.js';
 import { type Context, numberOf, textOf } from './context.js';
@@ -24,6 +25,8 @@ import { HostedStorageError } from './storage-error.js';
 export interface Follower {
   /** Checks for due jobs at once, because a job may have become due. */
   wake(): void;
+  /** Says whether no poll runs, and the loop waits. */
+  isIdle(): boolean;
   /** Stops taking jobs. Resolves when the running polls have ended. */
   drain(): Promise<void>;
 }
@@ -62,6 +65,8 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   const pause = createPause(clock);
   const freed = createPause(clock);
   const clockWatch = createClockWatch(context);
+  // A storage of this process alone wakes the loop when work becomes due.
+  const [lookMs, holdMs] = database.watch ? [maxTimerMs, maxTimerMs] : [idleMs, outageMs];
   let isStopping = false;
   let inFlight = 0;
   let waitFactor = 1;
@@ -83,6 +88,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   const loop = run();
   return {
     wake: pause.wake,
+    isIdle: () => inFlight === 0 && pause.isSleeping(),
     async drain() {
       isStopping = true;
       pause.wake();
@@ -132,12 +138,12 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
       while (!isStopping && inFlight > concurrency / 5 && clock.elapsed() < endsAt) await freed.sleep(gatherMs);
       return 0;
     }
-    const holdMs = numberOf(fleet, 'hold_ms');
-    if (holdMs > 0) return Math.min(holdMs + 5, outageMs);
-    const nextMs = fleet.next_ms === null ? idleMs : numberOf(fleet, 'next_ms');
+    const heldMs = numberOf(fleet, 'hold_ms');
+    if (heldMs > 0) return Math.min(heldMs + 5, holdMs);
+    const nextMs = fleet.next_ms === null ? lookMs : numberOf(fleet, 'next_ms');
     if (fleet.tokens === null || nextMs > 0) {
       waitFactor = 1;
-      return Math.min(Math.max(nextMs, 5), idleMs);
+      return Math.min(Math.max(nextMs, 5), lookMs);
     }
     return waitForTokens(
       most,

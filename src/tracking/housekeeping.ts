@@ -13,20 +13,30 @@ import { longStatementMs } from './sql.js';
 
 /** How often, in ms, each process checks whether it should do the housekeeping now. */
 const everyMs = 30_000;
+/** How often, in ms, the only process does it: once a day. */
+const aloneMs = 86_400_000;
 /** The largest number of batches that are removed at a time. Further rows are removed a minute later. */
 const maxBatches = 20;
+
+/** The loop that does the housekeeping in one process. */
+export interface Housekeeping {
+  /** Says whether the loop waits. */
+  isIdle(): boolean;
+  stop(): Promise<void>;
+}
 
 /** Starts the housekeeping. */
 export function createHousekeeping(
   { database, statements, storage, clock }: Context,
   handOver: HandOver,
-): { stop(): Promise<void> } {
+): Housekeeping {
   const pause = createPause(clock);
   let isStopping = false;
   /** The end date and the key of the completion whose message was checked last. */
   let checked: readonly [at: string, key: string] | null = null;
   const loop = run();
   return {
+    isIdle: pause.isSleeping,
     async stop() {
       isStopping = true;
       pause.wake();
@@ -38,7 +48,7 @@ export function createHousekeeping(
   async function run(): Promise<void> {
     while (!isStopping) {
       await keepHouse().catch(() => undefined);
-      if (!isStopping) await pause.sleep(everyMs);
+      if (!isStopping) await pause.sleep(database.watch ? aloneMs : everyMs);
     }
   }
 

@@ -50,13 +50,16 @@ export function isRefId(value: unknown): value is string {
 const whatARefIdIs = 'must be 1 to 128 letters, digits, "_" or "-"';
 const id = z.custom<string>(isStorableId, whatAnIdIs);
 
-const laterDate = z.pipe(
-  z.pipe(
-    z.transform(copyDate),
-    z.custom<Date>((value) => isValidDate(value) && value.getTime() > Date.now(), 'must be a Date that has not passed'),
-  ),
-  z.transform((date: Date) => date.getTime()),
-);
+/** Checks a date, and returns its time. It must not have passed. */
+function createLaterDate(now: () => number) {
+  return z.pipe(
+    z.pipe(
+      z.transform(copyDate),
+      z.custom<Date>((value) => isValidDate(value) && value.getTime() > now(), 'must be a Date that has not passed'),
+    ),
+    z.transform((date: Date) => date.getTime()),
+  );
+}
 
 /** A context as JSON, or null if there is none. */
 const context = z.pipe(
@@ -86,15 +89,8 @@ export interface CheckedJob {
 
 const ids = { userId: id, jobId: id };
 const jobRef = inputObject(ids);
-const jobToTrack = inputObject({
-  ...ids,
-  context,
-  linkRefId: z.optional(z.custom<string>(isRefId, whatARefIdIs)),
-  deadline: z.optional(laterDate),
-});
 const runner = z.custom<SqlRunner>((value) => hasMethods(value, 'query'), 'must have query()');
 const trackOptions = inputObject({ db: z.optional(runner) });
-const linkOptions = inputObject({ context, deadline: z.optional(laterDate), db: z.optional(runner) });
 const receiveOptions = inputObject({ maxBytes: z.optional(integer(1, maxBodyLimit)) });
 const stopOptions = inputObject({ timeoutMs: z.optional(integer(0, maxTimerMs)) });
 const workOptions = inputObject({
@@ -114,24 +110,45 @@ const whatAKeyIs = 'must be the key of a completion';
 const uuid = z.custom<string>(isKey, whatAKeyIs);
 const letterOptions = inputObject({ limit: z.optional(integer(1, 10_000)), after: z.optional(uuid) });
 
-/** Checks one job or many jobs, and the options. */
-export function readTrack(
-  given: unknown,
-  options: unknown,
-): { readonly jobs: readonly CheckedJob[]; readonly db: SqlRunner | undefined } {
-  const isList = Array.isArray(given);
-  const list: readonly unknown[] = isList ? given : [given];
-  if (list.length > maxJobs) fail([{ path: 'jobs', message: 'must have at most 100,000 jobs' }], 'track jobs');
-  const issues: Issue[] = [];
-  const jobs = list.flatMap((job, at) => {
-    const checked = check(jobToTrack, job);
-    issues.push(...checked.issues.map(({ path, message }) => ({ path: place(isList, at, path), message })));
-    return checked.data ? [checked.data as CheckedJob] : [];
+/** Creates the checks of what is tracked. A deadline must be later than `now()`. */
+export function createTrackInput(now: () => number) {
+  const laterDate = createLaterDate(now);
+  const jobToTrack = inputObject({
+    ...ids,
+    context,
+    linkRefId: z.optional(z.custom<string>(isRefId, whatARefIdIs)),
+    deadline: z.optional(laterDate),
   });
-  const beside = check(trackOptions, options ?? {});
-  issues.push(...beside.issues);
-  if (issues.length > 0) fail(issues, 'track jobs');
-  return { jobs, db: beside.data?.db };
+  const linkOptions = inputObject({ context, deadline: z.optional(laterDate), db: z.optional(runner) });
+  return { readTrack, readLink };
+
+  /** Checks one job or many jobs, and the options. */
+  function readTrack(
+    given: unknown,
+    options: unknown,
+  ): { readonly jobs: readonly CheckedJob[]; readonly db: SqlRunner | undefined } {
+    const isList = Array.isArray(given);
+    const list: readonly unknown[] = isList ? given : [given];
+    if (list.length > maxJobs) fail([{ path: 'jobs', message: 'must have at most 100,000 jobs' }], 'track jobs');
+    const issues: Issue[] = [];
+    const jobs = list.flatMap((job, at) => {
+      const checked = check(jobToTrack, job);
+      issues.push(...checked.issues.map(({ path, message }) => ({ path: place(isList, at, path), message })));
+      return checked.data ? [checked.data as CheckedJob] : [];
+    });
+    const beside = check(trackOptions, options ?? {});
+    issues.push(...beside.issues);
+    if (issues.length > 0) fail(issues, 'track jobs');
+    return { jobs, db: beside.data?.db };
+  }
+
+  /** Checks a link to track. */
+  function readLink(refId: unknown, options: unknown) {
+    const issues = isRefId(refId) ? [] : [{ path: 'refId', message: whatARefIdIs }];
+    const checked = check(linkOptions, options ?? {});
+    if (!isRefId(refId) || !checked.data) return fail([...issues, ...checked.issues], 'track a link');
+    return { refId, ...checked.data };
+  }
 }
 
 /** Returns a path such as `jobs[3].userId`. */
@@ -150,14 +167,6 @@ export const readStopOptions = (given: unknown) => read(stopOptions, given ?? {}
 export const readWorkOptions = (given: unknown) => read(workOptions, given, 'use the tracker');
 /** Checks the options of `deadLetters`. */
 export const readLetterOptions = (given: unknown) => read(letterOptions, given ?? {}, 'use the tracker');
-
-/** Checks a link to track. */
-export function readLink(refId: unknown, options: unknown) {
-  const issues = isRefId(refId) ? [] : [{ path: 'refId', message: whatARefIdIs }];
-  const checked = check(linkOptions, options ?? {});
-  if (!isRefId(refId) || !checked.data) return fail([...issues, ...checked.issues], 'track a link');
-  return { refId, ...checked.data };
-}
 
 /** Checks the argument of `retry()`. It is `'all'` or a list of keys of dead letters. */
 export function readKeys(given: unknown): readonly string[] | 'all' {

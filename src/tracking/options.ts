@@ -10,6 +10,7 @@ import { HostedConfigError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
 import type { Logger } from '../events.js';
 import { environments } from '../options.js';
+import type { Clock } from '../runtime/clock.js';
 import { hasMethods, readProperty } from '../runtime/untrusted-objects.js';
 import { check, copyOf, inputObject } from '../validation/check.js';
 import { choice, duration, flag, integer, nonBlank } from '../validation/input.js';
@@ -102,6 +103,20 @@ export interface TrackerOptions {
   onEvent?: (event: TrackerEvent) => void;
 }
 
+/** Options of {@link createTestTracker}. */
+export interface TestTrackerOptions
+  extends Omit<TrackerOptions, 'connectionString' | 'pool' | 'folder' | 'schema' | 'migrate'> {
+  /** The clock that `createTestClock()` has created. The client and the mock service must have the same clock. */
+  clock: Clock & {
+    /**
+     * Moves time on.
+     *
+     * @param ms - How far time moves on, in milliseconds.
+     */
+    advance(ms: number): Promise<void>;
+  };
+}
+
 /** The database or the folder that contains the tables. */
 export type Place = { readonly connectionString: string } | { readonly pool: SqlPool } | { readonly folder: string };
 
@@ -172,8 +187,7 @@ const sqlPool = z.custom<SqlPool>((value) => hasMethods(value, 'query', 'connect
 /** The schema of the tables, if none is given. */
 const defaultSchema = 'hosted_tracking';
 
-const optionShape = {
-  client: z.custom<HostedClient>(isClient, 'must be a HostedClient'),
+const placeShape = {
   connectionString: z.optional(nonBlank),
   pool: z.optional(
     sqlPool.check(z.refine(hasTwoConnections, 'must have at least two connections: set its "max" to 2 or more')),
@@ -181,6 +195,10 @@ const optionShape = {
   folder: z.optional(folder),
   schema: z.optional(schemaName),
   migrate: z.optional(flag),
+};
+
+const settingShape = {
+  client: z.custom<HostedClient>(isClient, 'must be a HostedClient'),
   maxRequestsPerSecond: z.optional(integer(1, 100_000)),
   concurrency: z.optional(integer(1, 10_000)),
   minDelayMs: z.optional(duration),
@@ -205,8 +223,16 @@ const optionShape = {
   ),
 };
 
-const optionNames = Object.keys(optionShape);
-const trackerOptions = inputObject(optionShape);
+const trackerShape = { ...settingShape, ...placeShape };
+const trackerOptions = inputObject(trackerShape);
+const testShape = {
+  ...settingShape,
+  clock: z.custom<TestTrackerOptions['clock']>(
+    (value) => hasMethods(value, 'now', 'sleep', 'advance'),
+    'must be a clock that createTestClock() has created',
+  ),
+};
+const testOptions = inputObject(testShape);
 const places = ['connectionString', 'pool', 'folder'] as const;
 
 /**
@@ -216,19 +242,41 @@ const places = ['connectionString', 'pool', 'folder'] as const;
  *   connection string.
  */
 export function readOptions(options: unknown): StoredSettings {
-  const copied = check(copyOf(optionNames), options);
-  const checked = check(trackerOptions, copied.data);
-  const together = findConflicts(Object(copied.data));
+  const given = readGiven(trackerOptions, Object.keys(trackerShape), { options, findMore: findPlaceConflicts });
+  const { schema = defaultSchema, migrate = true } = given;
+  return Object.freeze({ ...toSettings(given), place: placeOf(given), schema, migrate });
+}
+
+/**
+ * Checks the options of a tracker for tests.
+ *
+ * @throws {HostedConfigError} when options are invalid. The error lists every problem.
+ */
+export function readTestOptions(options: unknown) {
+  const given = readGiven(testOptions, Object.keys(testShape), { options, findMore: () => [] });
+  return { settings: Object.freeze(toSettings(given)), clock: given.clock };
+}
+
+function readGiven<T>(
+  schema: z.ZodMiniType<T>,
+  names: readonly string[],
+  { options, findMore }: { options: unknown; findMore: (given: Readonly<Record<string, unknown>>) => readonly Issue[] },
+): T {
+  const copied = check(copyOf(names), options);
+  const checked = check(schema, copied.data);
+  const together = [...findMore(Object(copied.data)), ...findWaitConflicts(Object(copied.data))];
   const issues = copied.issues.length > 0 ? copied.issues : [...checked.issues, ...together];
   if (!checked.data || issues.length > 0) throw new HostedConfigError(issues, { task: 'create a tracker' });
-  const given = checked.data;
+  return checked.data;
+}
+
+type GivenSettings = Omit<z.output<typeof testOptions>, 'clock'>;
+
+function toSettings(given: GivenSettings): TrackerSettings {
   const minDelayMs = given.minDelayMs ?? 5_000;
   const minRetryMs = given.minRetryMs ?? 1_000;
-  return Object.freeze({
+  return {
     client: given.client,
-    place: placeOf(given),
-    schema: given.schema ?? defaultSchema,
-    migrate: given.migrate ?? true,
     maxRequestsPerSecond: given.maxRequestsPerSecond ?? null,
     concurrency: given.concurrency ?? 10,
     minDelayMs,
@@ -244,7 +292,7 @@ export function readOptions(options: unknown): StoredSettings {
     retentionMs: given.retentionMs ?? 30 * dayMs,
     logger: given.logger,
     onEvent: given.onEvent,
-  });
+  };
 }
 
 const guardOptions = inputObject({
@@ -274,7 +322,7 @@ function placeOf({ connectionString, pool, folder }: Given): Place {
 }
 
 /** Finds conflicts between options. The options are not checked yet, so each one may have the wrong type. */
-function findConflicts(given: Readonly<Record<string, unknown>>): readonly Issue[] {
+function findPlaceConflicts(given: Readonly<Record<string, unknown>>): readonly Issue[] {
   const issues: Issue[] = [];
   const named = places.filter((name) => given[name] !== undefined);
   if (named.length === 0)
@@ -283,6 +331,11 @@ function findConflicts(given: Readonly<Record<string, unknown>>): readonly Issue
     const message = 'must be given alone: only one of "connectionString", "pool" and "folder" is allowed';
     issues.push(...named.map((path) => ({ path, message })));
   }
+  return issues;
+}
+
+function findWaitConflicts(given: Readonly<Record<string, unknown>>): readonly Issue[] {
+  const issues: Issue[] = [];
   for (const [least, most] of [
     ['minDelayMs', 'maxDelayMs'],
     ['minRetryMs', 'maxRetryMs'],

@@ -13,6 +13,7 @@ export interface Pause {
    */
   sleep(ms: number): Promise<void>;
   wake(): void;
+  isSleeping(): boolean;
 }
 
 /** Creates a pause on a clock. Only one sleep may run at a time. */
@@ -26,19 +27,22 @@ export function createPause(clock: Pick<WaitingClock, 'setTimer'>): Pause {
         return Promise.resolve();
       }
       return new Promise((resolve) => {
-        const cancel = clock.setTimer(ms, finish);
-        end = finish;
-        function finish() {
-          cancel();
+        const finish = () => {
           end = null;
           resolve();
-        }
+        };
+        const cancel = clock.setTimer(ms, finish);
+        end = () => {
+          cancel();
+          finish();
+        };
       });
     },
     wake() {
       if (end) end();
       else isWoken = true;
     },
+    isSleeping: () => end !== null,
   };
 }
 

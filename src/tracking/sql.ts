@@ -38,15 +38,23 @@ export interface TransactionalSql extends Sql {
   readonly boss: BossDatabase;
 }
 
+/** The loops that work in this process. */
+export interface Loops {
+  /** Looks for work at once. */
+  wake(): void;
+  /** Says whether all of them wait for the clock. */
+  isIdle(): boolean;
+}
+
 /** The place where a tracker stores its rows and messages. */
 export interface Storage extends TransactionalSql {
   /** Runs statements in a caller's transaction. */
   within(db: SqlRunner): Sql;
   /**
-   * Calls `changed` when work may have become due. Null if other processes may write, so that only a look at the rows
+   * Wakes the loops when work may have become due. Null if other processes may write, so that only a look at the rows
    * shows it.
    */
-  readonly watch: ((changed: () => void) => void) | null;
+  readonly watch: ((loops: Loops) => void) | null;
   /** Closes the connections that the tracker opened. The next statement opens a new one. */
   rest(): Promise<void>;
   /** Closes the connections that the tracker opened. No connection of a caller's pool stays checked out. */

@@ -14,15 +14,14 @@ import { createDeliveries, type Deliveries } from './deliver.js';
 import { createFollower, type Follower } from './follow.js';
 import { createHandOver, type HandOver } from './hand-over.js';
 import { createHealth } from './health.js';
-import { createHousekeeping } from './housekeeping.js';
+import { createHousekeeping, type Housekeeping } from './housekeeping.js';
 import {
+  createTrackInput,
   readJobRef,
   readKeys,
   readLetterOptions,
-  readLink,
   readReceiveOptions,
   readStopOptions,
-  readTrack,
   readWorkOptions,
 } from './input.js';
 import { createKey } from './keys.js';
@@ -41,7 +40,7 @@ interface Work {
   readonly follower: Follower;
   readonly deliveries: Deliveries;
   readonly handOver: HandOver;
-  readonly housekeeping: { stop(): Promise<void> };
+  readonly housekeeping: Housekeeping;
 }
 
 /**
@@ -57,6 +56,7 @@ export function createWorkingTracker<C extends Json>(
 ): Tracker<C> {
   const { settings, database, statements, clock } = context;
   const { environment } = settings.client;
+  const { readTrack, readLink } = createTrackInput(clock.now);
   const ending = new AbortController();
   // In a process that never calls `onCompletion()`, `retry()` starts pg-boss with this function.
   const loadHandOver = lazy(() => openHandOver({ works: false }));
@@ -205,7 +205,16 @@ export function createWorkingTracker<C extends Json>(
       },
     };
     const follower = createFollower(context, waking, health, signal);
-    return { follower, deliveries, handOver, housekeeping: createHousekeeping(context, handOver) };
+    const housekeeping = createHousekeeping(context, handOver);
+    const loops = [follower, deliveries, housekeeping];
+    database.watch?.({
+      wake() {
+        follower.wake();
+        deliveries.wake();
+      },
+      isIdle: () => loops.every((loop) => loop.isIdle()),
+    });
+    return { follower, deliveries, handOver, housekeeping };
   }
 
   async function deadLetters(options?: { limit?: number; after?: string }): Promise<readonly DeadLetter<C>[]> {

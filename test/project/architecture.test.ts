@@ -261,21 +261,25 @@ test('nothing imports the sandbox, and the sandbox alone imports testing', () =>
 test('the testing kit reaches nothing that calls, sends or decodes', () => {
   // Which hands the client its own code before the first call, and uses none of it.
   const handsOver = 'testing/preload.ts';
+  // The entry offers the tracker for tests, which the kit does not use.
+  const isOffered = (path: string) => path.startsWith('tracking/');
   const reached = new Set(within('testing').filter((path) => path !== handsOver));
   for (const path of reached) {
-    for (const next of importsOf.get(path) ?? []) if (next !== handsOver) reached.add(next);
+    for (const next of importsOf.get(path) ?? []) if (next !== handsOver && !isOffered(next)) reached.add(next);
   }
   const forbidden = ['call/call.ts', 'call/transport.ts', 'client.ts', 'call/response.ts', 'index.ts'];
 
   expect([...reached].filter((path) => forbidden.includes(path) || /decode\.ts$/.test(path))).toEqual([]);
 });
 
-test('nothing outside tracking imports it, but for a command that loads it when it runs', () => {
+test('nothing outside tracking imports it, but a command that loads it when it runs, and the entry for tests', () => {
   const importers = sources.filter(
     ({ path, files }) => !path.startsWith('tracking/') && files.some((file) => file.startsWith('tracking/')),
   );
 
-  expect(importers.map(({ path }) => path)).toEqual(['cli/commands/tracking.ts']);
+  expect(importers.map(({ path }) => path)).toEqual(['cli/commands/tracking.ts', 'testing/index.ts']);
+  const offered = importsOf.get('testing/index.ts')?.filter((file) => file.startsWith('tracking/'));
+  expect(offered).toEqual(['tracking/options.ts', 'tracking/test-tracker.ts']);
   expect(importers[0]?.text).not.toMatch(/^import (?!type )[^;]*tracking\/index/m);
 });
 

@@ -26,10 +26,10 @@ test.each([
   ['node/index.js', 2],
   ['opentelemetry/index.js', 2],
   ['testing/msw.js', 2],
-  ['tracking/index.js', 4],
+  ['tracking/index.js', 5],
   ['cli/index.js', 6],
-  ['testing/index.js', 6],
-  ['sandbox/index.js', 12],
+  ['testing/index.js', 7],
+  ['sandbox/index.js', 13],
 ])('importing %s loads %d files', (entry, count) => {
   expect([...filesOf(entry)]).toHaveLength(count);
 });

@@ -230,6 +230,8 @@ declare global {
   type Signer = Main.Signer;
   const createMockService: typeof Testing.createMockService;
   const createTestClock: typeof Testing.createTestClock;
+  const createTestTracker: typeof Testing.createTestTracker;
+  const clock: ReturnType<typeof Testing.createTestClock>;
   const instrument: typeof import('hosted-client/opentelemetry').instrument;
   const startSandbox: typeof Sandboxes.startSandbox;
   const mswHandlers: typeof import('hosted-client/testing/msw').mswHandlers;

@@ -1,0 +1,59 @@
+/**
+ * The queue of the messages of completions, in memory.
+ *
+ * @module
+ */
+
+import type { WaitingClock } from '../../runtime/clock.js';
+import type { Queue } from '../peers.js';
+import type { Memory, Message } from './rows.js';
+
+/** Creates the queue. It calls `changed` when a message becomes due. */
+export function createMemoryQueue({ messages, now }: Memory, clock: WaitingClock, changed: () => void): Queue {
+  const ending = new AbortController();
+  for (const message of messages.values()) wakeFor(message);
+
+  function wakeFor({ startAfter }: Message): void {
+    clock.sleep(startAfter - now(), ending.signal).then(changed, () => undefined);
+  }
+
+  /** Lists the messages that the given deliveries still have. */
+  function listHeld(attempts: readonly Pick<Message, 'id' | 'retryCount'>[]): readonly Message[] {
+    return attempts.flatMap(({ id, retryCount }) => {
+      const message = messages.get(id);
+      return message?.isHeld === true && message.retryCount === retryCount ? [message] : [];
+    });
+  }
+
+  return {
+    async insert(_, added) {
+      for (const { id, data } of added) {
+        if (!messages.has(id)) messages.set(id, { id, data, retryCount: 0, isHeld: false, startAfter: now() });
+      }
+    },
+    async fetch(_, { batchSize }) {
+      const ready = [...messages.values()].filter(({ isHeld, startAfter }) => !isHeld && startAfter <= now());
+      const fetched = ready.slice(0, batchSize);
+      for (const message of fetched) message.isHeld = true;
+      return fetched.map((message) => ({ ...message }));
+    },
+    async complete(_, attempts) {
+      for (const { id } of listHeld(attempts)) messages.delete(id);
+    },
+    async fail(_, attempts) {
+      for (const message of listHeld(attempts)) {
+        message.isHeld = false;
+        message.retryCount += 1;
+      }
+    },
+    async update(_, __, { id, startAfter }) {
+      const message = messages.get(id);
+      if (!message || message.isHeld) return;
+      message.startAfter = now() + startAfter * 1_000;
+      wakeFor(message);
+    },
+    async stop() {
+      ending.abort(new Error('the tracker stops'));
+    },
+  };
+}
