@@ -21,19 +21,6 @@ onOneDatabase((database) => {
     return { world, tracker, jobs, asked: world.service.requests.length };
   }
 
-  test('the requests of deliveries that were fetched together are spread, too', async () => {
-    const { world, asked } = await createBacklog(12);
-    const worker = await world.open({ maxRequestsPerSecond: 4 });
-    const { completions, handler } = collect();
-    await worker.onCompletion(handler);
-
-    await until(() => completions.length >= 8);
-
-    const times = world.service.requests.slice(asked).map(({ at }) => at);
-    const busiest = Math.max(...times.map((at) => times.filter((other) => other >= at && other < at + 1_000).length));
-    expect(busiest).toBeLessThanOrEqual(4 * 1.3 + 1);
-  });
-
   test('no request is paid for that is not sent', async () => {
     const { world, tracker, asked } = await createBacklog(40);
     const before = await tracker.stats();

@@ -5,54 +5,6 @@ import { onOneDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
 
 onOneDatabase((database) => {
-  test('a completion whose handler rejects is handed over again under its key', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
-    const { completions, handler } = collect(({ attempt }) => {
-      if (attempt === 1) throw new Error('not today');
-    });
-    await tracker.onCompletion(handler);
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'rejected');
-    const [key] = await tracker.track({ ...job, context: ['mine'] });
-
-    await until(async () => (await tracker.get(job))?.state === 'done');
-
-    expect(completions.map((completion) => [completion.key, completion.attempt, completion.context])).toEqual([
-      [key, 1, ['mine']],
-      [key, 2, ['mine']],
-    ]);
-    expect(completions[1]).toMatchObject({ outcome: 'completed', status: { state: 'failed' } });
-    const deliveries = world.events.filter((event) => event.type === 'delivery');
-    expect(deliveries.map(({ attempt, result }) => [attempt, result])).toEqual([
-      [1, 'rejected'],
-      [2, 'resolved'],
-    ]);
-  });
-
-  test('a handler that takes too long sees its signal abort, and gets the completion again', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ handlerTimeoutMs: 60 });
-    const aborted: number[] = [];
-    const { completions, handler } = collect(
-      ({ attempt, signal }) =>
-        new Promise<void>((resolve) => {
-          if (attempt > 1) resolve();
-          signal.addEventListener('abort', () => aborted.push(attempt));
-        }),
-    );
-    await tracker.onCompletion(handler);
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
-    await tracker.track(job);
-
-    await until(async () => (await tracker.get(job))?.state === 'done');
-
-    expect(aborted).toEqual([1]);
-    expect(completions).toHaveLength(2);
-    expect(world.events).toContainEqual(expect.objectContaining({ type: 'delivery', attempt: 1, result: 'timed_out' }));
-  });
-
   test.each([1, 3])(
     'a handler that succeeds after its time is not called again, with maxAttempts %d',
     async (maxAttempts) => {
@@ -98,99 +50,6 @@ onOneDatabase((database) => {
     expect(world.events).toContainEqual(expect.objectContaining({ type: 'delivery', result: 'resolved' }));
     expect(aborted).toEqual([false]);
     await until(async () => (await tracker.get(job))?.state === 'done');
-  });
-
-  test('a handler that always throws ends in dead letters, and retry() hands them over under their keys', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ maxAttempts: 2 });
-    let isBroken = true;
-    const { completions, handler } = collect(() => {
-      if (isBroken) throw Object.assign(new TypeError('Erika Mustermann, 1984-01-26'), { code: 'E_BROKEN' });
-    });
-    await tracker.onCompletion(handler);
-    const jobs = [1, 2, 3].map(() => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
-    const keys = await tracker.track(jobs.map((job, n) => ({ ...job, context: n })));
-    await until(async () => (await tracker.stats()).dead === 3);
-
-    const letters = await tracker.deadLetters();
-    expect(letters.map(({ key }) => key).sort()).toEqual([...keys].sort());
-    expect(letters[0]).toMatchObject({
-      attempts: 2,
-      failedAt: expect.any(Date),
-      error: { name: 'TypeError', code: 'E_BROKEN' },
-      job: { userId: expect.any(String) },
-    });
-    const first = letters[0]?.key ?? '';
-    expect((await tracker.deadLetters({ after: first })).map(({ key }) => key)).toEqual(
-      letters.slice(1).map(({ key }) => key),
-    );
-    expect(await tracker.deadLetters({ limit: 1 })).toHaveLength(1);
-    expect(completions).toHaveLength(6);
-
-    isBroken = false;
-    expect(await tracker.retry([first])).toBe(1);
-    await until(async () => (await tracker.stats()).dead === 2 && (await tracker.stats()).handingOver === 0);
-    expect(await tracker.retry('all')).toBe(2);
-    await until(() => completions.length === 9);
-
-    expect(
-      completions
-        .slice(6)
-        .map(({ key }) => key)
-        .sort(),
-    ).toEqual([...keys].sort());
-    expect(completions[6]).toMatchObject({ key: first, attempt: 1, outcome: 'completed' });
-    await until(async () => (await tracker.stats()).handingOver === 0);
-    expect(await tracker.deadLetters()).toEqual([]);
-    expect(await tracker.retry('all')).toBe(0);
-    const dump = JSON.stringify(await database.pool.query(`select * from ${world.schema}_boss.job`));
-    expect(dump).not.toMatch(/Mustermann|1984-01-26/);
-  });
-
-  test('a completion whose fresh status cannot be had is followed again, at no cost of attempts', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ maxAttempts: 1 });
-    const { completions, handler } = collect();
-    const job = world.service.jobs.start();
-    world.service.jobs.complete(job, 'approved');
-    await tracker.track({ ...job, context: 'kept' });
-    // Looks succeed; the first two requests of deliveries fail.
-    let deliveries = 0;
-    const { status } = world.client.jobs;
-    world.client.jobs.status = (query, ...rest) => {
-      if (!('history' in query)) {
-        deliveries += 1;
-        if (deliveries <= 2)
-          return status.call(world.client.jobs, { ...query, jobId: 'unknown to the service' }, ...rest);
-      }
-      return status.call(world.client.jobs, query, ...rest);
-    };
-    await tracker.onCompletion(handler);
-
-    await until(() => completions.length > 0);
-
-    expect(completions).toMatchObject([{ attempt: 1, context: 'kept', outcome: 'completed' }]);
-    expect(deliveries).toBe(3);
-    await until(async () => (await tracker.get(job))?.state === 'done');
-  });
-
-  test('a completion of a job that was untracked in the meantime is not handed over', async () => {
-    const world = createWorld(database);
-    const watching = await world.open();
-    const tracker = await world.open({ handlerConcurrency: 1 });
-    const { completions, handler } = collect(async ({ job }) => {
-      if (completions.length === 1)
-        for (const other of jobs) if (other.jobId !== job?.jobId) await watching.untrack(other);
-    });
-    const jobs = [1, 2, 3].map(() => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
-    await tracker.track(jobs);
-    await tracker.onCompletion(handler);
-
-    await until(async () => (await tracker.stats()).handingOver === 0 && completions.length > 0);
-
-    expect(completions).toHaveLength(1);
   });
 
   test('a message that no tracker has sent is completed, and delays no completion', async () => {
@@ -272,14 +131,5 @@ onOneDatabase((database) => {
 
     await until(async () => (await tracker.get(job))?.state === 'done');
     expect(completions).toHaveLength(1);
-  });
-
-  test('onCompletion() is called once, with a function', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
-
-    await expect(tracker.onCompletion('x' as never)).rejects.toMatchObject({ code: 'config' });
-    await tracker.onCompletion(() => {});
-    await expect(tracker.onCompletion(() => {})).rejects.toMatchObject({ code: 'config' });
   });
 });

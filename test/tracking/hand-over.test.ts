@@ -40,55 +40,6 @@ onOneDatabase((database) => {
     expect(completions).toMatchObject([{ context: 'second', attempt: 1 }]);
   });
 
-  test('dead letters can be listed and retried page by page', async () => {
-    const { tracker, jobs } = await createDeadLetters(5);
-    const keys = await tracker.track(jobs);
-    const seen: string[] = [];
-
-    let after: string | undefined;
-    for (;;) {
-      const page = await tracker.deadLetters({ limit: 2, ...(after !== undefined && { after }) });
-      if (page.length === 0) break;
-      seen.push(...page.map(({ key }) => key));
-      await tracker.retry(page.map(({ key }) => key));
-      after = page.at(-1)?.key;
-    }
-
-    expect(seen.sort()).toEqual([...keys].sort());
-    expect((await tracker.stats()).handingOver).toBe(5);
-  });
-
-  test('what a handler throws is stored as a name and a code, and neither may be a number of a person', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ maxAttempts: 1 });
-    const thrown = [
-      Object.assign(new Error('Test Person'), { code: '19840126001' }),
-      Object.assign(new Error('Test Person'), { name: 'Test Person', code: 'T00000000-1' }),
-      Object.assign(new Error('Test Person'), { code: '23505' }),
-      'Test Person',
-    ];
-    const jobs = thrown.map(() => world.completeJob('approved'));
-    await tracker.track(jobs.map((job, n) => ({ ...job, context: n })));
-    await tracker.onCompletion(({ context }) => {
-      throw thrown[Number(context)];
-    });
-
-    await until(async () => (await tracker.stats()).dead === 4);
-
-    const letters = [...(await tracker.deadLetters())].sort((a, b) => Number(a.context) - Number(b.context));
-    expect(letters.map(({ error }) => error)).toEqual([
-      { name: 'Error', code: null },
-      { name: 'Error', code: null },
-      { name: 'Error', code: '23505' },
-      { name: 'Error', code: null },
-    ]);
-    const dump = JSON.stringify([
-      await world.rows('select * from TRACKED'),
-      await world.rows(`select * from ${world.schema}_boss.job`),
-    ]);
-    expect(dump).not.toMatch(/Test Person|19840126001|T00000000/);
-  });
-
   test('retry() with keys sends the same statements as retry("all")', async () => {
     const world = createWorld(database);
     const { pool, runs } = watch(database.pool);

@@ -11,35 +11,6 @@ import { type Cluster, startCluster } from './databases.ts';
 import { collect, createWorld, until } from './world.ts';
 
 onEachDatabase((database) => {
-  test('stop() takes no new work, and waits for handlers that run', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open({ handlerConcurrency: 1 });
-    const watching = await world.open();
-    let finish = () => {};
-    const { completions, handler } = collect(() => new Promise<void>((resolve) => (finish = resolve)));
-    await tracker.onCompletion(handler);
-    const jobs = [1, 2, 3].map(() => world.service.jobs.start());
-    for (const job of jobs) world.service.jobs.complete(job, 'approved');
-    await tracker.track(jobs);
-    await until(() => completions.length === 1);
-
-    const stopping = tracker.stop();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(completions[0]?.signal.aborted).toBe(false);
-    finish();
-    await stopping;
-
-    expect(completions).toHaveLength(1);
-    const states = await Promise.all(jobs.map(async (job) => (await watching.get(job))?.state));
-    expect(states.filter((state) => state === 'done')).toHaveLength(1);
-    expect(states.filter((state) => state === 'done' || state === 'handing_over' || state === 'tracking')).toHaveLength(
-      3,
-    );
-    const requests = world.service.requests.length;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(world.service.requests.length).toBe(requests);
-  });
-
   test('stop() aborts the signal of a handler that takes longer, whose completion is handed over again', async () => {
     const world = createWorld(database);
     const first = await world.open();
@@ -58,20 +29,6 @@ onEachDatabase((database) => {
     await second.onCompletion(again.handler);
     await until(() => again.completions.length === 1);
     expect(again.completions[0]).toMatchObject({ key: completions[0]?.key, attempt: 2 });
-  });
-  test('after stop(), methods and handler() say that the tracker was stopped', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
-    const job = world.completeJob('approved');
-    await tracker.stop();
-
-    const stopped = { code: 'storage', retryable: false, message: expect.stringContaining('the tracker was stopped') };
-    await expect(tracker.track(job)).rejects.toMatchObject(stopped);
-    await expect(tracker.get(job)).rejects.toMatchObject(stopped);
-    await expect(tracker.stats()).rejects.toMatchObject(stopped);
-    await expect(tracker.retry('all')).rejects.toMatchObject(stopped);
-    const response = await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
-    expect(response.status).toBe(503);
   });
 });
 

@@ -4,44 +4,9 @@ import { HostedConfigError, HostedValidationError } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
 import { openDatabase } from './databases.ts';
-import { collect, createWorld, newLink, until } from './world.ts';
+import { collect, createWorld, until } from './world.ts';
 
 onEachDatabase((database) => {
-  test('work() polls and hands over, and says how much it did', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
-    const jobs = [world.completeJob('approved'), world.completeJob('rejected')];
-    const link = await world.client.links.create(newLink);
-    await tracker.trackLink(link.refId);
-    await tracker.track(jobs);
-    const ending = new AbortController();
-    const { completions, handler } = collect(() => {
-      if (completions.length === 2) ending.abort();
-    });
-
-    const done = await tracker.work({ handler, forMs: 60_000, signal: ending.signal });
-
-    expect(completions.map(({ job }) => job?.jobId).sort()).toEqual(jobs.map(({ jobId }) => jobId).sort());
-    expect(done.deliveries).toBe(2);
-    expect(done.polls).toBe(world.events.reduce((sum, event) => sum + (event.type === 'batch' ? event.jobs : 0), 0));
-    expect(await world.rows('select 1 as left from TRACKED where state = 2')).toEqual([]);
-  });
-
-  test('work() ends by itself, and can be called again, or followed by onCompletion()', async () => {
-    const world = createWorld(database);
-    const tracker = await world.open();
-    const { completions, handler } = collect();
-
-    expect(await tracker.work({ handler, forMs: 1 })).toEqual({ polls: 0, deliveries: 0 });
-    expect(await tracker.work({ handler, forMs: 1, signal: AbortSignal.abort() })).toEqual({ polls: 0, deliveries: 0 });
-    const requests = world.service.requests.length;
-    await tracker.track(world.completeJob('approved'));
-    expect(world.service.requests).toHaveLength(requests);
-    await tracker.onCompletion(handler);
-
-    await until(() => completions.length === 1);
-  });
-
   test('a poll that is broken off is due at once, for any process', async () => {
     const world = createWorld(database);
     const slow = { minDelayMs: 600_000, maxDelayMs: 600_000 };

@@ -27,11 +27,10 @@ export interface Written {
   readonly linkRefId?: string;
 }
 
-/** What one test has: it ends with the test. */
-export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Partial<HostedClientOptions> = {}) {
-  schemas += 1;
-  const schema = `test_${schemas}`;
-  const service = createMockService();
+/** A mock service, a client of it, and what trackers say. */
+export function createServiceWorld(clientOptions: Partial<HostedClientOptions> = {}) {
+  const { clock } = clientOptions;
+  const service = createMockService(clock ? { clock } : {});
   const lines: string[] = [];
   const logger = {
     debug() {},
@@ -64,13 +63,7 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
     ...clientOptions,
   } as HostedClientOptions);
   const events: TrackerEvent[] = [];
-  const trackers: Tracker<Json>[] = [];
-  onTestFinished(async () => {
-    await Promise.all(trackers.map((tracker) => tracker.stop({ timeoutMs: 100 })));
-  });
-
   return {
-    schema,
     service: service.sandbox,
     /** Starts a job that has its result at once; of a link, where its reference id is given. */
     completeJob(outcome: 'approved' | 'rejected', linkRefId?: string) {
@@ -90,21 +83,6 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
         timestamp,
         signature: sign(timestamp, apiKey, partnerId),
       });
-    },
-    /** Stores jobs that only callbacks told of: each of its own signed time, the first one of the newest. */
-    async tellOf(count: number, name: string, changes: Readonly<Record<string, string>> = {}): Promise<void> {
-      const columns = {
-        state: '0',
-        told_at: 'now()',
-        told_signed_at: "now() - n * interval '1 second'",
-        told_turn: '0',
-        told_looks: '0',
-        ...changes,
-      };
-      await database.pool.query(`insert into ${schema}.tracked
-        (key, kind, user_id, job_id, is_proven, ${Object.keys(columns).join(', ')})
-        select gen_random_uuid(), 0, 'user', '${name}-' || n, false, ${Object.values(columns).join(', ')}
-        from generate_series(1, ${count}) n`);
     },
     /** The service, with what is wrong with it. */
     fetch: ask,
@@ -135,18 +113,53 @@ export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Par
     },
     events,
     lines,
+    /** The options of a tracker with short waits. */
+    options: {
+      client,
+      maxRequestsPerSecond: 1_000,
+      minDelayMs: 40,
+      maxDelayMs: 80,
+      logger,
+      onEvent: (event: TrackerEvent) => void events.push(event),
+    },
+  };
+}
+
+/** What one test has: it ends with the test. */
+export function createWorld(database: Pick<Database, 'pool'>, clientOptions: Partial<HostedClientOptions> = {}) {
+  schemas += 1;
+  const schema = `test_${schemas}`;
+  const world = createServiceWorld(clientOptions);
+  const trackers: Tracker<Json>[] = [];
+  onTestFinished(async () => {
+    await Promise.all(trackers.map((tracker) => tracker.stop({ timeoutMs: 100 })));
+  });
+
+  return {
+    ...world,
+    /** Stores jobs that only callbacks told of: each of its own signed time, the first one of the newest. */
+    async tellOf(count: number, name: string, changes: Readonly<Record<string, string>> = {}): Promise<void> {
+      const columns = {
+        state: '0',
+        told_at: 'now()',
+        told_signed_at: "now() - n * interval '1 second'",
+        told_turn: '0',
+        told_looks: '0',
+        ...changes,
+      };
+      await database.pool.query(`insert into ${schema}.tracked
+        (key, kind, user_id, job_id, is_proven, ${Object.keys(columns).join(', ')})
+        select gen_random_uuid(), 0, 'user', '${name}-' || n, false, ${Object.values(columns).join(', ')}
+        from generate_series(1, ${count}) n`);
+    },
+    schema,
     pool: database.pool,
     /** A tracker with short waits. */
     async open(options: Partial<TrackerOptions> = {}): Promise<Tracker<Json>> {
       const tracker = await createTracker<Json>({
-        client,
+        ...world.options,
         pool: database.pool,
         schema,
-        maxRequestsPerSecond: 1_000,
-        minDelayMs: 40,
-        maxDelayMs: 80,
-        logger,
-        onEvent: (event) => void events.push(event),
         ...options,
       });
       trackers.push(tracker);
@@ -270,6 +283,23 @@ export const newLink = {
   dataPrivacyPolicyUrl: 'https://acme.test/p',
   callbackUrl: 'https://acme.test/c',
 };
+
+/** Adds a link of another person to a world, and ways to write callbacks. */
+export async function openAttack<World extends ReturnType<typeof createServiceWorld>>(world: World) {
+  const victim = await world.client.links.create(newLink);
+  const seen = world.completeJob('approved');
+  return {
+    world,
+    victim,
+    /** A callback with the signature of another one. */
+    async forge(job: JobRef, linkId?: string): Promise<string> {
+      const body = JSON.parse(await (await world.service.jobs.callback(seen)).text());
+      const ids = { user_id: job.userId, job_id: job.jobId, ...(linkId !== undefined && { link_id: linkId }) };
+      return JSON.stringify({ ...body, PartnerParams: { ...body.PartnerParams, ...ids } });
+    },
+    callbackOf: async (job: JobRef) => (await world.service.jobs.callback(job)).text(),
+  };
+}
 
 /** Resolves once `isTrue`; fails after 20 s. Nothing is measured by it. */
 export async function until(isTrue: () => boolean | Promise<boolean>, what = 'what was waited for'): Promise<void> {

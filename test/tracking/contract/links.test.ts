@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest';
-import { onOneDatabase } from '../support/on-each-database.ts';
-import { collect, createWorld, newLink, until } from './world.ts';
+// What every tracker promises about the jobs of a link.
 
-onOneDatabase((database) => {
+import { expect, test } from 'vitest';
+import { onEachPlace } from '../../support/on-each-place.ts';
+import { collect, newLink } from '../world.ts';
+
+onEachPlace((createWorld) => {
   test('a job of a tracked link is followed with its context from its first callback on', async () => {
-    const world = createWorld(database);
+    const world = createWorld();
     const tracker = await world.open();
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
@@ -14,17 +16,17 @@ onOneDatabase((database) => {
     world.service.jobs.report(job, { resultCode: '0814', resultText: 'under review' });
 
     await world.service.jobs.deliverCallback(job, { to: tracker.handler() });
-    await until(async () => (await tracker.get(job))?.state === 'tracking');
+    await world.until(async () => (await tracker.get(job))?.state === 'tracking');
     world.service.jobs.complete(job, 'approved');
 
-    await until(() => completions.length === 1);
+    await world.until(() => completions.length === 1);
     expect(completions[0]).toMatchObject({ outcome: 'completed', job, context: { customer: 9 }, linkRefId: refId });
-    await until(async () => (await tracker.stats()).handingOver === 0);
+    await world.until(async () => (await tracker.stats()).handingOver === 0);
     expect(completions).toHaveLength(1);
   });
 
   test('a callback that comes before trackLink() is kept until then', async () => {
-    const world = createWorld(database);
+    const world = createWorld();
     const tracker = await world.open();
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
@@ -35,12 +37,12 @@ onOneDatabase((database) => {
 
     await tracker.trackLink(refId, { context: 'late' });
 
-    await until(() => completions.length === 1);
+    await world.until(() => completions.length === 1);
     expect(completions[0]).toMatchObject({ outcome: 'completed', job, context: 'late' });
   });
 
   test('a link that counts a job which no callback told of says so once', async () => {
-    const world = createWorld(database);
+    const world = createWorld();
     const tracker = await world.open();
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
@@ -48,7 +50,7 @@ onOneDatabase((database) => {
     world.completeJob('approved', refId);
 
     await tracker.trackLink(refId, { context: 'mine' });
-    await until(() => completions.length === 1);
+    await world.until(() => completions.length === 1);
 
     expect(completions[0]).toMatchObject({
       outcome: 'unheard',
@@ -58,33 +60,33 @@ onOneDatabase((database) => {
       linkRefId: refId,
     });
     const asked = world.service.requests.length;
-    await until(() => world.service.requests.length > asked + 4);
+    await world.until(() => world.service.requests.length > asked + 4);
     expect(completions).toHaveLength(1);
     // A second one is another gap.
     world.completeJob('rejected', refId);
-    await until(() => completions.length === 2);
+    await world.until(() => completions.length === 2);
     expect(completions[1]).toMatchObject({ outcome: 'unheard', missing: 2 });
     expect(completions[1]?.key).not.toBe(completions[0]?.key);
   });
 
   test('a callback that came late hides no other job from the counters', async () => {
-    const world = createWorld(database);
+    const world = createWorld();
     const tracker = await world.open();
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
     const { refId } = await world.client.links.create(newLink);
     const late = world.completeJob('approved', refId);
     await tracker.trackLink(refId, { context: 'mine' });
-    await until(() => completions.length === 1);
+    await world.until(() => completions.length === 1);
     await world.service.jobs.deliverCallback(late, { to: tracker.handler() });
-    await until(() => completions.length === 2);
+    await world.until(() => completions.length === 2);
     const asked = world.service.requests.length;
-    await until(() => world.service.requests.length > asked + 4);
+    await world.until(() => world.service.requests.length > asked + 4);
 
     // No callback tells of this one.
     world.completeJob('approved', refId);
 
-    await until(() => completions.length === 3);
+    await world.until(() => completions.length === 3);
     expect(completions).toMatchObject([
       { outcome: 'unheard', missing: 1 },
       { outcome: 'completed', job: late },
@@ -94,7 +96,7 @@ onOneDatabase((database) => {
   });
 
   test('a job that is tracked by its ids, too, is not missing', async () => {
-    const world = createWorld(database);
+    const world = createWorld();
     const tracker = await world.open();
     const { completions, handler } = collect();
     const { refId } = await world.client.links.create(newLink);
@@ -104,15 +106,15 @@ onOneDatabase((database) => {
     await tracker.trackLink(refId, { context: 'by its link' });
     await tracker.onCompletion(handler);
 
-    await until(() => completions.length > 0);
+    await world.until(() => completions.length > 0);
     const asked = world.service.requests.length;
-    await until(() => world.service.requests.length > asked + 4);
+    await world.until(() => world.service.requests.length > asked + 4);
 
     expect(completions).toMatchObject([{ outcome: 'completed', context: 'by its ids' }]);
   });
 
   test('a callback that names the link of somebody else gets none of its context', async () => {
-    const world = createWorld(database);
+    const world = createWorld();
     const tracker = await world.open();
     const { completions, handler } = collect();
     await tracker.onCompletion(handler);
@@ -128,20 +130,21 @@ onOneDatabase((database) => {
 
     await tracker.receive(forged);
 
-    await until(() => completions.some(({ outcome }) => outcome === 'completed'));
+    await world.until(() => completions.some(({ outcome }) => outcome === 'completed'));
     const completion = completions.find(({ outcome }) => outcome === 'completed');
     expect(completion).toMatchObject({ job, context: 'mine', linkRefId: mine.refId });
   });
 
   test('a link is looked at until its deadline', async () => {
-    const world = createWorld(database);
+    const world = createWorld();
     const tracker = await world.open();
     await tracker.onCompletion(() => {});
     const { refId } = await world.client.links.create(newLink);
 
-    await tracker.trackLink(refId, { deadline: new Date(Date.now() + 300) });
+    await tracker.trackLink(refId, { deadline: new Date(world.now() + 300) });
 
-    await until(async () => (await world.rows('select 1 from TRACKED where due is not null')).length === 0);
+    await world.until(async () => (await tracker.stats()).links === 0);
+    expect(world.service.requests.some(({ operation }) => operation === 'links.get')).toBe(true);
     expect(await tracker.stats()).toMatchObject({ tracking: 0, overdue: 0, handingOver: 0 });
   });
 });
