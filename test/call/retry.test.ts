@@ -228,23 +228,6 @@ test.each(['status 400', 'status 401', 'status 404', 'status 429'])(
   },
 );
 
-test('links.create() is not repeated after the timeout of an attempt', async () => {
-  const clock = manualClock();
-  const { client, sent, arrived } = clientOf(never, { clock });
-
-  const call = rejection(create.call(client));
-  await clock.asleep(30_000);
-  await arrived(1);
-  clock.advance(30_000);
-
-  const error = await call;
-  expect(error).toBeInstanceOf(HostedTimeoutError);
-  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'unknown', retryable: false, attempts: 1 });
-  expect(error).toMatchObject({ timeoutMs: 30_000 });
-  expect((error as Error).message).toMatch(lookForIt);
-  expect(sent).toHaveLength(1);
-});
-
 test.each([
   ['a refused connection', ['ECONNREFUSED']],
   ['refused connections on both addresses', ['ECONNREFUSED', 'ECONNREFUSED']],
@@ -415,34 +398,6 @@ test('a call rejects with the timeout of its last attempt', async () => {
   expect(clock.sleeping()).toBe(0);
 });
 
-test('the timeout of an attempt covers its body', async () => {
-  const clock = manualClock();
-  const read = deferred();
-  const stalling = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(new TextEncoder().encode('{"link_url":')),
-    pull: () => read.resolve(),
-  });
-  const { client } = clientOf(() => new Response(stalling, { status: 200 }), { clock, maxRetries: 0 });
-
-  const call = rejection(client.links.get('ref-1', { timeoutMs: 5_000 }));
-  await read.promise;
-  clock.advance(5_000);
-
-  expect(await call).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'unknown' });
-});
-
-test('the fetch of an attempt whose time is over is aborted', async () => {
-  const clock = manualClock();
-  const { client, sent, arrived } = clientOf(never, { clock, maxRetries: 0 });
-
-  const call = rejection(client.links.get('ref-1'));
-  await arrived(1);
-  clock.advance(30_000);
-  await call;
-
-  expect(sent[0]?.init.signal?.aborted).toBe(true);
-});
-
 test('totalTimeoutMs ends a call over all its attempts', async () => {
   chance(0);
   const clock = manualClock();
@@ -461,45 +416,6 @@ test('totalTimeoutMs ends a call over all its attempts', async () => {
   expect((error as Error).message).toContain('"totalTimeoutMs" (8000 ms)');
   expect(clock.sleeping()).toBe(0);
   expect(sent).toHaveLength(2);
-});
-
-test('totalTimeoutMs below timeoutMs ends the first attempt, and of a create the link may exist', async () => {
-  const clock = manualClock();
-  const { client, arrived } = clientOf(never, { clock });
-
-  const call = rejection(create.call(client, { totalTimeoutMs: 1_000 }));
-  await arrived(1);
-  clock.advance(1_000);
-
-  const error = await call;
-  expect(error).toMatchObject({ code: 'timeout', phase: 'total', outcome: 'unknown', retryable: false, attempts: 1 });
-  expect((error as Error).message).toMatch(lookForIt);
-});
-
-test('a signer that takes longer than the attempt may has sent nothing', async () => {
-  const clock = manualClock();
-  const signing = deferred();
-  const signature = deferred<string>();
-  const signer = {
-    name: 'slow',
-    sign: () => {
-      signing.resolve();
-      return signature.promise;
-    },
-    verify: () => true,
-  };
-  const { client, sent } = clientOf(create.answer(), { clock, signer, maxRetries: 0 });
-
-  const call = rejection(create.call(client));
-  await signing.promise;
-  clock.advance(30_000);
-  const error = await call;
-  signature.resolve('too late');
-  await new Promise((resolve) => setImmediate(resolve));
-
-  expect(error).toMatchObject({ code: 'timeout', phase: 'attempt', outcome: 'not_sent' });
-  expect((error as Error).message).not.toMatch(lookForIt);
-  expect(sent).toEqual([]);
 });
 
 test('a call that is over leaves no timer behind', async () => {

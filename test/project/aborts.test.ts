@@ -1,9 +1,9 @@
-// An abort of everything that can be aborted, at each moment: it rejects with the signal's own reason, at once.
+// An abort of everything that can be aborted, and a time limit of each call, at each moment: both end it at once.
 
 import { getEventListeners } from 'node:events';
-import { type HostedClient, HostedConnectionError, type WaitOptions } from 'hosted-client';
+import { type HostedClient, HostedConnectionError, HostedTimeoutError, type WaitOptions } from 'hosted-client';
 import { expect, test, vi } from 'vitest';
-import { deferred, rejection } from '../support/fake-fetch.js';
+import { deferred, operations, rejection } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
 import { abortables, type Doing, drain, iterables, job, start, steady, untilAborted } from './stoppable.js';
 
@@ -128,6 +128,36 @@ test.each(abortables.filter(({ many }) => !many))(
     await expectNothingLeft(controller.signal);
   },
 );
+
+test.each(
+  // The time limits end with the body.
+  operations.flatMap(({ name, call }) => moments.slice(0, 5).map((moment) => ({ what: name, call, ...moment }))),
+)('a time limit of $what, $moment, rejects with HostedTimeoutError, and leaves nothing behind', async (row) => {
+  const wasSent = row.moment !== 'while it is signed';
+  for (const [phase, name] of [
+    ['attempt', 'timeoutMs'],
+    ['total', 'totalTimeoutMs'],
+  ] as const) {
+    const { client, clock, requests, expectNothingLeft } = start(row.doing(() => new Promise(() => undefined)));
+    let isOver = false;
+
+    const ended = rejection(Promise.resolve(row.call(client, { [name]: 5_000, maxRetries: 0 }))).finally(() => {
+      isOver = true;
+    });
+    await clock.advance(4_999);
+    expect(isOver).toBe(false);
+    await clock.advance(1);
+
+    const error = await ended;
+    expect(error).toBeInstanceOf(HostedTimeoutError);
+    expect(error).toMatchObject({ phase, timeoutMs: 5_000, outcome: wasSent ? 'unknown' : 'not_sent', attempts: 1 });
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({ code: 'timeout', phase, timeoutMs: 5_000 });
+    expect(String(error)).toContain(`"${name}" (5000 ms)`);
+    expect(String(error).includes('links.find()')).toBe(row.what === 'links.create' && wasSent);
+    expect(requests.map(({ aborted }) => aborted)).toEqual(wasSent ? [true] : []);
+    await expectNothingLeft(undefined, row.isDeaf);
+  }
+});
 
 const waits: readonly (readonly [string, (client: HostedClient, options: WaitOptions) => Promise<unknown>])[] = [
   ['waitForCompletion()', (client, options) => client.jobs.waitForCompletion(job, options)],

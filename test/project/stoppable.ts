@@ -112,6 +112,15 @@ export const abortables: readonly Abortable[] = [
   },
   { what: 'a walk of links', run: (client, signal) => drain(client.links.list({ signal })), many: true },
   {
+    what: 'the second walk of a list',
+    run: async (client, signal) => {
+      const list = client.links.list({ signal });
+      for await (const _link of list) break;
+      return drain(list);
+    },
+    many: true,
+  },
+  {
     what: 'a walk of pages with prefetch',
     run: (client, signal) => drain(client.links.list({ signal, prefetch: 3 }).pages()),
     many: true,
