@@ -1,4 +1,4 @@
-// What a handler that confirms hands over: the verified response's word, whatever the callback's body says.
+// What a handler that confirms passes to onEvent: values of the verified response, not of the callback's body.
 
 import type { ConfirmedEvent } from 'hosted-client';
 import { expect, test } from 'vitest';
@@ -44,7 +44,7 @@ function completed(history: readonly object[] | undefined, properties: object = 
   return signed({ job_complete: true, job_success: true, user_id: 'user-1', job_id: 'job-1', history, ...properties });
 }
 
-async function handOver(reply: Reply | readonly Reply[], properties: object) {
+async function passOn(reply: Reply | readonly Reply[], properties: object) {
   const { client, sent } = clientOf(reply);
   const onEvent = confirmedListener();
   const response = await client.callbacks.handler({ onEvent })(post(properties));
@@ -53,7 +53,7 @@ async function handOver(reply: Reply | readonly Reply[], properties: object) {
 }
 
 test('callbacks.handler() confirms where nothing else is said, and asks with history', async () => {
-  const { response, event, status, sent } = await handOver(completed([enrolled, idVerified]), {
+  const { response, event, status, sent } = await passOn(completed([enrolled, idVerified]), {
     ...enrolled,
     PartnerParams: { user_id: 'user-1', job_id: 'job-1' },
   });
@@ -72,8 +72,8 @@ test('callbacks.handler() confirms where nothing else is said, and asks with his
   expect(status).toMatchObject({ state: 'succeeded', userId: 'user-1', jobId: 'job-1' });
 });
 
-test('callbacks.handler() hands over the entry of the history, not the forged name beside its facts', async () => {
-  const { event } = await handOver(completed([idVerified]), { ...idVerified, FullName: 'Mallory', Photo: 'forged' });
+test('callbacks.handler() passes on the entry of the history, not the forged name beside its facts', async () => {
+  const { event } = await passOn(completed([idVerified]), { ...idVerified, FullName: 'Mallory', Photo: 'forged' });
 
   expect(event?.entry?.identity?.fullName).toBe('Peter Parker');
   expect(event?.entry?.extra).toEqual({});
@@ -83,7 +83,7 @@ test('callbacks.handler() hands over the entry of the history, not the forged na
 test("callbacks.handler() takes the only entry with the callback's job id and code, and that one's id", async () => {
   const { ResultType: _type, IsFinalResult: _final, ...bare } = enrolled;
 
-  const { event, status } = await handOver(completed([idVerified, enrolled]), { ...bare, PartnerParams: ids });
+  const { event, status } = await passOn(completed([idVerified, enrolled]), { ...bare, PartnerParams: ids });
 
   expect(event?.entry).toBe(status?.history?.[1]);
   expect(event?.id).toBe(idOf('user-1', 'job-1', '0000001111', '0810', 'SAIA', true));
@@ -98,8 +98,8 @@ test.each([
   ["another of the service's job ids", [{ ...enrolled, HostedJobID: '0000002222' }], {}],
   ['no history', undefined, {}],
   ['an empty history', [], {}],
-])('callbacks.handler() hands over no entry where job status has %s', async (_what, history, properties) => {
-  const { response, event, status } = await handOver(completed(history), {
+])('callbacks.handler() passes on no entry if job status has %s', async (_what, history, properties) => {
+  const { response, event, status } = await passOn(completed(history), {
     ...enrolled,
     PartnerParams: ids,
     ...properties,
@@ -111,7 +111,7 @@ test.each([
 });
 
 test('callbacks.handler() takes the later of two results that are the same', async () => {
-  const { event, status } = await handOver(
+  const { event, status } = await passOn(
     completed([idVerified, { ...idVerified, FullName: 'Peter B. Parker' }]),
     idVerified,
   );
@@ -120,7 +120,7 @@ test('callbacks.handler() takes the later of two results that are the same', asy
 });
 
 test('callbacks.handler() gives what has no entry an id of the job and its state alone', async () => {
-  const idAfter = async (reply: Reply, properties: object) => (await handOver(reply, properties)).event?.id;
+  const idAfter = async (reply: Reply, properties: object) => (await passOn(reply, properties)).event?.id;
   const failed = completed([], { job_success: false });
 
   const succeeded = await idAfter(completed([]), { ...enrolled, PartnerParams: ids });
@@ -178,9 +178,9 @@ test('nothing that onEvent is given comes from the unsigned body, whatever that 
       }),
       PartnerParams: { ...ids, job_type: forged('kind'), ...maybe({ [forged('property')]: forged('value') }) },
     };
-    const answers = completed(pick([history, history.slice(0, 1), []]), { job_success: pick([true, false]) });
+    const reply = completed(pick([history, history.slice(0, 1), []]), { job_success: pick([true, false]) });
 
-    const { response, event, status } = await handOver(answers, body);
+    const { response, event, status } = await passOn(reply, body);
 
     expect(response.status).toBe(200);
     const { id, repeat, signedAt, userId, jobId, ...rest } = event as ConfirmedEvent;
@@ -208,9 +208,9 @@ test.each([
   ['says that it is not final', { ResultCode: '0813', IsFinalResult: 'false' }],
   ['is under review', { ResultCode: '0814' }],
   ['is under review, and calls itself final', { ResultCode: '0814', IsFinalResult: 'true' }],
-])('callbacks.handler() hands over the pending status at once when a callback %s', async (_what, properties) => {
+])('callbacks.handler() passes on the pending status at once if a callback %s', async (_what, properties) => {
   const entry = { ...properties, HostedJobID: '0000001111' };
-  const { response, event, status, sent } = await handOver(signed({ job_complete: false, history: [entry] }), entry);
+  const { response, event, status, sent } = await passOn(signed({ job_complete: false, history: [entry] }), entry);
 
   expect(response.status).toBe(200);
   expect(sent).toHaveLength(1);
@@ -218,8 +218,8 @@ test.each([
   expect(event?.entry).toBe(status?.history?.[0]);
 });
 
-test('callbacks.handler() hands over the completed status of a callback that calls itself interim', async () => {
-  const { status, sent } = await handOver(completed([enrolled]), {
+test('callbacks.handler() passes on the completed status for a callback that calls itself interim', async () => {
+  const { status, sent } = await passOn(completed([enrolled]), {
     ...enrolled,
     PartnerParams: ids,
     IsFinalResult: 'false',

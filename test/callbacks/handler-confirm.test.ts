@@ -1,4 +1,4 @@
-// What handler() hands over once job status has confirmed it, and what confirm() asks.
+// What handler() passes on when job status has confirmed it, and what confirm() requests.
 
 import { type CallbackEvent, HostedNotFoundError, HostedSignatureError, HostedValidationError } from 'hosted-client';
 import { expect, test } from 'vitest';
@@ -10,7 +10,7 @@ failOnStrayRejections();
 
 // Confirming ----------------------------------------------------------------
 
-test('callbacks.handler() with confirm hands over the verified status of the job, with its history', async () => {
+test('callbacks.handler() passes on the verified status of the job, with its history', async () => {
   const { sandbox, client, job } = start();
   sandbox.jobs.report(job, { resultCode: '0814', resultText: 'Provisional Enroll - Under Review' });
   sandbox.jobs.complete(job, 'approved');
@@ -40,7 +40,7 @@ const results = [
 ];
 
 test.each([[[0, 1, 2]], [[2, 1, 0]], [[1, 2, 0]], [[0, 0, 1, 0, 2, 1, 2]]])(
-  'callbacks.handler() hands over each of several results once, delivered as %j',
+  'callbacks.handler() passes on each of several results once, delivered as %j',
   async (order) => {
     const { sandbox, client, job } = start();
     for (const entry of results) sandbox.jobs.report(job, entry);
@@ -71,8 +71,12 @@ test('callbacks.handler() with confirm reports each result, and of the state at 
   sandbox.jobs.report(job, { resultCode: '1012', resultText: 'ID Number Validated', resultType: 'ID Verification' });
   await sandbox.jobs.deliverCallback(job, { to });
 
-  const told = onEvent.mock.calls.map(([{ entry }, { state, history }]) => [entry?.resultCode, state, history?.length]);
-  expect(told).toEqual([
+  const passed = onEvent.mock.calls.map(([{ entry }, { state, history }]) => [
+    entry?.resultCode,
+    state,
+    history?.length,
+  ]);
+  expect(passed).toEqual([
     ['0814', 'pending', 1],
     ['0810', 'succeeded', 2],
     ['1012', 'succeeded', 3],

@@ -176,7 +176,7 @@ test('a callback that is begun anew makes no room in a full guard', async () => 
   expect(await begin('failed', 'other')).toBe('conflict');
 });
 
-test('what is in hand is kept, however much comes meanwhile, until its lease ends', async () => {
+test('a callback that is being handled is kept until its lease ends, however many come meanwhile', async () => {
   const { advance, begin } = start();
   await begin('in-hand');
 

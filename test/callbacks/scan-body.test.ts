@@ -43,7 +43,7 @@ test('scanBody() finds nothing on a prototype', () => {
   expect(pair?.signature).toBeUndefined();
 });
 
-test('scanBody() hands over no list, object or long string as a pair', () => {
+test('scanBody() gives no list, object or long string as a pair', () => {
   const long = 'A'.repeat(1_023);
 
   expect(scanned(`{"signature":["a"],"sec_key":{"b":1},"timestamp":"${long}"}`)).toEqual({

@@ -10,7 +10,7 @@ import { outcomeOf, start, steady } from './started-job.js';
 const job = { userId: 'user-1', jobId: 'job-1' };
 const hour = 3_600_000;
 
-/** Answers `first` polls, and stalls after that. */
+/** Responds to `first` polls, and stalls after that. */
 const stallsAfter = (first: number) => (_asked: Asked, before: readonly Asked[]) =>
   before.length < first ? pending : 'stall';
 
@@ -33,8 +33,8 @@ test.each([
   [45_000, 1],
   [600_000, 0],
   [600_000, 7],
-])('a wait of %i ms ends within 50 ms of it when the service stalls after %i polls', async (deadlineMs, answered) => {
-  const { client, clock } = serviceOf(stallsAfter(answered));
+])('a wait of %i ms ends within 50 ms of it when the service stalls after %i polls', async (deadlineMs, responses) => {
+  const { client, clock } = serviceOf(stallsAfter(responses));
 
   const { error, afterMs } = await endOf(
     client.jobs.waitForCompletion(job, { deadlineMs, maxConsecutiveErrors: 1_000 }),
@@ -42,7 +42,7 @@ test.each([
   );
 
   expect(error).toBeInstanceOf(HostedPollTimeoutError);
-  expect((error as HostedPollTimeoutError).lastStatus?.state).toBe(answered > 0 ? 'pending' : undefined);
+  expect((error as HostedPollTimeoutError).lastStatus?.state).toBe(responses > 0 ? 'pending' : undefined);
   expect(Math.abs(afterMs - deadlineMs)).toBeLessThanOrEqual(50);
 });
 

@@ -82,7 +82,7 @@ test.each<[string, OnPoll]>([
   expect(polledAt()).toEqual([0, 2_000, 5_000]);
 });
 
-test('onPoll is told which of many jobs was polled, in an object of its own', async () => {
+test('onPoll gets the job that was polled of many, in an object of its own', async () => {
   const { client, clock, job, sandbox } = start();
   const other = sandbox.jobs.start({ userId: 'user-4712', jobId: 'job-0816' });
   const told: Poll[] = [];

@@ -208,7 +208,7 @@ test('a slow response does not shorten the delay after it', async () => {
   await clock.advance(20_000);
 
   expect(await failed).toBeInstanceOf(HostedPollTimeoutError);
-  // The last one begins two answers' time before the deadline.
+  // The last one begins as long before the deadline as two responses take.
   expect(sandbox.requests.map(({ at }) => at - startedAt)).toEqual([0, 3_000, 7_000, 12_500, 14_000]);
 });
 
