@@ -218,8 +218,7 @@ export function createCallbacks(start: Start, unstarted: Telemetry): Callbacks {
       return async (request: Request, other?: unknown) => {
         const isForNode = isOfNode(request);
         const response = await respond(isForNode ? null : request);
-        if (isForNode) endNodeResponse(other, response);
-        return response;
+        return isForNode ? endNodeResponse(other, response.status) : response;
       };
 
       function respond(request: Request | null): Promise<Response> {

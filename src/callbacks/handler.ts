@@ -220,17 +220,26 @@ export function isOfNode(request: unknown): boolean {
   return isRecord(message) && typeof readProperty(message, 'httpVersion') === 'string';
 }
 
+const isNotWrapped =
+  'must be wrapped for Express, Fastify and the server of Node: nodeHandler(…) of hosted-client/node';
+
 function createNodeError(): HostedConfigError {
-  const message = 'must be wrapped for Express, Fastify and the server of Node: nodeHandler(…) of hosted-client/node';
-  return new HostedConfigError([{ path: 'handler', message }], callbackFacts);
+  return new HostedConfigError([{ path: 'handler', message: isNotWrapped }], callbackFacts);
 }
 
-/** Ends the response of `node:http`, because its frameworks do not send the `Response` that a handler returns. */
-export function endNodeResponse(given: unknown, { status }: Response): void {
+/**
+ * Returns a response that names the missing adapter. It also ends the response of `node:http` with it, because most of
+ * its frameworks do not send what a handler returns.
+ */
+export function endNodeResponse(given: unknown, status: number): Response {
+  const text = `The handler of callbacks ${isNotWrapped}`;
+  const headers = { 'content-type': 'text/plain; charset=utf-8' };
   const { writeHead, end } = Object(given);
-  if (typeof writeHead !== 'function' || typeof end !== 'function') return;
-  Reflect.apply(writeHead, given, [status]);
-  Reflect.apply(end, given, []);
+  if (typeof writeHead === 'function' && typeof end === 'function') {
+    Reflect.apply(writeHead, given, [status, headers]);
+    Reflect.apply(end, given, [text]);
+  }
+  return new Response(text, { status, headers });
 }
 
 function createMethodError({ method }: Request): HostedResponseError {

@@ -43,21 +43,26 @@ const starts: Readonly<Record<string, (handle: never) => Promise<string>>> = {
   },
 };
 
-test.each(Object.entries(starts))('%s without nodeHandler() gets 500, and the error names it', async (_, start) => {
-  const service = createMockService();
-  const errors: unknown[] = [];
-  const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch, logger: silent });
-  const onError = (error: unknown, { status }: { status: number }) => errors.push(status, error);
-  const url = await start(client.callbacks.handler({ onEvent: () => undefined, onError }) as never);
+test.each(Object.entries(starts))(
+  '%s without nodeHandler() gets 500, and the response, the error and doctor name it',
+  async (_, start) => {
+    const service = createMockService();
+    const errors: unknown[] = [];
+    const client = new HostedClient({ ...service.sandbox.clientOptions, fetch: service.fetch, logger: silent });
+    const onError = (error: unknown, { status }: { status: number }) => errors.push(status, error);
+    const url = await start(client.callbacks.handler({ onEvent: () => undefined, onError }) as never);
 
-  const { status } = await fetch(url, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
-  const doctor = await command(['doctor', '--callback', url], { env: envOf(service.sandbox.clientOptions) });
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(url, { method: 'POST', body: '{}', headers });
+    const doctor = await command(['doctor', '--callback', url], { env: envOf(service.sandbox.clientOptions) });
 
-  expect(status).toBe(500);
-  expect(errors.slice(0, 2)).toEqual([500, expect.objectContaining({ code: 'config' })]);
-  expect((errors[1] as HostedConfigError).message).toContain('nodeHandler(…) of hosted-client/node');
-  expect(doctor.stdout).toContain('wrap the handler in nodeHandler() of hosted-client/node');
-});
+    expect(response.status).toBe(500);
+    expect(await response.text()).toContain('nodeHandler(…) of hosted-client/node');
+    expect(errors.slice(0, 2)).toEqual([500, expect.objectContaining({ code: 'config' })]);
+    expect((errors[1] as HostedConfigError).message).toContain('nodeHandler(…) of hosted-client/node');
+    expect(doctor.stdout).toContain('wrap the handler in nodeHandler() of hosted-client/node');
+  },
+);
 
 test.each([
   ['Next', [{ params: Promise.resolve({ id: '1' }) }]],

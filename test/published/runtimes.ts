@@ -53,6 +53,8 @@ const node = (line: string): Runtime => ({
   showsCallers: true,
 });
 
+const denoArgs = ['run', '--no-prompt', '--cached-only', '--allow-net', '--allow-env'];
+
 const runtimes: readonly Runtime[] = [
   ...['22.13', '22.20', '24.21', '26.10'].map(node),
   {
@@ -73,7 +75,7 @@ const runtimes: readonly Runtime[] = [
     name: 'Deno',
     dependency: 'deno',
     binary: installed('deno/deno'),
-    args: ['run', '--no-prompt', '--cached-only', '--allow-net', '--allow-env', 'run.js'],
+    args: [...denoArgs, 'run.js'],
     tells: ['refused', 'no name', 'no TLS'],
     showsCallers: true,
   },
@@ -109,6 +111,8 @@ async function installPackage(): Promise<string> {
     'hono.capnp',
     'traced.js',
     'traced.capnp',
+    'serve-handler.js',
+    'worker-handler.js',
   ];
   const shared = ['contract.js', 'stacks.js'].map((file) => fileURLToPath(new URL(file, import.meta.url)));
   for (const path of [...shared, ...files.map((file) => join(folder, file))]) {
@@ -255,7 +259,7 @@ async function bundle(entry: string, outfile: string, format: 'esm' | 'iife'): P
     format,
     globalName: 'bundle',
     platform: 'browser',
-    external: ['node:*'],
+    external: ['node:*', 'cloudflare:*'],
     // For the framework of a recipe; the package is in the project itself.
     nodePaths: [fileURLToPath(new URL('../../node_modules', import.meta.url))],
   });
@@ -268,6 +272,9 @@ const checks: readonly (readonly [string, (project: string, server: ContractServ
   ['A browser is refused', refusedByBrowser],
   ['Deno without --allow-net sends nothing, and says so', forbiddenByDeno],
   ['The recipe for Hono, on workerd: 1.5 MB, the same again, and a forged callback', runHonoRecipe],
+  ['The handler as the function of a Worker', runWorkerHandler],
+  ['The handler as the function of Bun.serve()', (project) => serveHandler(project, installed('bun/bin/bun.exe'), [])],
+  ['The handler as the function of Deno.serve()', (project) => serveHandler(project, installed('deno/deno'), denoArgs)],
   ['Tracing channels on workerd, with a subscriber and without', traceInWorkerd],
 ];
 
@@ -330,6 +337,40 @@ async function runHonoRecipe(project: string): Promise<string | null> {
       deliverThree(service, `${origin}/callbacks`),
     ),
   );
+  return statuses === '200 200 401' ? null : `The statuses are ${statuses}`;
+}
+
+/** By the configuration of the recipe for Hono. */
+async function runWorkerHandler(project: string): Promise<string | null> {
+  const name = 'worker-handler';
+  await bundle(join(project, `${name}.js`), join(project, `${name}.bundle.js`), 'esm');
+  const config = await readFile(join(project, 'hono.capnp'), 'utf8');
+  await writeFiles(project, { [`${name}.capnp`]: config.replaceAll('hono-on-workers', name) });
+  const statuses = await withService((env, service) =>
+    whileServing(installed('workerd/bin/workerd'), [`${name}.capnp`, project, env], (origin) =>
+      deliverThree(service, `${origin}/callbacks`),
+    ),
+  );
+  return statuses === '200 200 401' ? null : `The statuses are ${statuses}`;
+}
+
+async function serveHandler(cwd: string, binary: string, args: readonly string[]): Promise<string | null> {
+  const statuses = await withService(async (variables, service) => {
+    const env = { ...process.env, ...variables, DENO_DIR: join(cwd, '.deno'), DENO_NO_UPDATE_CHECK: '1' };
+    const child = spawn(binary, [...args, 'serve-handler.js'], { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    const exited = once(child, 'exit');
+    try {
+      const [url] = await Promise.race([
+        once(createInterface({ input: child.stdout }), 'line'),
+        afterWaiting('It does not listen'),
+        exited.then(() => Promise.reject(new Error('It ends before it listens'))),
+      ]);
+      return await deliverThree(service, url);
+    } finally {
+      child.kill();
+      await exited;
+    }
+  });
   return statuses === '200 200 401' ? null : `The statuses are ${statuses}`;
 }
 
