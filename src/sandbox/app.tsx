@@ -14,6 +14,7 @@ import { addLinkPages, findLogoOrigin, respondAs } from './link-routes.js';
 import type { Live } from './live.js';
 import { consoleScript } from './pages/console-script.js';
 import { followScript } from './pages/follow.js';
+import { renderPage } from './pages/layout.js';
 import { NotFoundPage, ProblemPage } from './pages/link-page.js';
 import { icon, style } from './pages/style.js';
 
@@ -68,10 +69,11 @@ export function createApp(settings: AppSettings): Hono {
       400,
     );
   });
+  // A client with a wrong base URL gets a page, so that its error names the variable.
   app.notFound((c) =>
     c.req.path.startsWith('/control/')
       ? c.json({ error: `No control has this method and path: ${c.req.method} ${c.req.path}` }, 404)
-      : respondAs(c, <NotFoundPage />, { error: 'No page has this path, and no link has this id' }, 404),
+      : c.html(renderPage(<NotFoundPage />), 404),
   );
 
   app.route('/', createControls(sandbox));
