@@ -6,28 +6,9 @@
 
 export type { ApiPromise, ResponseInfo } from './call/api-promise.js';
 export type { Callbacks } from './callbacks/callbacks.js';
-export type {
-  CallbackEvent,
-  CallbackHandler,
-  ConfirmedEvent,
-  HandlerOptions,
-  ReceiveOptions,
-  ReplayGuard,
-  WebContext,
-} from './callbacks/types.js';
+export type * from './callbacks/types.js';
 export { HostedClient } from './client.js';
-export {
-  type AnyHostedError,
-  HostedConfigError,
-  HostedConnectionError,
-  type HostedErrorCode,
-  HostedPollTimeoutError,
-  HostedResponseError,
-  HostedSignatureError,
-  HostedTimeoutError,
-  HostedValidationError,
-  isHostedError,
-} from './errors/errors.js';
+export * from './errors/errors.js';
 export { HostedError, type Issue, type Outcome } from './errors/hosted-error.js';
 export {
   HostedApiError,
@@ -38,33 +19,11 @@ export {
 } from './errors/service-errors.js';
 export type { HostedEvent, Logger } from './events.js';
 export type { Jobs } from './jobs/jobs.js';
-export type {
-  CompletedJob,
-  FailedJob,
-  HistoryEntry,
-  JobQuery,
-  JobRef,
-  JobResult,
-  JobStatus,
-  JobStatusCode,
-  PartnerParams,
-  PendingJob,
-  SucceededJob,
-} from './jobs/types.js';
+export type * from './jobs/types.js';
 export type { WaitOptions } from './jobs/wait-input.js';
 export type { LinkList, ListOptions } from './links/link-list.js';
 export type { Links } from './links/links.js';
-export type {
-  CreatedLink,
-  IdType,
-  Link,
-  LinkChanges,
-  LinkPage,
-  NewLink,
-  PageMeta,
-  UpdatedLink,
-  VerificationMethod,
-} from './links/types.js';
+export type * from './links/types.js';
 export type { CallOptions, Environment, FetchInit, FetchResponse, HostedClientOptions } from './options.js';
 export type { WireOptions } from './protocol/assumptions.js';
 export type { OperationName } from './protocol/routes.js';

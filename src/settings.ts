@@ -20,7 +20,7 @@ import { hmacSha256 } from './signing/hmac-sha256.js';
 import { findApiKeyIssues } from './signing/keys.js';
 import type { Signer } from './signing/signer.js';
 import { check, inputObject } from './validation/check.js';
-import { choice, duration, durationOr, httpUrl, integer, maxBodyLimit } from './validation/input.js';
+import { choice, duration, durationOr, flag, httpUrl, integer, maxBodyLimit, stringOf } from './validation/input.js';
 
 /** The package's version, as in the `user-agent` header. */
 export const version = '1.0.0';
@@ -145,19 +145,15 @@ const timestampFormat = choice(['iso', 'epoch-ms', 'epoch-s'], 'must be "iso", "
 
 /** The schema of `wire`, the options about details that the protocol does not show. */
 export const wireOptions = inputObject({
-  brand: z.optional(
-    z.string('must be a string').check(z.regex(/^[a-z][a-z0-9_]{0,31}$/, 'must be a word in lower case')),
-  ),
-  listMarker: z.optional(
-    z.string('must be a string').check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be letters, digits, "_" or "-"')),
-  ),
+  brand: z.optional(stringOf(/^[a-z][a-z0-9_]{0,31}$/, 'must be a word in lower case')),
+  listMarker: z.optional(stringOf(/^[A-Za-z0-9_-]{1,128}$/, 'must be letters, digits, "_" or "-"')),
   firstPage: z.optional(choice(['auto', 0, 1], 'must be "auto", 0 or 1')),
   timestampFormat: z.optional(timestampFormat),
   jobTimestampFormat: z.optional(timestampFormat),
   jobSignatureMember: z.optional(choice(['sec_key', 'signature'], 'must be "sec_key" or "signature"')),
-  echoesTimestamp: z.optional(z.boolean('must be true or false')),
+  echoesTimestamp: z.optional(flag),
   jobFlags: z.optional(choice(['boolean', 'string'], 'must be "boolean" or "string"')),
-  namesJob: z.optional(z.boolean('must be true or false')),
+  namesJob: z.optional(flag),
 });
 
 const mustReturnTime = 'must return the time as a finite number of milliseconds';
@@ -195,9 +191,7 @@ const optionShape = {
   wire: z.optional(wireOptions),
   logger: z.optional(z.custom<Logger>(isLogger, 'must have debug(), info(), warn() and error()')),
   onEvent: z.optional(aFunction),
-  userAgentSuffix: z.optional(
-    z.string('must be a string').check(z.regex(/^[\u0020-\u007e]*$/, 'must be a single line of ASCII')),
-  ),
+  userAgentSuffix: z.optional(stringOf(/^[\u0020-\u007e]*$/, 'must be a single line of ASCII')),
 };
 
 const optionNames = Object.keys(optionShape);

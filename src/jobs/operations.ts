@@ -6,7 +6,6 @@
 
 import * as z from 'zod/mini';
 import type { Operation } from '../call/operation.js';
-import type { Wire } from '../protocol/assumptions.js';
 import { routes } from '../protocol/routes.js';
 import { looseInputObject } from '../validation/check.js';
 import { flag, nonBlank } from '../validation/input.js';
@@ -33,17 +32,10 @@ export const jobStatus: Operation<z.output<typeof jobQuery>, JobStatus> = {
   name: 'jobs.status',
   route: routes['jobs.status'],
   request: jobQuery,
-  encode: ({ userId, jobId, imageLinks, history }, wire) => ({
-    body: {
-      user_id: userId,
-      job_id: jobId,
-      ...(imageLinks && { image_links: encodeFlag(wire) }),
-      ...(history && { history: encodeFlag(wire) }),
-    },
-  }),
+  encode({ userId, jobId, imageLinks, history }, { jobFlags }) {
+    const yes = jobFlags === 'string' ? 'true' : true;
+    const flags = { ...(imageLinks && { image_links: yes }), ...(history && { history: yes }) };
+    return { body: { user_id: userId, job_id: jobId, ...flags } };
+  },
   decode: decodeStatus,
 };
-
-function encodeFlag(wire: Wire): boolean | string {
-  return wire.jobFlags === 'string' ? 'true' : true;
-}

@@ -10,14 +10,12 @@ import type { CallOptions } from '../options.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions, integer, nonBlank, validDate } from '../validation/input.js';
 import { createKnownPages, latestTime, timeOf } from './known-pages.js';
-import { createPageError, type FetchedPage, type FirstPage, placePage } from './paging.js';
+import { createPageError, type PageSource, placePage } from './paging.js';
 import type { Link } from './types.js';
 
-export interface Search {
+export interface Search extends PageSource {
   readonly query: unknown;
   readonly options: unknown;
-  readonly firstPage: FirstPage;
-  readonly fetch: (query: unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
 }
 
 const linkQuery = inputObject({

@@ -7,7 +7,7 @@
 import * as z from 'zod/mini';
 import { maxIssues } from '../errors/hosted-error.js';
 import { inputObject } from '../validation/check.js';
-import { anyString, choice } from '../validation/input.js';
+import { anyString, choice, stringOf } from '../validation/input.js';
 import type { IdType, VerificationMethod } from './types.js';
 
 const verificationMethods: readonly VerificationMethod[] = [
@@ -29,9 +29,10 @@ export const newIdTypes = idTypeList({
 export const changedIdTypes = idTypeList({ country: countryCode(/^(?:[A-Za-z]{2})?$/), method: anyString });
 
 function countryCode(pattern: RegExp) {
+  const code = stringOf(pattern, 'must be a two-letter country code');
   return z.pipe(
-    z.string('must be a string').check(z.regex(pattern, 'must be a two-letter country code')),
-    z.transform((code: string) => code.toUpperCase()),
+    code,
+    z.transform((given: string) => given.toUpperCase()),
   );
 }
 

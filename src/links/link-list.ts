@@ -14,7 +14,7 @@ import { withSignals } from '../runtime/clock.js';
 import { isRecord, readProperty, withoutUndefined } from '../runtime/untrusted-objects.js';
 import { check, inputObject } from '../validation/check.js';
 import { callOptions, integer } from '../validation/input.js';
-import { type FetchedPage, type FirstPage, type PlacedPage, placePage, walkPages } from './paging.js';
+import { type FetchedPage, type PageSource, type PlacedPage, placePage, walkPages } from './paging.js';
 import type { Link, LinkPage } from './types.js';
 
 /** Options of {@link Links.list}. */
@@ -95,18 +95,6 @@ const listOptions = inputObject({
   maxPages: z.optional(integer(1)),
 });
 
-/**
- * The source of a list's pages.
- *
- * @internal
- */
-export interface PageSource {
-  /** The options as the caller gave them. */
-  readonly options: ListOptions | undefined;
-  readonly firstPage: FirstPage;
-  readonly fetch: (query: unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
-}
-
 const facts = { operation: 'links.list' } as const;
 
 /**
@@ -114,9 +102,12 @@ const facts = { operation: 'links.list' } as const;
  *
  * @internal
  */
-export function createLinkList({ options = {}, firstPage, fetch: fetchValid }: PageSource): LinkList {
+export function createLinkList(
+  options: ListOptions | undefined,
+  { firstPage, fetch: fetchValid }: PageSource,
+): LinkList {
   // The options are copied at once, so that later changes by the caller have no effect.
-  const { data, issues } = check(listOptions, options);
+  const { data, issues } = check(listOptions, options === undefined ? {} : options);
   const { page, prefetch = 0, maxPages = Number.POSITIVE_INFINITY, ...others } = data ?? {};
   const call = others as CallOptions;
   const { signal } = call;

@@ -12,7 +12,7 @@ import { copyProperties, isRecord } from '../runtime/untrusted-objects.js';
 import { findLink } from './find-link.js';
 import { createLinkList, type LinkList, type ListOptions } from './link-list.js';
 import { createLink, getLink, linkChangesProperties, listLinks, newLinkProperties, updateLink } from './operations.js';
-import { createFirstPage, type FetchedPage } from './paging.js';
+import { createFirstPage, type PageSource } from './paging.js';
 import type { CreatedLink, Link, LinkChanges, NewLink, UpdatedLink, VerificationMethod } from './types.js';
 
 /** Hosted verification links (docs/protocol.md §2.2, §4.1 to §4.4). */
@@ -209,7 +209,10 @@ export interface Links {
  */
 export function createLinks(start: Start): Links {
   const call = callAfter(start);
-  const firstPage = createFirstPage(() => start().settings.wire.firstPage);
+  const pages: PageSource = {
+    firstPage: createFirstPage(() => start().settings.wire.firstPage),
+    fetch: (query, options) => call(listLinks, query, options).withResponse(),
+  };
   return {
     create: (link, options) =>
       beginOrReject(() => {
@@ -220,17 +223,13 @@ export function createLinks(start: Start): Links {
     update: (refId, changes, options) => call(updateLink, addRefId(changes, refId), options),
     disable: (refId, options) => call(updateLink, { refId, isDisabled: true }, options),
     get: (refId, options) => call(getLink, { refId }, options),
-    list: (options) => createLinkList({ options, firstPage, fetch: fetchPage }),
+    list: (options) => createLinkList(options, pages),
     async find(query, options = {}) {
       // If a lazy client cannot be started, its error has the caller's frame only here.
       start();
-      return findLink({ query, options, firstPage, fetch: fetchPage });
+      return findLink({ query, options, ...pages });
     },
   };
-
-  function fetchPage(query: unknown, options: CallOptions | undefined): Promise<FetchedPage> {
-    return call(listLinks, query, options).withResponse();
-  }
 }
 
 function addDefaultCallbackUrl(link: unknown, defaultCallbackUrl: string | undefined): unknown {

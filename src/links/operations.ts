@@ -18,6 +18,7 @@ import {
   httpUrl,
   integer,
   nonBlank,
+  stringOf,
 } from '../validation/input.js';
 import { type DecodedPage, decodeCreatedLink, decodeLink, decodePage, decodeUpdatedLink } from './decode.js';
 import { changedIdTypes, encodeIdType, newIdTypes } from './id-types.js';
@@ -51,9 +52,7 @@ const reservedFields: ReadonlySet<string> = new Set([
 
 // An id is a part of the request's path (§4.2, §4.3), so an id that is empty, is `..` or has a slash would reach
 // another operation. An id that equals the list marker is rejected in `call/`, where the marker is known.
-const linkId = z
-  .string('must be a string')
-  .check(z.regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"'));
+const linkId = stringOf(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"');
 
 const newLinkShape = {
   companyName: nonBlank,

@@ -9,6 +9,7 @@
 import type { CallResult } from '../call/api-promise.js';
 import { HostedResponseError } from '../errors/errors.js';
 import type { ErrorFacts } from '../errors/hosted-error.js';
+import type { CallOptions } from '../options.js';
 import { withSignals } from '../runtime/clock.js';
 import type { DecodedPage } from './decode.js';
 import { comparePage, noPages, type SeenPages } from './repeat-guard.js';
@@ -16,6 +17,12 @@ import type { Link, PageMeta } from './types.js';
 
 /** A page, with the response that it was read from. */
 export type FetchedPage = CallResult<DecodedPage>;
+
+/** The source of a list's pages. */
+export interface PageSource {
+  readonly firstPage: FirstPage;
+  readonly fetch: (query: unknown, options: CallOptions | undefined) => Promise<FetchedPage>;
+}
 
 /** A page with its place in a walk. Links that the previous page also had are left out. */
 export interface PlacedPage {

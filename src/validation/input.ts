@@ -15,8 +15,13 @@ import { hasMethods, isRecord, readProperty, writeJson } from '../runtime/untrus
 /** The largest number of bytes that a caller can set as the limit of a body: 2 GiB. */
 export const maxBodyLimit = 2 ** 31 - 1;
 
+/** A string of this form. */
+export function stringOf(form: RegExp, message: string) {
+  return z.string('must be a string').check(z.regex(form, message));
+}
+
 /** A string that is not blank. */
-export const nonBlank = z.string('must be a string').check(z.regex(/\S/, 'must not be blank'));
+export const nonBlank = stringOf(/\S/, 'must not be blank');
 
 /** Any string. */
 export const anyString = z.string('must be a string');
