@@ -182,15 +182,6 @@ export interface PastAttempt {
   readonly retriedFor: 'collision' | 'clock' | 'error';
 }
 
-type OwnFacts<Event = HostedEvent> = Event extends { operation: OperationName }
-  ? Omit<Event, 'callId' | 'operation'>
-  : never;
-
-/** Reports an event of a call. */
-export function reportEvent({ id: callId, operation, shared }: BegunCall, facts: OwnFacts): void {
-  shared.telemetry.report?.({ callId, operation: operation.name, ...facts } as HostedEvent);
-}
-
 /** The facts about an attempt, for the error that ends it. */
 export function factsOf(attempt: Attempt, outcome: Outcome): ErrorFacts {
   const { operation } = attempt.call;

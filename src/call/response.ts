@@ -14,10 +14,11 @@ import { durationSince } from '../runtime/clock.js';
 import { detachFromPrototype, isRecord, type Properties, parseJson } from '../runtime/untrusted-objects.js';
 import { signaturesIn, type Verdict, verifySigned } from '../signing/verify.js';
 import type { CallResult } from './api-promise.js';
-import { type Attempt, type RunningCall, reportEvent, type SharedState } from './attempt.js';
+import type { Attempt, RunningCall, SharedState } from './attempt.js';
 import { describeLength, describeOffset, describeSkew } from './clock-skew.js';
 import { createServiceError, describeWebPage, type Received, requestIdIn } from './error-from-response.js';
 import { isWebPage } from './explanations.js';
+import { reportEvent } from './retry.js';
 import { findSentFor, wasSent } from './sign-request.js';
 import type { TransportResponse } from './transport.js';
 

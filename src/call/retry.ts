@@ -1,13 +1,15 @@
 /**
  * Runs the attempts of a call. After an error, decides whether another attempt follows, and after what delay. Limits
- * how many retries a client makes, and reports the end of each call.
+ * how many retries a client makes, and reports the events of each call.
  *
  * @module
  */
 
 import { addCallerFrames } from '../errors/caller-frames.js';
 import { type AnyHostedError, HostedConfigError, isHostedError } from '../errors/errors.js';
+import type { HostedEvent } from '../events.js';
 import { assumedMaxRetryAfterMs } from '../protocol/assumptions.js';
+import type { OperationName } from '../protocol/routes.js';
 import { durationSince, sleepAbortably } from '../runtime/clock.js';
 import { completeMessage } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
@@ -19,7 +21,6 @@ import {
   outcomeWithoutResponse,
   type PastAttempt,
   type RunningCall,
-  reportEvent,
   type TokenBucket,
 } from './attempt.js';
 
@@ -55,6 +56,15 @@ export async function runAttempts<Call extends RunningCall, Output>(
     }
     throw addCallerFrames(reportFailure(error, call, attempt));
   }
+}
+
+type OwnFacts<Event = HostedEvent> = Event extends { operation: OperationName }
+  ? Omit<Event, 'callId' | 'operation'>
+  : never;
+
+/** Reports an event of a call. */
+export function reportEvent({ id: callId, operation, shared }: BegunCall, facts: OwnFacts): void {
+  shared.telemetry.report?.({ callId, operation: operation.name, ...facts } as HostedEvent);
 }
 
 /** @throws the error if another attempt would not help. */
