@@ -10,6 +10,7 @@ import { createSentSignatures } from '../call/sign-request.js';
 import { type AnyHostedError, HostedPollTimeoutError, isHostedError } from '../errors/errors.js';
 import { ignoreErrors } from '../events.js';
 import type { CallOptions } from '../options.js';
+import { openChannel } from '../runtime/tracing-channel.js';
 import { readProperty } from '../runtime/untrusted-objects.js';
 import { jobStatus } from './operations.js';
 import type { JobRef, JobStatus, PendingJob } from './types.js';
@@ -53,7 +54,7 @@ export function createPoller({ call, random, telemetry, settings }: Started, pla
       wasFound: false,
       lastStatus: null,
       sent: null,
-      trace: beginWaitTrace(telemetry.calls),
+      trace: openChannel('wait')?.hasSubscribers ? beginWaitTrace(telemetry.calls) : null,
     };
   }
 

@@ -31,7 +31,7 @@ export interface WaitTrace {
   readonly end: () => void;
 }
 
-/** Publishes the start of a wait. Returns null if the channel has no subscriber. */
+/** Publishes the start of a wait. Returns null if the channel has lost its subscribers. */
 export function beginWaitTrace(callId: number): WaitTrace | null {
   let begun: WaitTrace | null = null;
   void trace(
