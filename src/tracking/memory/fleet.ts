@@ -38,7 +38,7 @@ export function randomWait({ settings, random }: Memory, step: number): number {
 
 /** Creates the statements. */
 export function createFleetStatements(memory: Memory) {
-  const { rows, now, fleet, settings, random } = memory;
+  const { rows, now, fleet, settings } = memory;
   const forgetAll = (isOld: (row: MemoryRow) => boolean) => {
     for (const row of [...rows.values()].filter(isOld)) rows.delete(row.key);
     return [];
@@ -48,14 +48,12 @@ export function createFleetStatements(memory: Memory) {
   function chooseOther(key: string, kind: number): MemoryRow | undefined {
     const isEnded = ({ state, outcome, ended_at }: MemoryRow) =>
       ended_at !== null && state !== states.untracked && (outcome ?? outcomes.completed) === outcomes.completed;
-    const rankOf = ({ outcome, last_error, polls }: MemoryRow) =>
-      outcome !== null || (last_error === null && polls > 0) ? 0 : last_error === null ? 1 : 2;
     const others = [...rows.values()].filter(
       (row) => row.key !== key && row.kind === kind && ((row.due !== null && row.is_proven) || isEnded(row)),
     );
-    const best = Math.min(...others.map(rankOf));
-    const ranked = others.filter((row) => rankOf(row) === best);
-    return ranked[Math.floor(random() * ranked.length)];
+    const hasFailed = ({ outcome, last_error }: MemoryRow) => outcome === null && last_error !== null;
+    const isNew = ({ outcome, polls }: MemoryRow) => outcome === null && polls === 0;
+    return others.find((row) => !hasFailed(row) && !isNew(row)) ?? others.find((row) => !hasFailed(row)) ?? others[0];
   }
 
   return {

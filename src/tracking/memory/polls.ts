@@ -37,24 +37,13 @@ export function createPollStatements(memory: Memory) {
   const { rows, now, fleet, settings } = memory;
   const { firstLateMs, lateMs } = lateWaitsOf(settings);
 
-  /** Chooses due rows. At most a quarter of them are jobs that only callbacks have mentioned, while others are due. */
+  /** Chooses due rows, the earliest first. During a problem, it chooses one. */
   function choose(most: number): readonly MemoryRow[] {
-    const due = [...rows.values()].filter((row) => row.due !== null && row.due <= now());
-    const free = fleet.problem_code === null ? Math.floor(fleet.tokens) : 1;
-    const room = fleet.tokens < 1 ? 0 : Math.min(most, free);
-    const told = due
-      .filter((row) => !row.is_proven)
-      .sort(
-        (one, other) =>
-          Number(one.told_turn) - Number(other.told_turn) || Number(other.told_signed_at) - Number(one.told_signed_at),
-      )
-      .slice(0, room);
-    const share = Math.min(Math.ceil(room / 4), Math.floor(fleet.told_credit + room / 4), told.length);
-    const proven = due
-      .filter((row) => row.is_proven)
+    const tokens = fleet.problem_code === null ? Math.floor(fleet.tokens) : Math.min(1, Math.floor(fleet.tokens));
+    return [...rows.values()]
+      .filter(({ due }) => due !== null && due <= now())
       .sort((one, other) => Number(one.due) - Number(other.due))
-      .slice(0, room - share);
-    return [...proven, ...told.slice(0, room - proven.length)];
+      .slice(0, Math.max(0, Math.min(most, tokens)));
   }
 
   /** Sets the date of the next poll of a row. */
@@ -67,10 +56,7 @@ export function createPollStatements(memory: Memory) {
     else row.due = Math.min(now() + randomWait(memory, row.step), deadline);
     row.polls += 1;
     row.step = Math.min(row.step + 1, 300);
-    if (Number(row.told_looks) > 0) {
-      row.told_turn = Number(row.told_turn) + 1;
-      row.told_looks = Math.min(Number(row.told_looks) + 1, 100);
-    }
+    if (Number(row.told_looks) > 0) row.told_looks = Math.min(Number(row.told_looks) + 1, 100);
     const late = {
       late_looks: isCounted ? row.late_looks : 0,
       late_ms: isCounted ? now() - Number(row.late_since) : 0,
@@ -82,18 +68,14 @@ export function createPollStatements(memory: Memory) {
   function charge(chosen: readonly MemoryRow[]): void {
     fleet.tokens -= chosen.length;
     fleet.requests_sent += chosen.length;
-    const told = chosen.filter((row) => !row.is_proven).length;
-    fleet.told_credit = Math.min(1, Math.max(0, fleet.told_credit + chosen.length / 4 - told));
     const isProblem = fleet.problem_code !== null;
     fleet.hold_until = isProblem ? now() + Math.min(maxHoldMs, 1_000 * 2 ** Math.min(fleet.problem_looks, 6)) : null;
     fleet.problem_looks = isProblem ? fleet.problem_looks + 1 : 0;
   }
 
   function noteOf(row: MemoryRow, note: Note): void {
-    const isFirst = row.told_looks === 0 && note.first_answers > 0;
     const isUnlinked = note.is_proven && note.link_ref_id === null && !isLinkProven(row);
     row.last_error = note.last_error;
-    if (isFirst) row.told_turn = Number(row.told_turn) + 1;
     if (note.first_answers > 0) row.told_looks = Math.min(Number(row.told_looks) + note.first_answers, 99);
     row.is_proven ||= note.is_proven && (note.link_ref_id === null || row.link_ref_id === note.link_ref_id);
     if (isUnlinked) removeLink(row);

@@ -27,7 +27,6 @@ export type MemoryRow = {
   readonly kind: number;
   state: number;
   outcome: number | null;
-  told_turn: number | null;
   told_looks: number | null;
   is_proven: boolean;
 } & Record<(typeof dateColumns)[number], number | null> &
@@ -63,7 +62,6 @@ export interface Memory {
     problem_code: string | null;
     problem_since: number | null;
     problem_looks: number;
-    told_credit: number;
   };
 }
 
@@ -72,7 +70,7 @@ export function openRow({ rows }: Memory, key: string, kind: number): MemoryRow 
   const known = rows.get(key);
   if (known) return known;
   const row = {
-    ...{ key, kind, state: states.tracking, outcome: null, told_turn: null, told_looks: null, is_proven: true },
+    ...{ key, kind, state: states.tracking, outcome: null, told_looks: null, is_proven: true },
     ...fill(dateColumns, null),
     ...fill(countColumns, 0),
     ...fill(textColumns, null),

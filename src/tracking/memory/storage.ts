@@ -66,7 +66,6 @@ export function createMemoryStorage(
       problem_code: null,
       problem_since: null,
       problem_looks: 0,
-      told_credit: 1,
     },
   };
   let loops: Loops = { wake() {}, isIdle: () => true };
