@@ -1,6 +1,6 @@
 /** A newcomer: an empty folder, the tarball, and the README's blocks pasted as they stand. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { takeCommands, takeFile } from './blocks.ts';
@@ -14,6 +14,8 @@ const firstCall = takeFile('README.md', 'first-call.mjs');
 const tests = {
   'first.test.ts': takeFile('README.md', 'first.test.ts'),
   'msw.test.ts': takeFile('docs/testing.md', 'msw.test.ts'),
+  // It tracks jobs, and none of the packages of tracking is installed.
+  'test-your-code.test.ts': readFileSync(join(root, 'examples/test-your-code.test.ts'), 'utf8'),
 };
 const testRunners = [
   takeCommands('README.md', 'npm install --save-dev'),
