@@ -1,13 +1,23 @@
-/** What publint and Are The Types Wrong say of the tarball. */
+/** What publint and Are The Types Wrong say of the tarball, and how large it is. */
 
 import { type Check, endsWell } from './check.ts';
-import { toolPath } from './project.ts';
+import { mustRun, root, toolPath } from './project.ts';
 
 const publint = toolPath('publint/src/cli.js');
 const attw = toolPath('@arethetypeswrong/cli/dist/index.js');
 
 export function linterChecks(tarball: string): readonly Check[] {
   return [
+    {
+      name: 'at most 2.2 MB unpacked',
+      look: async () => {
+        const args = ['pack', '--dry-run', '--ignore-scripts', '--json', '--loglevel=error'];
+        const { stdout } = await mustRun('npm', args, { cwd: root });
+        const [packed] = JSON.parse(stdout) as { unpackedSize: number }[];
+        const size = packed?.unpackedSize ?? Number.NaN;
+        return size <= 2_200_000 ? null : `It has ${size} bytes`;
+      },
+    },
     {
       name: 'publint --strict',
       look: () => endsWell(process.execPath, [publint, 'run', '--strict', tarball]),

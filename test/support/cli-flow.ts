@@ -1,4 +1,4 @@
-/** Somebody with three terminals who does what docs/cli.md shows, word for word, in a folder that has the package. */
+/** Does what docs/cli.md shows, word for word, with three terminals in a folder that has the package. */
 
 import { readBlocks } from './page-blocks.ts';
 import { openSandbox, openTerminal, type Terminal } from './terminal.ts';

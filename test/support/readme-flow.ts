@@ -1,4 +1,4 @@
-/** Somebody who does what the README shows, word for word, in a folder that has the package and Express. */
+/** Does what the README shows, word for word, in a folder that has the package and Express. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
