@@ -13,7 +13,7 @@ import type { RunningService } from '../testing/running-service.js';
 import type { StoredJob } from '../testing/store.js';
 import { variants } from './callbacks.js';
 import { checkInput, failNext, failNextInput } from './controls.js';
-import { callbackName, type KeptBodies, requestName } from './kept-bodies.js';
+import type { KeptBodies } from './kept-bodies.js';
 import { isOutcome } from './outcomes.js';
 import { Connect, ConnectPage, type ConnectView, DeletePage } from './pages/connect.js';
 import type { ConsoleFrame, Counts, Done } from './pages/console-layout.js';
@@ -188,7 +188,7 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
   app.get('/console/requests/:id', (c) => {
     const request = sandbox.requests.find(({ id }) => id === Number(c.req.param('id')));
     if (request === undefined) return respondWith(c, <ForgottenPage />, 404);
-    const texts = bodies.get(requestName(request.id));
+    const texts = bodies.get(`request ${request.id}`);
     const { sent = '' } = texts ?? {};
     const curl = sent.length > maxCurlLength ? null : curlOf(request, sent);
     return respondWith(c, <RequestPage {...{ ...frameOf(c), request, texts, curl }} />);
@@ -196,7 +196,7 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
   app.get('/console/callbacks/:id', (c) => {
     const callback = sandbox.callbacks.find(({ id }) => id === Number(c.req.param('id')));
     if (callback === undefined) return respondWith(c, <ForgottenPage />, 404);
-    const texts = bodies.get(callbackName(callback.id));
+    const texts = bodies.get(`callback ${callback.id}`);
     return respondWith(c, <CallbackPage {...{ ...frameOf(c), callback, texts }} />);
   });
   type Act = (id: number, fields: URLSearchParams) => Promise<{ readonly id: number }>;

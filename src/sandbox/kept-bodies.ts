@@ -4,56 +4,45 @@
  * @module
  */
 
-import { parseJson } from '../runtime/untrusted-objects.js';
+import { isRecord, parseJson } from '../runtime/untrusted-objects.js';
 
-/** The texts that are kept of a request or callback, by name. */
-export type KeptTexts = Readonly<Record<string, string>>;
+/** The texts that are kept of a request or callback. `answer 0` is the receiver's response to the first delivery. */
+export type KeptTexts = Readonly<Partial<Record<TextName, string>>>;
+
+type TextName = 'sent' | 'answered' | 'expectedText' | 'signedText' | 'headers' | `answer ${number}`;
+
+type Owner = `${'request' | 'callback'} ${number}`;
 
 export interface KeptBodies {
-  /** Keeps texts besides those that are already kept under this name, and removes the oldest bodies over the limit. */
-  put(name: string, texts: KeptTexts): void;
-  get(name: string): KeptTexts | null;
-  remove(name: string): void;
+  /** Keeps texts besides those that are already kept of the owner, and removes the oldest bodies over the limit. */
+  put(owner: Owner, texts: KeptTexts): void;
+  get(owner: Owner): KeptTexts | null;
+  remove(owner: Owner): void;
   clear(): void;
-}
-
-/** The name of a request's texts. */
-export function requestName(id: number): string {
-  return `request ${id}`;
-}
-
-/** The name of a callback's texts. */
-export function callbackName(id: number): string {
-  return `callback ${id}`;
-}
-
-/** The name of the receiver's response to a delivery of a callback, counted from 0. */
-export function answerName(attempt: number): string {
-  return `answer ${attempt}`;
 }
 
 /** Creates an empty list of bodies, with at most `maxBytes` of text. */
 export function createKeptBodies(maxBytes: number): KeptBodies {
-  const kept = new Map<string, KeptTexts>();
+  const kept = new Map<Owner, KeptTexts>();
   let bytes = 0;
 
-  function remove(name: string): void {
-    bytes -= sizeOf(kept.get(name));
-    kept.delete(name);
+  function remove(owner: Owner): void {
+    bytes -= sizeOf(kept.get(owner));
+    kept.delete(owner);
   }
 
   return {
-    put(name, texts) {
-      const all = { ...kept.get(name), ...texts };
-      remove(name);
-      kept.set(name, all);
+    put(owner, texts) {
+      const all = { ...kept.get(owner), ...texts };
+      remove(owner);
+      kept.set(owner, all);
       bytes += sizeOf(all);
       for (const oldest of kept.keys()) {
         if (bytes <= maxBytes) break;
         remove(oldest);
       }
     },
-    get: (name) => kept.get(name) ?? null,
+    get: (owner) => kept.get(owner) ?? null,
     remove,
     clear() {
       kept.clear();
@@ -63,7 +52,7 @@ export function createKeptBodies(maxBytes: number): KeptBodies {
 }
 
 function sizeOf(texts: KeptTexts = {}): number {
-  return Object.values(texts).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return Object.values(texts).reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
 }
 
 /** What stands for a key or signature. */
@@ -76,32 +65,32 @@ const secretName = /sig|key|secret|token|passw|auth/i;
 const secretPair =
   /([\w-]*(?:sig|key|secret|token|passw|auth)[\w-]*["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"'&,;}]+)/gi;
 
-/**
- * Leaves out keys, signatures and the passwords of URLs from a text. `secrets` are further values to leave out, wherever
- * they are.
- */
-export function leaveOutSecrets(text: string, secrets: readonly string[] = []): string {
+/** A body that was read. */
+export interface ReadBody {
+  /** The body, if it is a JSON object; otherwise empty. */
+  readonly object: Readonly<Record<string, unknown>>;
+  /** The text without keys and signatures. */
+  readonly text: string;
+  /** The keys and signatures, which may also be somewhere else. */
+  readonly secrets: readonly string[];
+}
+
+/** Reads a body, and leaves out the values that are keys or signatures by their names. */
+export function readBody(text: string): ReadBody {
   const json = parseJson(text);
-  const all = [...secrets, ...secretsIn(text)];
-  if (typeof json === 'object' && json !== null) return JSON.stringify(clean(json, all));
-  return maskSecrets(text.replace(secretPair, `$1${leftOut}`), all);
+  const secrets: string[] = [];
+  const leaveOut = (value: unknown): string => {
+    if (typeof value === 'string') secrets.push(value);
+    return leftOut;
+  };
+  const shorter =
+    typeof json === 'object' && json !== null
+      ? JSON.stringify(json, (name, value) => (secretName.test(name) ? leaveOut(value) : value))
+      : text.replace(secretPair, (_, name, value) => name + leaveOut(decode(value.replace(/^["']|["']$/g, ''))));
+  return { object: isRecord(json) ? json : {}, text: shorter, secrets };
 }
 
-/** The values in a text that are keys or signatures by their name. */
-export function secretsIn(text: string): readonly string[] {
-  const json = parseJson(text);
-  if (typeof json === 'object' && json !== null) return secretValues(json);
-  return [...text.matchAll(secretPair)].map(([, , value = '']) => decodeUrl(value.replace(/^["']|["']$/g, '')));
-}
-
-function secretValues(json: unknown): readonly string[] {
-  if (typeof json !== 'object' || json === null) return [];
-  return Object.entries(json).flatMap(([name, value]) =>
-    secretName.test(name) && typeof value === 'string' ? [value] : secretValues(value),
-  );
-}
-
-function decodeUrl(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -109,22 +98,16 @@ function decodeUrl(text: string): string {
   }
 }
 
-function clean(json: unknown, secrets: readonly string[]): unknown {
-  if (typeof json === 'string') return maskSecrets(json, secrets);
-  if (Array.isArray(json)) return json.map((each) => clean(each, secrets));
-  if (typeof json !== 'object' || json === null) return json;
-  return Object.fromEntries(
-    Object.entries(json).map(([name, value]) => [
-      maskSecrets(name, secrets),
-      secretName.test(name) ? leftOut : clean(value, secrets),
-    ]),
-  );
-}
-
-/** Leaves out these values and the passwords of URLs from a text. */
+/** Leaves out these values and the passwords of URLs, wherever they are in a text. */
 export function maskSecrets(text: string, secrets: readonly string[] = []): string {
   // Shorter values would be found in ordinary words.
-  const spellings = secrets.filter(({ length }) => length >= 6).flatMap((each) => [each, encodeURIComponent(each)]);
-  const rest = spellings.reduce((all, each) => all.replaceAll(each, leftOut), text);
+  const long = new Set(secrets.filter(({ length }) => length >= 6));
+  const rest = [...long]
+    .flatMap((each) => [
+      each,
+      encodeURIComponent(each.replace(/\p{Cs}/gu, '\ufffd')),
+      JSON.stringify(each).slice(1, -1),
+    ])
+    .reduce((all, each) => all.replaceAll(each, leftOut), text);
   return rest.replaceAll(/(\w:\/\/)[^/?#\s"]*@/g, '$1');
 }

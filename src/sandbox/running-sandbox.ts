@@ -18,7 +18,7 @@ import { readDescription } from './description.js';
 import { health } from './health.js';
 import type { HttpServer, ReceivedRequest, Site } from './http-server.js';
 import type { Keeper } from './keep.js';
-import { answerName, callbackName, createKeptBodies, leaveOutSecrets, requestName, secretsIn } from './kept-bodies.js';
+import { createKeptBodies, maskSecrets, readBody } from './kept-bodies.js';
 import { type KeptState, writeKept } from './kept-state.js';
 import { createLive, type Live } from './live.js';
 import { findNetworkAddress, isAnyAddress, toHostName } from './network-address.js';
@@ -97,17 +97,19 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       const { body, sent, secrets } = await writeCallback(service, callback, filler);
       const size = body.reduce((sum, { length }) => sum + length, 0);
       const headers = `content-type: application/json\ncontent-length: ${size}\nuser-agent: ${callbackUserAgent}`;
-      bodies.put(callbackName(id), { sent, headers: `host: ${new URL(url).host}\n${headers}` });
+      bodies.put(`callback ${id}`, { sent, headers: `host: ${new URL(url).host}\n${headers}` });
       const { postCallback } = await loadPosting();
       const result = await postCallback({ url, body, signal, callbackHosts: settings.callbackHosts, ownPort: port });
-      const answer = leaveOutSecrets(result.answer ?? '', [...secrets, ...Object.values(apiKeysOf(service) ?? {})]);
+      const answer = readBody(result.answer ?? '');
+      const all = [...secrets, ...answer.secrets, ...Object.values(apiKeysOf(service) ?? {})];
+      const answered = maskSecrets(answer.text, all);
       // A reset has removed the callback, and its texts.
-      if (!signal.aborted) bodies.put(callbackName(id), { [answerName(attempts.length)]: answer });
+      if (!signal.aborted) bodies.put(`callback ${id}`, { [`answer ${attempts.length}`]: answered });
       return result;
     },
     onAttempt: (callback) => tryCall(() => settings.onCallback?.(callback)),
     onForget(id) {
-      bodies.remove(callbackName(id));
+      bodies.remove(`callback ${id}`);
       forgotten += 1;
     },
     onChange: changed,
@@ -129,10 +131,10 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     onRequest(request, writeTexts) {
       lastRequestId += 1;
       const entry = { id: lastRequestId, ...request };
-      if (settings.keepBodies) bodies.put(requestName(entry.id), writeTexts());
+      if (settings.keepBodies) bodies.put(`request ${entry.id}`, writeTexts());
       requests.push(entry);
       for (const { id } of requests.splice(0, Math.max(0, requests.length - keepRequests))) {
-        bodies.remove(requestName(id));
+        bodies.remove(`request ${id}`);
         forgotten += 1;
       }
       const { environment, job, status, fault } = request;
@@ -179,7 +181,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     },
     async replay(requestId) {
       const before = requests.find(({ id }) => id === requestId);
-      const { sent } = bodies.get(requestName(requestId)) ?? {};
+      const { sent } = bodies.get(`request ${requestId}`) ?? {};
       if (before !== undefined && sent !== undefined) return serviceHandler.send(before, sent);
       const expected = before === undefined ? 'that is remembered' : 'whose body is kept: see the option "keepBodies"';
       throw createInputError('requestId', `must be the id of a request ${expected}`, 'replay a request');
@@ -311,14 +313,14 @@ async function writeCallback(service: MockService, { view, entry }: KeptCallback
   const request = await service[environment].jobs.callback(job, { entry, ...(variant && { variant }) });
   const text = await request.text();
   const written = Buffer.from(text);
-  const secrets = secretsIn(text);
+  const { secrets, text: sent } = readBody(text);
   // The body is an object with a signature, so it ends with a bracket, and has other properties.
   const [start, end] = [',"Photo":"', '"}'].map((part) => Buffer.from(part)) as [Buffer, Buffer];
   const size = hasPicture(resultCode) ? filler.length - (written.length - 1) - start.length - end.length : 0;
-  if (size <= 0) return { body: [written], sent: leaveOutSecrets(text), secrets };
+  if (size <= 0) return { body: [written], sent, secrets };
   const picture = `,"Photo":"(${size.toLocaleString('en')} characters)"}`;
   const body = [written.subarray(0, -1), start, filler.subarray(0, size), end];
-  return { body, sent: leaveOutSecrets(text.slice(0, -1) + picture), secrets };
+  return { body, sent: sent.slice(0, -1) + picture, secrets };
 }
 
 function apiKeysOf({ sandbox, production }: MockService): Readonly<Record<Environment, string>> | null {

@@ -19,7 +19,7 @@ import type { MockFault } from '../testing/types.js';
 import { type Diagnosis, diagnoseSignature } from './diagnose-signature.js';
 import { describeFault } from './faults.js';
 import type { ReceivedRequest } from './http-server.js';
-import { type KeptTexts, leaveOutSecrets, maskSecrets, secretsIn } from './kept-bodies.js';
+import { type KeptTexts, maskSecrets, readBody } from './kept-bodies.js';
 import type { Rejection } from './request-check.js';
 import { findNotes } from './request-notes.js';
 import type { SigningFacts } from './signing-mistakes.js';
@@ -90,8 +90,9 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
   /** Records an exchange, without keys and signatures. */
   function record(exchange: Exchange): SandboxRequest {
     const { route, sent, answered, diagnosis, fault, secrets, path, ...rest } = exchange;
-    const [question, answer] = [readObject(sent), readObject(answered)];
-    const all = [...keys, ...secrets, ...secretsIn(sent), ...secretsIn(answered)];
+    const [asked, told] = [readBody(sent), readBody(answered)];
+    const [question, answer] = [asked.object, told.object];
+    const all = [...keys, ...secrets, ...asked.secrets, ...told.secrets];
     const clean = (value: unknown) => maskSecrets(isText(value) ? String(value) : '', all);
     const { expectedText, signedText, ...signature } = diagnosis;
     const { operation } = route;
@@ -112,8 +113,8 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
         signature,
       },
       () => ({
-        sent: leaveOutSecrets(sent, all),
-        answered: leaveOutSecrets(answered, all),
+        sent: maskSecrets(asked.text, all),
+        answered: maskSecrets(told.text, all),
         ...(expectedText !== undefined && { expectedText: clean(expectedText) }),
         ...(signedText !== undefined && { signedText: clean(signedText) }),
       }),
@@ -217,11 +218,6 @@ function reasonOf({ fault, diagnosis, status, route }: Exchange, said: string | 
   if (status === 404 && route.operation === null) return 'No operation has this path: check the base URL and the path';
   if (status === 405 && route.operation === null) return 'No operation has this path with this method';
   return said ?? `The service responded with ${status}`;
-}
-
-function readObject(text: string): Readonly<Record<string, unknown>> {
-  const json = parseJson(text);
-  return isRecord(json) ? json : {};
 }
 
 /** Whether a value is an id, a code or a message: other values are not written into a record. */

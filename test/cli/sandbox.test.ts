@@ -29,6 +29,23 @@ test('sandbox prints URLs and keys ready to paste, and a line for each request',
   await expect(fetch(pasted.HOSTED_SANDBOX_BASE_URL ?? '')).rejects.toThrow();
 });
 
+test('sandbox writes a line for each attempt to deliver a callback', async () => {
+  const { streams, interrupt } = start(['sandbox', '--port', '0', '--json']);
+  await expect.poll(() => streams.stdout).toContain('\n');
+  const { origin, baseUrls, partnerId, apiKeys } = facts(streams.stdout);
+  const { url } = await receiving(500);
+  const client = new HostedClient({ partnerId, apiKey: apiKeys.sandbox, baseUrls });
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ refId, outcome: 'approved' });
+  const { jobId } = await (await fetch(`${origin}/control/play`, { method: 'POST', headers, body })).json();
+
+  const line = `callback 1 job ${jobId} → 500, next in 1 s: the receiver responded with 500\n`;
+  await expect.poll(() => streams.stderr).toContain(line);
+  expect(await interrupt()).toBe(130);
+});
+
 test('sandbox --shell writes the variables for another shell', async () => {
   const { streams, interrupt } = start(['sandbox', '--port', '0', '--shell', 'fish'], { SHELL: '/bin/bash' });
   await expect.poll(() => streams.stdout).toContain('Ctrl+C');

@@ -5,7 +5,7 @@
  */
 
 import { isRecord, parseJson } from '../../runtime/untrusted-objects.js';
-import { answerName, type KeptTexts } from '../kept-bodies.js';
+import type { KeptTexts } from '../kept-bodies.js';
 import { verdictOf } from '../stream.js';
 import type { SandboxCallback, SandboxRequest } from '../types.js';
 import { Act, Ago, type ConsoleFrame, ConsolePage, Copy, Facts, jobUrl, Select, Value } from './console-layout.js';
@@ -129,7 +129,7 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
             <li class={attempt.problem === null ? '' : 'failed'}>
               <Ago at={attempt.at} /> <strong>{attempt.status ?? 'No response'}</strong> {attempt.durationMs} ms{' '}
               {attempt.problem}
-              {texts?.[answerName(index)] && <pre>{shorten(texts[answerName(index)] ?? '', 2_048)}</pre>}
+              {texts?.[`answer ${index}`] && <pre>{texts[`answer ${index}`]}</pre>}
             </li>
           ))}
         </ol>
