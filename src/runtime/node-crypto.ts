@@ -12,6 +12,12 @@ export interface PlatformKey {
   export(options: { format: 'jwk' }): { readonly x: string };
 }
 
+/** Hashes data with a single call. Some runtimes have the module, but not this function. */
+interface Hash {
+  (algorithm: 'sha256', data: Uint8Array, as: 'buffer'): Uint8Array;
+  (algorithm: 'sha256', data: Uint8Array, as: 'base64' | 'hex' | 'latin1'): string;
+}
+
 /** The functions of Node's crypto module that this package uses. */
 export interface PlatformCrypto {
   createSecretKey(key: Uint8Array): PlatformKey;
@@ -21,8 +27,7 @@ export interface PlatformCrypto {
     algorithm: 'sha256',
     key: PlatformKey,
   ): { update(data: string | Uint8Array): { digest(as: 'base64'): string } };
-  /** Hashes data with a single call. Some runtimes have the module, but not this function. */
-  readonly hash?: (algorithm: 'sha256', data: Uint8Array, as: 'hex') => string;
+  readonly hash?: Hash;
   sign(algorithm: null, data: Uint8Array, key: PlatformKey): Uint8Array;
   verify(algorithm: null, data: Uint8Array, key: PlatformKey, signature: Uint8Array): boolean;
 }
