@@ -4,13 +4,16 @@
  * @module
  */
 
+import { createPlatformClock } from '../runtime/clock.js';
 import type { StoredContext } from './context.js';
+import type { Database } from './database.js';
 import { beforeHandlerMs } from './hand-over.js';
-import type { Boss, BossDatabase } from './peers.js';
+import type { Boss, BossDatabase, QueueOptions } from './peers.js';
 import { queue } from './rules.js';
-import { isTableThere } from './schema.js';
-import { longStatementMs } from './sql.js';
-import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
+import { isTableThere, lockMs, notMigrated, quote } from './schema.js';
+import { longStatementMs, type Sql } from './sql.js';
+import { codeOf, toStorageError } from './storage-error.js';
+import { assertFits, bossVersionOf, createMisfitError, misfitOf } from './versions.js';
 
 /**
  * How long, in seconds, pg-boss keeps a message: ten years. A message must never be removed before its delivery, but
@@ -37,20 +40,41 @@ const madeByAnother: ReadonlySet<string | null> = new Set([
 /** What does not happen if the work of pg-boss in the background fails. */
 const bossEffect = 'pg-boss does not redeliver the messages of dead workers';
 
+/** The parts of a context that pg-boss needs. */
+interface BossContext extends Pick<StoredContext, 'database' | 'clock' | 'random'> {
+  readonly settings: Pick<StoredContext['settings'], 'schema' | 'migrate'>;
+  readonly storage: Pick<StoredContext['storage'], 'failed' | 'worked'>;
+}
+
+interface StartOptions {
+  /** True in a process that delivers completions. There, pg-boss gives the messages of dead workers to other workers. */
+  readonly supervises: boolean;
+  /** Whether older tables are changed. */
+  readonly upgrades?: boolean;
+}
+
 /**
- * Starts pg-boss. `supervises` is true in a process that delivers completions. In such a process, pg-boss gives the
- * messages of dead workers to other workers. pg-boss takes no lock when it creates its schema. Therefore a process
- * tries again if another process creates the schema at the same time.
+ * Starts pg-boss. pg-boss takes no lock when it creates its schema. Therefore a process tries again if another process
+ * creates the schema at the same time. While its tables do not fit, pg-boss runs no statement in the background, and
+ * fetches no message.
  */
-async function startBoss(context: StoredContext, supervises: boolean, triesLeft = 5): Promise<Boss> {
+async function startBoss(context: BossContext, options: StartOptions, triesLeft = 5): Promise<Boss> {
   const { settings, database, storage, clock, random } = context;
+  const { supervises, upgrades = false } = options;
+  const version = await readBossVersion(database, settings.schema);
+  const own = bossVersionOf(database.bossModule);
+  if (version !== null && (version > own || (version < own && !upgrades))) {
+    throw createMisfitError(version > own ? 'queue_newer' : 'queue_older', 'create a tracker');
+  }
   let fromDriver: unknown;
+  let misfit: unknown = null;
   /** The statements of pg-boss that have failed, and have not succeeded since. */
   const failing = new Set<string>();
   const db: BossDatabase = {
     async executeSql(text, values) {
       try {
-        const result = await database.boss.executeSql(text, values, longStatementMs);
+        if (misfit !== null) throw misfit;
+        const result = await database.boss.executeSql(withLockLimit(text), values, longStatementMs);
         if (failing.delete(text) && failing.size === 0) storage.worked(bossEffect);
         return result;
       } catch (error) {
@@ -72,31 +96,118 @@ async function startBoss(context: StoredContext, supervises: boolean, triesLeft 
     monitorIntervalSeconds: 5,
     flowIntervalSeconds: 3_600,
     maintenanceIntervalSeconds: 60,
+    bamIntervalSeconds: 10,
   });
   // Without a listener, one failed statement would end the process. pg-boss tries the statement again.
   boss.on('error', (error) => storage.failed(bossEffect, error));
   try {
     await boss.start();
-    return boss;
   } catch (error) {
     await boss.stop({ graceful: false, close: false }).catch(() => undefined);
     const code = codeOf(error);
     if (madeByAnother.has(code) && triesLeft > 0) {
       await clock.sleep(50 + random() * 200);
-      return startBoss(context, supervises, triesLeft - 1);
+      return startBoss(context, options, triesLeft - 1);
     }
     // `toStorageError` describes the errors of the driver. Two other kinds of errors get the message below: 42501 (the
-    // role may not create the tables), and errors of pg-boss itself (its tables are missing or older).
+    // role may not create the tables), and errors of pg-boss itself (its tables are missing).
     if (error === fromDriver && code !== '42501') throw toStorageError(error, 'create a tracker');
-    const why = `the tables of pg-boss in schema "${settings.schema}_boss" are missing, or belong to an older version: set "migrate" to true and use a role that may create them, or run the SQL of docs/tracking.md`;
-    throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
+    throw notMigrated(
+      `the tables of pg-boss in schema "${settings.schema}_boss" are missing, or this role may not change them`,
+    );
+  }
+  const fetch = boss.fetch.bind(boss);
+  const check = `select ${misfitOf('f', settings.schema, own)} as misfit from ${quote(settings.schema)}.fleet f`;
+  return Object.assign(boss, {
+    async fetch(...given: Parameters<Boss['fetch']>) {
+      const [row] = await database.run(check);
+      try {
+        assertFits(row);
+        misfit = null;
+      } catch (error) {
+        misfit = error;
+        throw error;
+      }
+      return fetch(...given);
+    },
+  });
+}
+
+/** Shortens the time for which the statements of pg-boss wait for locks when they change its tables. */
+function withLockLimit(text: string): string {
+  return text.replace(/SET LOCAL lock_timeout = \d+/g, `SET LOCAL lock_timeout = ${lockMs}`);
+}
+
+/** Reads the version of the tables of pg-boss. Null if they are missing. */
+async function readBossVersion(sql: Sql, schema: string): Promise<number | null> {
+  if (!(await isTableThere(sql, `${schema}_boss`, 'version'))) return null;
+  const [row] = await sql.run(`select max(version) as version from ${schema}_boss.version`);
+  return row?.version === null || row === undefined ? null : Number(row.version);
+}
+
+/** What a change of the tables of pg-boss would do. */
+export interface BossPlan {
+  readonly from: number | null;
+  readonly to: number;
+  readonly sql: readonly string[];
+}
+
+/** Plans the change of the tables of pg-boss to those of the installed version. */
+export async function planBoss(database: Database, schema: string): Promise<BossPlan> {
+  const { getConstructionPlans, getMigrationPlans } = database.bossModule;
+  const name = `${schema}_boss`;
+  const from = await readBossVersion(database, schema);
+  const to = bossVersionOf(database.bossModule);
+  const sql: string[] = [];
+  if (from === null) sql.push(getConstructionPlans(name));
+  else if (from < to) sql.push(getMigrationPlans(name, from));
+  // Indexes of an earlier change that were not built yet. The SQL above builds its own.
+  else if (from === to) sql.push(...(await readUnbuilt(database, schema)));
+  if (!(await isQueueThere({ database, settings: { schema } }))) {
+    const options = JSON.stringify({ policy: 'standard', ...queueOptions(60_000) });
+    sql.push(`select ${name}.create_queue('${queue}', '${options}'::jsonb)`);
+  }
+  return { from, to, sql: sql.map((text) => withLockLimit(text).trim()) };
+}
+
+async function readUnbuilt(sql: Sql, schema: string): Promise<readonly string[]> {
+  const text = `select command from ${schema}_boss.bam where status <> 'completed' order by created_on`;
+  return (await sql.run(text)).map(({ command }) => String(command));
+}
+
+/** Changes the tables of pg-boss to those of the installed version, and creates the queue. */
+export async function changeBoss(database: Database, schema: string): Promise<void> {
+  let failure: unknown = null;
+  const note = (_: string, error: unknown) => {
+    failure = error;
+  };
+  const storage = { failed: note, worked: () => {} };
+  const clock = createPlatformClock();
+  const settings = { schema, migrate: true };
+  const boss = await startBoss(
+    { database, settings, storage, clock, random: Math.random },
+    { supervises: false, upgrades: true },
+  );
+  try {
+    if ((await boss.getQueue(queue)) === null) await boss.createQueue(queue, queueOptions(60_000));
+    // pg-boss builds new indexes in the background, without a lock.
+    for (let tries = 0; (await readUnbuilt(database, schema)).length > 0; tries++) {
+      if (failure !== null || tries === maxIndexTries) throw toStorageError(failure, 'migrate the tables');
+      await clock.sleep(indexMs);
+    }
+  } finally {
+    await boss.stop({ graceful: false, close: false }).catch(() => undefined);
   }
 }
 
+/** How often, in ms, and how many times the process looks whether the indexes of pg-boss are built: for ten minutes. */
+const indexMs = 200;
+const maxIndexTries = 3_000;
+
 /** Creates the missing tables and the queue of pg-boss, and then stops pg-boss. */
 export async function installBoss(context: StoredContext): Promise<void> {
-  if (context.settings.migrate && (await isQueueThere(context))) return;
-  const boss = await startBoss(context, false);
+  if (await isQueueThere(context)) return;
+  const boss = await startBoss(context, { supervises: false });
   try {
     await prepareQueue(context, boss, false);
   } catch (error) {
@@ -107,20 +218,25 @@ export async function installBoss(context: StoredContext): Promise<void> {
 }
 
 /**
- * Checks whether the queue exists. The check does not start pg-boss, because starting pg-boss takes longer. Older
- * tables of pg-boss are updated later, when a process calls `onCompletion()`.
+ * Checks whether the queue exists. The check does not start pg-boss, because starting pg-boss takes longer. It does not
+ * compare the version of pg-boss's tables either, because a process that only tracks jobs does not need them.
  */
-async function isQueueThere({ settings, database }: StoredContext): Promise<boolean> {
+async function isQueueThere({
+  settings,
+  database,
+}: {
+  readonly settings: { readonly schema: string };
+  readonly database: Sql;
+}): Promise<boolean> {
   const schema = `${settings.schema}_boss`;
   if (!(await isTableThere(database, schema, 'queue'))) return false;
   return (await database.run(`select name from ${schema}.queue where name = $1`, [queue])).length > 0;
 }
 
-async function prepareQueue({ settings }: StoredContext, boss: Boss, updates: boolean): Promise<void> {
-  const { handlerTimeoutMs, migrate } = settings;
+function queueOptions(handlerTimeoutMs: number): QueueOptions {
   // pg-boss counts how many times it delivers a message, and a delivery may end before its handler begins. So the
   // tracker counts the attempts, and pg-boss delivers without a limit, at once after the end of a lease.
-  const options = {
+  return {
     expireInSeconds: leaseSeconds(handlerTimeoutMs),
     retryLimit: 2 ** 31 - 1,
     retryDelay: 0,
@@ -128,10 +244,14 @@ async function prepareQueue({ settings }: StoredContext, boss: Boss, updates: bo
     retentionSeconds: foreverSeconds,
     deleteAfterSeconds: 3_600,
   };
+}
+
+async function prepareQueue({ settings }: StoredContext, boss: Boss, updates: boolean): Promise<void> {
+  const { handlerTimeoutMs, migrate } = settings;
+  const options = queueOptions(handlerTimeoutMs);
   const isThere = (await boss.getQueue(queue)) !== null;
   if (!isThere && !migrate) {
-    const why = 'the queue of pg-boss is missing: set "migrate" to true, or create it as in docs/tracking.md';
-    throw new HostedStorageError('not_migrated', why, { task: 'create a tracker' });
+    throw notMigrated('the queue of pg-boss is missing');
   }
   if (!isThere) await boss.createQueue(queue, options);
   // All processes use the queue options of the process that called `onCompletion()` last.
@@ -140,7 +260,7 @@ async function prepareQueue({ settings }: StoredContext, boss: Boss, updates: bo
 
 /** Starts pg-boss for handing over completions. `works` is true in a process that delivers completions. */
 export async function openBoss(context: StoredContext, { works }: { readonly works: boolean }): Promise<Boss> {
-  const boss = await startBoss(context, works);
+  const boss = await startBoss(context, { supervises: works });
   try {
     if (works) await prepareQueue(context, boss, true);
     // Before its first insert into a queue, pg-boss reads the queue, and it does so outside of any transaction. PGlite

@@ -15,6 +15,7 @@ import { createStatements } from './statements.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Json } from './types.js';
+import { bossVersionOf } from './versions.js';
 import { createWorkingTracker } from './working-tracker.js';
 
 /**
@@ -38,7 +39,8 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
   const log = createLog(settings.logger ?? optionsOf(settings.client).logger);
   if ('folder' in settings.place) log('info', 'PGlite opens the folder, which takes a few seconds');
   const database = await openDatabase(settings.place);
-  const shared = createContext({ settings, database, statements: createStatements(settings), log });
+  const statements = createStatements(settings, bossVersionOf(database.bossModule));
+  const shared = createContext({ settings, database, statements, log });
   const context: StoredContext = { ...shared, settings, database };
   try {
     // PGlite runs in this process. It always responds in the end, even on a busy machine, so it needs no timeout.

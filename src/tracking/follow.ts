@@ -20,6 +20,7 @@ import { createPause } from './pause.js';
 import { states } from './rules.js';
 import type { Row } from './sql.js';
 import { HostedStorageError } from './storage-error.js';
+import { assertFits } from './versions.js';
 
 /** The loop that follows jobs in one process. */
 export interface Follower {
@@ -119,6 +120,7 @@ export function createFollower(context: Context, handOver: HandOver, health: Hea
   async function take(most: number): Promise<number> {
     const [fleet, ...rows] = await database.run(statements.claim, [most]);
     if (!fleet) return idleMs;
+    assertFits(fleet);
     clockWatch.observe(fleet);
     health.learn(textOf(fleet, 'problem_code'), numberOf(fleet, 'hold_ms'));
     if (rows.length > 0)

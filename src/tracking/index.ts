@@ -5,6 +5,7 @@
  */
 
 export { createTracker } from './create-tracker.js';
+export { type MigrationPlan, migrateTracking } from './migrate.js';
 export type { TrackerOptions } from './options.js';
 export { postgresReplayGuard } from './replay-guard.js';
 export { HostedStorageError } from './storage-error.js';

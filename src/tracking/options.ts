@@ -314,7 +314,25 @@ export function readGuardOptions(options: unknown) {
   return { pool, schema, migrate, leaseMs, retentionMs };
 }
 
-type Given = z.output<typeof trackerOptions>;
+const migrateOptions = inputObject({
+  connectionString: z.optional(nonBlank),
+  pool: z.optional(sqlPool),
+  schema: z.optional(schemaName),
+  apply: z.optional(flag),
+});
+
+/** Checks the options of a migration. */
+export function readMigrateOptions(options: unknown) {
+  const { data, issues } = check(migrateOptions, options);
+  const message = 'must be given, or "pool", and not both';
+  const hasPlace = data === undefined || (data.connectionString === undefined) !== (data.pool === undefined);
+  const all = hasPlace ? issues : [{ path: 'connectionString', message }];
+  if (!data || all.length > 0) throw new HostedConfigError(all, { task: 'migrate the tables' });
+  const { schema = defaultSchema, apply = false, ...place } = data;
+  return { place: placeOf(place), schema, apply };
+}
+
+type Given = Pick<z.output<typeof trackerOptions>, 'connectionString' | 'pool' | 'folder'>;
 
 function placeOf({ connectionString, pool, folder }: Given): Place {
   if (connectionString !== undefined) return { connectionString };

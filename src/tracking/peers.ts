@@ -23,7 +23,8 @@ export interface BossMessage {
   readonly retryCount: number;
 }
 
-interface QueueOptions {
+/** The options of a queue that are used. */
+export interface QueueOptions {
   readonly expireInSeconds: number;
   readonly retryLimit: number;
   readonly retryDelay: number;
@@ -80,6 +81,8 @@ export interface BossOptions {
   readonly monitorIntervalSeconds: number;
   readonly maintenanceIntervalSeconds: number;
   readonly flowIntervalSeconds: number;
+  /** How often indexes of a new version are built in the background, if `migrate` is true. */
+  readonly bamIntervalSeconds: number;
 }
 
 /** The methods of PGlite that are used. */
@@ -101,6 +104,10 @@ export interface OwnPool extends SqlPool {
 export interface BossModule {
   readonly PgBoss: new (options: BossOptions) => Boss;
   readonly fromPglite: (lite: Lite) => BossDatabase;
+  /** Returns the SQL that creates the tables. */
+  readonly getConstructionPlans: (schema: string) => string;
+  /** Returns the SQL that leads from an older version of the tables to this one. */
+  readonly getMigrationPlans: (schema: string, version: number) => string;
 }
 
 /** The exports of PGlite that are used. */

@@ -25,11 +25,15 @@ export function toTrackRow(key: string, { userId, jobId, context, linkRefId, dea
 }
 
 /** Reads the row of the statement `stats`. */
-export function toStats(row: Row): TrackerStats {
+export function toStats(row: Row, newerSince: Date | null): TrackerStats {
   // While the database fails, nothing is handed over, so this problem goes before a problem of the service.
   const failingSince = dateOf(row, 'storage_since');
-  const code = failingSince ? 'storage' : (textOf(row, 'problem_code') as HostedErrorCode | null);
-  const since = failingSince ?? dateOf(row, 'problem_since');
+  const stored = failingSince ? 'storage' : (textOf(row, 'problem_code') as HostedErrorCode | null);
+  // Tables that do not fit stop this process, and not the others.
+  const misfit = textOf(row, 'misfit');
+  const own = misfit === null ? null : misfit.endsWith('newer') ? 'newer' : 'storage';
+  const code = own ?? stored;
+  const since = own === null ? (failingSince ?? dateOf(row, 'problem_since')) : (newerSince ?? new Date());
   return {
     heard: numberOf(row, 'heard'),
     tracking: numberOf(row, 'tracking'),

@@ -9,30 +9,36 @@
 
 import { optionsOf } from '../client.js';
 import { HostedConfigError } from '../errors/errors.js';
+import { changes } from './changes.js';
 import type { Database } from './database.js';
 import type { StoredSettings } from './options.js';
 import { defaultRate, kinds } from './rules.js';
-import type { Sql, Transaction, TransactionalSql } from './sql.js';
+import { longStatementMs, type Sql, type Transaction, type TransactionalSql } from './sql.js';
 import { codeOf, HostedStorageError } from './storage-error.js';
+import { compareTables, createMisfitError } from './versions.js';
 
-/** How long, in ms, this process waits while another process creates the tables. */
-const lockMs = 8_000;
+/** How long, in ms, this process waits while another process changes the tables. */
+const turnMs = 8_000;
+/**
+ * How long, in ms, a change of the tables waits for a lock. Meanwhile, the statements of other processes wait behind it.
+ */
+export const lockMs = 2_000;
 
-/** The version of the tables. */
-const currentVersion = 1;
+/** The version of the tables that this package creates. */
+export const newestVersion: number = 1 + changes.length;
 
 /** Quotes the name of a schema for a statement, because the name may be a keyword of SQL. */
 export function quote(schema: string): string {
   return `"${schema}"`;
 }
 
-/** Returns the statements that create the tables of a schema. `docs/tracking.md` shows them. */
+/** Returns the statements that create the tables of version 1. */
 export function createTables(schema: string): readonly string[] {
   return [
     `create table ${schema}.fleet (
   only_row boolean primary key default true check (only_row),
   version integer not null,
-  environment text not null,
+  environment text,
   partner_id text,
   rate double precision not null,
   tokens double precision not null default 1,
@@ -131,14 +137,18 @@ export async function openSchema(database: Database, settings: StoredSettings): 
   let found = await look(database, schema);
   if (found === null) {
     if (!migrate) throw notMigrated(`the tables of schema "${schema}" are missing`);
-    found = await makeTables(database, settings);
+    await changeTables(database, schema);
+    found = await look(database, schema);
   }
-  if (found.version > currentVersion) {
-    const why = `the tables of schema "${schema}" belong to a newer version of this package: update the package here too`;
-    throw new HostedStorageError('newer', why, { task: 'create a tracker' });
+  if (found === null) throw notMigrated(`the tables of schema "${schema}" are empty`);
+  const misfit = compareTables(found.version);
+  if (misfit !== null) throw createMisfitError(misfit, 'create a tracker');
+  if (found.environment === null) {
+    const text = `update ${quote(schema)}.fleet set environment = $1::text, rate = coalesce($2::double precision, rate)
+where environment is null`;
+    await database.run(text, [client.environment, settings.maxRequestsPerSecond]);
+    found = (await look(database, schema)) ?? found;
   }
-  if (found.version < currentVersion)
-    throw notMigrated(`the tables of schema "${schema}" belong to an older version of this package`);
   if (found.environment !== client.environment) {
     const message = `has the jobs of ${found.environment}: the jobs of ${client.environment} need another schema`;
     throw new HostedConfigError([{ path: 'schema', message }], { task: 'create a tracker' });
@@ -158,14 +168,15 @@ export async function openSchema(database: Database, settings: StoredSettings): 
 
 export function notMigrated(
   why: string,
-  how = 'set "migrate" to true, or run the SQL of docs/tracking.md',
+  how = 'set "migrate" to true, or run "npx hosted-client tracking migrate"',
 ): HostedStorageError {
   return new HostedStorageError('not_migrated', `${why}: ${how}`, { task: 'create a tracker' });
 }
 
 interface Found {
   readonly version: number;
-  readonly environment: string;
+  /** Null until the first tracker uses the tables. */
+  readonly environment: string | null;
   readonly partnerId: string | null;
   readonly rate: number;
 }
@@ -186,26 +197,45 @@ async function look(sql: Sql, schema: string): Promise<Found | null> {
   if (!fleet) return null;
   return {
     version: Number(fleet.version),
-    environment: String(fleet.environment),
+    environment: typeof fleet.environment === 'string' ? fleet.environment : null,
     partnerId: typeof fleet.partner_id === 'string' ? fleet.partner_id : null,
     rate: Number(fleet.rate),
   };
 }
 
-async function makeTables(database: Database, settings: StoredSettings): Promise<Found> {
-  const { schema, client } = settings;
-  return changeSchema(database, schema, async (inside) => {
-    const found = await look(inside, schema);
-    if (found) return found;
-    await createMissing(inside, schema, 'fleet', createTables);
-    await createMissing(inside, schema, 'callbacks', createGuardTable);
-    const rate = settings.maxRequestsPerSecond ?? defaultRate;
-    const partnerId = optionsOf(client).partnerId ?? null;
-    await inside.run(
-      `insert into ${quote(schema)}.fleet (version, environment, partner_id, rate) values ($1, $2, $3, $4)`,
-      [currentVersion, client.environment, partnerId, rate],
-    );
-    return { version: currentVersion, environment: client.environment, partnerId, rate };
+/** Reads the version of the tables. Null if they are missing. */
+export async function readVersion(sql: Sql, schema: string): Promise<number | null> {
+  return (await look(sql, schema))?.version ?? null;
+}
+
+/**
+ * Returns the statements of each step that leads to the newest tables. Each step runs in its own transaction.
+ *
+ * @param from - The version of the tables. Null if they are missing.
+ */
+export function planTables(schema: string, from: number | null, isGuardThere: boolean): readonly (readonly string[])[] {
+  const name = quote(schema);
+  if (from !== null) {
+    const rest = changes.slice(from - 1);
+    return rest.map((change, at) => [...change(name), `update ${name}.fleet set version = ${from + at + 1}`]);
+  }
+  const create = [
+    ...createTables(name),
+    ...(isGuardThere ? [] : createGuardTable(name)),
+    ...changes.flatMap((change) => change(name)),
+    `insert into ${name}.fleet (version, rate) values (${newestVersion}, ${defaultRate})`,
+  ];
+  return [create];
+}
+
+/** Runs the next step of the plan of the tables. Resolves with false if there is none. */
+export async function changeTables(sql: TransactionalSql, schema: string): Promise<boolean> {
+  return changeSchema(sql, schema, async (inside) => {
+    const from = await readVersion(inside, schema);
+    const isGuardThere = await isTableThere(inside, schema, 'callbacks');
+    const [step] = planTables(schema, from, isGuardThere);
+    for (const statement of step ?? []) await inside.run(statement, [], longStatementMs);
+    return step !== undefined;
   });
 }
 
@@ -220,9 +250,10 @@ export async function changeSchema<T>(
 ): Promise<T> {
   try {
     return await sql.transaction(async (inside) => {
-      await inside.run(`set local lock_timeout = '${lockMs}ms'`);
+      await inside.run(`set local lock_timeout = '${turnMs}ms'`);
       // The lock ends with the transaction, so no connection keeps it.
       await inside.run('select pg_advisory_xact_lock(hashtext($1))', [`hosted-client/tracking/${schema}`]);
+      await inside.run(`set local lock_timeout = '${lockMs}ms'`);
       // `create schema if not exists` requires rights on the database even if the schema exists.
       const [namespace] = await inside.run('select 1 as is_there from pg_namespace where nspname = $1', [schema]);
       if (!namespace) await inside.run(`create schema ${quote(schema)}`);
@@ -230,8 +261,8 @@ export async function changeSchema<T>(
     });
   } catch (error) {
     if (!(error instanceof HostedStorageError && codeOf(error.cause) === '42501')) throw error;
-    const how = 'use a role that may create them, or run the SQL of docs/tracking.md';
-    throw notMigrated(`this role may not create the tables of schema "${schema}" (42501)`, how);
+    const how = 'run "npx hosted-client tracking migrate" with a role that may';
+    throw notMigrated(`this role may not create or change the tables of schema "${schema}" (42501)`, how);
   }
 }
 

@@ -20,9 +20,12 @@ import { createPollStatements } from './statements/polls.js';
 /** The SQL of all statements on a schema. */
 export type Statements = ReturnType<typeof createStatements>;
 
-/** Creates the SQL of all statements on a schema. */
-export function createStatements(settings: StoredSettings) {
-  const expressions = createExpressions(settings);
+/**
+ * Creates the SQL of all statements on a schema. `bossVersion` is the version of pg-boss's tables that this process needs;
+ * null if it is not compared.
+ */
+export function createStatements(settings: StoredSettings, bossVersion: number | null = null) {
+  const expressions = createExpressions(settings, bossVersion);
   return {
     ...createJobStatements(settings, expressions),
     ...createCallbackStatements(settings, expressions),

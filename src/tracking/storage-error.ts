@@ -18,7 +18,7 @@ interface Given {
  *   `retryable` is false.
  * - `locked`: another process, or another tracker of this process, uses the folder.
  * - `not_migrated`: tables or queues of the tracker or of pg-boss are missing, or belong to an older version.
- * - `newer`: the tables belong to a newer version of this package.
+ * - `newer`: the tables belong to a newer version of this package, or of pg-boss.
  * - `peer_missing`: a package is not installed.
  */
 export class HostedStorageError extends HostedError {

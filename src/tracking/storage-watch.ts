@@ -9,7 +9,7 @@ import type { WaitingClock } from '../runtime/clock.js';
 import type { Sql } from './sql.js';
 import { failureMs } from './statements/fleet.js';
 import type { Statements } from './statements.js';
-import { toStorageError } from './storage-error.js';
+import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { TrackerEvent } from './types.js';
 
 /** Watches whether the background work of this process can use the database. */
@@ -24,6 +24,8 @@ export interface StorageWatch {
   failed(effect: string, error: unknown): void;
   /** Records that a step has succeeded. */
   worked(effect: string): void;
+  /** Returns the date since which newer tables stop the work, or null. */
+  newerSince(): Date | null;
   /** Ignores all further failures, because the tracker stops. */
   stop(): void;
 }
@@ -39,7 +41,7 @@ export function createStorageWatch(
     database,
     statements,
     clock,
-  }: { readonly database: Sql; readonly statements: Statements; readonly clock: Pick<WaitingClock, 'elapsed'> },
+  }: { readonly database: Sql; readonly statements: Statements; readonly clock: Pick<WaitingClock, 'elapsed' | 'now'> },
   report: (event: TrackerEvent) => void,
   log: (level: 'info' | 'warn', message: string) => void,
 ): StorageWatch {
@@ -48,6 +50,7 @@ export function createStorageWatch(
   const loggedAt = new Map<string, number>();
   let reportedAt = Number.NEGATIVE_INFINITY;
   let storedAt = Number.NEGATIVE_INFINITY;
+  let newerSince: Date | null = null;
   let isStoring = false;
   let isLogged = false;
   let isStopped = false;
@@ -55,18 +58,22 @@ export function createStorageWatch(
   function failed(effect: string, error: unknown): void {
     if (isStopped) return;
     const now = clock.elapsed();
+    const isNewer = error instanceof HostedStorageError && error.reason === 'newer';
+    const code = isNewer ? 'newer' : 'storage';
+    if (isNewer) newerSince ??= new Date(clock.now());
     failing.set(effect, now);
     if (now - reportedAt >= logMs) {
       reportedAt = now;
-      report({ type: 'problem', code: 'storage' });
+      report({ type: 'problem', code });
     }
     if (now - (loggedAt.get(effect) ?? Number.NEGATIVE_INFINITY) >= logMs) {
       loggedAt.set(effect, now);
       isLogged = true;
       // The driver's message may contain values of a row, so only its code is logged.
-      log('warn', `${effect} until this problem is over (storage): ${toStorageError(error).message}`);
+      log('warn', `${effect} until this problem is over (${code}): ${toStorageError(error).message}`);
     }
-    if (now - storedAt >= storeMs) {
+    // Tables that are newer may have no place for the problem. The processes that are newer have none.
+    if (!isNewer && now - storedAt >= storeMs) {
       storedAt = now;
       void store();
     }
@@ -78,6 +85,7 @@ export function createStorageWatch(
     const since = clock.elapsed() - failureMs;
     for (const [other, at] of failing) if (at < since) failing.delete(other);
     if (failing.size > 0) return;
+    newerSince = null;
     storedAt = Number.NEGATIVE_INFINITY;
     void store();
     if (isLogged) log('info', 'the database works again');
@@ -108,6 +116,7 @@ export function createStorageWatch(
     },
     failed,
     worked,
+    newerSince: () => newerSince,
     stop() {
       isStopped = true;
     },

@@ -208,11 +208,12 @@ export interface TrackerStats {
   /**
    * A problem that affects all jobs, such as a wrong key or an outage. During a problem, only one job at a time is
    * polled. The code `'storage'` is an exception: it means that pg-boss or the work in the background cannot use the
-   * database. Null if there is no problem.
+   * database. `'newer'` means that the tables are newer than this process
+   * can use, so that this process takes no work. Null if there is no problem.
    */
   readonly problem: {
     /** The `code` of the error. */
-    readonly code: HostedErrorCode | 'storage';
+    readonly code: HostedErrorCode | 'storage' | 'newer';
     /** The date at which the problem began. */
     readonly since: Date;
   } | null;
@@ -253,6 +254,7 @@ export type TrackerEvent =
   | {
       /** The tracker found a problem that affects all jobs, such as a wrong key or an outage. */
       type: 'problem';
-      /** The `code` of the error. `'storage'` means that the work in the background cannot use the database. */
-      code: HostedErrorCode | 'storage';
+      /** The `code` of the error. `'storage'` means that the work in the background cannot use the database, `'newer'` that the
+       * tables are newer than this process can use. */
+      code: HostedErrorCode | 'storage' | 'newer';
     };

@@ -247,7 +247,7 @@ export function createWorkingTracker<C extends Json>(
   async function stats(): Promise<TrackerStats> {
     const [row] = await database.run(statements.stats, [], longStatementMs);
     if (!row) throw new HostedStorageError('not_migrated', 'its tables are empty');
-    return toStats(row);
+    return toStats(row, context.storage.newerSince());
   }
 
   async function stop(timeoutMs: number): Promise<void> {

@@ -87,6 +87,7 @@ test('--help names every command and exit code, and --version the version', asyn
     'tracking stats',
     'tracking dead-letters',
     'tracking retry [KEY]',
+    'tracking migrate',
     'doctor',
   ]) {
     expect(stdout).toContain(`\n  ${name} `);
@@ -108,7 +109,7 @@ const names = [
   'sandbox',
   ...['create', 'get', 'list', 'update', 'disable'].map((name) => `links ${name}`),
   ...['jobs status', 'jobs wait', 'play', 'listen', 'doctor', 'completion'],
-  ...['stats', 'dead-letters', 'retry'].map((name) => `tracking ${name}`),
+  ...['stats', 'dead-letters', 'retry', 'migrate'].map((name) => `tracking ${name}`),
 ];
 
 test.each(names)('docs/cli.md names %s and its flags', async (name) => {

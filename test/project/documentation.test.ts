@@ -236,6 +236,7 @@ declare global {
   const startSandbox: typeof Sandboxes.startSandbox;
   const mswHandlers: typeof import('hosted-client/testing/msw').mswHandlers;
   const createTracker: typeof Tracking.createTracker;
+  const migrateTracking: typeof Tracking.migrateTracking;
   const postgresReplayGuard: typeof Tracking.postgresReplayGuard;
   const pool: Tracking.SqlPool;
   const tracker: Tracking.Tracker;

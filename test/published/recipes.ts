@@ -13,7 +13,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { Queue } from 'bullmq';
 import type { JobRef } from 'hosted-client';
 import type { MockService } from 'hosted-client/testing';
-import { PgBoss } from 'pg-boss';
 import ts from 'typescript';
 import { redisProgram } from '../support/needed.ts';
 import { isRedisRequired, startRedis } from '../support/redis.ts';
@@ -54,7 +53,12 @@ export function recipeChecks(tarball: string): readonly Check[] {
       look: () => followRecipe(recipe, tarball),
     })),
     ...(canRunPostgres
-      ? [{ name: 'docs/tracking.md, tables made by hand, and a role for the workers', look: () => makeTables(tarball) }]
+      ? [
+          {
+            name: 'docs/tracking.md, tables made by a command, and a role for the workers',
+            look: () => makeTables(tarball),
+          },
+        ]
       : []),
     {
       name: 'The recipe for Next, from an empty folder: builds without its variables, serves on Node and on Edge',
@@ -253,10 +257,9 @@ async function queueOne(name: string, { cwd, env, service, queued }: QueueTrial)
   });
 }
 
-const tables = takeFile('docs/tracking.md', 'tables.sql');
 const rights = takeFile('docs/tracking.md', 'rights.sql');
 
-/** A worker without the right to create anything, with the tables of both pages. */
+/** A worker without the right to create anything. */
 const worker = `import { HostedClient } from 'hosted-client';
 import { createTracker } from 'hosted-client/tracking';
 
@@ -273,17 +276,10 @@ await tracker.track({ userId: process.env.USER_ID, jobId: process.env.JOB_ID });
 `;
 
 async function makeTables(tarball: string): Promise<string | null> {
-  const cwd = await makeProject('tables-by-hand', { 'package.json': '{"private":true}', 'worker.mjs': worker });
+  const cwd = await makeProject('tables-by-command', { 'package.json': '{"private":true}', 'worker.mjs': worker });
   await install(cwd, [tarball, ...['pg', 'pg-boss'].map(tested)]);
-  const plans = ['pg-boss', 'plans', 'create', '--schema', 'hosted_tracking_boss'];
-  const { stdout: tablesOfQueue } = await mustRun('npx', plans, { cwd });
   return withPostgres(async ({ connectionString, pool }) => {
-    await pool.query(tables);
-    await pool.query(tablesOfQueue);
-    const boss = new PgBoss({ connectionString, schema: 'hosted_tracking_boss', migrate: false, supervise: false });
-    await boss.start();
-    await boss.createQueue('completions');
-    await boss.stop();
+    await mustRun('npx', ['hosted-client', 'tracking', 'migrate'], { cwd, env: { DATABASE_URL: connectionString } });
     await pool.query('create role app login');
     await pool.query(rights);
     return withService((env, service) => {

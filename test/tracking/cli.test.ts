@@ -94,7 +94,7 @@ describe('in a folder', () => {
     const other = await command(['tracking', 'stats', '--folder', folder, '--schema', 'other'], { env: left.env });
     expect(other).toMatchObject({ code: 1, stdout: '' });
     expect(other.stderr).toContain(
-      'The schema has no tracking tables, or its tracking tables are of an older version: check --schema',
+      'The schema has no tracking tables, or its tables are of an older version: check --schema',
     );
 
     const { client } = createWorld({ pool: {} } as never);
@@ -186,6 +186,45 @@ describe('on PostgreSQL', { tags: ['postgresql'] }, () => {
     const other = await command(['tracking', 'stats', '--schema', 'ours'], { env: production });
     expect(other).toMatchObject({ code: 2, stdout: '' });
     expect(other.stderr).toContain('--schema has the jobs of sandbox: the jobs of production need another schema');
+  });
+
+  test('tables are planned, printed and created, without the variables of a client', async () => {
+    const migrate = (...args: readonly string[]) =>
+      command(['tracking', 'migrate', '--schema', 'planned', ...args], {
+        env: { DATABASE_URL: database.connectionString },
+      });
+
+    expect(await migrate('--check')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(
+        /^Tracking tables +none → version 1\nTables of pg-boss +none → version 43\nMigration +there is something to do$/m,
+      ),
+    });
+    const printed = await migrate('--sql');
+    expect(printed).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^begin;\nset local lock_timeout = 2000;\n/),
+    });
+    await database.pool.query(printed.stdout.replaceAll('planned', 'by_hand'));
+    expect(await migrate()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Migration +done$/m) });
+    expect(await migrate('--check')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Migration +nothing to do$/m),
+    });
+    expect(JSON.parse((await migrate('--json')).stdout)).toMatchObject({
+      from: { tables: 1 },
+      to: { tables: 1 },
+      sql: [],
+    });
+    const byHand = await command(['tracking', 'migrate', '--schema', 'by_hand', '--check'], {
+      env: { DATABASE_URL: database.connectionString },
+    });
+    expect(byHand.code).toBe(0);
+    await database.pool.query('update planned.fleet set version = 3');
+    expect(await migrate()).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('newer version of this package'),
+    });
   });
 
   test('a schema that is not there is refused, and not made', async () => {

@@ -1,14 +1,12 @@
 /** The example: a web server and two workers over one PostgreSQL, and what its documents show. */
 
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import type { JobRef } from 'hosted-client';
 import { createMockService } from 'hosted-client/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createTables } from '../../src/tracking/schema.js';
 import { openDatabase } from './databases.ts';
 import { until } from './world.ts';
 
@@ -168,12 +166,4 @@ test('the first program of docs/tracking.md hands over the end of a job of its l
   expect((await sandbox.jobs.deliverCallback(job, { to })).status).toBe(200);
 
   await until(() => log.mock.calls.flat().includes('{"customer":7}: succeeded'));
-});
-
-test('docs/tracking.md shows the very statements that make the tables', () => {
-  const text = readFileSync('docs/tracking.md', 'utf8');
-  const [, block] = /```sql\n(create schema hosted_tracking;.*?)```/s.exec(text) ?? [];
-  const statements = createTables('hosted_tracking').map((statement) => `${statement};\n`);
-
-  expect(block).toContain(statements.join('\n'));
 });

@@ -1,6 +1,7 @@
 /**
- * `tracking stats|dead-letters|retry`: counts tracked jobs, lists dead letters, and lets the running processes hand
- * over dead letters again. These commands create no tables, follow no job and call no handler.
+ * `tracking stats|dead-letters|retry|migrate`: counts tracked jobs, lists dead letters, lets the running processes hand
+ * over dead letters again, and creates or changes the tables. Only `migrate` changes tables, and no command follows a job
+ * or calls a handler.
  *
  * @module
  */
@@ -8,7 +9,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { HostedConfigError } from '../../index.js';
-import type { HostedStorageError, Tracker, TrackerStats } from '../../tracking/index.js';
+import type { HostedStorageError, MigrationPlan, Tracker, TrackerStats } from '../../tracking/index.js';
 import { type Arguments, type Flags, UsageError } from '../arguments.js';
 import type { Command } from '../command.js';
 import { type Context, createClient, exitCodes } from '../context.js';
@@ -17,8 +18,12 @@ import { writeFacts, writeJsonLine, writeLine, writeTable } from '../output.js';
 
 const defaultSchema = 'hosted_tracking';
 
-const placeFlags: Flags = {
+const schemaFlag: Flags = {
   schema: { value: 'NAME', about: `the schema of the tracking tables; default ${defaultSchema}` },
+};
+
+const placeFlags: Flags = {
+  ...schemaFlag,
   folder: {
     value: 'DIR',
     about: 'the folder to use in place of the database in DATABASE_URL; no other process may have the folder open',
@@ -108,6 +113,46 @@ const retry: Command = {
   },
 };
 
+const migrate: Command = {
+  name: 'tracking migrate',
+  about: 'create the tracking tables and those of pg-boss, or change them to the installed versions',
+  positionals: [],
+  flags: {
+    ...schemaFlag,
+    check: { about: 'change nothing; the exit code is 1 if there is something to do' },
+    sql: { about: 'change nothing; print the SQL that would run' },
+  },
+  async run(given, context) {
+    const { connectionString } = findDatabase(context, 'DATABASE_URL must be set');
+    const schema = given.text('schema') ?? defaultSchema;
+    const isPlan = given.isSet('check') || given.isSet('sql');
+    const { HostedStorageError, migrateTracking } = await import('../../tracking/index.js');
+    try {
+      const plan = await migrateTracking({ connectionString, schema, apply: !isPlan });
+      const isDone = plan.sql.length === 0;
+      if (given.isSet('json')) writeJsonLine(context, plan);
+      else if (given.isSet('sql')) for (const script of plan.sql) context.stdout.write(script.replace(/;?$/, ';\n\n'));
+      else writeFacts(context, migrationFacts(plan, isPlan));
+      return isDone || !given.isSet('check') ? exitCodes.done : exitCodes.refused;
+    } catch (error) {
+      if (error instanceof HostedConfigError) throw toUsage(error);
+      if (!(error instanceof HostedStorageError)) throw error;
+      throw error.reason === 'unreachable' ? new UnreachableError(error.message) : new RefusedError(error.message);
+    }
+  },
+};
+
+function migrationFacts({ from, to, sql }: MigrationPlan, isPlan: boolean): Readonly<Record<string, unknown>> {
+  const show = (before: number | null, after: number) =>
+    before === after ? `version ${after}` : `${before === null ? 'none' : `version ${before}`} → version ${after}`;
+  const left = isPlan ? 'there is something to do' : 'done';
+  return {
+    'Tracking tables': show(from.tables, to.tables),
+    'Tables of pg-boss': show(from.queue, to.queue),
+    Migration: sql.length === 0 ? 'nothing to do' : left,
+  };
+}
+
 /** Opens the existing tables, does the work, and closes the tables. */
 async function withTracker<T>(given: Arguments, context: Context, work: (tracker: Tracker) => Promise<T>): Promise<T> {
   const place = findPlace(given, context);
@@ -129,7 +174,7 @@ async function withTracker<T>(given: Arguments, context: Context, work: (tracker
 }
 
 // The URL may contain a password, so it is read only from the environment, and no part of it is ever printed.
-function findPlace(given: Arguments, { env }: Context): { connectionString: string } | { folder: string } {
+function findPlace(given: Arguments, context: Context): { connectionString: string } | { folder: string } {
   const folder = given.text('folder');
   if (folder !== undefined) {
     // Without this check, PGlite would create the folder.
@@ -137,8 +182,12 @@ function findPlace(given: Arguments, { env }: Context): { connectionString: stri
       throw new UsageError('--folder must be a folder that a tracker has created');
     return { folder };
   }
+  return findDatabase(context, 'DATABASE_URL must be set, or give --folder');
+}
+
+function findDatabase({ env }: Context, missing: string): { readonly connectionString: string } {
   const connectionString = env.DATABASE_URL;
-  if (!connectionString) throw new UsageError('DATABASE_URL must be set, or give --folder');
+  if (!connectionString) throw new UsageError(missing);
   if (!/^postgres(?:ql)?:$/.test(URL.parse(connectionString)?.protocol ?? '')) {
     throw new UsageError('DATABASE_URL must be a URL: postgresql://USER:PASSWORD@HOST:PORT/DATABASE');
   }
@@ -149,7 +198,7 @@ function toFailure({ reason, message }: HostedStorageError): Error {
   if (reason === 'unreachable') return new UnreachableError(message);
   if (reason !== 'not_migrated') return new RefusedError(message);
   return new RefusedError(
-    'The schema has no tracking tables, or its tracking tables are of an older version: check --schema; docs/tracking.md says how to create them',
+    'The schema has no tracking tables, or its tables are of an older version: check --schema, or run "hosted-client tracking migrate"',
   );
 }
 
@@ -158,4 +207,4 @@ function toUsage({ issues }: HostedConfigError): UsageError {
   return new UsageError(issues.map(({ path, message }) => `--${path} ${message}`).join('; '));
 }
 
-export const trackingCommands: readonly Command[] = [stats, deadLetters, retry];
+export const trackingCommands: readonly Command[] = [stats, deadLetters, retry, migrate];

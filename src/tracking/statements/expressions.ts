@@ -7,6 +7,7 @@
 import type { StoredSettings } from '../options.js';
 import { kinds, lateWaitsOf, maxHoldMs, states } from '../rules.js';
 import { quote } from '../schema.js';
+import { misfitOf } from '../versions.js';
 
 /**
  * If no process has stored the time for this long, in ms, none was working, or the database could not be reached. The
@@ -32,7 +33,10 @@ export const keysOf = (parameter: string) =>
   `any(array(select jsonb_array_elements_text(${parameter}::text::jsonb)::uuid))`;
 
 /** Creates the expressions for one schema. */
-export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs, backoffFactor }: StoredSettings) {
+export function createExpressions(
+  { schema, unknownJobs, minDelayMs, maxDelayMs, backoffFactor }: StoredSettings,
+  bossVersion: number | null,
+) {
   const tracked = `${quote(schema)}.tracked`;
   const fleet = `${quote(schema)}.fleet`;
   // The token bucket has at most the tokens of a tenth of a second, so the requests of one second exceed the rate only
@@ -81,6 +85,7 @@ export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs,
   const ownerOf = (linkKey: string) => `(select l.context, l.key is not null or ${unknownJobs === 'track'} as follows
     from (select 1) one left join ${tracked} l
       on l.key = ${linkKey}::uuid and l.kind = ${kinds.link} and l.state in (${states.tracking}, ${states.done}))`;
+  const misfit = (row: string) => misfitOf(row, schema, bossVersion);
   const ids = 't.key, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id';
   const identity = `${ids}, t.context::text as context`;
   return {
@@ -98,6 +103,7 @@ export function createExpressions({ schema, unknownJobs, minDelayMs, maxDelayMs,
     isTold,
     isFree,
     isFreeOfService,
+    misfit,
     isLateCounted,
     isUnknown,
     isLinkProven,

@@ -17,7 +17,7 @@ export const failureMs = 120_000;
 /** Creates the statements. */
 export function createFleetStatements(
   { deadlineMs, retentionMs }: StoredSettings,
-  { tracked, fleet, heldByProblem, heldByService, isTold }: Expressions,
+  { tracked, fleet, heldByProblem, heldByService, isTold, misfit }: Expressions,
 ) {
   const isStorageFailing = `coalesce(clock_timestamp() between f.storage_failed_at and f.storage_failed_at + ${interval(failureMs)}, false)`;
   const askedUntil = `clock_timestamp() + ${interval('$1::double precision')}`;
@@ -53,7 +53,7 @@ where problem_code is not null`,
 
     stats: `select f.requests_sent::double precision as requests_sent, f.problem_code,
   ${milliseconds('f.problem_since')} as problem_since,
-  case when ${isStorageFailing} then ${milliseconds('f.storage_since')} end as storage_since, c.*
+  case when ${isStorageFailing} then ${milliseconds('f.storage_since')} end as storage_since, ${misfit('f')} as misfit, c.*
 from ${fleet} f, (select
   count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.heard})::double precision as heard,
   count(*) filter (where t.kind = ${kinds.job} and t.state = ${states.tracking})::double precision as tracking,

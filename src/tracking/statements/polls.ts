@@ -16,6 +16,7 @@ export function createPollStatements({
   heldUntil,
   firstDue,
   isFree,
+  misfit,
   isLateCounted,
   isUnknown,
   isLinkProven,
@@ -45,12 +46,14 @@ export function createPollStatements({
      * earlier batches. The order of `told_turn` takes one job of each signed time after another, the newest signed time
      * first. So a genuine callback, which is new, does not wait behind captured ones. The condition of `told` is not
      * `isTold`, because PostgreSQL could then read another index and sort all rows.
+     *
+     * While the tables do not fit this process, no row is taken, and `misfit` says why.
      */
     claim: `with f as materialized (
   select f.problem_code, f.problem_looks, f.rate, ${refilled} as tokens, ${burst} as burst, f.told_credit
   from ${fleet} f
   where ${isFree}
-    and ${firstDue} <= now()
+    and ${misfit('f')} is null and ${firstDue} <= now()
   for update
 ), room as materialized (
   select r.rows, least(ceil(r.rows / 4.0), floor(r.told_credit + r.rows / 4.0))::integer as told from (
@@ -105,11 +108,11 @@ select null::uuid as key, ${milliseconds(`${heldUntil('s')} - clock_timestamp()`
   ${milliseconds(`${firstDue} - now()`)} as next_ms,
   null as kind, null as state, null as user_id, null as job_id, null as link_ref_id, null as polls,
   null as last_error, null as is_proven, null as is_link_proven, null as told_looks, null as missing, null as missing_seen, null as missing_told, null as is_late,
-  null as late_looks, null as late_ms
+  null as late_looks, null as late_ms, ${misfit('s')} as misfit
 from ${fleet} s
 union all
 select t.key, null, null, null, null, null, null, null, null, t.kind, t.state, t.user_id, t.job_id, t.link_ref_id, t.polls,
-  t.last_error, t.is_proven, t.is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms
+  t.last_error, t.is_proven, t.is_link_proven, t.told_looks, t.missing, t.missing_seen, t.missing_told, t.is_late, t.late_looks, t.late_ms, null
 from taken t`,
 
     /**

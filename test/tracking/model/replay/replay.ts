@@ -69,7 +69,13 @@ export async function openReplay(unprepared: SqlPool): Promise<Replay> {
   const options = { client: createClient(), pool, schema, maxRequestsPerSecond: 100_000, concurrency: 1 };
   await createTracker(options);
   const database = await openDatabase({ pool });
-  const storage = { watch: <T>(_: string, step: () => Promise<T>) => step(), failed() {}, worked() {}, stop() {} };
+  const storage = {
+    watch: <T>(_: string, step: () => Promise<T>) => step(),
+    failed() {},
+    worked() {},
+    newerSince: () => null,
+    stop() {},
+  };
   const clock = { isNextLate: false };
   const elapsed = () => {
     const { isNextLate } = clock;

@@ -1,0 +1,117 @@
+/**
+ * Plans and makes changes of the tables: those of the tracker first, because every process goes on working with them, and
+ * then those of pg-boss.
+ *
+ * @module
+ */
+
+import { createPlatformClock } from '../runtime/clock.js';
+import { changeBoss, planBoss } from './boss.js';
+import { type Database, openDatabase } from './database.js';
+import { readMigrateOptions } from './options.js';
+import { createPause } from './pause.js';
+import { changeTables, isTableThere, lockMs, newestVersion, planTables, quote, readVersion } from './schema.js';
+import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
+import type { SqlPool } from './types.js';
+import { createMisfitError } from './versions.js';
+
+/** What a change of version does to the tables of the tracker, and of pg-boss. */
+export interface MigrationPlan {
+  /** The versions of the tables that are there. Null means that there are none. */
+  readonly from: {
+    /** The version of the tracker's tables. */
+    readonly tables: number | null;
+    /** The version of pg-boss's tables. */
+    readonly queue: number | null;
+  };
+  /** The versions that this package, and the installed pg-boss, create. */
+  readonly to: {
+    /** The version of the tracker's tables. */
+    readonly tables: number;
+    /** The version of pg-boss's tables. */
+    readonly queue: number;
+  };
+  /** The scripts that lead there, in their order. It is empty if there is nothing to do. */
+  readonly sql: readonly string[];
+}
+
+/** How many times a step waits for a lock before the migration gives up. */
+const maxTries = 30;
+
+/**
+ * Plans what a new version changes in the tables of the tracker and of pg-boss, and does it with `apply`. No step waits
+ * for a lock for more than two seconds at a time, so no other process waits longer. If the migration breaks off, the next
+ * one goes on from there. Processes go on working meanwhile, except that an older pg-boss takes no work once the tables of
+ * pg-boss are newer.
+ *
+ * @param options - The database, and whether the plan is carried out.
+ * @returns The plan, as it was before.
+ * @throws {HostedConfigError} when options are invalid. The error lists every problem.
+ * @throws {HostedStorageError} when the database cannot be used, the role may not change the tables, another transaction
+ *   keeps a lock, or the tables are newer than this package or the installed pg-boss.
+ *
+ * @example Create or change the tables before a deploy
+ * ```ts
+ * await migrateTracking({ connectionString, apply: true });
+ * ```
+ */
+export async function migrateTracking(options: {
+  /** The connection string of the database. */
+  connectionString?: string;
+  /** Your own pool of at least two connections, in place of `connectionString`. */
+  pool?: SqlPool;
+  /** The schema of the tables. Default `'hosted_tracking'`. */
+  schema?: string;
+  /** Whether the plan is carried out. Default `false`. */
+  apply?: boolean;
+}): Promise<MigrationPlan> {
+  const { place, schema, apply } = readMigrateOptions(options);
+  const database = await openDatabase(place);
+  try {
+    const plan = await readPlan(database, schema);
+    if (apply && plan.sql.length > 0) {
+      while (await waitForLocks(() => changeTables(database, schema)));
+      await waitForLocks(() => changeBoss(database, schema));
+    }
+    return plan;
+  } catch (error) {
+    throw toStorageError(error, 'migrate the tables');
+  } finally {
+    await database.close();
+  }
+}
+
+async function readPlan(database: Database, schema: string): Promise<MigrationPlan> {
+  const tables = await readVersion(database, schema);
+  const queue = await planBoss(database, schema);
+  if (tables !== null && tables > newestVersion) throw createMisfitError('tables_newer', 'migrate the tables');
+  if (queue.from !== null && queue.from > queue.to) throw createMisfitError('queue_newer', 'migrate the tables');
+  const steps = planTables(schema, tables, await isTableThere(database, schema, 'callbacks'));
+  const start = tables === null ? [`create schema if not exists ${quote(schema)}`] : [];
+  const scripts = steps.map((step) =>
+    ['begin', `set local lock_timeout = ${lockMs}`, ...start, ...step, 'commit'].map((line) => `${line};`).join('\n'),
+  );
+  return {
+    from: { tables, queue: queue.from },
+    to: { tables: newestVersion, queue: queue.to },
+    sql: [...scripts, ...queue.sql],
+  };
+}
+
+/** Tries again after a timeout of a lock. Between two tries, the statements that waited behind it can run. */
+async function waitForLocks<T>(step: () => Promise<T>): Promise<T> {
+  const pause = createPause(createPlatformClock());
+  for (let tries = 1; ; tries++) {
+    try {
+      return await step();
+    } catch (error) {
+      const isLocked = error instanceof HostedStorageError && codeOf(error.cause) === '55P03';
+      if (!isLocked) throw error;
+      if (tries === maxTries) {
+        const why = 'another transaction keeps a lock (55P03): end it, and migrate again, which goes on from here';
+        throw new HostedStorageError('unreachable', why, { task: 'migrate the tables', cause: error.cause });
+      }
+      await pause.sleep(lockMs / 2);
+    }
+  }
+}
