@@ -84,16 +84,17 @@ export function start(doing: Doing = {}, nth = 1) {
   return { client, clock, requests, events, expectNothingLeft };
 }
 
+/** Rejects when the signal is aborted, with its reason or another error. */
 export const untilAborted = (signal: AbortSignal, errorOf = () => signal.reason as unknown) =>
   new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(errorOf()), { once: true });
   });
+
 export interface Abortable {
   readonly what: string;
   readonly run: (client: HostedClient, signal: AbortSignal) => Promise<unknown>;
   /** Whether it sends more than one request. */
   readonly many?: true;
-  readonly retried?: false;
 }
 
 export async function drain(values: AsyncIterable<unknown>): Promise<void> {
@@ -101,10 +102,9 @@ export async function drain(values: AsyncIterable<unknown>): Promise<void> {
 }
 
 export const abortables: readonly Abortable[] = [
-  ...operations.map(({ name, repeatable, call }) => ({
+  ...operations.map(({ name, call }) => ({
     what: name,
     run: (client: HostedClient, signal: AbortSignal) => Promise.resolve(call(client, { signal })),
-    ...(!repeatable && { retried: false as const }),
   })),
   {
     what: 'callbacks.confirm()',
