@@ -136,7 +136,7 @@ const signatures: readonly Failure[] = [
     'another body with the same signature',
     'guard 401 replayed',
     HostedSignatureError,
-    { setup: { confirm: false, guard: guardThat(() => 'conflict') } },
+    { setup: { confirm: false, guard: guardThat(() => 'conflict') }, facts: { reason: 'replayed', retryable: false } },
   ],
   [
     'a callback that another delivery handles',

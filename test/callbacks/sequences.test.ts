@@ -1,5 +1,6 @@
 // What becomes of callbacks that follow one another: repeats, other bodies, new signatures, ages and limits.
 
+import { HostedSignatureError } from 'hosted-client';
 import { expect, test } from 'vitest';
 import { signed, stillClock } from '../support/fake-fetch.js';
 import { failOnStrayRejections } from '../support/stray-rejections.js';
@@ -186,7 +187,11 @@ const requests: readonly Sequence[] = [
     'one job of a signed time is confirmed once a second, and is over the limit in between',
     {},
     [text(1), 999, text(2), 1, text(3), 999, text(4), 1, text(5)],
-    { endings: ['200 accepted', '503 limit', '200 repeat', '503 limit', '200 repeat'], requests: 3 },
+    {
+      endings: ['200 accepted', '503 limit', '200 repeat', '503 limit', '200 repeat'],
+      requests: 3,
+      errors: is(2, { error: expect.any(HostedSignatureError), at: { phase: 'guard' } }),
+    },
   ],
   [
     'two results of one job with two signed times are both confirmed at once',
