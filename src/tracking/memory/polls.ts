@@ -37,12 +37,11 @@ export function createPollStatements(memory: Memory) {
   const { rows, now, fleet, settings } = memory;
   const { firstLateMs, lateMs } = lateWaitsOf(settings);
 
-  /** Chooses due rows, the earliest first. During a problem, it chooses one. */
-  function choose(most: number): readonly MemoryRow[] {
+  /** Chooses from due rows, the earliest first. During a problem, it chooses one. */
+  function choose(due: readonly MemoryRow[], most: number): readonly MemoryRow[] {
     const tokens = fleet.problem_code === null ? Math.floor(fleet.tokens) : Math.min(1, Math.floor(fleet.tokens));
-    return [...rows.values()]
-      .filter(({ due }) => due !== null && due <= now())
-      .sort((one, other) => Number(one.due) - Number(other.due))
+    return due
+      .toSorted((one, other) => Number(one.due) - Number(other.due))
       .slice(0, Math.max(0, Math.min(most, tokens)));
   }
 
@@ -57,11 +56,9 @@ export function createPollStatements(memory: Memory) {
     row.polls += 1;
     row.step = Math.min(row.step + 1, 300);
     if (Number(row.told_looks) > 0) row.told_looks = Math.min(Number(row.told_looks) + 1, 100);
-    const late = {
-      late_looks: isCounted ? row.late_looks : 0,
-      late_ms: isCounted ? now() - Number(row.late_since) : 0,
-    };
-    return { ...row, ...late, is_link_proven: isLinkProven(row), is_late: deadline <= now() };
+    const late_looks = isCounted ? row.late_looks : 0;
+    const late_ms = isCounted ? now() - Number(row.late_since) : 0;
+    return { ...row, late_looks, late_ms, is_link_proven: isLinkProven(row), is_late: deadline <= now() };
   }
 
   /** Takes tokens for the rows, and holds the next poll during a problem. */
@@ -92,9 +89,9 @@ export function createPollStatements(memory: Memory) {
     claim(most: number): readonly Row[] {
       refill(memory);
       const isFree = (heldUntil(memory) ?? 0) <= now();
-      const isDue = (nextDue(memory) ?? Number.POSITIVE_INFINITY) <= now();
-      const tokens = isFree && isDue ? fleet.tokens : null;
-      const chosen = tokens === null ? [] : choose(most);
+      const due = [...rows.values()].filter((row) => row.due !== null && row.due <= now());
+      const tokens = isFree && due.length > 0 ? fleet.tokens : null;
+      const chosen = tokens === null ? [] : choose(due, most);
       const firstDue = Math.min(...chosen.map(({ due }) => Number(due)));
       if (chosen.length > 0) charge(chosen);
       const taken = chosen.map(take);
