@@ -18,10 +18,13 @@ const [latest] = existsSync(versions)
 /** Where PostgreSQL's programs are; null where there are none. */
 export const postgresqlPrograms: string | null = latest ? join(versions, latest, 'bin') : null;
 
+const folders = [...(env.PATH ?? '').split(delimiter), '/usr/sbin'];
+
 /** Redis's server; null where there is none. */
-export const redisProgram: string | null = first(
-  (env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'redis-server')),
-);
+export const redisProgram: string | null = first(folders.map((folder) => join(folder, 'redis-server')));
+
+/** PgBouncer; null where there is none. */
+export const pgbouncerProgram: string | null = first(folders.map((folder) => join(folder, 'pgbouncer')));
 
 const chromiums = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
 
@@ -38,6 +41,10 @@ export const needed: readonly { readonly name: string; readonly missing: string 
     missing: postgresqlPrograms || env.TRACKING_NEEDS_POSTGRESQL ? null : `no PostgreSQL in ${versions}`,
   },
   { name: 'redis', missing: redisProgram || env.RECIPES_NEED_REDIS ? null : 'no redis-server in PATH' },
+  {
+    name: 'pgbouncer',
+    missing: pgbouncerProgram || env.TRACKING_NEEDS_PGBOUNCER ? null : 'no pgbouncer in PATH or /usr/sbin',
+  },
   {
     name: 'chromium',
     missing:

@@ -1,0 +1,142 @@
+/** Where PostgreSQL really lives: each row is one of the table in docs/tracking.md. */
+
+import { readFileSync } from 'node:fs';
+import { migrateTracking, postgresReplayGuard, type TrackerOptions } from 'hosted-client/tracking';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startPgBouncer } from '../support/pgbouncer.ts';
+import { type Database, openDatabase, openLite } from './databases.ts';
+import { collect, createWorld, until } from './world.ts';
+
+type World = ReturnType<typeof createWorld>;
+type Place = Partial<Pick<TrackerOptions, 'pool' | 'connectionString' | 'migrate'>>;
+
+let database: Database & { readonly connectionString: string };
+beforeAll(async () => {
+  database = await openDatabase();
+}, 60_000);
+afterAll(() => database?.close());
+
+/** A role with settings of its own, which may create schemas unless it must not. */
+async function createRole({ schema }: World, settings: readonly string[], mayCreate = true): Promise<string> {
+  const role = `place_${schema}`;
+  await database.pool.query(`create role ${role} login`);
+  const { pathname } = new URL(database.connectionString);
+  if (mayCreate) await database.pool.query(`grant create on database ${pathname.slice(1)} to ${role}`);
+  for (const setting of settings) await database.pool.query(`alter role ${role} set ${setting}`);
+  return database.connectionString.replace('tracker@', `${role}@`);
+}
+
+/** Two processes track and work, and one of them stops and goes on; a replay guard gives a lease and ends it. */
+async function live(world: World, place: Place): Promise<void> {
+  const options = { pool: undefined as never, ...place };
+  const [first, second] = [await world.open(options), await world.open(options)];
+  const { completions, handler } = collect(() => {
+    if (completions.length % 7 === 0) throw new Error('one in seven handlers throws');
+  });
+  const link = 'a-link';
+  await first.trackLink(link, { context: 'of the link' });
+  const jobs = Array.from({ length: 30 }, () => world.completeJob('approved'));
+  await first.track(jobs.map((job, n) => ({ ...job, context: n })));
+  await Promise.all([first.onCompletion(handler), second.work({ handler, forMs: 500 })]);
+  await until(async () => (await second.stats()).handingOver === 0 && (await second.stats()).tracking === 0);
+  expect(new Set(completions.map(({ key }) => key)).size).toBe(30);
+  expect((await second.stats()).problem).toBeNull();
+  expect(world.lines.filter((line) => !line.includes('connectionTimeoutMillis'))).toEqual([]);
+
+  const pool = place.pool ?? new pg.Pool({ connectionString: place.connectionString, connectionTimeoutMillis: 20_000 });
+  const guard = await postgresReplayGuard({ pool, schema: world.schema, migrate: false });
+  const later = new Date(Date.now() + 60_000);
+  expect([await guard.begin('key', 'body', later, later), await guard.begin('key', 'body', later, later)]).toEqual([
+    'new',
+    'busy',
+  ]);
+  await guard.commit('key');
+  expect(await guard.begin('key', 'body', later, later)).toBe('repeat');
+  if (pool !== place.pool) await (pool as pg.Pool).end();
+}
+
+const places: readonly (readonly [string, string[], (world: World) => Promise<Place>])[] = [
+  [
+    'PgBouncer in transaction mode',
+    ['postgresql', 'pgbouncer'],
+    async () => {
+      const bouncer = await startPgBouncer(database.connectionString);
+      onTestFinished(() => bouncer.close());
+      return { connectionString: bouncer.connectionString };
+    },
+  ],
+  [
+    'a pool that allows no prepared statements with names',
+    ['postgresql'],
+    async () => {
+      const refuseNames = (text: unknown) => {
+        if (typeof text !== 'string') throw new Error('a statement has a name');
+      };
+      const { pool } = database;
+      return {
+        pool: {
+          query(text, values) {
+            refuseNames(text);
+            return pool.query(text, values);
+          },
+          async connect() {
+            const connection = await pool.connect();
+            return {
+              query(text, values) {
+                refuseNames(text);
+                return connection.query(text, values);
+              },
+              release: (destroy) => connection.release(destroy),
+            };
+          },
+        },
+      };
+    },
+  ],
+  [
+    'a role that may not change tables',
+    ['postgresql'],
+    async (world) => {
+      const connectionString = await createRole(world, [], false);
+      await migrateTracking({ connectionString: database.connectionString, schema: world.schema, apply: true });
+      const [, grants = ''] = /```sql\n(grant usage .*?)```/s.exec(readFileSync('docs/tracking.md', 'utf8')) ?? [];
+      expect(grants).not.toBe('');
+      await database.pool.query(
+        grants.replaceAll('hosted_tracking', world.schema).replaceAll(' to app', ` to place_${world.schema}`),
+      );
+      return { connectionString, migrate: false };
+    },
+  ],
+  [
+    'a role with a `search_path` of its own',
+    ['postgresql'],
+    async (world) => ({ connectionString: await createRole(world, ['search_path = nowhere']) }),
+  ],
+  [
+    'a role whose transactions are serializable',
+    ['postgresql'],
+    async (world) => ({ connectionString: await createRole(world, ['default_transaction_isolation = serializable']) }),
+  ],
+];
+
+for (const [name, tags, open] of places) {
+  test(`a tracker and a replay guard work with ${name}`, { tags }, async () => {
+    const world = createWorld(database);
+    await live(world, await open(world));
+    expect(readFileSync('docs/tracking.md', 'utf8')).toContain(`| ${name} |`);
+  });
+}
+
+test('the versions of PostgreSQL in docs/tracking.md are those of these tests', { tags: ['postgresql'] }, async () => {
+  const lite = await openLite();
+  onTestFinished(() => lite.close());
+  const majorOf = async ({ pool }: Pick<Database, 'pool'>) => {
+    const { rows } = await pool.query("select current_setting('server_version_num')::integer / 10000 as major");
+    return (rows[0] as { major: number }).major;
+  };
+
+  expect(readFileSync('docs/tracking.md', 'utf8')).toContain(
+    `| PostgreSQL ${await majorOf(database)}, and PGlite's ${await majorOf(lite)} |`,
+  );
+});
