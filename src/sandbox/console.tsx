@@ -231,7 +231,7 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
 
   const describeAll = () => {
     const { links, jobs, faults, callbacks } = countAll();
-    return `${links} links, ${jobs} jobs, ${sandbox.requests.length} requests, ${callbacks} callbacks and ${faults} faults`;
+    return `links: ${links}, jobs: ${jobs}, requests: ${sandbox.requests.length}, callbacks: ${callbacks}, faults: ${faults}`;
   };
   app.get('/console/delete', (c) => respondWith(c, <DeletePage {...frameOf(c)} what={describeAll()} isDone={false} />));
   app.post('/console/reset', async (c) => {

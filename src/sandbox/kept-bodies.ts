@@ -6,10 +6,10 @@
 
 import { isRecord, parseJson } from '../runtime/untrusted-objects.js';
 
-/** The texts that are kept of a request or callback. `answer 0` is the receiver's response to the first delivery. */
+/** The texts that are kept of a request or callback. `response 0` is the receiver's response to the first delivery. */
 export type KeptTexts = Readonly<Partial<Record<TextName, string>>>;
 
-type TextName = 'sent' | 'answered' | 'expectedText' | 'signedText' | 'headers' | `answer ${number}`;
+type TextName = 'sent' | 'response' | 'expectedText' | 'signedText' | 'headers' | `response ${number}`;
 
 type Owner = `${'request' | 'callback'} ${number}`;
 

@@ -20,7 +20,7 @@ export interface PostResult {
   /** Whether callbacks may be posted to the URL of this delivery. */
   readonly isAllowed: boolean;
   /** The beginning of the response's body. */
-  readonly answer?: string;
+  readonly response?: string;
 }
 
 export interface Posting {
@@ -40,8 +40,8 @@ export interface Posting {
 /** How long a receiver may take, in ms. */
 const timeoutMs = 10_000;
 /** How much of the receiver's response is read, and for how long after its head, in ms. */
-const maxAnswerBytes = 2_048;
-const answerMs = 1_000;
+const maxResponseBytes = 2_048;
+const responseMs = 1_000;
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 const lateProblem = 'no response within ten seconds';
 
@@ -51,8 +51,13 @@ class NotAllowedError extends Error {}
 /** Posts a callback; never rejects. Redirects are not followed. */
 export async function postCallback(posting: Posting): Promise<PostResult> {
   try {
-    const { status, answer } = await post(posting);
-    return { status, problem: problemOf(status, sizeOf(posting)), isAllowed: true, ...(answer !== '' && { answer }) };
+    const { status, response } = await post(posting);
+    return {
+      status,
+      problem: problemOf(status, sizeOf(posting)),
+      isAllowed: true,
+      ...(response !== '' && { response }),
+    };
   } catch (error) {
     const isAllowed = !(error instanceof NotAllowedError);
     return {
@@ -63,7 +68,7 @@ export async function postCallback(posting: Posting): Promise<PostResult> {
   }
 }
 
-function post(posting: Posting): Promise<{ status: number; answer: string }> {
+function post(posting: Posting): Promise<{ status: number; response: string }> {
   const { url, body, callbackHosts, ownPort, signal } = posting;
   const size = sizeOf(posting);
   const { protocol, hostname, port } = new URL(url);
@@ -97,14 +102,14 @@ function post(posting: Posting): Promise<{ status: number; answer: string }> {
     request.on('error', (error) => fail(error));
     // Node reports a response with status 101 only with this event.
     request.on('upgrade', ({ statusCode = 101 }, socket) => {
-      resolve({ status: statusCode, answer: '' });
+      resolve({ status: statusCode, response: '' });
       socket.destroy();
     });
     request.on('response', (response) => {
       const { statusCode: status = 0 } = response;
       const parts: Buffer[] = [];
-      const finish = () => resolve({ status, answer: Buffer.concat(parts).subarray(0, maxAnswerBytes).toString() });
-      const timer = setTimeout(finish, answerMs);
+      const finish = () => resolve({ status, response: Buffer.concat(parts).subarray(0, maxResponseBytes).toString() });
+      const timer = setTimeout(finish, responseMs);
       // The status is the result, so an error in the body does not matter.
       fail = finish;
       response.on('error', finish);
@@ -113,8 +118,8 @@ function post(posting: Posting): Promise<{ status: number; answer: string }> {
         finish();
       });
       response.on('data', (part: Buffer) => {
-        if (sum(parts) < maxAnswerBytes) parts.push(part);
-        if (sum(parts) >= maxAnswerBytes) finish();
+        if (sum(parts) < maxResponseBytes) parts.push(part);
+        if (sum(parts) >= maxResponseBytes) finish();
       });
     });
     for (const part of body) request.write(part);

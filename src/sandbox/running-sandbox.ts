@@ -100,11 +100,11 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       bodies.put(`callback ${id}`, { sent, headers: `host: ${new URL(url).host}\n${headers}` });
       const { postCallback } = await loadPosting();
       const result = await postCallback({ url, body, signal, callbackHosts: settings.callbackHosts, ownPort: port });
-      const answer = readBody(result.answer ?? '');
-      const all = [...secrets, ...answer.secrets, ...Object.values(apiKeysOf(service) ?? {})];
-      const answered = maskSecrets(answer.text, all);
+      const response = readBody(result.response ?? '');
+      const all = [...secrets, ...response.secrets, ...Object.values(apiKeysOf(service) ?? {})];
+      const responded = maskSecrets(response.text, all);
       // A reset has removed the callback, and its texts.
-      if (!signal.aborted) bodies.put(`callback ${id}`, { [`answer ${attempts.length}`]: answered });
+      if (!signal.aborted) bodies.put(`callback ${id}`, { [`response ${attempts.length}`]: responded });
       return result;
     },
     onAttempt: (callback) => tryCall(() => settings.onCallback?.(callback)),

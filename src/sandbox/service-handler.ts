@@ -61,7 +61,7 @@ type Recorded = Pick<SandboxRequest, 'at' | 'environment' | 'method' | 'path' | 
 interface Exchange extends Recorded {
   readonly route: RouteMatch;
   readonly sent: string;
-  readonly answered: string;
+  readonly responded: string;
   readonly diagnosis: Diagnosis;
   readonly fault: MockFault | null;
   /** Further keys and signatures that must not be kept. */
@@ -89,32 +89,32 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
 
   /** Records an exchange, without keys and signatures. */
   function record(exchange: Exchange): SandboxRequest {
-    const { route, sent, answered, diagnosis, fault, secrets, path, ...rest } = exchange;
-    const [asked, told] = [readBody(sent), readBody(answered)];
-    const [question, answer] = [asked.object, told.object];
-    const all = [...keys, ...secrets, ...asked.secrets, ...told.secrets];
+    const { route, sent, responded, diagnosis, fault, secrets, path, ...rest } = exchange;
+    const [request, response] = [readBody(sent), readBody(responded)];
+    const [input, output] = [request.object, response.object];
+    const all = [...keys, ...secrets, ...request.secrets, ...response.secrets];
     const clean = (value: unknown) => maskSecrets(isText(value) ? String(value) : '', all);
     const { expectedText, signedText, ...signature } = diagnosis;
     const { operation } = route;
-    const refId = operation === 'links.create' ? answer.ref_id : operation !== null && route.linkId;
-    const hasJob = operation === 'jobs.status' && (isText(question.user_id) || isText(question.job_id));
-    const said = isText(answer.error) ? clean(answer.error) : null;
+    const refId = operation === 'links.create' ? output.ref_id : operation !== null && route.linkId;
+    const hasJob = operation === 'jobs.status' && (isText(input.user_id) || isText(input.job_id));
+    const said = isText(output.error) ? clean(output.error) : null;
     return onRequest(
       {
         ...rest,
         operation,
         path: clean(path),
         linkRefId: clean(refId) || null,
-        job: hasJob ? { userId: clean(question.user_id), jobId: clean(question.job_id) } : null,
-        code: clean(answer.code) || null,
-        notes: rest.status === 200 ? findNotes(operation, question, rest.at.getTime()).map(clean) : [],
+        job: hasJob ? { userId: clean(input.user_id), jobId: clean(input.job_id) } : null,
+        code: clean(output.code) || null,
+        notes: rest.status === 200 ? findNotes(operation, input, rest.at.getTime()).map(clean) : [],
         reason: reasonOf(exchange, said),
         fault: fault?.kind ?? null,
         signature,
       },
       () => ({
-        sent: maskSecrets(asked.text, all),
-        answered: maskSecrets(told.text, all),
+        sent: maskSecrets(request.text, all),
+        response: maskSecrets(response.text, all),
         ...(expectedText !== undefined && { expectedText: clean(expectedText) }),
         ...(signedText !== undefined && { signedText: clean(signedText) }),
       }),
@@ -141,12 +141,12 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
       ? Promise.resolve(writeResponse(createError('System error', serviceCode(route.operation, '01'), 503), {}))
       : running.environments[environment].handle({ method, path, signal, text: () => sent, onFault });
     const written = await response.catch(() => null);
-    const answered = written?.body ?? '';
+    const responded = written?.body ?? '';
     const about = { at, environment, method, path, route, sent, diagnosis, fault, secrets };
     const recorded = record({
       ...about,
       status: written?.status ?? 0,
-      answered: written?.isTruncated ? Buffer.from(firstHalf(answered)).toString() : answered,
+      responded: written?.isTruncated ? Buffer.from(firstHalf(responded)).toString() : responded,
       durationMs: Math.round((performance.now() - startedAt) * 100) / 100,
     });
     return { response, recorded };
@@ -184,9 +184,9 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
       if (environment === undefined) return rejection;
       const { status, message } = rejection;
       const about = { at: new Date(), environment, method, status, durationMs: 0, fault: null, secrets: [] };
-      const answered = JSON.stringify({ error: message });
+      const responded = JSON.stringify({ error: message });
       const target = readTarget(environment, method, url);
-      const recorded = record({ ...about, ...target, sent: '', answered, diagnosis: unread });
+      const recorded = record({ ...about, ...target, sent: '', responded, diagnosis: unread });
       return { ...rejection, headers: hintOf(recorded) };
     },
   };

@@ -11,7 +11,7 @@ function keep(text: string, known: readonly string[] = []): string {
 
 test('the oldest bodies are removed once there are too many bytes, whatever they belong to', () => {
   const kept = createKeptBodies(10);
-  kept.put('request 1', { sent: '1234', answered: '56' });
+  kept.put('request 1', { sent: '1234', response: '56' });
   kept.put('callback 1', { sent: '789' });
 
   kept.put('request 2', { sent: 'äö' });
@@ -31,11 +31,11 @@ test('a body that is larger than the limit is not kept, and nothing is left of i
 test('texts that are put later are kept with the earlier ones, and counted', () => {
   const kept = createKeptBodies(10);
   kept.put('callback 1', { sent: '12345' });
-  kept.put('callback 1', { 'answer 0': '12345' });
+  kept.put('callback 1', { 'response 0': '12345' });
   const both = kept.get('callback 1');
-  kept.put('callback 1', { 'answer 1': '1' });
+  kept.put('callback 1', { 'response 1': '1' });
 
-  expect([both, kept.get('callback 1')]).toEqual([{ sent: '12345', 'answer 0': '12345' }, null]);
+  expect([both, kept.get('callback 1')]).toEqual([{ sent: '12345', 'response 0': '12345' }, null]);
 });
 
 const key = 'planted-api-key';

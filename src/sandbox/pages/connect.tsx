@@ -103,7 +103,7 @@ export function DeletePage({ what, isDone, ...frame }: ConsoleFrame & { what: st
     <ConsolePage title="Delete everything" at="/console/connect" {...frame}>
       <h1>{isDone ? 'Everything was deleted' : 'Delete everything?'}</h1>
       <p role={isDone ? 'status' : undefined}>
-        {isDone ? 'Deleted: ' : 'This deletes '}
+        {isDone ? 'Deleted ' : 'This deletes '}
         {what}.
       </p>
       {!isDone && <Act action="/console/reset">Delete everything</Act>}

@@ -9,9 +9,13 @@ export function consoleScript(): string {
   return `(${run})(${ago});\n`;
 }
 
-/** Says how long ago a time was. The browser gets the text of this function, so it must not use anything else. */
+/**
+ * Says how long ago a time was, or in how long it will be. The browser gets the text of this function, so it must not use
+ * anything else.
+ */
 export function ago(iso: string, nowMs: number): string {
-  const seconds = Math.max(0, Math.round((nowMs - Date.parse(iso)) / 1_000));
+  const seconds = Math.round((nowMs - Date.parse(iso)) / 1_000);
+  if (seconds < 0) return `in ${-seconds} s`;
   if (seconds < 60) return `${seconds} s ago`;
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
   return seconds < 86_400 ? `${Math.floor(seconds / 3_600)} h ago` : `${Math.floor(seconds / 86_400)} d ago`;

@@ -52,8 +52,8 @@ export function RequestPage({ request, texts, curl, ...frame }: RequestView) {
         }}
       />
       <Act action={`/console/requests/${id}/replay`}>Replay with a fresh signature</Act>
-      <Body title="Sent" text={texts?.sent} />
-      <Body title="Answered" text={texts?.answered} />
+      <Body title="Request" text={texts?.sent} />
+      <Body title="Response" text={texts?.response} />
       {curl !== null && (
         <details>
           <summary>As signed curl</summary>
@@ -104,7 +104,6 @@ export interface CallbackView extends ConsoleFrame {
 export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
   const { id, at, environment, resultCode, url, variant, copyOf, state, attempts, nextAttemptAt } = callback;
   const { title, isFailed, reason } = verdictOf(callback);
-  const seconds = nextAttemptAt && Math.max(0, Math.round((nextAttemptAt.getTime() - Date.now()) / 1_000));
   const own = `/console/callbacks/${id}`;
   return (
     <ConsolePage title={`Callback ${id} ${title}`} {...frame}>
@@ -117,7 +116,11 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
       <section aria-label="State" data-live="callback">
         <p class="heading">
           <Badge kind={isFailed ? 'bad' : 'plain'}>{title}</Badge>
-          {seconds !== null && <span>The next attempt is in {seconds} s.</span>}
+          {nextAttemptAt && (
+            <span>
+              The next attempt: <Ago at={nextAttemptAt} />
+            </span>
+          )}
         </p>
         {reason !== null && <p class={isFailed ? 'problems' : ''}>{reason}</p>}
         <div class="actions">
@@ -129,7 +132,7 @@ export function CallbackPage({ callback, texts, ...frame }: CallbackView) {
             <li class={attempt.problem === null ? '' : 'failed'}>
               <Ago at={attempt.at} /> <strong>{attempt.status ?? 'No response'}</strong> {attempt.durationMs} ms{' '}
               {attempt.problem}
-              {texts?.[`answer ${index}`] && <pre>{texts[`answer ${index}`]}</pre>}
+              {texts?.[`response ${index}`] && <pre>{texts[`response ${index}`]}</pre>}
             </li>
           ))}
         </ol>
