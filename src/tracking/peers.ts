@@ -132,11 +132,14 @@ export async function loadLite(): Promise<LiteModule> {
   return (await load('@electric-sql/pglite', () => import('@electric-sql/pglite' as string))) as LiteModule;
 }
 
+/** The version of pg-boss to install: package.json allows only versions on which this package was tested. */
+const testedBoss = 'pg-boss@12.35.0';
+
 async function load(name: string, importPeer: () => Promise<unknown>): Promise<unknown> {
   try {
     return await importPeer();
   } catch (error) {
-    const why = `the package "${name}" is not installed, or cannot be loaded: npm install ${name}`;
+    const why = `the package "${name}" is not installed, or cannot be loaded: npm install ${name === 'pg-boss' ? testedBoss : name}`;
     throw new HostedStorageError('peer_missing', why, { task: 'create a tracker', cause: error });
   }
 }

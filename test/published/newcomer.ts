@@ -66,7 +66,8 @@ const error = await createTracker({ client, connectionString: 'postgresql://127.
 console.log(error.code, error.reason, error.message);
 `,
   });
-  const told = /^storage peer_missing Cannot create a tracker: the package "pg-boss" .*: npm install pg-boss$/;
+  const told =
+    /^storage peer_missing Cannot create a tracker: the package "pg-boss" .*: npm install pg-boss@12\.35\.0$/;
   return printsJust(told, process.execPath, ['track.mjs'], { cwd });
 }
 
