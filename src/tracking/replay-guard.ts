@@ -21,6 +21,14 @@ const maxBatches = 20;
 /** How many leases a process remembers. Entries stay if their lease has ended before their handler. */
 const maxLeases = 10_000;
 
+/** The lease of the latest delivery of a callback in this process. */
+interface Held {
+  /** Null if `forget` may be called for an earlier delivery too: then it ends no lease, and the lease ends by itself. */
+  readonly lease: string | null;
+  /** Until when, by the monotonic clock, `forget` may be called. */
+  readonly until: number;
+}
+
 /**
  * Creates a replay guard for any number of processes. It stores which callbacks were handled in the table `callbacks` of
  * PostgreSQL, in the schema of a tracker or in one of its own.
@@ -66,7 +74,7 @@ export async function postgresReplayGuard(options: {
   }
   const { begin, commit, forget, clean } = createGuardStatements(`${quote(schema)}.callbacks`, retentionMs);
   /** The leases that this process has, by their keys, the oldest first. */
-  const leases = new Map<string, string>();
+  const leases = new Map<string, Held>();
   let cleanedAt = Number.NEGATIVE_INFINITY;
 
   async function removeOld(): Promise<void> {
@@ -75,12 +83,15 @@ export async function postgresReplayGuard(options: {
     }
   }
 
-  function remember(key: string, lease: string): void {
+  function remember(key: string, lease: string, until: number): void {
+    const earlier = leases.get(key);
+    const isAlone = earlier === undefined || earlier.until <= performance.now();
+    leases.delete(key);
     for (const oldest of leases.keys()) {
       if (leases.size < maxLeases) break;
       leases.delete(oldest);
     }
-    leases.set(key, lease);
+    leases.set(key, { lease: isAlone ? lease : null, until });
   }
 
   return {
@@ -92,11 +103,12 @@ export async function postgresReplayGuard(options: {
       }
       const lease = crypto.randomUUID();
       // The length of the lease, and not its end, is taken from this process, because its clock may be wrong.
-      const ms = leaseMs ?? Math.max(0, leaseEndsAt.getTime() - Date.now());
+      const givenMs = Math.max(0, leaseEndsAt.getTime() - Date.now());
+      const until = performance.now() + givenMs;
       for (let tries = 0; tries < 3; tries++) {
-        const [row] = await sql.run(begin, [key, bodyDigest, lease, ms, expiresAt.getTime()]);
+        const [row] = await sql.run(begin, [key, bodyDigest, lease, leaseMs ?? givenMs, expiresAt.getTime()]);
         const known = row?.known;
-        if (known === 'new') remember(key, lease);
+        if (known === 'new') remember(key, lease, until);
         if (known === 'new' || known === 'busy' || known === 'repeat' || known === 'conflict') return known;
       }
       return 'busy';
@@ -106,9 +118,10 @@ export async function postgresReplayGuard(options: {
       await sql.run(commit, [key]);
     },
     async forget(key) {
-      const lease = leases.get(key);
+      const lease = leases.get(key)?.lease ?? null;
+      if (lease === null) return;
       leases.delete(key);
-      if (lease !== undefined) await sql.run(forget, [key, lease]);
+      await sql.run(forget, [key, lease]);
     },
   };
 }

@@ -67,6 +67,22 @@ onEachDatabase((database) => {
     expect(await other.begin('key')).toBe('repeat');
   });
 
+  test('a delivery whose lease has ended does not give back the next one of its own process', async () => {
+    const { guard, begin, run } = await open();
+    const known = [await begin('key')];
+    await run("update TABLE set lease_ends_at = now() - interval '1 ms'");
+    known.push(await begin('key'));
+
+    await guard.forget('key');
+    known.push(await begin('key'));
+    await run("update TABLE set lease_ends_at = now() - interval '1 ms'");
+    known.push(await begin('key'));
+    await guard.forget('key');
+    known.push(await begin('key'));
+
+    expect(known).toEqual(['new', 'new', 'busy', 'new', 'busy']);
+  });
+
   test('a lease is as long as the handler says, or as the option says', async () => {
     const given = await open();
     const own = await open({ leaseMs: 1_000 });
