@@ -20,8 +20,9 @@ type Handler<C extends Json> = (completion: Completion<C>) => void | Promise<voi
 /** A tracker for tests. */
 export interface TestTracker<C extends Json = Json> extends Tracker<C> {
   /**
-   * Works until nothing is due at the clock's now. It waits for running handlers. If `maxRequestsPerSecond` delays a
-   * request, it moves the clock on until the request may be sent.
+   * Works until nothing is due at the clock's now. It waits for running handlers, for which it does not move the clock:
+   * call `advance` meanwhile if a handler waits for the clock. If `maxRequestsPerSecond` delays a request, it moves the
+   * clock on until the request may be sent.
    */
   drain(): Promise<void>;
 }
@@ -102,12 +103,16 @@ export function createTestTracker<C extends Json = Json>(options: TestTrackerOpt
     return async (completion) => {
       calls += 1;
       const handled = (async () => handler(completion))();
-      handling.add(handled);
+      // After its time, a handler is called again even if it never ends.
+      const late = new Promise<void>((resolve) => completion.signal.addEventListener('abort', () => resolve()));
+      const waited = Promise.race([handled, late]);
+      handling.add(waited);
       try {
-        await handled;
+        await waited;
       } finally {
-        handling.delete(handled);
+        handling.delete(waited);
       }
+      await handled;
     };
   }
 }

@@ -75,6 +75,26 @@ test('drain() hands over what is due now, and waits for handlers that use someth
   expect(handled[2]).toEqual(['fails', 2]);
 });
 
+test('drain() waits for a handler no longer than the tracker does', async () => {
+  const { clock, jobs, tracker } = createKit({ handlerTimeoutMs: 1_000 });
+  const attempts: number[] = [];
+  await tracker.onCompletion(({ attempt }) => {
+    attempts.push(attempt);
+    return attempt === 1 ? new Promise(() => {}) : undefined;
+  });
+  const job = jobs.start();
+  jobs.complete(job, 'approved');
+  await tracker.track(job);
+  const draining = tracker.drain();
+
+  await clock.advance(5_000);
+  await draining;
+  await tracker.drain();
+
+  expect(attempts).toEqual([1, 2]);
+  expect(await tracker.get(job)).toMatchObject({ state: 'done' });
+});
+
 test('drain() of a tracker that does not work, or not any more, sends nothing', async () => {
   const { clock, jobs, requests, tracker } = createKit();
   await tracker.track(jobs.start());
