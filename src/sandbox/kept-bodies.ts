@@ -61,9 +61,12 @@ export const leftOut = '(left out)';
 /** Names of properties whose values are keys or signatures, in any spelling. */
 const secretName = /sig|key|secret|token|passw|auth/i;
 
-/** Such a property in a text that is not JSON: its name, and its value. */
+/**
+ * Such a property in a text that is not JSON: its name, and its value. A name is read only from its beginning, because a
+ * long text would take minutes if each of its characters could begin a name.
+ */
 const secretPair =
-  /([\w-]*(?:sig|key|secret|token|passw|auth)[\w-]*["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"'&,;}]+)/gi;
+  /(?<![\w-])(?=[\w-]*(?:sig|key|secret|token|passw|auth))([\w-]+["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"'&,;}]+)/gi;
 
 /** A body that was read. */
 export interface ReadBody {
