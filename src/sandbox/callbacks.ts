@@ -91,6 +91,8 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
   const queues = new Map<string, KeptCallback[]>();
   /** For each callback that waits for its next delivery, the function that cancels the timer. */
   const pauses = new Map<number, () => void>();
+  /** The callbacks that are being posted. */
+  const posting = new Set<KeptCallback>();
   let lastId = 0;
 
   function add(
@@ -188,7 +190,9 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     const at = new Date();
     const startedAt = performance.now();
     kept.view.nextAttemptAt = null;
+    posting.add(kept);
     const { status, problem, isAllowed } = await postOf(kept, signal);
+    posting.delete(kept);
     if (signal.aborted) return;
     const { view } = kept;
     view.attempts.push({ at, status, problem, durationMs: Math.round(performance.now() - startedAt) });
@@ -227,7 +231,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
   async function retryNow(id: number): Promise<SandboxCallback> {
     const kept = find(id, 'retry a callback');
     const { state, nextAttemptAt } = kept.view;
-    if (state === 'gave_up') await runNow(kept, (work) => attempt(kept, work.signal));
+    if (state === 'gave_up' && !posting.has(kept)) await runNow(kept, (work) => attempt(kept, work.signal));
     else if (nextAttemptAt !== null) await runNow(kept, (work) => deliver(kept, work));
     else
       throw createCallbackError(
@@ -252,9 +256,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     if (view.state !== 'waiting')
       throw createCallbackError('must be the id of a callback that is waiting', 'stop a callback');
     kept.isRepeated = false;
-    const [first] = queues.get(keyOf(kept)) ?? [];
-    // The first callback of a queue that is in no pause is being posted.
-    if (first === kept && !pauses.has(id)) return view;
+    if (posting.has(kept)) return view;
     view.state = 'gave_up';
     view.nextAttemptAt = null;
     dequeue(kept);

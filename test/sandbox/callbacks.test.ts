@@ -309,6 +309,21 @@ test('a callback that was given up is posted once more by retryNow', async () =>
   expect(await sandbox.retryNow(1)).toMatchObject({ state: 'delivered', attempts: [{ status: 500 }, { status: 200 }] });
 });
 
+test('a callback that was given up is posted once if retryNow is called twice at once', async () => {
+  const { sandbox } = await waiting();
+  await sandbox.stopTrying(1);
+  await sandbox.idle();
+
+  const [first, second] = await Promise.allSettled([sandbox.retryNow(1), sandbox.retryNow(1)]);
+
+  expect(first).toMatchObject({ status: 'fulfilled', value: { state: 'delivered' } });
+  expect(second).toMatchObject({
+    status: 'rejected',
+    reason: { code: 'validation', issues: [{ path: 'callbackId' }] },
+  });
+  expect(sandbox.callbacks[0]?.attempts).toHaveLength(2);
+});
+
 test.each(['retryNow', 'stopTrying'] as const)(
   '%s() rejects for a callback that is unknown or delivered',
   async (name) => {
