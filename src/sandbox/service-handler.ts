@@ -55,6 +55,9 @@ export function environmentOf(target: string): Environment | undefined {
 const unread: Diagnosis = { problem: null, message: 'Nothing was checked: the request was rejected before' };
 const notNeeded: Diagnosis = { problem: null, message: 'Nothing was checked: no operation has this method and path' };
 
+/** How many characters of an id a record has. Records are not counted as bodies are, so they must be small. */
+const longestId = 1_000;
+
 type Recorded = Pick<SandboxRequest, 'at' | 'environment' | 'method' | 'path' | 'status' | 'durationMs'>;
 
 /** A request, and what the service did with it. */
@@ -94,6 +97,7 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
     const [input, output] = [request.object, response.object];
     const all = [...keys, ...secrets, ...request.secrets, ...response.secrets];
     const clean = (value: unknown) => maskSecrets(isText(value) ? String(value) : '', all);
+    const idOf = (value: unknown) => clean(value).slice(0, longestId);
     const { expectedText, signedText, ...signature } = diagnosis;
     const { operation } = route;
     const refId = operation === 'links.create' ? output.ref_id : operation !== null && route.linkId;
@@ -105,7 +109,7 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
         operation,
         path: clean(path),
         linkRefId: clean(refId) || null,
-        job: hasJob ? { userId: clean(input.user_id), jobId: clean(input.job_id) } : null,
+        job: hasJob ? { userId: idOf(input.user_id), jobId: idOf(input.job_id) } : null,
         code: clean(output.code) || null,
         notes: rest.status === 200 ? findNotes(operation, input, rest.at.getTime()).map(clean) : [],
         reason: reasonOf(exchange, said),

@@ -115,3 +115,12 @@ test('a record has the link and the job that the request was about, and no reaso
     [null, job, null],
   ]);
 });
+
+test('a record has only the beginning of a long id', async () => {
+  const { sandbox } = await running();
+  const body = signed({ user_id: 'u'.repeat(400_000), job_id: 'j'.repeat(400_000) });
+
+  await fetch(`${sandbox.baseUrls.sandbox}/v1/job_status`, { method: 'POST', body });
+
+  expect(sandbox.requests[0]?.job).toEqual({ userId: 'u'.repeat(1_000), jobId: 'j'.repeat(1_000) });
+});
