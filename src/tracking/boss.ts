@@ -61,10 +61,11 @@ interface StartOptions {
 async function startBoss(context: BossContext, options: StartOptions, triesLeft = 5): Promise<Boss> {
   const { settings, database, storage, clock, random } = context;
   const { supervises, upgrades = false } = options;
+  const task = upgrades ? 'migrate the tables' : 'create a tracker';
   const version = await readBossVersion(database, settings.schema);
   const own = bossVersionOf(database.bossModule);
   if (version !== null && (version > own || (version < own && !upgrades))) {
-    throw createMisfitError(version > own ? 'queue_newer' : 'queue_older', 'create a tracker');
+    throw createMisfitError(version > own ? 'queue_newer' : 'queue_older', task);
   }
   let fromDriver: unknown;
   let misfit: unknown = null;
@@ -111,9 +112,10 @@ async function startBoss(context: BossContext, options: StartOptions, triesLeft 
     }
     // `toStorageError` describes the errors of the driver. Two other kinds of errors get the message below: 42501 (the
     // role may not create the tables), and errors of pg-boss itself (its tables are missing).
-    if (error === fromDriver && code !== '42501') throw toStorageError(error, 'create a tracker');
+    if (error === fromDriver && code !== '42501') throw toStorageError(error, task);
     throw notMigrated(
       `the tables of pg-boss in schema "${settings.schema}_boss" are missing, or this role may not change them`,
+      task,
     );
   }
   const fetch = boss.fetch.bind(boss);

@@ -70,7 +70,7 @@ export async function migrateTracking(options: {
   try {
     const plan = await readPlan(database, schema);
     if (apply && plan.sql.length > 0) {
-      while (await waitForLocks(() => changeTables(database, schema)));
+      while (await waitForLocks(() => changeTables(database, { schema, task: 'migrate the tables' })));
       await waitForLocks(() => changeBoss(database, schema));
     }
     return plan;

@@ -85,8 +85,11 @@ interface Connection {
   release(destroy: boolean): void;
 }
 
-/** Runs statements and transactions with a pool. */
-export function createPoolSql(pool: SqlPool): PoolSql {
+/** Runs statements and transactions with a pool. The messages of errors name `task`. */
+export function createPoolSql(pool: SqlPool, task = 'use the tracker'): PoolSql {
+  const throwStorageError = (error: unknown): never => {
+    throw toStorageError(error, task);
+  };
   const aborts = new Set<() => void>();
   const running = new Set<Promise<unknown>>();
   let isAborting = false;
@@ -104,7 +107,7 @@ export function createPoolSql(pool: SqlPool): PoolSql {
       function fail(why: string): void {
         end();
         onLate();
-        reject(new HostedStorageError('unreachable', why));
+        reject(new HostedStorageError('unreachable', why, { task }));
       }
       function end(): void {
         clearTimeout(timer);
@@ -223,10 +226,6 @@ export function createPoolSql(pool: SqlPool): PoolSql {
 
 function toRows({ rows }: SqlResult): readonly Row[] {
   return rows as readonly Row[];
-}
-
-function throwStorageError(error: unknown): never {
-  throw toStorageError(error);
 }
 
 interface Emitter {

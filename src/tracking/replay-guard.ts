@@ -11,7 +11,6 @@ import { createPoolSql } from './pool-sql.js';
 import { changeSchema, createGuardTable, createMissing, isTableThere, notMigrated, quote } from './schema.js';
 import { longStatementMs } from './sql.js';
 import { interval } from './statements/expressions.js';
-import { toStorageError } from './storage-error.js';
 import type { SqlPool } from './types.js';
 
 /** How often, in ms, a process removes what is old. */
@@ -63,14 +62,11 @@ export async function postgresReplayGuard(options: {
   retentionMs?: number;
 }): Promise<ReplayGuard> {
   const { pool, schema, migrate, leaseMs, retentionMs } = readGuardOptions(options);
-  const sql = createPoolSql(pool);
-  try {
-    if (!(await isTableThere(sql, schema, 'callbacks'))) {
-      if (!migrate) throw notMigrated(`the table "callbacks" of schema "${schema}" is missing`);
-      await changeSchema(sql, schema, (inside) => createMissing(inside, schema, 'callbacks', createGuardTable));
-    }
-  } catch (error) {
-    throw toStorageError(error, 'create a replay guard');
+  const sql = createPoolSql(pool, 'use the replay guard');
+  if (!(await isTableThere(sql, schema, 'callbacks'))) {
+    const task = 'create a replay guard';
+    if (!migrate) throw notMigrated(`the table "callbacks" of schema "${schema}" is missing`, task);
+    await changeSchema(sql, { schema, task }, (inside) => createMissing(inside, schema, 'callbacks', createGuardTable));
   }
   const { begin, commit, forget, clean } = createGuardStatements(`${quote(schema)}.callbacks`, retentionMs);
   /** The leases that this process has, by their keys, the oldest first. */

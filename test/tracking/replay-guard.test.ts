@@ -148,7 +148,11 @@ onEachDatabase((database) => {
   test('with migrate: false, a missing table is an error, and a table that is there is used', async () => {
     const schema = nextSchema();
 
-    await expect(open({ schema, migrate: false })).rejects.toMatchObject({ code: 'storage', reason: 'not_migrated' });
+    await expect(open({ schema, migrate: false })).rejects.toMatchObject({
+      code: 'storage',
+      reason: 'not_migrated',
+      message: expect.stringMatching(/^Cannot create a replay guard: the table "callbacks" of schema/),
+    });
     await open({ schema });
     const { begin } = await open({ schema, migrate: false });
     expect(await begin('key')).toBe('new');
@@ -216,6 +220,15 @@ test('the example hands over a callback once', { tags: ['postgresql'] }, async (
   expect((await database.pool.query('select is_handled from hosted_tracking.callbacks')).rows).toEqual([
     { is_handled: true },
   ]);
+});
+
+test('an error of the database names the replay guard', async () => {
+  const connect = () => Promise.reject(Object.assign(new Error('down'), { code: 'ECONNREFUSED' }));
+
+  await expect(postgresReplayGuard({ pool: { connect, query: connect } })).rejects.toMatchObject({
+    reason: 'unreachable',
+    message: expect.stringMatching(/^Cannot use the replay guard: .*ECONNREFUSED/),
+  });
 });
 
 test.each([

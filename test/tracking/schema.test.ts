@@ -1,3 +1,4 @@
+import { migrateTracking } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onEachDatabase } from '../support/on-each-database.ts';
 import { collect, createWorld, until } from './world.ts';
@@ -79,8 +80,11 @@ onEachDatabase((database) => {
 
       await database.pool.query(`revoke create on database ${databaseName} from plain_${world.schema}`);
       await world.open(options);
-      await expect(world.open({ ...options, schema: `${world.schema}_x` })).rejects.toMatchObject({
+      const schema = `${world.schema}_x`;
+      await expect(world.open({ ...options, schema })).rejects.toMatchObject({ reason: 'not_migrated' });
+      await expect(migrateTracking({ connectionString, schema, apply: true })).rejects.toMatchObject({
         reason: 'not_migrated',
+        message: expect.stringMatching(/^Cannot migrate the tables: this role may not create/),
       });
     });
 
