@@ -68,9 +68,12 @@ const secretName = /sig|key|secret|token|passw|auth/i;
 const secretPair =
   /(?<![\w-])(?=[\w-]*(?:sig|key|secret|token|passw|auth))([\w-]+["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"'&,;}]+)/gi;
 
+/** How many keys and signatures a body may have. Each is looked for in the whole body, which takes time. */
+const mostSecrets = 500;
+
 /** A body that was read. */
 export interface ReadBody {
-  /** The body, if it is a JSON object; otherwise empty. */
+  /** The body, if it is a JSON object that does not have too many keys; otherwise empty. */
   readonly object: Readonly<Record<string, unknown>>;
   /** The text without keys and signatures. */
   readonly text: string;
@@ -90,6 +93,7 @@ export function readBody(text: string): ReadBody {
     typeof json === 'object' && json !== null
       ? JSON.stringify(json, (name, value) => (secretName.test(name) ? leaveOut(value) : value))
       : text.replace(secretPair, (_, name, value) => name + leaveOut(decode(value.replace(/^["']|["']$/g, ''))));
+  if (secrets.length > mostSecrets) return { object: {}, text: leftOut, secrets: [] };
   return { object: isRecord(json) ? json : {}, text: shorter, secrets };
 }
 

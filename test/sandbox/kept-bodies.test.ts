@@ -85,3 +85,11 @@ test('a long text that is not JSON is read in one pass', () => {
   // One pass takes less than a millisecond; one from each character takes a minute.
   expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
+
+test('a body with more than 500 keys is left out whole', () => {
+  const withKeys = (count: number) =>
+    JSON.stringify(Array.from({ length: count }, (_, id) => ({ id, key: `key-${id}` })));
+
+  expect(JSON.parse(keep(withKeys(500)))[499]).toEqual({ id: 499, key: '(left out)' });
+  expect(readBody(`{"list":${withKeys(501)}}`)).toEqual({ object: {}, text: '(left out)', secrets: [] });
+});
