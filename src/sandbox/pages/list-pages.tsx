@@ -7,6 +7,7 @@
 import type { Child } from 'hono/jsx';
 import { type OperationName, routes } from '../../protocol/routes.js';
 import { describeFault, faultTexts } from '../faults.js';
+import type { FoundLink } from '../simulation.js';
 import type { SandboxFault } from '../types.js';
 import {
   Act,
@@ -22,7 +23,7 @@ import {
 } from './console-layout.js';
 import { Badge } from './layout.js';
 import { stateOf } from './link-page.js';
-import { JobHeading, jobRowId, type ShownJob, type ShownLink } from './story-page.js';
+import { JobHeading, jobRowId, type ShownJob } from './story-page.js';
 
 /** A part of a list, newest first. */
 export interface Part<T> {
@@ -62,7 +63,7 @@ function parseList(text: string): unknown {
   }
 }
 
-export function LinksPage({ links, ...frame }: ConsoleFrame & { links: Part<ShownLink> }) {
+export function LinksPage({ links, ...frame }: ConsoleFrame & { links: Part<FoundLink> }) {
   return (
     <ConsolePage title="Links" at="/console/links" {...frame}>
       <h1>Links</h1>
@@ -84,7 +85,7 @@ export function LinksPage({ links, ...frame }: ConsoleFrame & { links: Part<Show
         </form>
       </details>
       <List name="links" part={links}>
-        {({ environment, link: { refId, name, companyName, createdAt: at }, closed }: ShownLink) => (
+        {({ environment, link: { refId, name, companyName, createdAt: at }, closed }: FoundLink) => (
           <Row
             {...{ id: `link-${refId}`, at, href: `/console/links/${refId}`, what: name ?? companyName }}
             {...{ note: environment, status: closed ?? 'active' }}

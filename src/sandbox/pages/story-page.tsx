@@ -5,8 +5,9 @@
  */
 
 import type { Environment } from '../../options.js';
-import type { StoredJob, StoredLink } from '../../testing/store.js';
+import type { StoredJob } from '../../testing/store.js';
 import { outcomeNames, outcomes } from '../outcomes.js';
+import type { FoundLink } from '../simulation.js';
 import type { StoryEvent } from '../stories.js';
 import {
   Act,
@@ -25,19 +26,12 @@ import { countryName, idTypeName, methodName } from './id-types.js';
 import { Badge } from './layout.js';
 import { stateOf } from './link-page.js';
 
-/** A link as the console shows it. */
-export interface ShownLink {
-  readonly environment: Environment;
-  readonly link: StoredLink;
-  readonly closed: 'disabled' | 'expired' | 'used' | null;
-}
-
 export interface ShownJob {
   readonly environment: Environment;
   readonly job: StoredJob;
 }
 
-export interface LinkStoryView extends ShownLink, ConsoleFrame {
+export interface LinkStoryView extends FoundLink, ConsoleFrame {
   readonly story: readonly StoryEvent[];
   /** The latest jobs, newest first, each with its story. */
   readonly jobs: readonly (ShownJob & { readonly story: readonly StoryEvent[] })[];
