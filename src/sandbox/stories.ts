@@ -1,5 +1,5 @@
 /**
- * Tells what happened to a link: first the link itself, then each of its jobs. Most events are in the service's data. The
+ * Lists what happened to a link: first the link itself, then each of its jobs. Most events are in the service's data. The
  * sandbox itself records two kinds of events: a page was opened, and a result was fetched.
  *
  * @module
@@ -35,8 +35,8 @@ export function jobKey(environment: Environment, { userId, jobId }: { userId: st
   return JSON.stringify([environment, userId, jobId]);
 }
 
-/** How many requests and callbacks of a link or a job are told. Older ones are in the list of the console. */
-const mostTold = 10;
+/** How many requests and callbacks of a link or a job are listed. Older ones are in the list of the console. */
+const mostListed = 10;
 
 export interface StorySource {
   readonly requests: readonly SandboxRequest[];
@@ -51,7 +51,7 @@ export function describeLink(environment: Environment, link: StoredLink, source:
     eventAt(link.createdAt, 'Created', link.name ?? ''),
     eventAt(source.sightings.opened.get(linkKey(environment, link.refId)), 'Opened'),
     eventAt(link.disabledAt, 'Disabled'),
-    ...source.requests.filter(about).slice(-mostTold),
+    ...source.requests.filter(about).slice(-mostListed),
   ]);
 }
 
@@ -63,8 +63,8 @@ export function describeJob(environment: Environment, job: StoredJob, source: St
   return inOrder([
     eventAt(job.startedAt, 'Job started'),
     ...job.results.map(({ at, code, text }) => eventAt(at, `Result ${code}`, text)),
-    ...source.callbacks.filter(about).slice(-mostTold),
-    ...source.requests.filter(about).slice(-mostTold),
+    ...source.callbacks.filter(about).slice(-mostListed),
+    ...source.requests.filter(about).slice(-mostListed),
     eventAt(confirmedAt, 'Confirmed', 'the job status was fetched, with the result'),
   ]);
 }

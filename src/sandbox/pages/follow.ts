@@ -1,6 +1,6 @@
 /**
  * The script of the pages: it updates an open page, and keeps the reader's position, focus and selection. Browsers open
- * only six connections to a server. So one of the open pages holds the stream of events, and tells the others.
+ * only six connections to a server. So one of the open pages holds the stream of events, and notifies the others.
  *
  * @module
  */
@@ -124,7 +124,7 @@ function follow(): void {
   const channel = new BroadcastChannel('sandbox');
   let isHolder = false;
 
-  function hear(message: Message): void {
+  function receive(message: Message): void {
     if (message === 'hello') {
       if (isHolder && isConnected) channel.postMessage('here');
       return;
@@ -137,9 +137,9 @@ function follow(): void {
     } else say('The sandbox does not respond. This page updates again when the sandbox is back.');
   }
 
-  function tell(message: Message): void {
+  function notify(message: Message): void {
     channel.postMessage(message);
-    hear(message);
+    receive(message);
   }
 
   /** Holds the stream until the page is closed, or needs no more updates. */
@@ -148,10 +148,10 @@ function follow(): void {
     let events = open();
     function open(): EventSource {
       const opened = new EventSource('/events');
-      opened.addEventListener('open', () => tell('open'));
-      opened.addEventListener('change', () => tell('change'));
+      opened.addEventListener('open', () => notify('open'));
+      opened.addEventListener('change', () => notify('change'));
       opened.addEventListener('error', () => {
-        tell('lost');
+        notify('lost');
         // The browser itself tries again, but not after an error response.
         if (opened.readyState !== EventSource.CLOSED) return;
         setTimeout(() => {
@@ -175,7 +175,7 @@ function follow(): void {
     status?.remove();
   }
 
-  channel.addEventListener('message', ({ data }) => hear(data));
+  channel.addEventListener('message', ({ data }) => receive(data));
   channel.postMessage('hello');
   // It rejects if the page is final before the lock is free.
   navigator.locks.request('sandbox', { signal: leaving.signal }, hold).catch(() => undefined);
