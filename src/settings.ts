@@ -192,7 +192,7 @@ const optionShape = {
   logger: z.optional(z.custom<Logger>(isLogger, 'must have debug(), info(), warn() and error()')),
   onEvent: z.optional(aFunction),
   userAgentSuffix: z.optional(stringOf(/^[\u0020-\u007e]*$/, 'must be a single line of ASCII')),
-};
+} satisfies Record<keyof HostedClientOptions, unknown>;
 
 const optionNames = Object.keys(optionShape);
 
