@@ -25,6 +25,18 @@ const others: Readonly<Record<string, string>> = {
     'protocol/http-url.ts',
   // Nothing follows the digits, so that no match of them is ever taken back.
   '[-:]|\\.\\d+': 'testing/job-records.ts',
+  'SET LOCAL lock_timeout = \\d+': 'tracking/boss.ts',
+  // It is tried at the beginning of a name alone. No character of a name ends it, and a quoted value can be divided in
+  // one way.
+  '(?<![\\w-])(?=[\\w-]*(?:sig|key|secret|token|passw|auth))([\\w-]+["\']?\\s*[:=]\\s*)("(?:[^"\\\\]|\\\\.)*"?|\'[^\']*\'?|[^\\s"\'&,;}]+)':
+    'sandbox/kept-bodies.ts',
+  // A match begins with what none of its characters is.
+  '(\\w:\\/\\/)[^/?#\\s"]*@': 'sandbox/kept-bodies.ts',
+  '\\/\\/[^/?#]*@': 'sandbox/pages/story-page.tsx',
+  // It is tried at the beginning alone, and nothing that its first part can match follows this part.
+  '^https?:\\/\\/([^/?#]*)(.*)$': 'sandbox/request-check.ts',
+  // It reads SQL of pg-boss, which nobody else writes.
+  "INSERT INTO \\S*version\\(version\\) VALUES \\('(\\d+)'\\)": 'tracking/versions.ts',
 };
 
 interface Expression {
