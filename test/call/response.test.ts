@@ -149,11 +149,10 @@ test.each(
   expect(sent).toHaveLength(repeats ? 3 : 1);
 });
 
-// Section 4 of docs/protocol.md: the other three operations change nothing.
+// Section 4 of docs/protocol.md: all other operations change nothing.
 const writes: readonly string[] = ['links.create', 'links.update'];
 
-// By docs/protocol.md and the README: the response was lost or cannot be used, or whoever stands before the
-// service may have answered for it.
+// By docs/errors.md: the response was lost or cannot be used, or it may be a proxy's.
 function mayHaveActed({ outcome = 'refused', code }: Row): boolean {
   return outcome === 'refused' ? code === 'server' || code === 'timeout' : outcome !== 'not_sent';
 }

@@ -9,7 +9,7 @@ import {
   type Signer,
 } from 'hosted-client';
 import { expect, test } from 'vitest';
-import { now, type Reply, rejection } from '../support/fake-fetch.js';
+import { now, operations, type Reply, rejection } from '../support/fake-fetch.js';
 import { createPlanter, expectNothingIn, type Planter, plantedClient, showingsOf } from '../support/showings.js';
 
 /** The five operations, with people and URLs that must not show. */
@@ -36,7 +36,7 @@ function plantedCalls({ plant }: Planter) {
   ] as const;
 }
 
-const operationNames = ['links.create', 'links.update', 'links.get', 'links.list', 'jobs.status'] as const;
+const operationNames = operations.map(({ name }) => name);
 
 /** An error that says more than it should, wherever it can. */
 function talkative({ plant }: Planter, code: string): Error {
