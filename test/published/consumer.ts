@@ -18,8 +18,11 @@ const readJson = <T>(folder: string, file: string) => JSON.parse(readFileSync(jo
 
 const { devDependencies } = readJson<{ devDependencies: Readonly<Record<string, string>> }>(root, 'package.json');
 
-/** `msw@3.0.5`: a package in the version that the package itself is tested with. */
-export const tested = (name: string) => `${name}@${devDependencies[name]}`;
+/** `msw@3.0.5`: a package in the version that the package itself is tested with, whatever version is given. */
+export function tested(given: string): string {
+  const name = given.replace(/(?<=.)@[\d.]+$/, '');
+  return `${name}@${devDependencies[name]}`;
+}
 
 /**
  * Installs packages into a folder. What they depend on comes in the versions of our own lockfile, unless the folder has

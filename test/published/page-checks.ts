@@ -121,7 +121,7 @@ async function openFolder(tarball: string, page: string): Promise<At> {
   const cwd = await makeProject(page.replaceAll('/', '-'));
   await mustRun('npm', ['init', '-y', '--loglevel=error'], { cwd });
   const others = packagesOf(page).filter((name) => name !== 'hosted-client');
-  await install(cwd, [tarball, ...others.map((name) => tested(name.replace(/@\d+$/, '')))]);
+  await install(cwd, [tarball, ...others.map(tested)]);
   // What npm is set to on this machine may make it warn.
   return { cwd, env: { ...ownEnvironment(), npm_config_loglevel: 'error' } };
 }
