@@ -46,7 +46,7 @@ const outageMs = 1_000;
 const lookEffect = 'no result of a poll is stored';
 
 /** A row of the statement `note`. */
-interface Note {
+export interface Note {
   readonly key: string;
   readonly last_error: string | null;
   readonly is_proven: boolean;

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Note } from '../follow.js';
 import { kinds, lastLookMs, lateWaitsOf, maxHoldMs, maxUnknownLooks, outcomes, states } from '../rules.js';
 import type { Row } from '../sql.js';
 import { heldUntil, nextDue, randomWait, refill } from './fleet.js';
@@ -19,18 +20,6 @@ import {
   openRow,
   removeLink,
 } from './rows.js';
-
-interface Note {
-  readonly key: string;
-  readonly last_error: string | null;
-  readonly is_proven: boolean;
-  readonly link_ref_id: string | null;
-  readonly missing_seen: number | null;
-  readonly missing_told: number | null;
-  readonly soon_ms: number | null;
-  readonly is_late: boolean;
-  readonly first_answers: number;
-}
 
 /** Creates the statements. */
 export function createPollStatements(memory: Memory) {
