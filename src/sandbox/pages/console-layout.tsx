@@ -208,14 +208,18 @@ export function Rows({ name, older, children }: { name: string; older?: string |
   return (
     <div data-live={name}>
       <ul class="rows">{children}</ul>
-      {older != null && (
-        <p>
-          <a href={older} rel="next">
-            Older
-          </a>
-        </p>
-      )}
+      {older != null && <Older href={older} />}
     </div>
+  );
+}
+
+export function Older({ href }: { href: string }) {
+  return (
+    <p>
+      <a href={href} rel="next">
+        Older
+      </a>
+    </p>
   );
 }
 

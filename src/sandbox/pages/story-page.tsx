@@ -17,6 +17,7 @@ import {
   EntryRow,
   Facts,
   jobUrl,
+  Older,
   Row,
   Rows,
   Select,
@@ -121,13 +122,7 @@ export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount
               </ul>
             </section>
           ))}
-          {older !== null && (
-            <p>
-              <a href={older} rel="next">
-                Older
-              </a>
-            </p>
-          )}
+          {older !== null && <Older href={older} />}
         </div>
       </section>
     </ConsolePage>
