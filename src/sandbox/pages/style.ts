@@ -8,49 +8,27 @@
 export const style = `
 :root {
   color-scheme: light dark;
-  --text: #1a2027;
-  --muted: #515c68;
-  --ground: #f6f7f9;
-  --surface: #ffffff;
-  --line: #d5dae1;
-  --control: #7a8592;
-  --accent: #0b57c2;
-  --accent-strong: #08428f;
-  --on-accent: #ffffff;
-  --good: #116638;
-  --good-ground: #e3f4ea;
-  --bad: #a01722;
-  --bad-ground: #fcebec;
-  --wait: #7a4a00;
-  --wait-ground: #fdf1dc;
+  --text: light-dark(#1a2027, #e8ecf1);
+  --muted: light-dark(#515c68, #a9b4c0);
+  --ground: light-dark(#f6f7f9, #0f1318);
+  --surface: light-dark(#ffffff, #181e26);
+  --line: light-dark(#d5dae1, #303a46);
+  --control: light-dark(#7a8592, #8793a0);
+  --accent: light-dark(#0b57c2, #8fbcff);
+  --accent-strong: light-dark(#08428f, #b9d5ff);
+  --on-accent: light-dark(#ffffff, #0a1626);
+  --good: light-dark(#116638, #86dba9);
+  --good-ground: light-dark(#e3f4ea, #12301f);
+  --bad: light-dark(#a01722, #ff9fa6);
+  --bad-ground: light-dark(#fcebec, #3a161a);
+  --wait: light-dark(#7a4a00, #f5c877);
+  --wait-ground: light-dark(#fdf1dc, #35270d);
   --small: 0.875rem;
-  --body: 1rem;
-  --large: 1.25rem;
-  --huge: clamp(1.5rem, 1.2rem + 1.5vw, 2rem);
   /* Large text must leave room for its words on a narrow screen. */
   --gap: min(1rem, 4vw);
   --inset: min(1.25rem, 5vw);
   --choice: min(0.625rem, 2vw);
   --round: 0.625rem;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --text: #e8ecf1;
-    --muted: #a9b4c0;
-    --ground: #0f1318;
-    --surface: #181e26;
-    --line: #303a46;
-    --control: #8793a0;
-    --accent: #8fbcff;
-    --accent-strong: #b9d5ff;
-    --on-accent: #0a1626;
-    --good: #86dba9;
-    --good-ground: #12301f;
-    --bad: #ff9fa6;
-    --bad-ground: #3a161a;
-    --wait: #f5c877;
-    --wait-ground: #35270d;
-  }
 }
 *, *::before, *::after { box-sizing: border-box; }
 /* The script keeps the reader's position, so the browser must not do it, too. */
@@ -59,7 +37,7 @@ body {
   margin: 0;
   background: var(--ground);
   color: var(--text);
-  font: var(--body)/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
   overflow-wrap: anywhere;
 }
 main, .note p { margin-inline: auto; padding-inline: var(--gap); max-width: 38rem; }
@@ -70,8 +48,8 @@ main:focus { outline: none; }
 .note p { margin-block: 0; padding-block: 0.625rem; }
 .skip { position: absolute; left: -100vw; padding: 0.75rem 1rem; background: var(--surface); }
 .skip:focus { left: 0; z-index: 1; }
-h1 { margin: 0.5rem 0 1.5rem; font-size: var(--huge); line-height: 1.2; letter-spacing: -0.01em; text-wrap: balance; }
-h2, legend { margin: 0 0 0.75rem; padding: 0; font-size: var(--large); font-weight: 650; line-height: 1.3; }
+h1 { margin: 0.5rem 0 1.5rem; font-size: clamp(1.5rem, 1.2rem + 1.5vw, 2rem); line-height: 1.2; letter-spacing: -0.01em; text-wrap: balance; }
+h2, legend { margin: 0 0 0.75rem; padding: 0; font-size: 1.25rem; font-weight: 650; line-height: 1.3; }
 p { margin: 0 0 0.75rem; }
 small, .eyebrow, .empty, .live, .keys, dt { color: var(--muted); font-size: var(--small); }
 .live { margin-bottom: 1.5rem; }
