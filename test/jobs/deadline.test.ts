@@ -105,6 +105,23 @@ test('a deadline cuts off a poll though its transient error would have been one 
   expect(afterMs).toBe(5_000);
 });
 
+test('a wait whose last status comes at its deadline has ended by then, although the caller handles it for longer', async () => {
+  const { client, clock, job } = start();
+  const states: string[] = [];
+
+  const watched = (async () => {
+    for await (const { state } of client.jobs.watch(job, { ...steady, deadlineMs: 1_000 })) {
+      states.push(state);
+      if (states.length === 2) await clock.sleep?.(10_000);
+    }
+  })();
+  const ended = rejection(watched);
+  await clock.advance(60_000);
+
+  expect(states).toEqual(['pending', 'pending']);
+  expect(await ended).toMatchObject({ code: 'poll_timeout', elapsedMs: 1_000 });
+});
+
 test('a poll that stalls no longer than timeoutMs is one transient error of a wait that goes on', async () => {
   const { client, clock, polledAt } = serviceOf((asked, before) => (before.length < 1 ? 'stall' : passed(asked)));
 
