@@ -63,6 +63,31 @@ onOneDatabase((database) => {
     expect(completion).toMatchObject({ context: 'of this person', linkRefId: victim.refId });
   });
 
+  test('a status that names a link which its job has lost since is stored, and proves nothing', async () => {
+    const hour = 3_600_000;
+    const { world, victim, callbackOf } = await createAttack();
+    const tracker = await world.open({ minDelayMs: hour, maxDelayMs: hour });
+    await tracker.trackLink(victim.refId);
+    const job = world.service.jobs.start({ linkRefId: victim.refId });
+    const told = world.completeJob('approved', victim.refId);
+    const body = (await callbackOf(told)).replaceAll(told.jobId, job.jobId).replaceAll(told.userId, job.userId);
+    await tracker.receive(body);
+    world.service.jobs.report(job, { resultCode: '0814', resultText: 'under review' });
+    const release = world.holdAfter(0);
+    await tracker.onCompletion(() => {});
+    await until(async () => (await tracker.get(job))?.polls === 1);
+
+    await world.rows(`update TRACKED set link_ref_id = null, last_error = 'server' where job_id = '${job.jobId}'`);
+    release();
+
+    const isLogged = () => world.lines.some((line) => line.startsWith('warn'));
+    await until(async () => isLogged() || (await tracker.get(job))?.lastError === null);
+    expect(world.lines).toEqual([]);
+    expect(await world.rows(`select is_proven, link_ref_id from TRACKED where job_id = '${job.jobId}'`)).toEqual([
+      { is_proven: false, link_ref_id: null },
+    ]);
+  });
+
   test.each<[string, MockFault | null, string | null]>([
     ['pending', null, null],
     ['broken', { kind: 'status', status: 503 }, 'server'],

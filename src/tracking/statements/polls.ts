@@ -140,7 +140,7 @@ where l.key = ${keysOf('$1')}`,
     note: `update ${tracked} t set last_error = n.last_error,
   told_turn = t.told_turn + (n.first_answers > 0 and t.told_looks = 0)::integer,
   told_looks = case when n.first_answers = 0 then t.told_looks else least(t.told_looks + n.first_answers, 99) end,
-  is_proven = t.is_proven or (n.is_proven and (n.link_ref_id is null or t.link_ref_id = n.link_ref_id)),${withoutLink(
+  is_proven = t.is_proven or (n.is_proven and (n.link_ref_id is null or t.link_ref_id is not distinct from n.link_ref_id)),${withoutLink(
     `n.is_proven and n.link_ref_id is null and ${hasNoProof}`,
   )},
   missing_seen = coalesce(n.missing_seen, t.missing_seen), missing_told = coalesce(n.missing_told, t.missing_told),
