@@ -61,14 +61,13 @@ export function createJobStatements(memory: Memory) {
 
     trackLink(key: string, refId: string, context: string | null, deadline: number | null) {
       const known = rows.get(key);
-      const before = known?.context ?? null;
       if (known === undefined || known.state === states.done) {
         const link = openRow(memory, key, kinds.link);
         const until = deadline ?? now() + deadlineMs;
         Object.assign(link, { state: states.tracking, link_ref_id: refId, context, due: now(), deadline: until });
         Object.assign(link, { step: 0, late_since: null, ended_at: null });
       }
-      for (const row of heardOf(refId)) follow(row, before ?? context);
+      for (const row of heardOf(refId)) follow(row, rows.get(key)?.context ?? null);
       return [];
     },
 

@@ -29,8 +29,8 @@ on conflict (key) do update set state = excluded.state, due = excluded.due, dead
 where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.tracking} and t.told_at is not null)`,
 
     /**
-     * Tracks a link, and follows the jobs of this link that callbacks have already mentioned. Parameters: $1 key,
-     * $2 ref id, $3 context, $4 deadline.
+     * Tracks a link, and follows the jobs of this link that callbacks have already mentioned, with the context that the
+     * link has from now on. Parameters: $1 key, $2 ref id, $3 context, $4 deadline.
      */
     trackLink: `with link as (
   insert into ${tracked} as t (key, kind, state, link_ref_id, context, due, deadline)
@@ -39,9 +39,11 @@ where t.state in (${states.heard}, ${states.untracked}) or (t.state = ${states.t
   on conflict (key) do update set state = ${states.tracking}, context = excluded.context, due = now(),
     deadline = excluded.deadline, step = 0, late_since = null, ended_at = null
   where t.state = ${states.done}
+  returning t.context
 )
-update ${tracked} t set state = ${states.tracking}, context = coalesce(
-    (select l.context from ${tracked} l where l.key = $1::uuid), $3::text::json),
+update ${tracked} t set state = ${states.tracking}, context = (
+    select context from link union all
+    select l.context from ${tracked} l where l.key = $1::uuid and not exists (select from link)),
   due = now(), deadline = now() + ${interval(deadlineMs)}, step = 0
 where t.link_ref_id = $2::text and t.kind = ${kinds.job} and t.state = ${states.heard}`,
 

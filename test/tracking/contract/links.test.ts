@@ -1,5 +1,6 @@
 // What every tracker promises about the jobs of a link.
 
+import type { Json, Tracker } from 'hosted-client/tracking';
 import { expect, test } from 'vitest';
 import { onEachPlace } from '../../support/on-each-place.ts';
 import { collect, newLink } from '../world.ts';
@@ -133,6 +134,45 @@ onEachPlace((createWorld) => {
     await world.until(() => completions.some(({ outcome }) => outcome === 'completed'));
     const completion = completions.find(({ outcome }) => outcome === 'completed');
     expect(completion).toMatchObject({ job, context: 'mine', linkRefId: mine.refId });
+  });
+
+  /** A job whose callback came before the service knew it, so that it is not followed any more. */
+  async function giveUp(world: ReturnType<typeof createWorld>, tracker: Tracker<Json>, linkRefId: string) {
+    const ids = { userId: 'user', jobId: 'early' };
+    await tracker.receive(world.write({ ...ids, linkRefId, timestamp: new Date(world.now()).toISOString() }));
+    await world.until(async () => (await tracker.get(ids))?.state === 'heard');
+    return ids;
+  }
+
+  test('a link that is tracked again after its end gives its new context to a job that was heard before', async () => {
+    const world = createWorld();
+    const tracker = await world.open({ minDelayMs: 5, maxDelayMs: 5 });
+    const { completions, handler } = collect();
+    await tracker.onCompletion(handler);
+    const { refId } = await world.client.links.create(newLink);
+    await tracker.trackLink(refId, { context: 'first', deadline: new Date(world.now() + 300) });
+    const job = await giveUp(world, tracker, refId);
+    await world.until(async () => (await tracker.stats()).links === 0);
+    world.service.jobs.start({ ...job, linkRefId: refId });
+    world.service.jobs.complete(job, 'approved');
+
+    await tracker.trackLink(refId, { context: 'second' });
+
+    await world.until(() => completions.some(({ outcome }) => outcome === 'completed'));
+    expect(completions.find(({ outcome }) => outcome === 'completed')).toMatchObject({ job, context: 'second' });
+  });
+
+  test.each([{ context: 'first' }, {}])('a link that is tracked already keeps its context: %j', async (options) => {
+    const world = createWorld();
+    const tracker = await world.open({ minDelayMs: 5, maxDelayMs: 5 });
+    await tracker.onCompletion(() => {});
+    const { refId } = await world.client.links.create(newLink);
+    await tracker.trackLink(refId, options);
+    const job = await giveUp(world, tracker, refId);
+
+    await tracker.trackLink(refId, { context: 'second' });
+
+    expect(await tracker.get(job)).toMatchObject({ state: 'tracking', context: options.context ?? null });
   });
 
   test('a link is looked at until its deadline', async () => {
