@@ -73,7 +73,8 @@ export function createJobStatements(memory: Memory) {
 
     adopt(key: string) {
       const link = rows.get(key);
-      for (const row of heardOf(link?.link_ref_id ?? null)) if (!isUnknown(row)) follow(row, link?.context ?? null);
+      if (!link) return [];
+      for (const row of heardOf(link.link_ref_id)) if (!isUnknown(row)) follow(row, link.context);
       return [];
     },
 
