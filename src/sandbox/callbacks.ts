@@ -45,6 +45,8 @@ export interface CallbackSettings {
   findJob(environment: Environment, job: JobRef): StoredJob | undefined;
   /** The callback URL of a link; null if the link has no callback URL. */
   urlOf(environment: Environment, linkRefId: string): string | null;
+  /** Whether the final status of a job was ever requested. */
+  isConfirmed(environment: Environment, job: JobRef): boolean;
   /** Posts a callback once. Rejects if the job was deleted. */
   post(callback: KeptCallback, signal: AbortSignal): Promise<PostResult>;
   /** Called after each delivery. */
@@ -195,7 +197,8 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     posting.delete(kept);
     if (signal.aborted) return;
     const { view } = kept;
-    view.attempts.push({ at, status, problem, durationMs: Math.round(performance.now() - startedAt) });
+    const durationMs = Math.round(performance.now() - startedAt);
+    view.attempts.push({ at, status, problem: problem ?? findMistake(view), durationMs });
     const pauseMs = kept.isRepeated ? settings.retriesMs[view.attempts.length - 1] : undefined;
     if (!isAllowed) view.state = 'not_allowed';
     else if (problem === null) view.state = 'delivered';
@@ -203,6 +206,16 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     else view.nextAttemptAt = new Date(Date.now() + pauseMs);
     settings.onAttempt(view);
     settings.onChange();
+  }
+
+  /** Says what is wrong with a receiver that accepted this callback; null if nothing is known to be wrong. */
+  function findMistake({ variant, copyOf, environment, job }: SandboxCallback): string | null {
+    const accepted = `the receiver accepted a copy of callback ${copyOf} that is ${variant}`;
+    if (variant === 'forged' || variant === 'unsigned') return `${accepted}: verify the signature of callbacks`;
+    // The signature of the other copies is right, so a receiver may accept them, if it takes the result from the status.
+    return variant === null || settings.isConfirmed(environment, job)
+      ? null
+      : `${accepted}, and never requested the job status: take results only from there, because the signature of a callback does not cover its body`;
   }
 
   async function postOf(kept: KeptCallback, signal: AbortSignal): Promise<PostResult> {

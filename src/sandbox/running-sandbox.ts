@@ -28,6 +28,7 @@ import { callbackUserAgent, createRequestCheck, isFromPage, maxBodyBytes } from 
 import { createServiceHandler, environmentOf } from './service-handler.js';
 import type { SigningFacts } from './signing-mistakes.js';
 import { createSimulation, type Simulation } from './simulation.js';
+import { jobKey } from './stories.js';
 import type { Sandbox, SandboxRequest } from './types.js';
 import { createWork } from './work.js';
 
@@ -92,6 +93,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     findJob: (environment, job) => running.environments[environment].context().store.findJob(job),
     urlOf: (environment, refId) =>
       running.environments[environment].context().store.findLink(refId)?.callbackUrl ?? null,
+    isConfirmed: (environment, job) => simulation.confirmed.has(jobKey(environment, job)),
     async post(callback, signal) {
       const { id, url, attempts } = callback.view;
       const { body, sent, secrets } = await writeCallback(service, callback, filler);

@@ -225,7 +225,7 @@ export interface SandboxCallback {
     readonly at: Date;
     /** The HTTP status; null if there was no response. */
     readonly status: number | null;
-    /** Why the delivery failed; null if it did not fail. */
+    /** Why the delivery failed, or why the receiver should not have accepted it; null if nothing is wrong. */
     readonly problem: string | null;
     /** How long the delivery took, in milliseconds. */
     readonly durationMs: number;

@@ -2,11 +2,14 @@
 
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { HostedClient } from 'hosted-client';
+import { nodeHandler } from 'hosted-client/node';
 import type { SandboxOptions } from 'hosted-client/sandbox';
+import { createTestClock } from 'hosted-client/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { control, newLink, preOf, receiving, running, runShell, submit } from './running.js';
 
@@ -15,12 +18,16 @@ const read = async (url: string) => (await fetch(url)).text();
 const hmacOf = (text: string, key = 'sandbox-test-key') => createHmac('sha256', key).update(text).digest('base64');
 
 /** A server that responds to each callback with a status and a text. */
-async function responding(status: number, respond: (body: string) => string) {
-  const server = createServer(async (message, response) => {
+function responding(status: number, respond: (body: string) => string) {
+  return listening(async (message, response) => {
     let text = '';
     for await (const chunk of message.setEncoding('utf8')) text += chunk;
     response.writeHead(status).end(respond(text));
   });
+}
+
+async function listening(listener: RequestListener) {
+  const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks`;
@@ -158,7 +165,11 @@ test('a waiting callback is posted and stopped over HTTP', async () => {
 test.each([
   ['forged', 401, 'Rejected, as it should be', false],
   ['unsigned', 400, 'Rejected, as it should be', false],
-  ['forged', 200, 'Accepted', true],
+  ['forged', 200, 'that is forged: verify the signature', true],
+  ['unsigned', 200, 'that is unsigned: verify the signature', true],
+  ['altered', 200, 'that is altered, and never requested the job status', true],
+  ['stale', 200, 'that is stale, and never requested the job status', true],
+  ['altered', 401, 'Rejected, as it should be', false],
   ['forged', 500, 'Gave up', true],
 ] as const)('a copy that is %s and gets %i is shown as "%s"', async (variant, status, title, isFailed) => {
   const { sandbox, client } = await running({ callbackRetriesMs: [] });
@@ -174,6 +185,24 @@ test.each([
   expect(html).toContain(title);
   expect(html).toContain('href="/console/callbacks/1"');
   expect(failed.includes('id="callback-2"')).toBe(isFailed);
+});
+
+test('copies that the client’s own handler rejects or confirms are no failures', async () => {
+  const { sandbox, client } = await running({ callbackRetriesMs: [] });
+  const clock = createTestClock(Date.now());
+  const silent = { debug() {}, info() {}, warn() {}, error() {} };
+  const receiver = new HostedClient({ ...sandbox.clientOptions(), clock, logger: silent });
+  const handle = nodeHandler(receiver.callbacks.handler({ onEvent: () => {} }));
+  const url = await listening((message, response) => void handle(message, response));
+  const { refId } = await client.links.create({ ...newLink, callbackUrl: url });
+  await sandbox.play(refId, 'rejected');
+  await sandbox.idle();
+  // A handler confirms a job at most once a second.
+  await clock.advance(1_000);
+  for (const variant of ['forged', 'unsigned', 'altered', 'stale'] as const) await sandbox.resend(1, { variant });
+
+  expect(sandbox.callbacks.map(({ attempts }) => attempts[0]?.status)).toEqual([200, 401, 401, 200, 200]);
+  expect(await read(`${sandbox.origin}/?show=failed`)).toContain('Nothing matches');
 });
 
 test('waiting faults are shown and cancelled: on their page, over HTTP and by cancelFault()', async () => {
