@@ -136,15 +136,20 @@ export function createServiceHandler(settings: ServiceHandlerSettings): ServiceH
     const timestamp = isRecord(body) ? String(body.timestamp) : '';
     const secrets = [await signing.sign(environment, timestamp, signing.partnerId)];
     let fault: MockFault | null = null;
-    const onFault = (given: MockFault): void => {
-      fault = given;
-    };
+    let onFault: (given: MockFault) => void = () => {};
+    const stalled = new Promise<null>((resolve) => {
+      onFault = (given) => {
+        fault = given;
+        // Such a response never comes, so the request is recorded at once.
+        if (given.kind === 'stall') resolve(null);
+      };
+    });
     const isFailing = route.operation !== null && failureRate > 0 && random().fraction() < failureRate;
     if (isFailing) onFault({ kind: 'status', status: 503 });
     const response = isFailing
       ? Promise.resolve(writeResponse(createError('System error', serviceCode(route.operation, '01'), 503), {}))
       : running.environments[environment].handle({ method, path, signal, text: () => sent, onFault });
-    const written = await response.catch(() => null);
+    const written = await Promise.race([response, stalled]).catch(() => null);
     const responded = written?.body ?? '';
     const about = { at, environment, method, path, route, sent, diagnosis, fault, secrets };
     const recorded = record({
