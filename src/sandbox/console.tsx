@@ -112,7 +112,9 @@ export function addConsole(app: Hono, settings: ConsoleSettings): void {
         {jobs.length > 0 && <JobPanel jobs={jobs.slice(0, 5)} />}
         {filter.q !== undefined && simulation.findLink(filter.q) !== null && (
           <p>
-            <a href={`/console/links/${filter.q}`}>Open the link {filter.q}</a>
+            <a href={`/console/links/${filter.q}`}>
+              Open the link <bdi>{filter.q}</bdi>
+            </a>
           </p>
         )}
       </StreamPage>,

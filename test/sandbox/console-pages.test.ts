@@ -227,6 +227,45 @@ test('waiting faults are shown and cancelled: on their page, over HTTP and by ca
   expect((await client.links.list()).links).toEqual([]);
 });
 
+test('a request that stalls is shown while the client waits', async () => {
+  const { sandbox, client } = await running();
+  sandbox.service.sandbox.failNext('links.list', { kind: 'stall' });
+  const leaving = new AbortController();
+  const listed = client.links.list({ signal: leaving.signal }).catch(() => null);
+
+  await expect.poll(() => sandbox.requests.length).toBe(1);
+  const html = await read(sandbox.origin);
+
+  expect(html).toContain('Injected fault: the service never responds');
+  leaving.abort();
+  await listed;
+  expect(sandbox.requests).toHaveLength(1);
+});
+
+test('ids are isolated from the text around them, on every page', async () => {
+  const { sandbox, client } = await running();
+  const { url } = await receiving();
+  const { refId } = await client.links.create({
+    ...newLink,
+    callbackUrl: url,
+    isSingleUse: true,
+    userId: 'user-of-link',
+  });
+  const job = await sandbox.play(refId, 'approved');
+  await sandbox.idle();
+  await client.jobs.status(job);
+  const queries = ['', `?q=${refId}`, `?q=${job.userId}`, `?link=${refId}`, `?job=${job.jobId}`];
+  const pages = ['links', 'links/gone-link', `links/${refId}`, 'jobs', 'requests/1', 'requests/2', 'callbacks/1'];
+  const paths = [...queries.map((query) => `/${query}`), ...pages.map((page) => `/console/${page}`)];
+
+  const bare = paths.map(async (path) => {
+    const html = (await read(sandbox.origin + path)).replaceAll(/<(bdi|pre)[ >].*?<\/\1>|<[^>]*>/gs, '');
+    return [refId, job.jobId, job.userId, 'gone-link'].flatMap((id) => (html.includes(id) ? [`${path} ${id}`] : []));
+  });
+
+  expect((await Promise.all(bare)).flat()).toEqual([]);
+});
+
 test('a link is created and an outcome is played on the console', async () => {
   const { sandbox, client } = await running();
   const fields = {

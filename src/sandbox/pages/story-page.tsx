@@ -83,7 +83,11 @@ export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount
           'Callback URL': <code>{link.callbackUrl?.replace(/\/\/[^/?#]*@/, '//') ?? 'none'}</code>,
           Company: <bdi>{link.companyName}</bdi>,
           Name: link.name && <bdi>{link.name}</bdi>,
-          'User id': <code>{link.userId}</code>,
+          'User id': (
+            <bdi>
+              <code>{link.userId}</code>
+            </bdi>
+          ),
           'Privacy policy': <code>{link.dataPrivacyPolicyUrl}</code>,
           Logo: <code>{link.logoUrl ?? 'none'}</code>,
           'Single use': link.isSingleUse === true ? 'yes' : 'no',
@@ -175,7 +179,9 @@ export function JobHeading({ environment, job }: ShownJob) {
 export function LinkGonePage({ refId, ...frame }: ConsoleFrame & { refId: string }) {
   return (
     <ConsolePage title="Link gone" at="/console/links" {...frame}>
-      <h1>Link {refId}</h1>
+      <h1>
+        Link <bdi>{refId}</bdi>
+      </h1>
       <section aria-label="State" data-live="link">
         <p class="problems">
           This link is gone: the sandbox was reset, or restarted without a folder, or it never had this link.

@@ -70,7 +70,8 @@ export function StreamPage({ filter, entries, forgotten, children, ...frame }: S
           {chips.map(({ text, url, isOn }) => (
             <li>
               <a href={url} aria-current={isOn && 'true'}>
-                {isOn ? `${text} ×` : text}
+                <bdi>{text}</bdi>
+                {isOn && ' ×'}
               </a>
             </li>
           ))}
