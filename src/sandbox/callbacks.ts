@@ -9,7 +9,7 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
 import type { StoredJob } from '../testing/store.js';
-import { maskSecrets } from './kept-bodies.js';
+import { maskSecrets, maskUrl } from './kept-bodies.js';
 import type { PostResult } from './post-callback.js';
 import type { SandboxCallback } from './types.js';
 import type { Work } from './work.js';
@@ -31,7 +31,8 @@ export interface KeptCallback {
 }
 
 type Attempt = SandboxCallback['attempts'][number];
-type MutableCallback = Omit<SandboxCallback, 'state' | 'attempts' | 'nextAttemptAt'> & {
+type MutableCallback = Omit<SandboxCallback, 'url' | 'state' | 'attempts' | 'nextAttemptAt'> & {
+  url: string;
   state: SandboxCallback['state'];
   attempts: Attempt[];
   nextAttemptAt: Date | null;
@@ -48,7 +49,7 @@ export interface CallbackSettings {
   /** Whether the final status of a job was ever requested. */
   isConfirmed(environment: Environment, job: JobRef): boolean;
   /** Posts a callback once. Rejects if the job was deleted. */
-  post(callback: KeptCallback, signal: AbortSignal): Promise<PostResult>;
+  post(callback: KeptCallback, url: string, signal: AbortSignal): Promise<PostResult>;
   /** Called after each delivery. */
   onAttempt(callback: SandboxCallback): void;
   /** Called when a callback is forgotten, because newer callbacks have taken its place. */
@@ -131,7 +132,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
       job: { userId: job.userId, jobId: job.jobId },
       linkRefId,
       resultCode: result.code,
-      url: maskSecrets(url),
+      url: maskUrl(url),
       variant: null,
       copyOf: null,
     };
@@ -219,13 +220,15 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
   }
 
   async function postOf(kept: KeptCallback, signal: AbortSignal): Promise<PostResult> {
-    const url = receiverOf(kept.view);
-    if (url !== null && url !== maskSecrets(url)) {
+    const url = receiverOf(kept.view) ?? kept.view.url;
+    // The link of a job does not change, but a restart can change the default.
+    kept.view.url = maskUrl(url);
+    if (url !== maskSecrets(url)) {
       const problem = 'the callback URL has a user name or password: remove it';
       return { status: null, problem, isAllowed: false };
     }
     try {
-      return await settings.post(kept, signal);
+      return await settings.post(kept, url, signal);
     } catch {
       // `reset` of the testing kit has deleted the job.
       return { status: null, problem: deletedProblem, isAllowed: true };

@@ -16,7 +16,10 @@ type Owner = `${'request' | 'callback'} ${number}`;
 export interface KeptBodies {
   /** Keeps texts besides those that are already kept of the owner, and removes the oldest bodies over the limit. */
   put(owner: Owner, texts: KeptTexts): void;
+  /** The texts to show, without the values in the queries of callback URLs. */
   get(owner: Owner): KeptTexts | null;
+  /** The body to send again. */
+  sentOf(owner: Owner): string | undefined;
   remove(owner: Owner): void;
   clear(): void;
 }
@@ -42,7 +45,13 @@ export function createKeptBodies(maxBytes: number): KeptBodies {
         remove(oldest);
       }
     },
-    get: (owner) => kept.get(owner) ?? null,
+    get(owner) {
+      const texts = kept.get(owner);
+      return texts === undefined
+        ? null
+        : Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, maskCallbackUrls(text)]));
+    },
+    sentOf: (owner) => kept.get(owner)?.sent,
     remove,
     clear() {
       kept.clear();
@@ -117,4 +126,13 @@ export function maskSecrets(text: string, secrets: readonly string[] = []): stri
     ])
     .reduce((all, each) => all.replaceAll(each, leftOut), text);
   return rest.replaceAll(/(\w:\/\/)[^/?#\s"]*@/g, '$1');
+}
+
+/** Leaves out the user name, the password and the values of the query of a URL. */
+export function maskUrl(url: string): string {
+  return maskSecrets(url).replaceAll(/([?&](?:[^=&#]*=)?)[^&#]+/g, `$1${leftOut}`);
+}
+
+function maskCallbackUrls(text = ''): string {
+  return text.replaceAll(/("callback_url"\s*:\s*)("(?:[^"\\]|\\.)*)/g, (_, name, url) => name + maskUrl(url));
 }

@@ -94,8 +94,8 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     urlOf: (environment, refId) =>
       running.environments[environment].context().store.findLink(refId)?.callbackUrl ?? null,
     isConfirmed: (environment, job) => simulation.confirmed.has(jobKey(environment, job)),
-    async post(callback, signal) {
-      const { id, url, attempts } = callback.view;
+    async post(callback, url, signal) {
+      const { id, attempts } = callback.view;
       const { body, sent, secrets } = await writeCallback(service, callback, filler);
       const size = body.reduce((sum, { length }) => sum + length, 0);
       const headers = `content-type: application/json\ncontent-length: ${size}\nuser-agent: ${callbackUserAgent}`;
@@ -103,7 +103,8 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
       const { postCallback } = await loadPosting();
       const result = await postCallback({ url, body, signal, callbackHosts: settings.callbackHosts, ownPort: port });
       const response = readBody(result.response ?? '');
-      const all = [...secrets, ...response.secrets, ...Object.values(apiKeysOf(service) ?? {})];
+      const query = [...new URL(url).searchParams].map(([name, value]) => value || name);
+      const all = [...secrets, ...query, ...response.secrets, ...Object.values(apiKeysOf(service) ?? {})];
       const responded = maskSecrets(response.text, all);
       // A reset has removed the callback, and its texts.
       if (!signal.aborted) bodies.put(`callback ${id}`, { [`response ${attempts.length}`]: responded });
@@ -183,7 +184,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     },
     async replay(requestId) {
       const before = requests.find(({ id }) => id === requestId);
-      const { sent } = bodies.get(`request ${requestId}`) ?? {};
+      const sent = bodies.sentOf(`request ${requestId}`);
       if (before !== undefined && sent !== undefined) return serviceHandler.send(before, sent);
       const expected = before === undefined ? 'that is remembered' : 'whose body is kept: see the option "keepBodies"';
       throw createInputError('requestId', `must be the id of a request ${expected}`, 'replay a request');

@@ -202,7 +202,7 @@ export interface SandboxCallback {
   readonly linkRefId: string | null;
   /** The code of the reported result. */
   readonly resultCode: string;
-  /** The URL that the callback is posted to, without a user name and password. */
+  /** The URL that the callback is posted to, without user name, password and the values of its query. */
   readonly url: string;
   /** The mistake that was put into the callback on purpose; null if there is none. */
   readonly variant: 'forged' | 'stale' | 'altered' | 'unsigned' | null;

@@ -32,7 +32,9 @@ const others: Readonly<Record<string, string>> = {
     'sandbox/kept-bodies.ts',
   // A match begins with what none of its characters is.
   '(\\w:\\/\\/)[^/?#\\s"]*@': 'sandbox/kept-bodies.ts',
-  '\\/\\/[^/?#]*@': 'sandbox/pages/story-page.tsx',
+  // Each value of a query, and each string, can be divided in one way, and begins with what none of its characters is.
+  '([?&](?:[^=&#]*=)?)[^&#]+': 'sandbox/kept-bodies.ts',
+  '("callback_url"\\s*:\\s*)("(?:[^"\\\\]|\\\\.)*)': 'sandbox/kept-bodies.ts',
   // It is tried at the beginning alone, and nothing that its first part can match follows this part.
   '^https?:\\/\\/([^/?#]*)(.*)$': 'sandbox/request-check.ts',
   // It reads SQL of pg-boss, which nobody else writes.

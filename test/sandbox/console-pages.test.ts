@@ -441,6 +441,37 @@ test('no key and no signature is in a page, in JSON, in the folder or in a liste
   for (const text of [...texts, JSON.stringify(heard)]) expect(text).not.toContain('planted-word');
 });
 
+test('a callback goes to the whole URL, but the values of its query are shown nowhere', async () => {
+  const heard: unknown[] = [];
+  const { sandbox, client } = await running({ callbackRetriesMs: [], onCallback: heard.push.bind(heard) });
+  const asked: (string | undefined)[] = [];
+  const url = await listening(({ url: asks }, response) => {
+    asked.push(asks);
+    response.writeHead(404).end(`Cannot POST ${asks}`);
+  });
+  const callbackUrl = `${url}?token=planted-word&planted-name`;
+  const { refId } = await client.links.create({ ...newLink, callbackUrl });
+  await client.links.list();
+  await fetch(`${sandbox.baseUrls.sandbox}/v1/hosted_links`, {
+    method: 'POST',
+    body: `{"callback_url" : "${callbackUrl}",`,
+  });
+  await sandbox.play(refId, 'approved');
+  await sandbox.idle();
+  const { linkRefId } = await sandbox.replay(1);
+  await sandbox.play(String(linkRefId), 'approved');
+  await sandbox.idle();
+
+  const requests = sandbox.requests.map(({ id }) => `/console/requests/${id}`);
+  const paths = ['/', '/control/callbacks', `/console/links/${refId}`, '/console/callbacks/1', ...requests];
+  const texts = await Promise.all(paths.map((path) => read(sandbox.origin + path)));
+
+  expect(asked).toEqual(Array(2).fill('/callbacks?token=planted-word&planted-name'));
+  expect(sandbox.callbacks[0]?.url).toBe(`${url}?token=(left out)&(left out)`);
+  expect([...texts, JSON.stringify(heard)].join('')).not.toMatch(/planted-(?:word|name)/);
+  for (const index of [1, 2, 3, 4]) expect(texts[index]).toContain('?token=(left out)');
+});
+
 test('a name of a megabyte is shortened in lists', async () => {
   const { sandbox, client } = await running();
   await client.links.create({ ...newLink, name: 'N'.repeat(900_000) });

@@ -6,6 +6,7 @@
 
 import type { Environment } from '../../options.js';
 import type { StoredJob } from '../../testing/store.js';
+import { maskUrl } from '../kept-bodies.js';
 import { outcomeNames, outcomes } from '../outcomes.js';
 import type { FoundLink } from '../simulation.js';
 import type { StoryEvent } from '../stories.js';
@@ -80,7 +81,7 @@ export function LinkStoryPage({ environment, link, closed, story, jobs, jobCount
         facts={{
           Reference: <Value text={link.refId} what="the reference" />,
           URL: <Value text={link.url} what="the URL of the link" />,
-          'Callback URL': <code>{link.callbackUrl?.replace(/\/\/[^/?#]*@/, '//') ?? 'none'}</code>,
+          'Callback URL': <code>{link.callbackUrl === null ? 'none' : maskUrl(link.callbackUrl)}</code>,
           Company: <bdi>{link.companyName}</bdi>,
           Name: link.name && <bdi>{link.name}</bdi>,
           'User id': (
