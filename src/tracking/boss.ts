@@ -61,11 +61,10 @@ interface StartOptions {
 async function startBoss(context: BossContext, options: StartOptions, triesLeft = 5): Promise<Boss> {
   const { settings, database, storage, clock, random } = context;
   const { supervises, upgrades = false } = options;
-  const task = upgrades ? 'migrate the tables' : 'create a tracker';
   const version = await readBossVersion(database, settings.schema);
   const own = bossVersionOf(database.bossModule);
   if (version !== null && (version > own || (version < own && !upgrades))) {
-    throw createMisfitError(version > own ? 'queue_newer' : 'queue_older', task);
+    throw createMisfitError(version > own ? 'queue_newer' : 'queue_older');
   }
   let fromDriver: unknown;
   let misfit: unknown = null;
@@ -112,10 +111,9 @@ async function startBoss(context: BossContext, options: StartOptions, triesLeft 
     }
     // `toStorageError` describes the errors of the driver. Two other kinds of errors get the message below: 42501 (the
     // role may not create the tables), and errors of pg-boss itself (its tables are missing).
-    if (error === fromDriver && code !== '42501') throw toStorageError(error, task);
+    if (error === fromDriver && code !== '42501') throw toStorageError(error);
     throw notMigrated(
       `the tables of pg-boss in schema "${settings.schema}_boss" are missing, or this role may not change them`,
-      task,
     );
   }
   const fetch = boss.fetch.bind(boss);
@@ -194,7 +192,7 @@ export async function changeBoss(database: Database, schema: string): Promise<vo
     if ((await boss.getQueue(queue)) === null) await boss.createQueue(queue, queueOptions(60_000));
     // pg-boss builds new indexes in the background, without a lock.
     for (let tries = 0; (await readUnbuilt(database, schema)).length > 0; tries++) {
-      if (failure !== null || tries === maxIndexTries) throw toStorageError(failure, 'migrate the tables');
+      if (failure !== null || tries === maxIndexTries) throw toStorageError(failure);
       await clock.sleep(indexMs);
     }
   } finally {
@@ -212,8 +210,6 @@ export async function installBoss(context: StoredContext): Promise<void> {
   const boss = await startBoss(context, { supervises: false });
   try {
     await prepareQueue(context, boss, false);
-  } catch (error) {
-    throw toStorageError(error, 'create a tracker');
   } finally {
     await boss.stop({ graceful: false, close: false }).catch(() => undefined);
   }

@@ -5,14 +5,13 @@
  */
 
 import { optionsOf } from '../client.js';
-import { HostedConfigError } from '../errors/errors.js';
 import { installBoss, openBoss } from './boss.js';
 import { createContext, createLog, type StoredContext } from './context.js';
 import { openDatabase } from './database.js';
 import { opensForEver, readOptions, type TrackerOptions } from './options.js';
 import { openSchema } from './schema.js';
 import { createStatements } from './statements.js';
-import { HostedStorageError, toStorageError } from './storage-error.js';
+import { HostedStorageError, runTask } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Json } from './types.js';
 import { bossVersionOf } from './versions.js';
@@ -38,21 +37,23 @@ export async function createTracker<C extends Json = Json>(options: TrackerOptio
   const settings = readOptions(options);
   const log = createLog(settings.logger ?? optionsOf(settings.client).logger);
   if ('folder' in settings.place) log('info', 'PGlite opens the folder, which takes a few seconds');
-  const database = await openDatabase(settings.place);
-  const statements = createStatements(settings, bossVersionOf(database.bossModule));
-  const shared = createContext({ settings, database, statements, log });
-  const context: StoredContext = { ...shared, settings, database };
-  try {
-    // PGlite runs in this process. It always responds in the end, even on a busy machine, so it needs no timeout.
-    await (database.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));
-  } catch (error) {
-    const closing = database.close().catch(() => undefined);
-    // PostgreSQL may not respond, so its connections are closed in the background. A folder is closed before the error
-    // is thrown, so that the caller can open the folder again at once.
-    if (database.backend === 'pglite') await closing;
-    throw error;
-  }
-  return createWorkingTracker<C>(context, (options) => openBoss(context, options));
+  return runTask('create a tracker', async () => {
+    const database = await openDatabase(settings.place);
+    const statements = createStatements(settings, bossVersionOf(database.bossModule));
+    const shared = createContext({ settings, database, statements, log });
+    const context: StoredContext = { ...shared, settings, database };
+    try {
+      // PGlite runs in this process. It always responds in the end, even on a busy machine, so it needs no timeout.
+      await (database.backend === 'pglite' ? prepare(context) : withinTenSeconds(prepare(context)));
+    } catch (error) {
+      const closing = database.close().catch(() => undefined);
+      // PostgreSQL may not respond, so its connections are closed in the background. A folder is closed before the error
+      // is thrown, so that the caller can open the folder again at once.
+      if (database.backend === 'pglite') await closing;
+      throw error;
+    }
+    return createWorkingTracker<C>(context, (options) => openBoss(context, options));
+  });
 }
 
 async function prepare(context: StoredContext): Promise<void> {
@@ -74,20 +75,12 @@ async function prepare(context: StoredContext): Promise<void> {
  * Rejects if `work` takes longer than nine seconds. Without this limit, `work` might never end, because a caller's pool
  * can wait for a connection for ever.
  */
-async function withinTenSeconds<T>(work: Promise<T>): Promise<T> {
+function withinTenSeconds<T>(work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      const why = 'the database did not respond within nine seconds';
-      reject(new HostedStorageError('unreachable', why, { task: 'create a tracker' }));
+      reject(new HostedStorageError('unreachable', 'the database did not respond within nine seconds'));
     }, 9_000);
   });
-  try {
-    return await Promise.race([work, late]);
-  } catch (error) {
-    if (error instanceof HostedConfigError) throw error;
-    throw toStorageError(error, 'create a tracker');
-  } finally {
-    clearTimeout(timer);
-  }
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -122,6 +122,6 @@ async function openFolder(folder: string, bossModule: BossModule): Promise<Datab
     };
   } catch (error) {
     unlock();
-    throw toStorageError(error, 'create a tracker');
+    throw toStorageError(error);
   }
 }

@@ -25,9 +25,8 @@ const neededBytes = 20 * 1024 * 1024;
  */
 export async function openLite({ PGlite }: LiteModule, path: string): Promise<Lite> {
   const files = builtinModule('node:fs') as Files;
-  const task = 'create a tracker';
   const isNew = !files.existsSync(`${path}/PG_VERSION`);
-  if (isNew && hasTables(files, path)) throw createDamageError({ task });
+  if (isNew && hasTables(files, path)) throw createDamageError({});
   try {
     const lite = new PGlite(path);
     await lite.waitReady;
@@ -35,11 +34,11 @@ export async function openLite({ PGlite }: LiteModule, path: string): Promise<Li
   } catch (error) {
     if (isFull(files, path)) {
       const why = 'PGlite cannot open the folder, because its disk is full: free at least 100 MB';
-      throw new HostedStorageError('unreachable', why, { task });
+      throw new HostedStorageError('unreachable', why);
     }
     // If memory is missing, the error is a RangeError.
-    if (isNew || codeOf(error) !== null || error instanceof RangeError) throw toStorageError(error, task);
-    throw createDamageError({ task, cause: error });
+    if (isNew || codeOf(error) !== null || error instanceof RangeError) throw toStorageError(error);
+    throw createDamageError({ cause: error });
   }
 }
 

@@ -131,10 +131,10 @@ function adviseSubfolder(path: string): string {
 }
 
 function createLockError(reason: 'locked' | 'unreachable', why: string, cause?: unknown): HostedStorageError {
-  return new HostedStorageError(reason, why, { task: 'create a tracker', ...(cause !== undefined && { cause }) });
+  return new HostedStorageError(reason, why, { cause });
 }
 
 /** The error of a folder that a later attempt would find as it is. */
 function createRejection(why: string): HostedStorageError {
-  return new HostedStorageError('unreachable', why, { task: 'create a tracker', retryable: false });
+  return new HostedStorageError('unreachable', why, { retryable: false });
 }

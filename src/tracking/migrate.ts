@@ -11,7 +11,7 @@ import { type Database, openDatabase } from './database.js';
 import { readMigrateOptions } from './options.js';
 import { createPause } from './pause.js';
 import { changeTables, isTableThere, lockMs, newestVersion, planTables, quote, readVersion } from './schema.js';
-import { codeOf, HostedStorageError, toStorageError } from './storage-error.js';
+import { codeOf, HostedStorageError, runTask } from './storage-error.js';
 import type { SqlPool } from './types.js';
 import { createMisfitError } from './versions.js';
 
@@ -66,26 +66,26 @@ export async function migrateTracking(options: {
   apply?: boolean;
 }): Promise<MigrationPlan> {
   const { place, schema, apply } = readMigrateOptions(options);
-  const database = await openDatabase(place);
-  try {
-    const plan = await readPlan(database, schema);
-    if (apply && plan.sql.length > 0) {
-      while (await waitForLocks(() => changeTables(database, { schema, task: 'migrate the tables' })));
-      await waitForLocks(() => changeBoss(database, schema));
+  return runTask('migrate the tables', async () => {
+    const database = await openDatabase(place);
+    try {
+      const plan = await readPlan(database, schema);
+      if (apply && plan.sql.length > 0) {
+        while (await waitForLocks(() => changeTables(database, schema)));
+        await waitForLocks(() => changeBoss(database, schema));
+      }
+      return plan;
+    } finally {
+      await database.close();
     }
-    return plan;
-  } catch (error) {
-    throw toStorageError(error, 'migrate the tables');
-  } finally {
-    await database.close();
-  }
+  });
 }
 
 async function readPlan(database: Database, schema: string): Promise<MigrationPlan> {
   const tables = await readVersion(database, schema);
   const queue = await planBoss(database, schema);
-  if (tables !== null && tables > newestVersion) throw createMisfitError('tables_newer', 'migrate the tables');
-  if (queue.from !== null && queue.from > queue.to) throw createMisfitError('queue_newer', 'migrate the tables');
+  if (tables !== null && tables > newestVersion) throw createMisfitError('tables_newer');
+  if (queue.from !== null && queue.from > queue.to) throw createMisfitError('queue_newer');
   const steps = planTables(schema, tables, await isTableThere(database, schema, 'callbacks'));
   const start = tables === null ? [`create schema if not exists ${quote(schema)}`] : [];
   const scripts = steps.map((step) =>
@@ -109,7 +109,7 @@ async function waitForLocks<T>(step: () => Promise<T>): Promise<T> {
       if (!isLocked) throw error;
       if (tries === maxTries) {
         const why = 'another transaction keeps a lock (55P03): end it, and migrate again, which goes on from here';
-        throw new HostedStorageError('unreachable', why, { task: 'migrate the tables', cause: error.cause });
+        throw new HostedStorageError('unreachable', why, { cause: error.cause });
       }
       await pause.sleep(lockMs / 2);
     }

@@ -140,6 +140,6 @@ async function load(name: string, importPeer: () => Promise<unknown>): Promise<u
     return await importPeer();
   } catch (error) {
     const why = `the package "${name}" is not installed, or cannot be loaded: npm install ${name === 'pg-boss' ? testedBoss : name}`;
-    throw new HostedStorageError('peer_missing', why, { task: 'create a tracker', cause: error });
+    throw new HostedStorageError('peer_missing', why, { cause: error });
   }
 }

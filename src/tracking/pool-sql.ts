@@ -85,10 +85,10 @@ interface Connection {
   release(destroy: boolean): void;
 }
 
-/** Runs statements and transactions with a pool. The messages of errors name `task`. */
-export function createPoolSql(pool: SqlPool, task = 'use the tracker'): PoolSql {
+/** Runs statements and transactions with a pool. */
+export function createPoolSql(pool: SqlPool): PoolSql {
   const throwStorageError = (error: unknown): never => {
-    throw toStorageError(error, task);
+    throw toStorageError(error);
   };
   const aborts = new Set<() => void>();
   const running = new Set<Promise<unknown>>();
@@ -107,7 +107,7 @@ export function createPoolSql(pool: SqlPool, task = 'use the tracker'): PoolSql 
       function fail(why: string): void {
         end();
         onLate();
-        reject(new HostedStorageError('unreachable', why, { task }));
+        reject(new HostedStorageError('unreachable', why));
       }
       function end(): void {
         clearTimeout(timer);

@@ -11,6 +11,7 @@ import { createPoolSql } from './pool-sql.js';
 import { changeSchema, createGuardTable, createMissing, isTableThere, notMigrated, quote } from './schema.js';
 import { longStatementMs } from './sql.js';
 import { interval } from './statements/expressions.js';
+import { runTask } from './storage-error.js';
 import type { SqlPool } from './types.js';
 
 /** How often, in ms, a process removes what is old. */
@@ -62,12 +63,13 @@ export async function postgresReplayGuard(options: {
   retentionMs?: number;
 }): Promise<ReplayGuard> {
   const { pool, schema, migrate, leaseMs, retentionMs } = readGuardOptions(options);
-  const sql = createPoolSql(pool, 'use the replay guard');
-  if (!(await isTableThere(sql, schema, 'callbacks'))) {
-    const task = 'create a replay guard';
-    if (!migrate) throw notMigrated(`the table "callbacks" of schema "${schema}" is missing`, task);
-    await changeSchema(sql, { schema, task }, (inside) => createMissing(inside, schema, 'callbacks', createGuardTable));
-  }
+  const sql = createPoolSql(pool);
+  const run: typeof sql.run = (...given) => runTask('use the replay guard', () => sql.run(...given));
+  await runTask('create a replay guard', async () => {
+    if (await isTableThere(sql, schema, 'callbacks')) return;
+    if (!migrate) throw notMigrated(`the table "callbacks" of schema "${schema}" is missing`);
+    await changeSchema(sql, schema, (inside) => createMissing(inside, schema, 'callbacks', createGuardTable));
+  });
   const { begin, commit, forget, clean } = createGuardStatements(`${quote(schema)}.callbacks`, retentionMs);
   /** The leases that this process has, by their keys, the oldest first. */
   const leases = new Map<string, Held>();
@@ -75,7 +77,7 @@ export async function postgresReplayGuard(options: {
 
   async function removeOld(): Promise<void> {
     for (let batch = 0; batch < maxBatches; batch++) {
-      if ((await sql.run(clean, [], longStatementMs)).length === 0) return;
+      if ((await run(clean, [], longStatementMs)).length === 0) return;
     }
   }
 
@@ -102,7 +104,7 @@ export async function postgresReplayGuard(options: {
       const givenMs = Math.max(0, leaseEndsAt.getTime() - Date.now());
       const until = performance.now() + givenMs;
       for (let tries = 0; tries < 3; tries++) {
-        const [row] = await sql.run(begin, [key, bodyDigest, lease, leaseMs ?? givenMs, expiresAt.getTime()]);
+        const [row] = await run(begin, [key, bodyDigest, lease, leaseMs ?? givenMs, expiresAt.getTime()]);
         const known = row?.known;
         if (known === 'new') remember(key, lease, until);
         if (known === 'new' || known === 'busy' || known === 'repeat' || known === 'conflict') return known;
@@ -111,13 +113,13 @@ export async function postgresReplayGuard(options: {
     },
     async commit(key) {
       leases.delete(key);
-      await sql.run(commit, [key]);
+      await run(commit, [key]);
     },
     async forget(key) {
       const lease = leases.get(key)?.lease ?? null;
       if (lease === null) return;
       leases.delete(key);
-      await sql.run(forget, [key, lease]);
+      await run(forget, [key, lease]);
     },
   };
 }

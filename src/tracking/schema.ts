@@ -137,12 +137,12 @@ export async function openSchema(database: Database, settings: StoredSettings): 
   let found = await look(database, schema);
   if (found === null) {
     if (!migrate) throw notMigrated(`the tables of schema "${schema}" are missing`);
-    await changeTables(database, { schema, task: 'create a tracker' });
+    await changeTables(database, schema);
     found = await look(database, schema);
   }
   if (found === null) throw notMigrated(`the tables of schema "${schema}" are empty`);
   const misfit = compareTables(found.version);
-  if (misfit !== null) throw createMisfitError(misfit, 'create a tracker');
+  if (misfit !== null) throw createMisfitError(misfit);
   if (found.environment === null) {
     const text = `update ${quote(schema)}.fleet set environment = $1::text, rate = coalesce($2::double precision, rate)
 where environment is null`;
@@ -166,15 +166,11 @@ where environment is null`;
   return writeRate(database, settings, found.rate);
 }
 
-/** What a process does that needs the tables. */
-export type SchemaTask = 'create a tracker' | 'create a replay guard' | 'migrate the tables';
-
 export function notMigrated(
   why: string,
-  task: SchemaTask = 'create a tracker',
   how = 'set "migrate" to true, or run "npx hosted-client tracking migrate"',
 ): HostedStorageError {
-  return new HostedStorageError('not_migrated', `${why}: ${how}`, { task });
+  return new HostedStorageError('not_migrated', `${why}: ${how}`);
 }
 
 interface Found {
@@ -233,11 +229,8 @@ export function planTables(schema: string, from: number | null, isGuardThere: bo
 }
 
 /** Runs the next step of the plan of the tables. Resolves with false if there is none. */
-export async function changeTables(
-  sql: TransactionalSql,
-  { schema, task }: { readonly schema: string; readonly task: SchemaTask },
-): Promise<boolean> {
-  return changeSchema(sql, { schema, task }, async (inside) => {
+export async function changeTables(sql: TransactionalSql, schema: string): Promise<boolean> {
+  return changeSchema(sql, schema, async (inside) => {
     const from = await readVersion(inside, schema);
     const isGuardThere = await isTableThere(inside, schema, 'callbacks');
     const [step] = planTables(schema, from, isGuardThere);
@@ -252,7 +245,7 @@ export async function changeTables(
  */
 export async function changeSchema<T>(
   sql: TransactionalSql,
-  { schema, task }: { readonly schema: string; readonly task: SchemaTask },
+  schema: string,
   work: (inside: Transaction) => Promise<T>,
 ): Promise<T> {
   try {
@@ -269,7 +262,7 @@ export async function changeSchema<T>(
   } catch (error) {
     if (!(error instanceof HostedStorageError && codeOf(error.cause) === '42501')) throw error;
     const how = 'run "npx hosted-client tracking migrate" with a role that may';
-    throw notMigrated(`this role may not create or change the tables of schema "${schema}" (42501)`, task, how);
+    throw notMigrated(`this role may not create or change the tables of schema "${schema}" (42501)`, how);
   }
 }
 

@@ -4,12 +4,17 @@
  * @module
  */
 
+import { HostedConfigError } from '../errors/errors.js';
 import { HostedError, nameClass } from '../errors/hosted-error.js';
 
 interface Given {
   readonly task?: string;
   readonly cause?: unknown;
+  readonly retryable?: boolean;
 }
+
+/** What fails, until the operation that the caller has called names itself: see `runTask`. */
+const anyTask = 'use the tracker';
 
 /**
  * The database of a tracker cannot be used. `reason` says why:
@@ -30,11 +35,11 @@ export class HostedStorageError extends HostedError {
   readonly reason: 'unreachable' | 'locked' | 'not_migrated' | 'newer' | 'peer_missing';
 
   /** @internal */
-  constructor(reason: HostedStorageError['reason'], why: string, given: Given & { readonly retryable?: boolean } = {}) {
+  constructor(reason: HostedStorageError['reason'], why: string, given: Given = {}) {
     const code = codeOf(given.cause);
     const cause = code === null ? undefined : { cause: Object.assign(new Error(code), { code }) };
     const retryable = given.retryable ?? reason === 'unreachable';
-    super(why, { task: given.task ?? 'use the tracker', retryable }, cause);
+    super(why, { task: given.task ?? anyTask, retryable }, cause);
     this.reason = reason;
   }
 }
@@ -64,10 +69,21 @@ export function createDamageError(given: Given): HostedStorageError {
   return new HostedStorageError('unreachable', why, { ...given, retryable: false });
 }
 
+/** Runs an operation of the caller. Its errors name `task`, unless the options are wrong. */
+export async function runTask<T>(task: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (thrown instanceof HostedConfigError) throw thrown;
+    const { reason, message, cause, retryable } = toStorageError(thrown);
+    throw new HostedStorageError(reason, message.replace(`Cannot ${anyTask}: `, ''), { task, cause, retryable });
+  }
+}
+
 /** Turns a driver's error into an error that contains no values of a row. */
-export function toStorageError(error: unknown, task?: string): HostedStorageError {
+export function toStorageError(error: unknown): HostedStorageError {
   if (error instanceof HostedStorageError) return error;
-  const given = { cause: error, ...(task && { task }) };
+  const given = { cause: error };
   const code = codeOf(error);
   if (code !== null && absent.has(code)) {
     return new HostedStorageError(

@@ -27,12 +27,9 @@ export function compareTables(version: number): 'tables_newer' | 'tables_older' 
 }
 
 /** Creates the error of tables that do not fit. */
-export function createMisfitError(
-  misfit: keyof typeof misfits,
-  task: 'create a tracker' | 'migrate the tables' | 'use the tracker' = 'use the tracker',
-): HostedStorageError {
+export function createMisfitError(misfit: keyof typeof misfits): HostedStorageError {
   const [reason, why] = misfits[misfit];
-  return new HostedStorageError(reason, why, { task });
+  return new HostedStorageError(reason, why);
 }
 
 /**

@@ -1,12 +1,12 @@
 /** Versions of the tables: how they are planned and changed, and what a process does that does not fit them. */
 
 import { HostedConfigError } from 'hosted-client';
-import { migrateTracking } from 'hosted-client/tracking';
+import { createTracker, migrateTracking } from 'hosted-client/tracking';
 import { getRollbackPlans } from 'pg-boss';
 import { expect, onTestFinished, test } from 'vitest';
 import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
-import { openDatabase } from './databases.ts';
-import { collect, createWorld, until } from './world.ts';
+import { freePort, openDatabase } from './databases.ts';
+import { collect, createServiceWorld, createWorld, until } from './world.ts';
 
 onEachDatabase((database) => {
   test('a plan changes nothing, and is empty once it was carried out', async () => {
@@ -152,6 +152,19 @@ onOneDatabase((database) => {
   ])('migrateTracking() refuses %s', async (_, options) => {
     await expect(migrateTracking(options as never)).rejects.toThrow(HostedConfigError);
   });
+});
+
+test('an operation that cannot reach its database names itself', async () => {
+  const connectionString = `postgresql://nobody@127.0.0.1:${await freePort()}/none`;
+  const { client } = createServiceWorld();
+  const rejection = (task: string) => ({
+    reason: 'unreachable',
+    message: `Cannot ${task}: the database did not respond, or responded with an error (ECONNREFUSED)`,
+    cause: { code: 'ECONNREFUSED' },
+  });
+
+  await expect(createTracker({ client, connectionString })).rejects.toMatchObject(rejection('create a tracker'));
+  await expect(migrateTracking({ connectionString })).rejects.toMatchObject(rejection('migrate the tables'));
 });
 
 test('a migration waits for locks for a short time only, and lets others pass in between', {

@@ -222,13 +222,24 @@ test('the example hands over a callback once', { tags: ['postgresql'] }, async (
   ]);
 });
 
-test('an error of the database names the replay guard', async () => {
-  const connect = () => Promise.reject(Object.assign(new Error('down'), { code: 'ECONNREFUSED' }));
-
-  await expect(postgresReplayGuard({ pool: { connect, query: connect } })).rejects.toMatchObject({
+test('an error of the database names what the replay guard cannot do', async () => {
+  let isAway = true;
+  const query = () =>
+    isAway
+      ? Promise.reject(Object.assign(new Error('down'), { code: 'ECONNREFUSED' }))
+      : Promise.resolve({ rows: [{ found: 1 }] });
+  const pool = { query, connect: async () => ({ query, release() {} }) };
+  const rejection = (task: string) => ({
     reason: 'unreachable',
-    message: expect.stringMatching(/^Cannot use the replay guard: .*ECONNREFUSED/),
+    message: expect.stringMatching(new RegExp(`^Cannot ${task}: .*ECONNREFUSED`)),
   });
+
+  await expect(postgresReplayGuard({ pool })).rejects.toMatchObject(rejection('create a replay guard'));
+  isAway = false;
+  const guard = await postgresReplayGuard({ pool });
+  isAway = true;
+  const now = new Date();
+  await expect(guard.begin('key', 'digest', now, now)).rejects.toMatchObject(rejection('use the replay guard'));
 });
 
 test.each([
