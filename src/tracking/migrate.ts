@@ -10,7 +10,7 @@ import { changeBoss, planBoss } from './boss.js';
 import { type Database, openDatabase } from './database.js';
 import { readMigrateOptions } from './options.js';
 import { createPause } from './pause.js';
-import { changeTables, isTableThere, lockMs, newestVersion, planTables, quote, readVersion } from './schema.js';
+import { changeTables, lockMs, newestVersion, planTables, quote, readVersion } from './schema.js';
 import { codeOf, HostedStorageError, runTask } from './storage-error.js';
 import type { SqlPool } from './types.js';
 import { createMisfitError } from './versions.js';
@@ -86,7 +86,7 @@ async function readPlan(database: Database, schema: string): Promise<MigrationPl
   const queue = await planBoss(database, schema);
   if (tables !== null && tables > newestVersion) throw createMisfitError('tables_newer');
   if (queue.from !== null && queue.from > queue.to) throw createMisfitError('queue_newer');
-  const steps = planTables(schema, tables, await isTableThere(database, schema, 'callbacks'));
+  const steps = await planTables(database, schema, tables);
   const start = tables === null ? [`create schema if not exists ${quote(schema)}`] : [];
   const scripts = steps.map((step) =>
     ['begin', `set local lock_timeout = ${lockMs}`, ...start, ...step, 'commit'].map((line) => `${line};`).join('\n'),

@@ -209,19 +209,26 @@ export async function readVersion(sql: Sql, schema: string): Promise<number | nu
 }
 
 /**
- * Returns the statements of each step that leads to the newest tables. Each step runs in its own transaction.
+ * Returns the statements of each step that leads to the newest tables. Each step runs in its own transaction. The table
+ * of the replay guard has no version, because a guard can have a schema of its own.
  *
- * @param from - The version of the tables. Null if they are missing.
+ * @param from - The version of the tables of trackers. Null if they are missing.
  */
-export function planTables(schema: string, from: number | null, isGuardThere: boolean): readonly (readonly string[])[] {
+export async function planTables(
+  sql: Sql,
+  schema: string,
+  from: number | null,
+): Promise<readonly (readonly string[])[]> {
   const name = quote(schema);
+  const guard = (await isTableThere(sql, schema, 'callbacks')) ? [] : [createGuardTable(name)];
   if (from !== null) {
     const rest = changes.slice(from - 1);
-    return rest.map((change, at) => [...change(name), `update ${name}.fleet set version = ${from + at + 1}`]);
+    const steps = rest.map((change, at) => [...change(name), `update ${name}.fleet set version = ${from + at + 1}`]);
+    return [...guard, ...steps];
   }
   const create = [
     ...createTables(name),
-    ...(isGuardThere ? [] : createGuardTable(name)),
+    ...guard.flat(),
     ...changes.flatMap((change) => change(name)),
     `insert into ${name}.fleet (version, rate) values (${newestVersion}, ${defaultRate})`,
   ];
@@ -231,9 +238,7 @@ export function planTables(schema: string, from: number | null, isGuardThere: bo
 /** Runs the next step of the plan of the tables. Resolves with false if there is none. */
 export async function changeTables(sql: TransactionalSql, schema: string): Promise<boolean> {
   return changeSchema(sql, schema, async (inside) => {
-    const from = await readVersion(inside, schema);
-    const isGuardThere = await isTableThere(inside, schema, 'callbacks');
-    const [step] = planTables(schema, from, isGuardThere);
+    const [step] = await planTables(inside, schema, await readVersion(inside, schema));
     for (const statement of step ?? []) await inside.run(statement, [], longStatementMs);
     return step !== undefined;
   });

@@ -1,7 +1,7 @@
 /** Versions of the tables: how they are planned and changed, and what a process does that does not fit them. */
 
 import { HostedConfigError } from 'hosted-client';
-import { createTracker, migrateTracking } from 'hosted-client/tracking';
+import { createTracker, migrateTracking, postgresReplayGuard } from 'hosted-client/tracking';
 import { getRollbackPlans } from 'pg-boss';
 import { expect, onTestFinished, test } from 'vitest';
 import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
@@ -72,6 +72,19 @@ onEachDatabase((database) => {
 });
 
 onOneDatabase((database) => {
+  test('a migration creates a table that has gone, whatever the version says', async () => {
+    const { schema, ...world } = createWorld(database);
+    const { pool } = database;
+    await world.open();
+    await pool.query(`drop table ${schema}.callbacks`);
+
+    const plan = await migrateTracking({ pool, schema, apply: true });
+
+    expect(plan).toEqual({ from: plan.to, to: plan.to, sql: [expect.stringContaining('callbacks')] });
+    expect((await migrateTracking({ pool, schema })).sql).toEqual([]);
+    await postgresReplayGuard({ pool, schema, migrate: false });
+  });
+
   test('a process works with tables that are one version newer', async () => {
     const world = createWorld(database);
     await world.open();
