@@ -14,7 +14,7 @@ import { type OperationName, routes } from '../protocol/routes.js';
 import { parseJson } from '../runtime/untrusted-objects.js';
 import type { MockFault } from '../testing/types.js';
 import { check, inputObject } from '../validation/check.js';
-import { anyString, choice, integer } from '../validation/input.js';
+import { anyString, choice, integer, stringOf } from '../validation/input.js';
 import { type Variant, variants } from './callbacks.js';
 import { faultTexts } from './faults.js';
 import { outcomeNames } from './outcomes.js';
@@ -45,9 +45,7 @@ export const failNextInput = inputObject({
       status: z.optional(integer(200, 599)),
       body: z.optional(z.unknown()),
       // Node cannot send a header that contains, for example, a line end.
-      retryAfter: z.optional(
-        z.string('must be a string').check(z.regex(/^[\x20-\x7e]*$/, 'must contain only printable ASCII characters')),
-      ),
+      retryAfter: z.optional(stringOf(/^[\x20-\x7e]*$/, 'must contain only printable ASCII characters')),
     },
     'must be an object with the property "kind"',
   ).check(

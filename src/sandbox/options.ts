@@ -8,41 +8,31 @@ import { isIP } from 'node:net';
 import * as z from 'zod/mini';
 import { HostedConfigError } from '../errors/errors.js';
 import type { Issue } from '../errors/hosted-error.js';
-import { type Environment, environments } from '../options.js';
 import { maxTimerMs } from '../runtime/clock.js';
 import { withoutUndefined } from '../runtime/untrusted-objects.js';
 import { wireOptions } from '../settings.js';
-import type { MockServiceOptions } from '../testing/types.js';
 import { check, inputObject } from '../validation/check.js';
-import { choice, flag, httpUrl, integer, nonBlank } from '../validation/input.js';
+import { choice, flag, httpUrl, integer, nonBlank, stringOf } from '../validation/input.js';
 import { isLoopbackHost } from './loopback.js';
 import { toHostName } from './network-address.js';
 import type { SandboxCallback, SandboxOptions, SandboxRequest } from './types.js';
 
-/** The checked options of a sandbox. */
-export interface SandboxSettings {
-  readonly port: number;
-  readonly host: string;
-  /** The allowed names for the header `Host`, in lower case. */
-  readonly allowedHosts: readonly string[];
-  readonly callbackHosts: readonly string[];
-  readonly defaultCallbackUrl: string | null;
-  readonly callbackRetriesMs: readonly number[];
-  readonly callbackBytes: number;
-  readonly reviewMs: number;
-  readonly failureRate: number;
-  readonly seed: number;
-  readonly folder: string | null;
-  readonly keepRequests: number;
-  readonly keepBodies: boolean;
-  readonly onRequest: ((request: SandboxRequest) => void) | null;
-  readonly onCallback: ((callback: SandboxCallback) => void) | null;
-  /** The options of the testing kit's service. */
-  readonly service: MockServiceOptions;
-}
+/** The options that have a default of their own. */
+const defaults = {
+  port: 4085,
+  host: '127.0.0.1',
+  allowedHosts: [],
+  callbackHosts: [],
+  callbackRetriesMs: [1_000, 5_000, 25_000, 120_000],
+  callbackBytes: 1_500_000,
+  reviewMs: 3_000,
+  failureRate: 0,
+  seed: 1,
+  keepRequests: 1_000,
+} as const satisfies SandboxOptions;
 
-/** The default port of a sandbox. */
-export const defaultPort = 4085;
+/** The checked options of a sandbox, with their defaults. Names of hosts are in lower case. */
+export type SandboxSettings = SandboxOptions & Required<Pick<SandboxOptions, keyof typeof defaults | 'keepBodies'>>;
 
 const pause = integer(0, maxTimerMs);
 const host = z
@@ -50,18 +40,13 @@ const host = z
   .check(
     z.refine((value) => toHost(value) !== null, 'must be a host name or an IP address, without scheme, port and path'),
   );
-const hostWithPort = z
-  .string('must be a string')
-  .check(z.refine((value) => /^[^\s/\\?#@]+$/.test(value), 'must be a host name, with or without a port'));
+const hostWithPort = stringOf(/^[^\s/\\?#@]+$/, 'must be a host name, with or without a port');
 const hosts = 'must be a list of host names';
 const share = z.custom<number>(
   (value) => typeof value === 'number' && value >= 0 && value <= 1,
   'must be a number from 0 to 1',
 );
-const byEnvironment = Object.fromEntries(environments.map((name) => [name, z.optional(nonBlank)])) as Record<
-  Environment,
-  z.ZodMiniOptional<typeof nonBlank>
->;
+const key = z.optional(nonBlank);
 
 function listener<T>() {
   return z.custom<(event: T) => void>((value) => typeof value === 'function', 'must be a function');
@@ -97,7 +82,9 @@ const shape = {
   spelling: z.optional(choice(['table', 'sample', 'random'], 'must be "table", "sample" or "random"')),
   seed: z.optional(z.custom<number>(Number.isSafeInteger, 'must be an integer')),
   latencyMs: z.optional(pause),
-  apiKeys: z.optional(inputObject(byEnvironment, 'must be an object with the API keys of the environments')),
+  apiKeys: z.optional(
+    inputObject({ sandbox: key, production: key }, 'must be an object with the API keys of the environments'),
+  ),
   baseUrls: z.optional(
     inputObject({ sandbox: httpUrl, production: httpUrl }, 'must have the URLs of both environments'),
   ),
@@ -105,9 +92,6 @@ const shape = {
 };
 
 const sandboxOptions = inputObject(shape);
-
-/** The default of `callbackRetriesMs`. */
-const defaultRetriesMs = [1_000, 5_000, 25_000, 120_000];
 
 /**
  * Checks the options of a sandbox.
@@ -123,26 +107,13 @@ export function checkSandboxOptions(options: SandboxOptions): SandboxSettings {
   if (data.baseUrls !== undefined && data.baseUrls.sandbox === data.baseUrls.production) {
     throw createConfigError({ path: 'baseUrls', message: 'must have different URLs' });
   }
-  const { partnerId, scheme, wire, pageSize, firstPage, spelling, seed, latencyMs, apiKeys } = data;
-  const addresses = { baseUrls: data.baseUrls, linkBaseUrl: data.linkBaseUrl };
-  const service = { partnerId, scheme, wire, pageSize, firstPage, spelling, seed, latencyMs, apiKeys, ...addresses };
+  // Without `data`, options that were left out would be read from `Object.prototype`.
+  const settings = { ...data, ...defaults, ...withoutUndefined(data) } as SandboxSettings;
   return {
-    port: data.port ?? defaultPort,
-    host: data.host ?? '127.0.0.1',
-    allowedHosts: (data.allowedHosts ?? []).map((name) => name.toLowerCase()),
-    callbackHosts: (data.callbackHosts ?? []).flatMap((name) => toHost(name) ?? []),
-    defaultCallbackUrl: data.defaultCallbackUrl ?? null,
-    callbackRetriesMs: data.callbackRetriesMs ?? defaultRetriesMs,
-    callbackBytes: data.callbackBytes ?? 1_500_000,
-    reviewMs: data.reviewMs ?? 3_000,
-    failureRate: data.failureRate ?? 0,
-    seed: seed ?? 1,
-    folder: data.folder ?? null,
-    keepRequests: data.keepRequests ?? 1_000,
-    keepBodies: data.keepBodies ?? isLoopbackHost(toHostName(data.host ?? '127.0.0.1')),
-    onRequest: data.onRequest ?? null,
-    onCallback: data.onCallback ?? null,
-    service: withoutUndefined(service) as MockServiceOptions,
+    ...settings,
+    allowedHosts: settings.allowedHosts.map((name) => name.toLowerCase()),
+    callbackHosts: settings.callbackHosts.flatMap((name) => toHost(name) ?? []),
+    keepBodies: data.keepBodies ?? isLoopbackHost(toHostName(settings.host)),
   };
 }
 

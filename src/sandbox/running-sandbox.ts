@@ -67,10 +67,9 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   };
   const running: RunningService = createRunningService(
     {
-      baseUrls: { sandbox: `${origin}/sandbox`, production: `${origin}/production` },
-      linkBaseUrl: `${linkOrigin}/links`,
-      ...settings.service,
-      keepRequests,
+      ...settings,
+      baseUrls: settings.baseUrls ?? { sandbox: `${origin}/sandbox`, production: `${origin}/production` },
+      linkBaseUrl: settings.linkBaseUrl ?? `${linkOrigin}/links`,
     },
     changed,
   );
@@ -88,7 +87,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   const callbacks: Callbacks = createCallbacks({
     retriesMs: settings.callbackRetriesMs,
     keep: keepRequests,
-    defaultUrl: settings.defaultCallbackUrl,
+    defaultUrl: settings.defaultCallbackUrl ?? null,
     work: () => work,
     findJob: (environment, job) => running.environments[environment].context().store.findJob(job),
     urlOf: (environment, refId) =>

@@ -42,7 +42,7 @@ import type { Sandbox, SandboxOptions } from './types.js';
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = checkSandboxOptions(options);
   let running: RunningSandbox | null = null;
-  const keeper = settings.folder === null ? null : openFolder(settings.folder, () => running?.write() ?? '');
+  const keeper = settings.folder === undefined ? null : openFolder(settings.folder, () => running?.write() ?? '');
   const kept = keeper === null ? null : readKept(keeper);
   const createSite = (port: number): Site => {
     running = createRunningSandbox(settings, port, { keeper, kept });
