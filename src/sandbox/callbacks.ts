@@ -9,34 +9,15 @@ import { HostedValidationError } from '../errors/errors.js';
 import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
 import type { StoredJob } from '../testing/store.js';
+import type { Variant } from './faults.js';
 import { maskSecrets, maskUrl } from './kept-bodies.js';
+import type { KeptCallback, KeptState } from './kept-state.js';
 import type { PostResult } from './post-callback.js';
+import { jobKey } from './stories.js';
 import type { SandboxCallback } from './types.js';
 import type { Work } from './work.js';
 
-/** The mistakes that `resend` can put into a callback on purpose. */
-export const variants = ['forged', 'stale', 'altered', 'unsigned'] as const;
-
-export type Variant = (typeof variants)[number];
-
 const deletedProblem = 'the job was deleted';
-
-/** A callback, with the data that is needed to post it again, even after a restart. */
-export interface KeptCallback {
-  readonly view: MutableCallback;
-  /** The index of the reported result in the job's list of results. */
-  readonly entry: number;
-  /** Whether the callback is posted again after a failure. */
-  isRepeated: boolean;
-}
-
-type Attempt = SandboxCallback['attempts'][number];
-type MutableCallback = Omit<SandboxCallback, 'url' | 'state' | 'attempts' | 'nextAttemptAt'> & {
-  url: string;
-  state: SandboxCallback['state'];
-  attempts: Attempt[];
-  nextAttemptAt: Date | null;
-};
 
 export interface CallbackSettings {
   readonly retriesMs: readonly number[];
@@ -57,6 +38,8 @@ export interface CallbackSettings {
   onChange(): void;
 }
 
+type CallbackState = Pick<KeptState, 'lastCallbackId' | 'callbacks'>;
+
 export interface Callbacks {
   /** The latest callbacks, oldest first. The array is never replaced, so callers can keep it. */
   readonly list: readonly SandboxCallback[];
@@ -71,11 +54,11 @@ export interface Callbacks {
   /** Gives up a waiting callback. A delivery that is running is the last one. */
   stopTrying(id: number): SandboxCallback;
   /** The state to save: the callbacks in the list, and waiting callbacks that were already removed from the list. */
-  state(): { readonly lastId: number; readonly kept: readonly KeptCallback[] };
+  state(): CallbackState;
   /**
    * Restores a saved state, and posts its waiting callbacks. A waiting callback that `resend` created is not posted.
    */
-  restore(state: { readonly lastId: number; readonly kept: readonly KeptCallback[] }): void;
+  restore(state: CallbackState): void;
   /**
    * Removes all callbacks. Ids do not start again: later callbacks get higher ids. So `GET /control/callbacks?after=ID`
    * never misses a callback.
@@ -144,7 +127,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
   }
 
   function enqueue(kept: KeptCallback): void {
-    const key = keyOf(kept);
+    const key = jobKey(kept.view);
     const queue = queues.get(key) ?? [];
     queues.set(key, [...queue, kept]);
     if (queue.length === 0) start(kept);
@@ -171,7 +154,7 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
 
   /** Removes a finished callback from its queue. If it was the first, the next one is posted. */
   function dequeue(kept: KeptCallback): void {
-    const key = keyOf(kept);
+    const key = jobKey(kept.view);
     const queue = queues.get(key) ?? [];
     const rest = queue.filter((each) => each !== kept);
     if (rest.length === 0) queues.delete(key);
@@ -295,11 +278,11 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
     stopTrying,
     state() {
       const waiting = [...queues.values()].flat().filter(({ view }) => !known.has(view.id));
-      return { lastId, kept: [...waiting, ...known.values()] };
+      return { lastCallbackId: lastId, callbacks: [...waiting, ...known.values()] };
     },
     restore(state) {
-      ({ lastId } = state);
-      for (const kept of state.kept) {
+      lastId = state.lastCallbackId;
+      for (const kept of state.callbacks) {
         remember(kept);
         if (kept.view.state !== 'waiting') continue;
         if (kept.isRepeated) enqueue(kept);
@@ -317,8 +300,4 @@ export function createCallbacks(settings: CallbackSettings): Callbacks {
 
 function createCallbackError(message: string, task: string): HostedValidationError {
   return new HostedValidationError([{ path: 'callbackId', message }], { task });
-}
-
-function keyOf({ view: { environment, job } }: KeptCallback): string {
-  return JSON.stringify([environment, job.userId, job.jobId]);
 }

@@ -15,15 +15,14 @@ import { parseJson } from '../runtime/untrusted-objects.js';
 import type { MockFault } from '../testing/types.js';
 import { check, inputObject } from '../validation/check.js';
 import { anyString, choice, integer, stringOf } from '../validation/input.js';
-import { type Variant, variants } from './callbacks.js';
-import { faultTexts } from './faults.js';
+import { faultTexts, variants } from './faults.js';
 import { outcomeNames } from './outcomes.js';
 import type { Sandbox, SandboxOutcome } from './types.js';
 
 const environment = choice<Environment>(environments, 'must be "sandbox" or "production"');
 const outcome = choice<SandboxOutcome>(outcomeNames, `must be one of ${outcomeNames.join(', ')}`);
 const operationNames = Object.keys(routes) as OperationName[];
-const variant = choice<Variant>(variants, 'must be "forged", "stale", "altered" or "unsigned", or left out');
+const variant = choice(variants, 'must be "forged", "stale", "altered" or "unsigned", or left out');
 const faultKinds = Object.keys(faultTexts) as readonly MockFault['kind'][];
 
 const playInput = inputObject({

@@ -1,5 +1,5 @@
 /**
- * The faults that can be injected, in words.
+ * The mistakes that can be put into responses and callbacks on purpose, in words.
  *
  * @module
  */
@@ -17,6 +17,18 @@ export const faultTexts: Readonly<Record<MockFault['kind'], string>> = {
   'missing-signature': 'does not sign',
   'stale-timestamp': 'signs with an hour-old timestamp',
 };
+
+/** The mistakes of a callback that is sent again. */
+export const variantTexts = {
+  forged: 'forged: signed by another key',
+  stale: 'stale: signed an hour ago',
+  altered: 'altered: the result was changed after signing',
+  unsigned: 'unsigned',
+} as const;
+
+export type Variant = keyof typeof variantTexts;
+
+export const variants = Object.keys(variantTexts) as readonly Variant[];
 
 export function describeFault(fault: MockFault): string {
   return fault.kind === 'status' ? `responds with ${fault.status}` : faultTexts[fault.kind];

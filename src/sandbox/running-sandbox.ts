@@ -13,13 +13,14 @@ import type { Signer } from '../signing/signer.js';
 import { createRandom } from '../testing/random.js';
 import { createRunningService, type RunningService } from '../testing/running-service.js';
 import type { MockService } from '../testing/types.js';
-import { type Callbacks, createCallbacks, type KeptCallback, type Variant, variants } from './callbacks.js';
+import { type Callbacks, createCallbacks } from './callbacks.js';
 import { readDescription } from './description.js';
+import { type Variant, variants } from './faults.js';
 import { health } from './health.js';
 import type { HttpServer, ReceivedRequest, Site } from './http-server.js';
 import type { Keeper } from './keep.js';
 import { createKeptBodies, maskSecrets, readBody } from './kept-bodies.js';
-import { type KeptState, writeKept } from './kept-state.js';
+import type { KeptCallback, KeptState } from './kept-state.js';
 import { createLive, type Live } from './live.js';
 import { findNetworkAddress, isAnyAddress, toHostName } from './network-address.js';
 import type { SandboxSettings } from './options.js';
@@ -92,7 +93,7 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
     findJob: (environment, job) => running.environments[environment].context().store.findJob(job),
     urlOf: (environment, refId) =>
       running.environments[environment].context().store.findLink(refId)?.callbackUrl ?? null,
-    isConfirmed: (environment, job) => simulation.confirmed.has(jobKey(environment, job)),
+    isConfirmed: (environment, job) => simulation.confirmed.has(jobKey({ environment, job })),
     async post(callback, url, signal) {
       const { id, attempts } = callback.view;
       const { body, sent, secrets } = await writeCallback(service, callback, filler);
@@ -205,25 +206,21 @@ export function createRunningSandbox(settings: SandboxSettings, port: number, { 
   };
 
   function write(): string {
-    const { lastId, kept: keptCallbacks } = callbacks.state();
-    return writeKept({
+    const state: KeptState = {
+      version: 1,
       service: service.save(),
-      lastCallbackId: lastId,
-      callbacks: keptCallbacks,
-      reviews: [...simulation.reviews],
-      opened: [...simulation.opened],
-      confirmed: [...simulation.confirmed],
+      ...callbacks.state(),
+      ...simulation.state(),
       lastRequestId,
       failures: random.position,
-    });
+    };
+    return JSON.stringify(state);
   }
 
   if (kept !== null) {
     service.restore(kept.service);
-    for (const [key, at] of kept.opened) simulation.opened.set(key, at);
-    for (const [key, at] of kept.confirmed) simulation.confirmed.set(key, at);
-    callbacks.restore({ lastId: kept.lastCallbackId, kept: kept.callbacks });
-    simulation.restore(kept.reviews);
+    callbacks.restore(kept);
+    simulation.restore(kept);
   }
 
   let respondAsSite: (request: ReceivedRequest) => Promise<Response> | Response = () =>

@@ -13,7 +13,7 @@ import { type ControlContext, closedMessage, closedStateOf, startJob } from '../
 import type { RunningService } from '../testing/running-service.js';
 import type { StoredJob, StoredLink, WireIdType } from '../testing/store.js';
 import type { Callbacks } from './callbacks.js';
-import type { PendingReview } from './kept-state.js';
+import type { KeptState, PendingReview } from './kept-state.js';
 import { isOutcome, type OutcomeResult, outcomeNames, outcomes } from './outcomes.js';
 import { jobKey, linkKey } from './stories.js';
 import type { SandboxOutcome } from './types.js';
@@ -35,6 +35,8 @@ export interface FoundLink {
   readonly closed: 'disabled' | 'expired' | 'used' | null;
 }
 
+type SimulationState = Pick<KeptState, 'reviews' | 'opened' | 'confirmed'>;
+
 export interface Simulation {
   findLink(refId: string): FoundLink | null;
   /** Remembers that a link's page was opened. */
@@ -47,9 +49,10 @@ export interface Simulation {
   confirm(environment: Environment, job: JobRef): void;
   readonly opened: Map<string, number>;
   readonly confirmed: Map<string, number>;
-  readonly reviews: Set<PendingReview>;
-  /** Continues the reviews of a saved state. */
-  restore(reviews: readonly PendingReview[]): void;
+  /** The state to save. */
+  state(): SimulationState;
+  /** Restores a saved state, and continues its reviews. */
+  restore(state: SimulationState): void;
   clear(): void;
 }
 
@@ -98,7 +101,6 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
   return {
     opened,
     confirmed,
-    reviews,
     findLink,
     open({ environment, link }) {
       const key = linkKey(environment, link.refId);
@@ -121,18 +123,22 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
       for (const result of outcomes[outcome].now) report(environment, job, result);
       // Reviews are cancelled after the callback has begun. In the other order, there would be no work for a moment,
       // and `idle` would resolve too early.
-      for (const pending of reviews) if (isSame(pending, environment, job)) cancelReview(pending);
+      const key = jobKey({ environment, job });
+      for (const pending of reviews) if (jobKey(pending) === key) cancelReview(pending);
     },
     confirm(environment, job) {
       const stored: StoredJob | undefined = contextOf(environment).store.findJob(job);
       if (stored === undefined || stored.outcome === null) return;
-      const key = jobKey(environment, job);
+      const key = jobKey({ environment, job });
       if (confirmed.has(key)) return;
       confirmed.set(key, Date.now());
       onChange();
     },
-    restore(pending) {
-      for (const each of pending) review(each);
+    state: () => ({ reviews: [...reviews], opened: [...opened], confirmed: [...confirmed] }),
+    restore(state) {
+      for (const [key, at] of state.opened) opened.set(key, at);
+      for (const [key, at] of state.confirmed) confirmed.set(key, at);
+      for (const pending of state.reviews) review(pending);
     },
     clear() {
       opened.clear();
@@ -140,10 +146,6 @@ export function createSimulation({ running, callbacks, reviewMs, work, onChange 
       reviews.clear();
     },
   };
-}
-
-function isSame(pending: PendingReview, environment: Environment, { userId, jobId }: JobRef): boolean {
-  return pending.environment === environment && pending.job.userId === userId && pending.job.jobId === jobId;
 }
 
 function checkLink(context: ControlContext, refId: string, environment: Environment): StoredLink {

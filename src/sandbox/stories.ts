@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { JobRef } from '../jobs/types.js';
 import type { Environment } from '../options.js';
 import type { StoredJob, StoredLink } from '../testing/store.js';
 import type { SandboxCallback, SandboxRequest } from './types.js';
@@ -31,7 +32,7 @@ export function linkKey(environment: Environment, refId: string): string {
   return JSON.stringify([environment, refId]);
 }
 
-export function jobKey(environment: Environment, { userId, jobId }: { userId: string; jobId: string }): string {
+export function jobKey({ environment, job: { userId, jobId } }: { environment: Environment; job: JobRef }): string {
   return JSON.stringify([environment, userId, jobId]);
 }
 
@@ -59,7 +60,7 @@ export function describeLink(environment: Environment, link: StoredLink, source:
 export function describeJob(environment: Environment, job: StoredJob, source: StorySource): readonly StoryEvent[] {
   const about = (entry: SandboxRequest | SandboxCallback) =>
     entry.environment === environment && entry.job?.jobId === job.jobId && entry.job.userId === job.userId;
-  const confirmedAt = source.sightings.confirmed.get(jobKey(environment, job));
+  const confirmedAt = source.sightings.confirmed.get(jobKey({ environment, job }));
   return inOrder([
     eventAt(job.startedAt, 'Job started'),
     ...job.results.map(({ at, code, text }) => eventAt(at, `Result ${code}`, text)),

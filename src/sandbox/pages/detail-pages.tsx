@@ -5,6 +5,7 @@
  */
 
 import { isRecord, parseJson } from '../../runtime/untrusted-objects.js';
+import { variantTexts } from '../faults.js';
 import type { KeptTexts } from '../kept-bodies.js';
 import { verdictOf } from '../stream.js';
 import type { SandboxCallback, SandboxRequest } from '../types.js';
@@ -88,13 +89,7 @@ function aboutOf({ linkRefId, job }: Pick<SandboxRequest, 'linkRefId' | 'job'>) 
   };
 }
 
-const variantOptions = [
-  ['genuine', 'as it is'],
-  ['forged', 'forged: signed by another key'],
-  ['stale', 'stale: signed an hour ago'],
-  ['altered', 'altered: the result was changed after signing'],
-  ['unsigned', 'unsigned'],
-] as const;
+const variantOptions = Object.entries({ genuine: 'as it is', ...variantTexts });
 
 export interface CallbackView extends ConsoleFrame {
   readonly callback: SandboxCallback;
