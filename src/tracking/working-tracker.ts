@@ -34,6 +34,7 @@ import { longStatementMs, type Sql } from './sql.js';
 import { HostedStorageError, toStorageError } from './storage-error.js';
 import type { Tracker } from './tracker.js';
 import type { Completion, DeadLetter, JobToTrack, Json, SqlRunner, TrackedJob, TrackerStats } from './types.js';
+import { assertFits } from './versions.js';
 
 /** The parts that run after `onCompletion` was called. */
 interface Work {
@@ -49,12 +50,15 @@ interface Work {
  */
 const graceMs = 2_000;
 
+/** How often, in ms, a process that only tracks and receives compares the version of the tables. */
+const compareMs = 60_000;
+
 /** Creates a tracker on a database that is ready. `openQueue` opens the queue of its messages. */
 export function createWorkingTracker<C extends Json>(
   context: Context,
   openQueue: (options: { readonly works: boolean }) => Promise<Queue>,
 ): Tracker<C> {
-  const { settings, database, statements, clock } = context;
+  const { settings, database, statements, storage, clock } = context;
   const { environment } = settings.client;
   const { readTrack, readLink } = createTrackInput(clock.now);
   const ending = new AbortController();
@@ -66,7 +70,9 @@ export function createWorkingTracker<C extends Json>(
   let beginning: Promise<void> | null = null;
   let work: Work | null = null;
   let stopping: Promise<void> | null = null;
-  const door = createCallbackDoor(context, wake);
+  let comparedAt = clock.elapsed();
+  const run: Sql['run'] = (...given) => sqlOf().run(...given);
+  const door = createCallbackDoor({ ...context, database: { ...database, run } }, wake);
 
   return {
     track,
@@ -247,7 +253,7 @@ export function createWorkingTracker<C extends Json>(
   async function stats(): Promise<TrackerStats> {
     const [row] = await database.run(statements.stats, [], longStatementMs);
     if (!row) throw new HostedStorageError('not_migrated', 'its tables are empty');
-    return toStats(row, context.storage.newerSince());
+    return toStats(row, storage.newerSince());
   }
 
   async function stop(timeoutMs: number): Promise<void> {
@@ -256,7 +262,7 @@ export function createWorkingTracker<C extends Json>(
     // limited time.
     await resolveWithin(timeoutMs + graceMs, drain());
     cancel();
-    context.storage.stop();
+    storage.stop();
     await resolveWithin(graceMs, Promise.all([work?.handOver.stop(), loadHandOver.value?.stop()]));
     await resolveWithin(graceMs, database.close());
   }
@@ -291,8 +297,23 @@ export function createWorkingTracker<C extends Json>(
     throw toStorageError(error);
   }
 
-  function sqlOf(db: SqlRunner | undefined): Sql {
+  function sqlOf(db?: SqlRunner): Sql {
+    void noticeNewer().catch(() => undefined);
     return db ? database.within(db) : database;
+  }
+
+  /** Logs and reports tables that are newer. A process that works finds them with each batch of polls. */
+  async function noticeNewer(): Promise<void> {
+    if (work !== null || database.watch || clock.elapsed() - comparedAt < compareMs) return;
+    comparedAt = clock.elapsed();
+    const [row] = await database.run(statements.compare);
+    const effect = 'what is tracked and received here may not fit the tables';
+    try {
+      assertFits(row);
+      storage.worked(effect);
+    } catch (error) {
+      storage.failed(effect, error);
+    }
   }
 
   async function keyOf(given: JobRef): Promise<string> {

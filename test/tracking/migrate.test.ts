@@ -3,7 +3,7 @@
 import { HostedConfigError } from 'hosted-client';
 import { createTracker, migrateTracking, postgresReplayGuard } from 'hosted-client/tracking';
 import { getRollbackPlans } from 'pg-boss';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { onEachDatabase, onOneDatabase } from '../support/on-each-database.ts';
 import { freePort, openDatabase } from './databases.ts';
 import { collect, createServiceWorld, createWorld, until } from './world.ts';
@@ -142,6 +142,29 @@ onOneDatabase((database) => {
     await database.pool.query(`update ${name} set version = version - 2`);
     await until(() => completions.length === 1);
     await until(async () => (await tracker.stats()).problem === null);
+  });
+
+  test('a process that only tracks and receives says within a minute that the tables are newer', async () => {
+    const world = createWorld(database);
+    const tracker = await world.open();
+    await tracker.track({ userId: 'u', jobId: 'j-1' });
+    await world.rows('update FLEET set version = version + 2');
+    const warnings = () => world.lines.filter((line) => line.startsWith('warn'));
+    const { now } = performance;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + 60_000);
+    onTestFinished(() => clock.mockRestore());
+
+    await tracker.track({ userId: 'u', jobId: 'j-2' });
+    const response = await world.service.jobs.deliverCallback(world.completeJob('approved'), { to: tracker.handler() });
+
+    expect(response.status).toBe(200);
+    await until(() => warnings().length > 0);
+    expect(warnings()).toEqual([
+      expect.stringMatching(/\(newer\): .*the tables belong to a newer version of this package: update the package/),
+    ]);
+    expect(world.events).toContainEqual({ type: 'problem', code: 'newer' });
+    expect((await tracker.stats()).problem?.code).toBe('newer');
+    expect(await world.rows('select storage_since from FLEET')).toEqual([{ storage_since: null }]);
   });
 
   test('with newer tables of pg-boss, a process tracks and receives, and does not begin to work', async () => {

@@ -6,6 +6,7 @@
 
 import type { StoredSettings } from '../options.js';
 import { kinds, states } from '../rules.js';
+import { misfitOf } from '../versions.js';
 import { clockSlackMs, type Expressions, interval, milliseconds, unwatchedMs } from './expressions.js';
 
 /**
@@ -16,7 +17,7 @@ export const failureMs = 120_000;
 
 /** Creates the statements. */
 export function createFleetStatements(
-  { deadlineMs, retentionMs }: StoredSettings,
+  { schema, deadlineMs, retentionMs }: StoredSettings,
   { tracked, fleet, heldByProblem, heldByService, isTold, misfit }: Expressions,
 ) {
   const isStorageFailing = `coalesce(clock_timestamp() between f.storage_failed_at and f.storage_failed_at + ${interval(failureMs)}, false)`;
@@ -50,6 +51,9 @@ where problem_code is not null`,
      */
     hold: `update ${fleet} f set asked_until = greatest(${heldByService('f')}, ${askedUntil}),
   asked_at = case when ${heldByService('f')} > ${askedUntil} then asked_at else clock_timestamp() end`,
+
+    /** Compares the version of the tracker's tables. */
+    compare: `select ${misfitOf('f', schema, null)} as misfit from ${fleet} f`,
 
     stats: `select f.requests_sent::double precision as requests_sent, f.problem_code,
   ${milliseconds('f.problem_since')} as problem_since,
